@@ -291,7 +291,7 @@ def script_imports(script: str) -> dict[str, list[str]]:
     """The modules that one of the page imports, each with the names taken from it."""
     found = re.findall(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', scripts()[script], re.MULTILINE)
     assert len(found) == len(re.findall(r"\bimport\b", re.sub(r"//.*|/\*.*?\*/", "", scripts()[script]))), script
-    return {module: [name.split(" as ")[0].strip() for name in names.split(",")] for names, module in found}
+    return {module: re.findall(r"(\w+)(?: as \w+)?", names) for names, module in found}
 
 
 def test_no_module_of_the_page_imports_itself_by_a_detour():

@@ -13,6 +13,8 @@ let key = ""; // the start and the evaluation of what was searched
 let searched = []; // its moves
 let isWhole = true; // whether the search began at the first move
 let link;
+/** @type {(what: "begun" | "move" | "done") => void} */
+/** @type {(what: "begun" | "move" | "done") => void} */
 let tell = () => {};
 
 /** Search every move of the game with so many nodes; with `onlyNew` those that have not been searched. */

@@ -2,7 +2,7 @@
 
 import { h, number, pawns, plural, replace, shortName } from "./dom.js";
 import { nameOf, picture } from "./board.js";
-import { WAYS, listen, shown, state, valueOf } from "./store.js";
+import { WAYS, listen, shown, state, shownValue } from "./store.js";
 
 const ORDER = "kqrbnp";
 const MAX_PAWNS = 10; // pawns at the end of the scale
@@ -12,7 +12,7 @@ function rank(piece) {
 }
 
 function row(piece, old) {
-    const value = valueOf(piece);
+    const value = shownValue(piece);
     const sign = piece.piece === piece.piece.toUpperCase() ? 1 : -1;
     const own = value === null ? 0 : sign * value; // as its owner sees it
     const width = Math.min(1, Math.sqrt(Math.abs(own) / MAX_PAWNS));
@@ -58,25 +58,33 @@ function sharedNote(report) {
 function sideBars(name, pieces, before) {
     const [from, to] = [state.preview?.move.slice(0, 2), state.preview?.move.slice(2, 4)];
     const own = [...pieces].sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
-    const total = own.reduce((sum, piece) => sum + (valueOf(piece) ?? 0), 0);
+    const total = own.reduce((sum, piece) => sum + (shownValue(piece) ?? 0), 0);
     return h(
         "section",
         { class: `bars ${name.toLowerCase()}`, "data-side": name.toLowerCase() },
         h("h3", {}, name, h("span", {}, plural(own.length, "piece")), h("b", {}, number(total, 2, true))),
-        h("ol", {}, own.map((piece) => row(piece, before?.get(piece.square === to ? from : piece.square)))),
+        h(
+            "ol",
+            {},
+            own.map((piece) => row(piece, before?.get(piece.square === to ? from : piece.square))),
+        ),
     );
 }
 
 function draw(panel) {
     const report = shown();
     if (!report) return;
-    const before = state.preview && new Map(state.report.pieces.map((piece) => [piece.square, valueOf(piece)]));
+    const before = state.preview && new Map(state.report.pieces.map((piece) => [piece.square, shownValue(piece)]));
     const isWhite = ({ piece }) => piece === piece.toUpperCase();
     const way = WAYS.find(([name]) => name === (state.way === "none" ? "attributed" : state.way));
     const note = `${way[1]}: ${way[2].toLowerCase()}, in pawns for White. ${sharedNote(report)}`;
     const sides = [
         sideBars("White", report.pieces.filter(isWhite), before),
-        sideBars("Black", report.pieces.filter((piece) => !isWhite(piece)), before),
+        sideBars(
+            "Black",
+            report.pieces.filter((piece) => !isWhite(piece)),
+            before,
+        ),
     ];
     replace(panel, h("p", { class: "note" }, note), h("div", { class: "two" }, sides));
 }

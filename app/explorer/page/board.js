@@ -2,7 +2,7 @@
 
 import { arrows } from "./arrows.js";
 import { byId, h, number, s } from "./dom.js";
-import { boardOf, listen, movesFrom, preview, shown, state, valueOf } from "./store.js";
+import { boardOf, listen, movesFrom, preview, shown, state, shownValue } from "./store.js";
 
 const FILES = "abcdefgh";
 const NAMES = { p: "pawn", n: "knight", b: "bishop", r: "rook", q: "queen", k: "king" };
@@ -185,7 +185,7 @@ function figure(piece) {
         const value = piece.terms[state.term];
         return value === undefined ? null : { text: number(value, 0, true), share: value / termScale() };
     }
-    const value = valueOf(piece);
+    const value = shownValue(piece);
     if (value === null) return { text: "\u2013", share: 0 };
     const share = Math.sign(value) * Math.sqrt(Math.min(1, Math.abs(value) / 10));
     return { text: number(value, small ? 1 : 2, true), share };
@@ -209,8 +209,8 @@ function tintOf(square, share) {
 function changeOf(piece, before) {
     const [from, to] = [state.preview.move.slice(0, 2), state.preview.move.slice(2, 4)];
     const old = before.get(piece.square === to ? from : piece.square);
-    if (!old || valueOf(old) === null || valueOf(piece) === null) return null;
-    const change = valueOf(piece) - valueOf(old);
+    if (!old || shownValue(old) === null || shownValue(piece) === null) return null;
+    const change = shownValue(piece) - shownValue(old);
     return Math.abs(change) >= 0.05 ? number(change, small ? 1 : 2, true) : null;
 }
 
@@ -297,7 +297,7 @@ export function describe(square) {
     const piece = pieces.get(square);
     if (!piece) return `${square}, empty`;
     const reported = state.report?.pieces.find((each) => each.square === square);
-    const value = reported && state.way !== "none" ? valueOf(reported) : null;
+    const value = reported && state.way !== "none" ? shownValue(reported) : null;
     const worth = value === null ? "" : `, ${number(value, 2, true)} pawns`;
     return `${square}, ${nameOf(piece.letter)}${worth}`;
 }

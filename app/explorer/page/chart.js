@@ -164,6 +164,7 @@ function picture(data, series, { width, height, label, choose }) {
  * A chart that draws itself anew where its place changes. `read` gives what to draw: series of { name, points, colour,
  * kind }, where a point is [x, y, half the width of its interval]; kind is line, dots, dashed or area. `choose` gets the
  * x that was pointed at.
+ * @param {{ label: string, height?: number, read: () => any, choose?: (x: number) => void }} options
  */
 export function chart({ label, height = 240, read, choose }) {
     const legend = h("div", { class: "legend" });
@@ -178,7 +179,9 @@ export function chart({ label, height = 240, read, choose }) {
         const series = data.series.filter((each) => each.points.length);
         place.replaceChildren(picture(data, series, { width, height, label, choose }));
         const named = series.filter((each) => each.name);
-        legend.replaceChildren(...named.map((each) => h("span", {}, h("i", { style: { background: each.colour } }), each.name)));
+        legend.replaceChildren(
+            ...named.map((each) => h("span", {}, h("i", { style: { background: each.colour } }), each.name)),
+        );
     };
     new ResizeObserver(() => {
         if (place.clientWidth === last) return;

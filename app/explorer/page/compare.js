@@ -1,7 +1,7 @@
 // Two evaluations side by side: weights, terms, piece values, and the moves whose rank they change.
 
 import { post } from "./api.js";
-import { h, number, pawns, percent, replace, scrolling, shortName, showError, spaced, worded } from "./dom.js";
+import { h, number, pawns, percent, plainTable, replace, shortName, showError, spaced, worded } from "./dom.js";
 import { picture } from "./board.js";
 import { catalogue, chooser, onCatalogue, openWeights, useWeights } from "./weights.js";
 import { listen, question, state } from "./store.js";
@@ -29,39 +29,20 @@ function pair(title, a, b, digits) {
     );
 }
 
-function table(id, heads, rows) {
-    return h(
-        "div",
-        scrolling(heads.filter(Boolean).join(", ")),
-        h(
-            "table",
-            { class: "plain-table", id },
-            h(
-                "thead",
-                {},
-                h(
-                    "tr",
-                    {},
-                    heads.map((head) => h("th", { scope: "col" }, head)),
-                ),
-            ),
-            h("tbody", {}, rows),
-        ),
-    );
-}
-
 const figure = (value) =>
     Math.abs(value) < MIN_SHOWN ? h("span", { class: "nothing" }, "\u00b7") : number(value, 1, true);
 
 /** The terms of the one evaluation that has them, and why the other has none. */
 function oneSided(compared) {
-    const [withTerms, without] = compared.first.terms.length ? [compared.first, compared.second] : [compared.second, compared.first];
+    const [withTerms, without] = compared.first.terms.length
+        ? [compared.first, compared.second]
+        : [compared.second, compared.first];
     const side = withTerms === compared.first ? "A" : "B";
     const reason = h("p", { class: "note", id: "compare-without" }, `${shortName(without.evaluation)} has no terms.`);
     if (!withTerms.terms.length) return [reason, h("p", { class: "note" }, "The other has none either.")];
     return [
         reason,
-        table(
+        plainTable(
             "compare-terms",
             ["Term", `Weight ${side}`, `Net ${side}`],
             withTerms.terms
@@ -91,7 +72,7 @@ function termTable() {
         .filter(({ size }) => size >= 0.001)
         .sort((x, y) => y.size - x.size);
     if (!rows.length) return h("p", { class: "empty" }, "Both have the same weights.");
-    return table(
+    return plainTable(
         "compare-terms",
         ["Term", "Weight A", "Weight B", "Net A", "Net B", "Difference"],
         rows.map(({ a, b }) => {
@@ -115,7 +96,7 @@ function termTable() {
 }
 
 function kinds() {
-    return table(
+    return plainTable(
         "compare-pieces",
         ["Piece", "On board", "Removal A", "Removal B", "Attributed A", "Attributed B"],
         found.pieces.map((kind) =>
@@ -127,9 +108,7 @@ function kinds() {
                 ...(kind.removal_cp ?? [null, null]).map((value) =>
                     h("td", {}, value === null ? "\u2013" : pawns(value)),
                 ),
-                ...kind.attributed_cp.map((value) =>
-                    h("td", {}, value === null ? "\u2013" : pawns(value)),
-                ),
+                ...kind.attributed_cp.map((value) => h("td", {}, value === null ? "\u2013" : pawns(value))),
             ),
         ),
     );
@@ -142,7 +121,7 @@ function moves() {
     if (!moved.length) return h("p", { class: "empty" }, "Both rank all moves the same.");
     return [
         h("p", { class: "note" }, `${moved.length} of ${found.moves.length} moves have another rank.`),
-        table(
+        plainTable(
             "compare-moves",
             ["Move", "Rank A", "Rank B", "Up or down", "A, for the mover", "B"],
             moved.slice(0, 20).map((move) => {
@@ -194,7 +173,12 @@ function bar(panel) {
     return h(
         "div",
         { class: "panel-bar" },
-        h("label", {}, "A ", chooser("compare-first", state.weights, (id) => useWeights(id))),
+        h(
+            "label",
+            {},
+            "A ",
+            chooser("compare-first", state.weights, (id) => useWeights(id)),
+        ),
         isChanged ? h("span", { class: "note" }, " with your changes") : null,
         h("label", {}, "B ", chooser("compare-second", second, use)),
         h("button", { type: "button", id: "compare-open", onclick: open }, "Open a file as B"),
@@ -204,8 +188,14 @@ function bar(panel) {
 function scores() {
     const { first, second: other } = found;
     const [a, b] = [first.static.expected_score, other.static.expected_score];
-    const row = (title, ...cells) => h("tr", {}, h("th", { scope: "row" }, title), cells.map((cell) => h("td", {}, cell)));
-    return table(
+    const row = (title, ...cells) =>
+        h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, title),
+            cells.map((cell) => h("td", {}, cell)),
+        );
+    return plainTable(
         "compare-scores",
         ["", "A", "B", "Difference"],
         [

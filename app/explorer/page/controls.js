@@ -72,7 +72,11 @@ function drawSwitches() {
 }
 
 const button = (id, text, title, onclick, disabled = false, kind = "icon") =>
-    h("button", { type: "button", id, class: kind, title, "aria-label": kind ? title : undefined, disabled, onclick }, text);
+    h(
+        "button",
+        { type: "button", id, class: kind, title, "aria-label": kind ? title : undefined, disabled, onclick },
+        text,
+    );
 
 function draw() {
     const { at, moves, report } = state;

@@ -11,7 +11,7 @@ const MAX_NAMED = 60; // marks that have room for the names of inaccuracies
 const NODES = [FIRST_NODES, 20000, 50000, 200000]; // a move
 
 let course = { key: "", points: [] };
-let terms = new Set();
+const terms = new Set();
 let nodes = NODES[1];
 let draw = () => {};
 let graph, termGraph;
@@ -75,7 +75,14 @@ function makeGraph() {
         label: "White's chances in the course of the game",
         height: 230,
         choose: (x) => goTo(Math.round(x)),
-        read: () => ({ ...plies(), series: chances(), marks: marks(), y: [0, 100], yName: "White's chances, %", yDigits: 0 }),
+        read: () => ({
+            ...plies(),
+            series: chances(),
+            marks: marks(),
+            y: [0, 100],
+            yName: "White's chances, %",
+            yDigits: 0,
+        }),
     });
     made.id = "course";
     made.tabIndex = 0;
@@ -113,10 +120,9 @@ function makeTermGraph() {
 /** The names of the terms that the game has, those that differ most first. */
 function termNames() {
     const largest = (name) => Math.max(...course.points.map((point) => Math.abs(point.terms[name] ?? 0)));
-    return [...new Set(course.points.flatMap((point) => Object.keys(point.terms)))]
-        .map((name) => [name, largest(name)])
-        .sort((a, b) => b[1] - a[1])
-        .map(([name]) => name);
+    const names = [...new Set(course.points.flatMap((point) => Object.keys(point.terms)))];
+    const sizes = new Map(names.map((name) => [name, largest(name)]));
+    return names.sort((a, b) => sizes.get(b) - sizes.get(a));
 }
 
 function annotateBar() {
@@ -131,12 +137,7 @@ function annotateBar() {
         "div",
         { class: "panel-bar" },
         h("button", button, isWorking ? "Stop" : "Search deeper"),
-        h(
-            "label",
-            {},
-            "Nodes per move ",
-            h("select", { id: "annotate-nodes", onchange: choose }, NODES.map(option)),
-        ),
+        h("label", {}, "Nodes per move ", h("select", { id: "annotate-nodes", onchange: choose }, NODES.map(option))),
         h("span", { class: "note", id: "annotate-state" }, stateText()),
     );
 }
@@ -175,7 +176,11 @@ function termChoice(isOpen) {
         "details",
         { open: isOpen },
         h("summary", {}, "Terms in the course"),
-        h("div", { class: "checks" }, termNames().map((name) => h("label", {}, check(name), spaced(name)))),
+        h(
+            "div",
+            { class: "checks" },
+            termNames().map((name) => h("label", {}, check(name), spaced(name))),
+        ),
     );
 }
 

@@ -27,9 +27,45 @@ export function s(tag, properties, ...children) {
 }
 
 /** What makes a box that scrolls reachable by keys, and gives it a name. */
-export const scrolling = (label, kind = "scroll") => ({ class: kind, tabindex: 0, role: "region", "aria-label": label });
+export const scrolling = (label, kind = "scroll") => ({
+    class: kind,
+    tabindex: 0,
+    role: "region",
+    "aria-label": label,
+});
 
+/**
+ * The element with an id, which is an input, a dialog or whatever the page has under it.
+ * @param {string} id
+ * @returns {any}
+ */
 export const byId = (id) => document.getElementById(id);
+
+/**
+ * A table in a box that scrolls.
+ * @param {string} id
+ * @param {string[]} heads the titles of its columns; those that are not empty name the box
+ * @param {Node[]} rows
+ */
+export const plainTable = (id, heads, rows) =>
+    h(
+        "div",
+        scrolling(heads.filter(Boolean).join(", ")),
+        h(
+            "table",
+            { class: "plain-table", id },
+            h(
+                "thead",
+                {},
+                h(
+                    "tr",
+                    {},
+                    heads.map((head) => h("th", { scope: "col" }, head)),
+                ),
+            ),
+            h("tbody", {}, rows),
+        ),
+    );
 
 export function replace(element, ...children) {
     element.replaceChildren(
@@ -92,6 +128,13 @@ export function showError(text) {
     box.firstElementChild.textContent = text ?? "";
 }
 
+/**
+ * The nearest element around what an event happened to.
+ * @param {Event} event
+ * @param {string} selector
+ */
+export const around = (event, selector) => /** @type {Element} */ (event.target).closest(selector);
+
 /** Run at most once a frame. */
 export function framed(action) {
     let asked = 0;
@@ -107,9 +150,10 @@ export function framed(action) {
 /** A file for the user, who is asked where it goes where the browser can ask. */
 export async function saveFile(name, content, kind) {
     const blob = content instanceof Blob ? content : new Blob([content], { type: kind });
-    if (window.showSaveFilePicker && !navigator.webdriver) {
+    const ask = /** @type {any} */ (window).showSaveFilePicker; // which not all browsers have
+    if (ask && !navigator.webdriver) {
         try {
-            const handle = await window.showSaveFilePicker({ suggestedName: name });
+            const handle = await ask({ suggestedName: name });
             const stream = await handle.createWritable();
             await stream.write(blob);
             await stream.close();

@@ -35,8 +35,7 @@ export async function enter(text, label = "") {
     const [game] = read.games;
     if (read.kind === "pgn") await showGames(read, text);
     else if (read.kind === "fen" && free) await setFree(game.fen);
-    else
-        await showMoves(read, label);
+    else await showMoves(read, label);
     if (read.remark && read.kind === "fen") {
         byId("hint").textContent = read.remark;
         say(read.remark);
@@ -47,7 +46,8 @@ export async function enter(text, label = "") {
 function showMoves(read, label) {
     const [{ fen, moves }] = read.games;
     const played = playedMoves();
-    const continues = state.mode === "game" && fen === state.fen && played.every(({ uci }, at) => moves[at]?.uci === uci);
+    const continues =
+        state.mode === "game" && fen === state.fen && played.every(({ uci }, at) => moves[at]?.uci === uci);
     if (read.kind === "moves" && continues && played.length) return playLine(moves.slice(played.length));
     return setGame({ fen, moves, label: label || (continues ? state.label : "") });
 }

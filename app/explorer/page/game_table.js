@@ -17,7 +17,9 @@ export function makeSearch(change) {
         h("input", { id, placeholder: hint, "aria-label": label, spellcheck: "false", ...more });
     const date = { size: 8, inputmode: "numeric", maxlength: 10 };
     const fields = {
-        search: field("game-search", "Player, event or ECO", "Search players, events and opening codes", { type: "search" }),
+        search: field("game-search", "Player, event or ECO", "Search players, events and opening codes", {
+            type: "search",
+        }),
         result: h(
             "select",
             { id: "game-result", "aria-label": "Result" },

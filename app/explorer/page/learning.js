@@ -17,7 +17,7 @@ let learned = null; // the entry of the new weights
 let points = null;
 let working = null; // "learn" or "points"
 let progress = "";
-let links = {};
+const links = {};
 let draw = () => {};
 let charts = {};
 
@@ -83,82 +83,73 @@ function showState() {
 
 const chosenName = () => catalogue.weights.find((entry) => entry.id === state.weights)?.name ?? "the weights chosen";
 
+const makeCharts = () => ({
+    errors: chart({ label: "Error by step", height: 210, read: () => errorData(record, steps) }),
+    paths: chart({ label: "Weights by step", height: 230, read: () => pathData(record, steps) }),
+    calibration: chart({ label: "Calibration", height: 320, read: () => calibrationData(record) }),
+    balance: chart({ label: "Score by balance of material", height: 260, read: () => balanceData(points) }),
+});
+
+async function open() {
+    try {
+        games = await openFile(".pgn,text/plain");
+        draw();
+    } catch (error) {
+        showError(error.message);
+    }
+}
+
+function button(id, label, onclick, more = {}) {
+    return h("button", { type: "button", id, onclick, ...more }, label);
+}
+
+function workButtons() {
+    if (working) return button("learn-stop", "Stop", () => links[working].stop(), { class: "on" });
+    const learn = { class: "main", disabled: !games || !catalogue.has_terms };
+    return [
+        button("learn-start", "Learn the weights", () => begin("learn"), learn),
+        button("points-start", "What pieces are worth", () => begin("points"), { disabled: !games }),
+    ];
+}
+
+const hint = () =>
+    catalogue.has_terms
+        ? `Learning starts from ${chosenName()} and changes no file.`
+        : `${chosenName()} has no weights to learn: choose a weights file under Weights.`;
+
+const whileLearning = () =>
+    h(
+        "div",
+        { class: "two charts" },
+        h("section", {}, h("h3", {}, "Error by step"), charts.errors),
+        h("section", {}, h("h3", {}, "Weights by step"), charts.paths),
+    );
+
+function drawPanel(panel) {
+    replace(
+        panel,
+        h(
+            "div",
+            { class: "panel-bar" },
+            button("learn-open", games ? games.name : "Open a PGN file", open),
+            termsField(),
+            workButtons(),
+            h("span", { class: "note", id: "learn-state", role: "status" }, progress),
+        ),
+        settingFields(draw),
+        h("p", { class: "note" }, hint()),
+        steps.length || record ? whileLearning() : null,
+        record ? learnedSections(record, learned, charts.calibration) : null,
+        points ? [h("h3", {}, "What pieces are worth in these games"), pointSections(points, charts.balance)] : null,
+    );
+    showState();
+    for (const each of Object.values(charts)) if (each.isConnected) each.redraw();
+}
+
 export function makeLearning(panel, isShown) {
-    charts = {
-        errors: chart({ label: "Error by step", height: 210, read: () => errorData(record, steps) }),
-        paths: chart({ label: "Weights by step", height: 230, read: () => pathData(record, steps) }),
-        calibration: chart({ label: "Calibration", height: 320, read: () => calibrationData(record) }),
-        balance: chart({ label: "Score by balance of material", height: 260, read: () => balanceData(points) }),
-    };
+    charts = makeCharts();
     draw = () => {
-        if (!isShown()) return;
-        const open = async () => {
-            try {
-                games = await openFile(".pgn,text/plain");
-                draw();
-            } catch (error) {
-                showError(error.message);
-            }
-        };
-        const stop = () => {
-            links[working].stop();
-        };
-        replace(
-            panel,
-            h(
-                "div",
-                { class: "panel-bar" },
-                h(
-                    "button",
-                    { type: "button", id: "learn-open", onclick: open },
-                    games ? games.name : "Open a PGN file",
-                ),
-                termsField(),
-                working
-                    ? h("button", { type: "button", class: "on", id: "learn-stop", onclick: stop }, "Stop")
-                    : [
-                          h(
-                              "button",
-                              {
-                                  type: "button",
-                                  class: "main",
-                                  id: "learn-start",
-                                  disabled: !games || !catalogue.has_terms,
-                                  onclick: () => begin("learn"),
-                              },
-                              "Learn the weights",
-                          ),
-                          h(
-                              "button",
-                              { type: "button", id: "points-start", disabled: !games, onclick: () => begin("points") },
-                              "What pieces are worth",
-                          ),
-                      ],
-                h("span", { class: "note", id: "learn-state", role: "status" }, progress),
-            ),
-            settingFields(draw),
-            h(
-                "p",
-                { class: "note" },
-                catalogue.has_terms
-                    ? `Learning starts from ${chosenName()} and changes no file.`
-                    : `${chosenName()} has no weights to learn: choose a weights file under Weights.`,
-            ),
-            steps.length || record
-                ? [
-                      h(
-                          "div",
-                          { class: "two charts" },
-                          h("section", {}, h("h3", {}, "Error by step"), charts.errors),
-                          h("section", {}, h("h3", {}, "Weights by step"), charts.paths),
-                      ),
-                  ]
-                : null,
-            record ? learnedSections(record, learned, charts.calibration) : null,
-            points ? [h("h3", {}, "What pieces are worth in these games"), pointSections(points, charts.balance)] : null,
-        );
-        showState();
-        for (const each of Object.values(charts)) if (each.isConnected) each.redraw();
+        if (isShown()) drawPanel(panel);
     };
     get("/api/learning").then(
         (answer) => {

@@ -1,7 +1,7 @@
 // What learning found: errors and weights by step, the verdict, the weights, and calibration.
 
 import { COLOURS } from "./chart.js";
-import { h, number, plural, scrolling, showError, spaced } from "./dom.js";
+import { h, number, plainTable, plural, showError, spaced } from "./dom.js";
 import { saveWeights, useWeights } from "./weights.js";
 
 const INTERVAL = 1.96;
@@ -96,82 +96,64 @@ function inPairs(lines) {
     return [...lines].sort((a, b) => order.indexOf(base(a)) - order.indexOf(base(b)));
 }
 
-/** What learning found: verdict, weights with their intervals, and calibration. */
-export function learnedSections(record, learned, calibrationChart) {
-    const summary = record.summary;
-    const free = inPairs(summary.weights.filter((line) => !line.flags.includes("frozen")));
-    const scale = Math.max(...free.flatMap((line) => [line.low, line.high, line.old, line.new].map(Math.abs)), 1);
-    const verdict = summary.accepted
+function verdictOf(summary) {
+    const quality = summary.accepted
         ? "clearly better on other games"
         : summary.gain < 0
           ? "no better on other games"
           : "better on other games, but not clearly";
+    const folds = summary.folds > 1 ? ` (${summary.folds}-fold cross-validation)` : "";
+    const change = `${summary.gain >= 0 ? "fell" : "rose"} by ${Math.abs(summary.gain).toFixed(6)}`;
     return [
-        h(
-            "p",
-            { class: "summary", id: "learn-verdict" },
-            `The new weights are ${verdict}${summary.folds > 1 ? ` (${summary.folds}-fold cross-validation)` : ""}: the error ${summary.gain >= 0 ? "fell" : "rose"} by ${Math.abs(summary.gain).toFixed(6)} \u00b1 ${summary.gain_error.toFixed(6)}. ${plural(summary.games, "game")}, ${plural(summary.positions, "position")}, ${summary.seconds.toFixed(1)} s. K ${summary.k_before.toFixed(1)} before, ${summary.k.toFixed(1)} after.`,
+        `The new weights are ${quality}${folds}: the error ${change} \u00b1 ${summary.gain_error.toFixed(6)}.`,
+        `${plural(summary.games, "game")}, ${plural(summary.positions, "position")}, ${summary.seconds.toFixed(1)} s.`,
+        `K ${summary.k_before.toFixed(1)} before, ${summary.k.toFixed(1)} after.`,
+    ].join(" ");
+}
+
+function learnedBar(learned) {
+    const save = () => saveWeights(learned.id, {}).catch((error) => showError(error.message));
+    const use = { type: "button", class: "main", id: "learn-use", onclick: () => useWeights(learned.id) };
+    return h(
+        "div",
+        { class: "panel-bar" },
+        h("button", use, "Explore with the new weights"),
+        h("button", { type: "button", onclick: save }, "Save as weights file"),
+    );
+}
+
+function weightRow(line, scale) {
+    return h(
+        "tr",
+        { title: line.flags.join(", ") },
+        h("th", { scope: "row" }, spaced(line.name)),
+        h("td", {}, number(line.old)),
+        h("td", { class: line.old === line.new ? "" : "strong" }, number(line.new)),
+        h("td", {}, `${number(line.low)} .. ${number(line.high)}`),
+        h("td", { class: "range-cell" }, bars(line, scale)),
+        h("td", {}, line.clear === null ? "" : line.clear ? "yes" : "no"),
+        h("td", {}, line.positions.toLocaleString("en")),
+    );
+}
+
+const HEADS = ["Weight", "Before", "After", "95% interval", "", "Clear", "Positions"];
+const LEGEND =
+    "Grey mark: before; blue mark and band: after, with its interval. Clear: the change is larger than its noise.";
+
+/** What learning found: verdict, weights with their intervals, and calibration. */
+export function learnedSections(record, learned, calibrationChart) {
+    const { summary } = record;
+    const free = inPairs(summary.weights.filter((line) => !line.flags.includes("frozen")));
+    const scale = Math.max(...free.flatMap((line) => [line.low, line.high, line.old, line.new].map(Math.abs)), 1);
+    return [
+        h("p", { class: "summary", id: "learn-verdict" }, verdictOf(summary)),
+        learned ? learnedBar(learned) : null,
+        plainTable(
+            "learned",
+            HEADS,
+            free.map((line) => weightRow(line, scale)),
         ),
-        learned
-            ? h(
-                  "div",
-                  { class: "panel-bar" },
-                  h(
-                      "button",
-                      { type: "button", class: "main", id: "learn-use", onclick: () => useWeights(learned.id) },
-                      "Explore with the new weights",
-                  ),
-                  h(
-                      "button",
-                      {
-                          type: "button",
-                          onclick: () => saveWeights(learned.id, {}).catch((error) => showError(error.message)),
-                      },
-                      "Save as weights file",
-                  ),
-              )
-            : null,
-        h(
-            "div",
-            scrolling("Learned weights"),
-            h(
-                "table",
-                { class: "plain-table", id: "learned" },
-                h(
-                    "thead",
-                    {},
-                    h(
-                        "tr",
-                        {},
-                        ["Weight", "Before", "After", "95% interval", "", "Clear", "Positions"].map((head) =>
-                            h("th", { scope: "col" }, head),
-                        ),
-                    ),
-                ),
-                h(
-                    "tbody",
-                    {},
-                    free.map((line) =>
-                        h(
-                            "tr",
-                            { title: line.flags.join(", ") },
-                            h("th", { scope: "row" }, spaced(line.name)),
-                            h("td", {}, number(line.old)),
-                            h("td", { class: line.old === line.new ? "" : "strong" }, number(line.new)),
-                            h("td", {}, `${number(line.low)} .. ${number(line.high)}`),
-                            h("td", { class: "range-cell" }, bars(line, scale)),
-                            h("td", {}, line.clear === null ? "" : line.clear ? "yes" : "no"),
-                            h("td", {}, line.positions.toLocaleString("en")),
-                        ),
-                    ),
-                ),
-            ),
-        ),
-        h(
-            "p",
-            { class: "note" },
-            "Grey mark: before; blue mark and band: after, with its interval. Clear: the change is larger than its noise.",
-        ),
+        h("p", { class: "note" }, LEGEND),
         h("h3", {}, "Calibration: points scored against points predicted"),
         calibrationChart,
     ];

@@ -62,9 +62,19 @@ function select(id, label, choices, chosen, title, set) {
     );
 }
 
-/** The fields of the settings: what is predicted and from which positions; `redraw` where one changes the others. */
-export function settingFields(redraw) {
-    const share = h("input", {
+function setShare(event) {
+    const value = Number(event.target.value);
+    if (event.target.value === "" || !(value >= 0 && value <= 1)) {
+        showError("the share of the result is a number from 0 to 1");
+        event.target.value = settings.blend;
+        return;
+    }
+    showError(null);
+    settings.blend = value;
+}
+
+const shareField = () =>
+    h("input", {
         id: "learn-blend",
         type: "number",
         min: 0,
@@ -72,75 +82,66 @@ export function settingFields(redraw) {
         step: 0.05,
         value: settings.blend,
         "aria-label": "Share of the result in the target",
-        onchange: (event) => {
-            const value = Number(event.target.value);
-            if (event.target.value === "" || !(value >= 0 && value <= 1)) {
-                showError("the share of the result is a number from 0 to 1");
-                event.target.value = settings.blend;
-                return;
-            }
-            showError(null);
-            settings.blend = value;
-        },
+        onchange: setShare,
     });
-    const rescoring = countField(
-        "learn-rescore",
-        "Nodes for scores",
-        settings.rescore,
-        1_000_000,
-        "Search each position for this many nodes to score it; leave empty to use the scores in the games",
+
+function rescoringField() {
+    const title = "Search each position for this many nodes to score it; leave empty to use the scores in the games";
+    const set = (value) => {
+        settings.rescore = value;
+    };
+    const field = countField("learn-rescore", "Nodes for scores", settings.rescore, 1_000_000, title, set);
+    field.querySelector("input").placeholder = "in games";
+    return field;
+}
+
+function targetField(redraw) {
+    const title = "What to predict: the result of the game, the score of a search, or a blend of both";
+    const choices = ["result", "search", "blend"].map((target) => [target, target]);
+    return select("learn-target", "Target", choices, settings.target, title, (value) => {
+        settings.target = value;
+        redraw();
+        byId("learn-target").focus();
+    });
+}
+
+function phasesField() {
+    const title = "One value per weight, or two: middlegame and endgame";
+    const choices = [
+        ["", "as they are"],
+        ["1", "1"],
+        ["2", "2"],
+    ];
+    return select(
+        "learn-phases",
+        "Phases",
+        choices,
+        settings.phases === null ? "" : String(settings.phases),
+        title,
         (value) => {
-            settings.rescore = value;
+            settings.phases = value === "" ? null : Number(value);
         },
-    );
-    rescoring.querySelector("input").placeholder = "in games";
-    return h(
-        "div",
-        { class: "panel-bar" },
-        select(
-            "learn-target",
-            "Target",
-            [
-                ["result", "result"],
-                ["search", "search"],
-                ["blend", "blend"],
-            ],
-            settings.target,
-            "What to predict: the result of the game, the score of a search, or a blend of both",
-            (value) => {
-                settings.target = value;
-                redraw();
-                byId("learn-target").focus();
-            },
-        ),
-        settings.target === "blend" ? h("label", {}, "of the result ", share) : null,
-        settings.target === "result" ? null : rescoring,
-        select(
-            "learn-phases",
-            "Phases",
-            [
-                ["", "as they are"],
-                ["1", "1"],
-                ["2", "2"],
-            ],
-            settings.phases === null ? "" : String(settings.phases),
-            "One value per weight, or two: middlegame and endgame",
-            (value) => {
-                settings.phases = value === "" ? null : Number(value);
-            },
-        ),
-        countField(
-            "learn-per-game",
-            "Positions per game",
-            settings.perGame,
-            1000,
-            "Use at most this many positions of each game, drawn at random",
-            (value) => {
-                settings.perGame = value;
-            },
-        ),
     );
 }
+
+function perGameField() {
+    const title = "Use at most this many positions of each game, drawn at random";
+    return countField("learn-per-game", "Positions per game", settings.perGame, 1000, title, (value) => {
+        settings.perGame = value;
+    });
+}
+
+/** The fields of the settings: what is predicted and from which positions; `redraw` where one changes the others. */
+export const settingFields = (redraw) =>
+    h(
+        "div",
+        { class: "panel-bar" },
+        targetField(redraw),
+        settings.target === "blend" ? h("label", {}, "of the result ", shareField()) : null,
+        settings.target === "result" ? null : rescoringField(),
+        phasesField(),
+        perGameField(),
+    );
 
 /** The field for the terms to fit. */
 export function termsField() {

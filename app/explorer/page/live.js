@@ -47,7 +47,8 @@ class Row {
         this.line = line;
         this.score.textContent = withMinus(line.score.text);
         this.share.textContent = percent(line.score.expected_score);
-        if (this.key === this.search.key && (this.box.matches(":hover, :focus-within") || isSame(line, this.drawn))) return;
+        if (this.key === this.search.key && (this.box.matches(":hover, :focus-within") || isSame(line, this.drawn)))
+            return;
         Object.assign(this, { asked: this.search.asked, key: this.search.key, drawn: line });
         replace(this.moves, line.names.slice(0, SHOWN_PLIES).map(this.#moveElement));
         clearTimeout(this.timer);
@@ -104,7 +105,9 @@ function drawLines() {
 }
 
 const nameOf = (id) =>
-    id === SHOWN ? "By the evaluation shown" : `By ${shortName(catalogue.weights.find((each) => each.id === id)?.name ?? id)}`;
+    id === SHOWN
+        ? "By the evaluation shown"
+        : `By ${shortName(catalogue.weights.find((each) => each.id === id)?.name ?? id)}`;
 
 function statusText() {
     const reason = idleReason();
@@ -140,10 +143,32 @@ function drawSettings() {
     const evaluation = (id, name, others) => chooser(id, settings[name], (value) => choose(name, value), others);
     replace(
         parts.settings,
-        h("label", {}, "Lines ", h("select", select, [...Array(MAX_LINES).keys()].map((at) => count(at + 1)))),
+        h(
+            "label",
+            {},
+            "Lines ",
+            h(
+                "select",
+                select,
+                [...Array(MAX_LINES).keys()].map((at) => count(at + 1)),
+            ),
+        ),
         h("label", {}, "By ", evaluation("analysis-by", "by", [[SHOWN, "the evaluation shown"]])),
-        h("label", {}, "and by ", evaluation("analysis-beside", "beside", [[NONE, "no other"], [SHOWN, "the evaluation shown"]])),
-        h("label", {}, h("input", { ...arrows, onchange: (event) => choose("arrows", event.target.checked) }), "Arrows"),
+        h(
+            "label",
+            {},
+            "and by ",
+            evaluation("analysis-beside", "beside", [
+                [NONE, "no other"],
+                [SHOWN, "the evaluation shown"],
+            ]),
+        ),
+        h(
+            "label",
+            {},
+            h("input", { ...arrows, onchange: (event) => choose("arrows", event.target.checked) }),
+            "Arrows",
+        ),
     );
 }
 
@@ -158,7 +183,13 @@ function checkChosen() {
 export function makeLive() {
     parts.power = h(
         "button",
-        { type: "button", role: "switch", id: "analysis-switch", class: "switch", title: "Search what is on the board (A)" },
+        {
+            type: "button",
+            role: "switch",
+            id: "analysis-switch",
+            class: "switch",
+            title: "Search what is on the board (A)",
+        },
         h("i", {}),
         "Analysis",
     );
@@ -170,7 +201,11 @@ export function makeLive() {
     parts.lists = searches.map(({ choice }) => h("ol", { class: "lines", id: `lines-${choice}`, hidden: true }));
     const more = h("details", { class: "analysis-settings" }, h("summary", {}, "Settings"), parts.settings);
     const head = h("div", { class: "analysis-head" }, parts.power, parts.score, parts.status, more);
-    replace(byId("analysis"), head, parts.titles.map((title, index) => [title, parts.lists[index]]));
+    replace(
+        byId("analysis"),
+        head,
+        parts.titles.map((title, index) => [title, parts.lists[index]]),
+    );
     onCatalogue(checkChosen);
     listen((topics) => {
         if (["lines", "report", "play"].some((topic) => topics.has(topic))) draw();

@@ -6,7 +6,7 @@ import { makeBars } from "./bars.js";
 import { makeBoard } from "./board.js";
 import { makeCompare } from "./compare.js";
 import { flip, makeControls, nextWay, redo, setMode, undo } from "./controls.js";
-import { byId, h, replace, showError } from "./dom.js";
+import { around, byId, h, replace, showError } from "./dom.js";
 import { enter, makeEntry } from "./entry.js";
 import { makeExpectedBar } from "./expected_bar.js";
 import { makeFree } from "./free.js";
@@ -116,14 +116,14 @@ function makeKeys(turnTheme, showHelp) {
     };
     document.addEventListener("keydown", (event) => {
         if (event.ctrlKey || event.metaKey) {
-            if (event.target.closest("input, textarea")) return;
+            if (around(event, "input, textarea")) return;
             const change = { z: undoEdit, y: redoEdit }[event.key];
             if (!change) return;
             event.preventDefault();
             change();
             return;
         }
-        if (event.altKey || event.target.closest("input, select, textarea, dialog")) return;
+        if (event.altKey || around(event, "input, select, textarea, dialog")) return;
         const action = keys[event.key];
         if (!action) return;
         event.preventDefault();

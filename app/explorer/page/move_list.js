@@ -13,7 +13,14 @@ const SIGNS = new Map([
     [5, "!?"],
     [6, "?!"],
 ]);
-const NAMES = { 1: "good move", 2: "mistake", 3: "brilliant move", 4: "blunder", 5: "interesting move", 6: "dubious move" };
+const NAMES = {
+    1: "good move",
+    2: "mistake",
+    3: "brilliant move",
+    4: "blunder",
+    5: "interesting move",
+    6: "dubious move",
+};
 const parts = {};
 
 const signsOf = (move) => move.nags.map((nag) => SIGNS.get(nag) ?? ` $${nag}`).join("");
@@ -49,7 +56,14 @@ function following(parent, ply, isFirst) {
 }
 
 const variation = (start, ply) =>
-    h("span", { class: "variation" }, "(", moveElements(start, ply, true), following(start, ply + 1, Boolean(start.comment)), ")");
+    h(
+        "span",
+        { class: "variation" },
+        "(",
+        moveElements(start, ply, true),
+        following(start, ply + 1, Boolean(start.comment)),
+        ")",
+    );
 
 function draw() {
     const list = byId("move-list");
@@ -83,7 +97,14 @@ function sign(nag) {
 const signButton = ([nag, text]) =>
     h(
         "button",
-        { type: "button", class: "icon", "data-nag": nag, title: NAMES[nag], "aria-label": NAMES[nag], onclick: () => sign(nag) },
+        {
+            type: "button",
+            class: "icon",
+            "data-nag": nag,
+            title: NAMES[nag],
+            "aria-label": NAMES[nag],
+            onclick: () => sign(nag),
+        },
         text,
     );
 
@@ -98,14 +119,20 @@ const button = (id, text, title, onclick) => h("button", { type: "button", id, t
 
 function makeEditing() {
     parts.signs = [...SIGNS].map(signButton);
-    parts.comment = h("input", { id: "comment", placeholder: "Comment on this move", "aria-label": "Comment on this move" });
+    parts.comment = h("input", {
+        id: "comment",
+        placeholder: "Comment on this move",
+        "aria-label": "Comment on this move",
+    });
     parts.comment.addEventListener("change", () => {
         const text = parts.comment.value.trim();
         edit((move) => {
             move.comment = text;
         });
     });
-    parts.promote = button("promote", "Main line", "Make this variation the main line", () => edit((move) => promote(move)));
+    parts.promote = button("promote", "Main line", "Make this variation the main line", () =>
+        edit((move) => promote(move)),
+    );
     parts.remove = button("remove-move", "Remove", "Take this move and what follows off the game", takeOff);
     parts.undo = button("undo-edit", "Undo", "Undo the last change of the game (Ctrl+Z)", undoEdit);
     parts.redo = button("redo-edit", "Redo", "Do it again (Ctrl+Y)", redoEdit);
@@ -113,7 +140,16 @@ function makeEditing() {
         "details",
         { class: "editing", hidden: true },
         h("summary", {}, "Annotate"),
-        h("div", { class: "panel-bar" }, parts.signs, parts.comment, parts.promote, parts.remove, parts.undo, parts.redo),
+        h(
+            "div",
+            { class: "panel-bar" },
+            parts.signs,
+            parts.comment,
+            parts.promote,
+            parts.remove,
+            parts.undo,
+            parts.redo,
+        ),
     );
     byId("move-list").after(parts.box);
 }

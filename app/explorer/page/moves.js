@@ -23,7 +23,10 @@ let parts = {};
 let isShown = () => false;
 
 const canSearch = () => isShown() && Boolean(state.report?.moves.length) && !isPlaying();
-const search = new Search(() => (canSearch() ? { ...question(), beside: null, all_moves: true } : null), () => showFound());
+const search = new Search(
+    () => (canSearch() ? { ...question(), beside: null, all_moves: true } : null),
+    () => showFound(),
+);
 
 function follow() {
     if (!isPaused && isLooked() && canSearch()) search.follow();
@@ -36,7 +39,13 @@ const foundOf = () => new Map(search.found.map((line) => [line.moves[0], line]))
 function keyOf(move, found) {
     const rank = found.get(move.uci)?.number ?? found.size + move.rank;
     const change = () => move.change.terms.find((term) => term.name === sort.key)?.change_cp ?? 0;
-    const own = { search: rank, rank: move.rank, san: move.san, change: move.change.change_cp, expected: move.expected_score };
+    const own = {
+        search: rank,
+        rank: move.rank,
+        san: move.san,
+        change: move.change.change_cp,
+        expected: move.expected_score,
+    };
     return own[sort.key] ?? change();
 }
 

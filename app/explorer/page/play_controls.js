@@ -16,10 +16,11 @@ const CLOCKS = [
 ];
 const USUAL = { side: "white", level: 10, clock: 0, fromHere: false };
 let highest = 20;
-let wanted = { ...USUAL, ...recall("play", {}), by: SHOWN };
+const wanted = { ...USUAL, ...recall("play", {}), by: SHOWN };
 
 const label = (text, element) => h("label", {}, h("span", {}, text), element);
-const options = (pairs, chosen) => pairs.map(([value, name]) => h("option", { value, selected: value === chosen }, name));
+const options = (pairs, chosen) =>
+    pairs.map(([value, name]) => h("option", { value, selected: value === chosen }, name));
 
 function select(id, pairs, name) {
     const choose = (event) => {
@@ -54,7 +55,12 @@ function begin() {
 }
 
 const check = (id, text, checked, change) =>
-    h("label", {}, h("input", { type: "checkbox", id, checked, onchange: (event) => change(event.target.checked) }), text);
+    h(
+        "label",
+        {},
+        h("input", { type: "checkbox", id, checked, onchange: (event) => change(event.target.checked) }),
+        text,
+    );
 
 export function askToPlay() {
     const dialog = byId("play-dialog");
@@ -66,7 +72,10 @@ export function askToPlay() {
         h(
             "div",
             { class: "play-form" },
-            label("You play", h("div", { id: "play-side", class: "segments", role: "radiogroup", "aria-label": "You play" })),
+            label(
+                "You play",
+                h("div", { id: "play-side", class: "segments", role: "radiogroup", "aria-label": "You play" }),
+            ),
             label("Level", select("play-level", levelNames(), "level")),
             label("Plays by", by),
             label("Clock", select("play-clock", clocks, "clock")),
@@ -92,7 +101,10 @@ function clockText(side) {
 const clockElement = (side) => h("span", { class: "clock", id: `clock-${side}`, "data-side": side }, clockText(side));
 
 function drawClocks() {
-    for (const clock of document.querySelectorAll(".clock")) clock.textContent = clockText(clock.dataset.side);
+    for (const side of ["white", "black"]) {
+        const clock = byId(`clock-${side}`);
+        if (clock) clock.textContent = clockText(side);
+    }
 }
 
 const button = (id, text, onclick, disabled = false) => h("button", { type: "button", id, onclick, disabled }, text);
@@ -114,8 +126,17 @@ function draw() {
     replace(
         box,
         clock ? [clockElement(opposite(side)), clockElement(side)] : null,
-        h("span", { class: "note", id: "play-state", role: "status" }, result ? `${result.score}: ${result.reason}` : who),
-        h("span", { class: "group" }, result ? after : during, button("leave-game", result ? "Analyse" : "Leave", leaveGame)),
+        h(
+            "span",
+            { class: "note", id: "play-state", role: "status" },
+            result ? `${result.score}: ${result.reason}` : who,
+        ),
+        h(
+            "span",
+            { class: "group" },
+            result ? after : during,
+            button("leave-game", result ? "Analyse" : "Leave", leaveGame),
+        ),
     );
 }
 

@@ -1,7 +1,7 @@
 // What pieces are worth in the games that were opened, as `merino points` has it.
 
 import { COLOURS } from "./chart.js";
-import { h, number, plural, scrolling } from "./dom.js";
+import { h, number, plainTable, plural } from "./dom.js";
 
 /** The mean score by balance of material, and the curve fitted to it. */
 export function balanceData(points) {
@@ -28,56 +28,39 @@ export function balanceData(points) {
     };
 }
 
+const PIECES = [
+    ["P", "Pawn"],
+    ["N", "Knight"],
+    ["B", "Bishop"],
+    ["R", "Rook"],
+    ["Q", "Queen"],
+];
+const HEADS = ["Piece", "Value", "95% interval", "Drawn games as half a point"];
+const orDash = (value, text) => (value === null ? "\u2013" : text(value));
+
+function pieceRow(letter, name, points) {
+    const interval = letter === "P" ? null : points.intervals[letter]; // a pawn is the unit
+    return h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, name),
+        h("td", { class: "strong" }, orDash(points.values[letter], number)),
+        h("td", {}, interval ? `${number(interval[0])} .. ${number(interval[1])}` : ""),
+        h("td", {}, orDash(points.other.values[letter], number)),
+    );
+}
+
 /** What pieces are worth in the games: the table, and the score by balance of material. */
 export function pointSections(points, balanceChart) {
-    const letters = ["P", "N", "B", "R", "Q"],
-        names = ["Pawn", "Knight", "Bishop", "Rook", "Queen"];
+    const of = `${plural(points.games, "game")}, ${points.vectors.toLocaleString("en")} positions by material alone`;
+    const steepness = orDash(points.alpha, (alpha) => alpha.toFixed(3));
     return [
-        h(
-            "div",
-            scrolling("Point values"),
-            h(
-                "table",
-                { class: "plain-table", id: "points" },
-                h(
-                    "thead",
-                    {},
-                    h(
-                        "tr",
-                        {},
-                        ["Piece", "Value", "95% interval", "Drawn games as half a point"].map((head) =>
-                            h("th", { scope: "col" }, head),
-                        ),
-                    ),
-                ),
-                h(
-                    "tbody",
-                    {},
-                    letters.map((letter, index) => {
-                        const value = points.values[letter],
-                            other = points.other.values[letter],
-                            interval = points.intervals[letter];
-                        return h(
-                            "tr",
-                            {},
-                            h("th", { scope: "row" }, names[index]),
-                            h("td", { class: "strong" }, value === null ? "\u2013" : number(value)),
-                            h(
-                                "td",
-                                {},
-                                interval && letter !== "P" ? `${number(interval[0])} .. ${number(interval[1])}` : "",
-                            ),
-                            h("td", {}, other === null ? "\u2013" : number(other)),
-                        );
-                    }),
-                ),
-            ),
+        plainTable(
+            "points",
+            HEADS,
+            PIECES.map(([letter, name]) => pieceRow(letter, name, points)),
         ),
-        h(
-            "p",
-            { class: "note" },
-            `${plural(points.games, "game")}, ${points.vectors.toLocaleString("en")} positions by material alone; a pawn is 100. Steepness ${points.alpha === null ? "\u2013" : points.alpha.toFixed(3)} a pawn.`,
-        ),
+        h("p", { class: "note" }, `${of}; a pawn is 100. Steepness ${steepness} a pawn.`),
         balanceChart,
     ];
 }

@@ -1,8 +1,8 @@
 // What the page gives away: FEN, link, moves, JSON, CSV, and the board as SVG or PNG.
 
-import { byId, h, replace, s, saveFile, say, showError } from "./dom.js";
+import { around, byId, h, replace, s, saveFile, say, showError } from "./dom.js";
 import { post } from "./api.js";
-import { boardSvg, imageOf } from "./board.js";
+import { boardSvg } from "./board.js";
 import { playedGames } from "./playing.js";
 import { playedMoves, shown, state } from "./store.js";
 import { listed } from "./tree.js";
@@ -112,7 +112,7 @@ async function drawing() {
                 s(
                     "g",
                     { transform: element.style.transform.replaceAll("px", "") },
-                    document.createComment(inside.length - 1),
+                    document.createComment(String(inside.length - 1)),
                 ),
             );
         }
@@ -206,7 +206,11 @@ const CHOICES = [
             ),
     ],
     ["save-pgn", "Save game as PGN", async () => saveFile("game.pgn", await pgn(), "application/x-chess-pgn")],
-    ["save-played", "Save games played", async () => saveFile("played.pgn", await playedPgn(), "application/x-chess-pgn")],
+    [
+        "save-played",
+        "Save games played",
+        async () => saveFile("played.pgn", await playedPgn(), "application/x-chess-pgn"),
+    ],
     [
         "save-json",
         "Save JSON",
@@ -255,6 +259,6 @@ export function makeShare() {
     };
     list.onkeydown = (event) => press(event, items);
     document.addEventListener("pointerdown", (event) => {
-        if (!list.hidden && !event.target.closest(".menu")) isOpen(false);
+        if (!list.hidden && !around(event, ".menu")) isOpen(false);
     });
 }

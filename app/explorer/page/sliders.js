@@ -109,14 +109,19 @@ function filter() {
     for (const term of catalogue.terms) {
         const text = `${spaced(term.name)} ${term.name} ${term.group} ${term.sentence}`.toLowerCase();
         const box = document.querySelector(`[data-term-weights="${term.name}"]`);
-        if (box) box.hidden = !words.every((word) => text.includes(word));
+        box?.toggleAttribute("hidden", !words.every((word) => text.includes(word)));
     }
     for (const group of document.querySelectorAll(".slider-group"))
-        group.hidden = !group.querySelector(".term-weights:not([hidden])");
+        group.toggleAttribute("hidden", !group.querySelector(".term-weights:not([hidden])"));
 }
 
 function searchField() {
-    const field = h("input", { type: "search", id: "weight-search", placeholder: "Search terms", "aria-label": "Search terms" });
+    const field = h("input", {
+        type: "search",
+        id: "weight-search",
+        placeholder: "Search terms",
+        "aria-label": "Search terms",
+    });
     field.value = wanted;
     field.addEventListener("input", () => {
         wanted = field.value;

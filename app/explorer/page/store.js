@@ -13,7 +13,11 @@ export const WAYS = [
         "Attributed",
         "What the terms of the piece add to the score; with the shared rest, all pieces sum to the score",
     ],
-    ["shapley", "Shapley", "What the piece adds to the score, on average over all orders in which the pieces could come"],
+    [
+        "shapley",
+        "Shapley",
+        "What the piece adds to the score, on average over all orders in which the pieces could come",
+    ],
     ["relative", "Relative", "Removal in units of a pawn's weight"],
     ["beside", "Beside", "Value by the second evaluation: the value that it gives the piece, or else by removal"],
     ["none", "Off", "No values on the board"],
@@ -284,7 +288,7 @@ function joined(report) {
 const explained = (asked) => explain(asked).then(joined);
 
 /** The value of a piece as chosen, in pawns for White; null where it has none. */
-export function valueOf(piece) {
+export function shownValue(piece) {
     if (state.way === "beside") return piece.beside_cp === null ? null : piece.beside_cp / 100;
     if (state.way === "removal") return piece.removal_cp === null ? null : piece.removal_cp / 100;
     if (state.way === "relative") return piece.relative_pawns;

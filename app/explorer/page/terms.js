@@ -74,48 +74,43 @@ function weightOf(term) {
         : `${whole} here, ${number(term.weight_mg, 1)} in the middlegame, ${number(term.weight_eg, 1)} in the endgame`;
 }
 
-function detail(term) {
-    const entry = catalogue.get(term.name);
+const WHEN = {
+    always: "counts always",
+    middlegame: "counts in the middlegame",
+    endgame: "counts in the endgame",
+};
+
+/** The pieces that a term counts, and what each adds. */
+function sources(term) {
     const report = shown();
     const mine = report.pieces
         .filter((piece) => term.name in piece.terms)
         .sort((a, b) => Math.abs(b.terms[term.name]) - Math.abs(a.terms[term.name]));
     const shared = report.shared_terms[term.name];
-    const when = { always: "counts always", middlegame: "counts in the middlegame", endgame: "counts in the endgame" }[
-        term.phase
-    ];
+    const added = (value) => h("b", {}, number(value, 1, true));
+    return h(
+        "ul",
+        { class: "sources" },
+        mine.map((piece) => h("li", {}, picture(piece.piece, 18), `${piece.square} `, added(piece.terms[term.name]))),
+        shared ? h("li", {}, "shared ", added(shared)) : null,
+        mine.length || shared ? null : h("li", {}, "No piece on the board adds to it."),
+    );
+}
+
+function detail(term) {
+    const times = term.multiplier === 1 ? "" : `, times ${term.multiplier} of its group`;
+    const counts = `(${number(term.white_count, 2)} \u2212 ${number(term.black_count, 2)})`;
+    const sum = `${counts} \u00d7 ${number(term.weight, 1)} = ${number(term.net_cp, 1, true)} centipawns for White`;
+    const sentence = h("b", {}, catalogue.get(term.name)?.sentence ?? "");
     return h(
         "tr",
         { class: "detail" },
         h(
             "td",
             { colspan: 8 },
-            h(
-                "p",
-                {},
-                h("b", {}, entry?.sentence ?? ""),
-                ` Weight ${weightOf(term)}${term.multiplier === 1 ? "" : `, times ${term.multiplier} of its group`}; ${when}.`,
-            ),
-            h(
-                "p",
-                { class: "sum" },
-                `(${number(term.white_count, 2)} \u2212 ${number(term.black_count, 2)}) \u00d7 ${number(term.weight, 1)} = ${number(term.net_cp, 1, true)} centipawns for White`,
-            ),
-            h(
-                "ul",
-                { class: "sources" },
-                mine.map((piece) =>
-                    h(
-                        "li",
-                        {},
-                        picture(piece.piece, 18),
-                        `${piece.square} `,
-                        h("b", {}, number(piece.terms[term.name], 1, true)),
-                    ),
-                ),
-                shared ? h("li", {}, "shared ", h("b", {}, number(shared, 1, true))) : null,
-                mine.length || shared ? null : h("li", {}, "No piece on the board adds to it."),
-            ),
+            h("p", {}, sentence, ` Weight ${weightOf(term)}${times}; ${WHEN[term.phase]}.`),
+            h("p", { class: "sum" }, sum),
+            sources(term),
         ),
     );
 }
@@ -204,147 +199,116 @@ function withoutTerms(report) {
     ];
 }
 
+/** Sort by a column; again, the other way; a third time, by group as at first. */
+function turn(key) {
+    if (sort?.key !== key) sort = { key, up: key === "name" };
+    else if (sort.up === (key === "name")) sort.up = !sort.up;
+    else sort = null;
+    draw();
+}
+
+function headCell([key, title, kind]) {
+    const direction = sort?.key === key ? (sort.up ? "ascending" : "descending") : undefined;
+    const own = { type: "button", class: "plain", "data-sort": key, title: "Sort", onclick: () => turn(key) };
+    return h("th", { scope: "col", class: kind, "aria-sort": direction }, h("button", own, title));
+}
+
+function sortedRows(seen, rowOf) {
+    const sign = sort.up ? 1 : -1;
+    const by = (term) => (sort.key === "name" ? term.name : sort.key === "net_cp" ? size(term) : term[sort.key]);
+    return [...seen].sort((a, b) => sign * (by(a) < by(b) ? -1 : by(a) > by(b) ? 1 : 0)).map(rowOf);
+}
+
+function groupedRows(terms, seen, rowOf) {
+    const counts = (term) => showsAll || term.white_cp || term.black_cp;
+    return [...Map.groupBy(terms, (term) => term.group)]
+        .filter(([, members]) => members.some(counts))
+        .map(([group, members]) => [
+            groupRow(group, members),
+            members.filter((term) => seen.includes(term)).map(rowOf),
+        ]);
+}
+
+const quietButton = (label, onclick) => h("button", { type: "button", class: "quiet", onclick }, label);
+
+function showAll(event) {
+    showsAll = event.target.checked;
+    draw();
+}
+
+function byGroup() {
+    sort = null;
+    draw();
+}
+
+function clearTerm() {
+    state.term = null;
+    changed("term");
+}
+
+const settingsBar = (hidden) =>
+    h(
+        "div",
+        { class: "panel-bar" },
+        h(
+            "label",
+            {},
+            h("input", { type: "checkbox", id: "zero-terms", checked: showsAll, onchange: showAll }),
+            `Show terms that make no difference${hidden ? ` (${hidden})` : ""}`,
+        ),
+        sort ? quietButton("By group", byGroup) : null,
+        state.term ? quietButton("Clear highlighted squares", clearTerm) : null,
+    );
+
+function termTable(report, seen) {
+    const scale = Math.max(1, ...report.terms.map(size));
+    const total = report.terms.reduce((sum, term) => sum + size(term), 0);
+    const rowOf = (term) => row(term, scale, total);
+    const heads = [
+        COLUMNS.map(headCell),
+        h("th", { scope: "col", class: "bar-cell" }, h("span", {}, "Black | White")),
+        h("th", { scope: "col", class: "share" }, "Share"),
+    ];
+    return h(
+        "table",
+        { class: "terms", id: "term-table" },
+        h("thead", {}, h("tr", {}, heads)),
+        h("tbody", {}, sort ? sortedRows(seen, rowOf) : groupedRows(report.terms, seen, rowOf)),
+        h("tfoot", {}, totals(report)),
+    );
+}
+
+/** Draw again, with the focus where it was. */
+function redrawn(panel, ...children) {
+    const focused = /** @type {HTMLElement} */ (document.activeElement?.closest("[data-term], [data-sort]"));
+    replace(panel, ...children);
+    const { term, sort: column } = focused?.dataset ?? {};
+    const again = term ? `[data-term="${term}"] button` : column ? `[data-sort="${column}"]` : null;
+    if (again) panel.querySelector(again)?.focus();
+}
+
+let draw = () => {};
+
+function drawPanel(panel) {
+    const report = shown();
+    if (!report) return;
+    if (report.without_terms) {
+        replace(panel, withoutTerms(report));
+        return;
+    }
+    const seen = report.terms.filter((term) => showsAll || isSomething(term) || term.name === state.term);
+    const note = "Counts include the multiplier of the group and the share of the phase: ";
+    const formula = `weight \u00d7 count = centipawns (cp). Score ${pawns(report.score_cp)} pawns.`;
+    redrawn(
+        panel,
+        settingsBar(report.terms.length - seen.length),
+        h("div", scrolling("Terms"), termTable(report, seen)),
+        h("p", { class: "note" }, note + formula),
+    );
+}
+
 export function makeTerms(panel) {
-    function draw() {
-        const report = shown();
-        if (!report) return;
-        if (report.without_terms) {
-            replace(panel, withoutTerms(report));
-            return;
-        }
-        const focused = document.activeElement?.closest?.("[data-term], [data-sort]");
-        const seen = report.terms.filter((term) => showsAll || isSomething(term) || term.name === state.term);
-        const scale = Math.max(1, ...report.terms.map(size)),
-            total = report.terms.reduce((sum, term) => sum + size(term), 0);
-        const heads = COLUMNS.map(([key, title, kind]) =>
-            h(
-                "th",
-                {
-                    scope: "col",
-                    class: kind,
-                    "aria-sort": sort?.key === key ? (sort.up ? "ascending" : "descending") : undefined,
-                },
-                h(
-                    "button",
-                    {
-                        type: "button",
-                        class: "plain",
-                        "data-sort": key,
-                        title: "Sort",
-                        onclick: () => {
-                            turn(key);
-                            draw();
-                        },
-                    },
-                    title,
-                ),
-            ),
-        );
-        let rows;
-        if (sort) {
-            const sign = sort.up ? 1 : -1;
-            const by = (term) =>
-                sort.key === "name" ? term.name : sort.key === "net_cp" ? size(term) : term[sort.key];
-            rows = [...seen]
-                .sort((a, b) => sign * (by(a) < by(b) ? -1 : by(a) > by(b) ? 1 : 0))
-                .map((term) => row(term, scale, total));
-        } else {
-            const counts = (term) => showsAll || term.white_cp || term.black_cp;
-            const groups = [...new Set(report.terms.map((term) => term.group))].filter((group) =>
-                report.terms.some((term) => term.group === group && counts(term)),
-            );
-            rows = groups.map((group) => [
-                groupRow(
-                    group,
-                    report.terms.filter((term) => term.group === group),
-                ),
-                seen.filter((term) => term.group === group).map((term) => row(term, scale, total)),
-            ]);
-        }
-        const hidden = report.terms.length - seen.length;
-        replace(
-            panel,
-            h(
-                "div",
-                { class: "panel-bar" },
-                h(
-                    "label",
-                    {},
-                    h("input", {
-                        type: "checkbox",
-                        id: "zero-terms",
-                        checked: showsAll,
-                        onchange: (event) => {
-                            showsAll = event.target.checked;
-                            draw();
-                        },
-                    }),
-                    `Show terms that make no difference${hidden ? ` (${hidden})` : ""}`,
-                ),
-                sort
-                    ? h(
-                          "button",
-                          {
-                              type: "button",
-                              class: "quiet",
-                              onclick: () => {
-                                  sort = null;
-                                  draw();
-                              },
-                          },
-                          "By group",
-                      )
-                    : null,
-                state.term
-                    ? h(
-                          "button",
-                          {
-                              type: "button",
-                              class: "quiet",
-                              onclick: () => {
-                                  state.term = null;
-                                  changed("term");
-                              },
-                          },
-                          "Clear highlighted squares",
-                      )
-                    : null,
-            ),
-            h(
-                "div",
-                scrolling("Terms"),
-                h(
-                    "table",
-                    { class: "terms", id: "term-table" },
-                    h(
-                        "thead",
-                        {},
-                        h(
-                            "tr",
-                            {},
-                            heads,
-                            h("th", { scope: "col", class: "bar-cell" }, h("span", {}, "Black | White")),
-                            h("th", { scope: "col", class: "share" }, "Share"),
-                        ),
-                    ),
-                    h("tbody", {}, rows),
-                    h("tfoot", {}, totals(report)),
-                ),
-            ),
-            h(
-                "p",
-                { class: "note" },
-                `Counts include the multiplier of the group and the share of the phase: weight \u00d7 count = centipawns (cp). Score ${pawns(report.score_cp)} pawns.`,
-            ),
-        );
-        if (focused?.dataset.term) panel.querySelector(`[data-term="${focused.dataset.term}"] button`)?.focus();
-        else if (focused?.dataset.sort) panel.querySelector(`[data-sort="${focused.dataset.sort}"]`)?.focus();
-    }
-    function turn(key) {
-        if (sort?.key !== key) sort = { key, up: key === "name" };
-        else if (sort.up === (key === "name")) sort.up = !sort.up;
-        else sort = null;
-    }
+    draw = () => drawPanel(panel);
     listen((topics) => {
         if (topics.has("report") || topics.has("preview") || topics.has("term")) draw();
     });

@@ -41,7 +41,14 @@ function termRows(a, b) {
 export function comparison(compared) {
     const [a, b] = compared.moves;
     const heads = ["Term", a.move, b.move, "Difference"].map((title) => h("th", { scope: "col" }, title));
-    const whole = row("Change of the score", a.at_once.change_cp, b.at_once.change_cp, compared.change.change_cp, 0, "");
+    const whole = row(
+        "Change of the score",
+        a.at_once.change_cp,
+        b.at_once.change_cp,
+        compared.change.change_cp,
+        0,
+        "",
+    );
     return h(
         "section",
         { class: "card", id: "comparison" },

@@ -68,7 +68,11 @@ export function makeVerdict() {
             scoreLine(report),
             fault ? h("p", { class: "fault" }, `No moves: ${fault}.`) : null,
             rule ? h("p", { class: "fault" }, `Draw rule: ${rule}.`) : null,
-            h("p", { class: "summary" }, summary.map((sentence) => `${worded(sentence)} `)),
+            h(
+                "p",
+                { class: "summary" },
+                summary.map((sentence) => `${worded(sentence)} `),
+            ),
             h("p", { class: "summary", id: "threat" }, threat?.threat ?? ""),
         );
         askThreat(report);

@@ -27,14 +27,14 @@ async function useBeside(id) {
 
 /** Use other weights from now on. */
 export async function useWeights(id, changes = {}) {
-    const before = [state.weights, state.changes];
+    const before = { weights: state.weights, changes: state.changes };
     Object.assign(state, { weights: id, changes });
     try {
         await loadWeights();
         changed("weights");
         await refresh();
     } catch (error) {
-        [state.weights, state.changes] = before;
+        Object.assign(state, before);
         showError(error.message);
     }
 }
@@ -89,9 +89,19 @@ function bar() {
     return h(
         "div",
         { class: "panel-bar" },
-        h("label", {}, "Weights ", chooser("weights-chosen", state.weights, (id) => useWeights(id))),
+        h(
+            "label",
+            {},
+            "Weights ",
+            chooser("weights-chosen", state.weights, (id) => useWeights(id)),
+        ),
         h("button", { type: "button", id: "weights-open", onclick: open }, "Open a file"),
-        h("label", {}, "Beside ", chooser("beside-chosen", state.beside, (id) => useBeside(id || null), OTHERS)),
+        h(
+            "label",
+            {},
+            "Beside ",
+            chooser("beside-chosen", state.beside, (id) => useBeside(id || null), OTHERS),
+        ),
         h("button", { type: "button", id: "weights-reset", disabled: true, onclick: reset }, "Reset"),
         h("button", saving, "Save as weights file"),
     );

@@ -20,12 +20,25 @@ const EXAMPLES = [
             "1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3# 0-1",
         "games",
     ],
-    ["An endgame", "White wins, but not with a queen: let the search find out.", "8/8/1KP5/3r4/8/8/8/k7 w - - 0 1", "moves"],
+    [
+        "An endgame",
+        "White wins, but not with a queen: let the search find out.",
+        "8/8/1KP5/3r4/8/8/8/k7 w - - 0 1",
+        "moves",
+    ],
 ];
 const STEPS = [
     ["#entry-text", "Paste anything", "A move, a FEN, a game as PGN, or moves such as 1. e4 e5."],
-    ["#board", "Values on the board", "Each piece shows what it is worth. Drag one and hold it: you see what would change."],
-    ["#analysis", "Analysis", "The best lines while you look, and what each leads to. Point at a move; click to play it."],
+    [
+        "#board",
+        "Values on the board",
+        "Each piece shows what it is worth. Drag one and hold it: you see what would change.",
+    ],
+    [
+        "#analysis",
+        "Analysis",
+        "The best lines while you look, and what each leads to. Point at a move; click to play it.",
+    ],
     ["#tabs", "Reasons", "Terms add up to the score. Moves ranks every move; Compare sets evaluations side by side."],
     ["#tab-games", "Your games", "Open a PGN of any size, and see where chances were lost. Learning teaches from it."],
 ];

@@ -21,18 +21,15 @@ from typing import IO, Any
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import WHITE, ZERO
-from merino.inner.core.board.movegen import count_legal
+from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.common.files import FileInUseError, held, write_fault, write_whole
 from merino.inner.core.common.runs import RunName, at_work, begun
 from merino.inner.core.common.sealed import as_json, checksum, tell_unsealed
 from merino.inner.core.common.user_files import STATE, is_there, read_user_file
 from merino.inner.core.common.work import RemoteExecutor
-from merino.inner.core.compiled.jit import entry
-from merino.inner.core.compiled.memory import load_word
-from merino.inner.engine.search.iterative_deepening import deepen, set_root
+from merino.inner.engine.search.choice import search_all
 from merino.inner.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
-from merino.inner.engine.search.transposition import TranspositionTable, age_of
+from merino.inner.engine.search.transposition import TranspositionTable
 from merino.inner.engine.search.worker import Worker
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.family import LinearEvaluation
@@ -46,6 +43,7 @@ _NAME = [("first", "<i8"), ("offset", "<i8"), ("count", "<i8"), ("keys", "<u8")]
 _OLD_HEAD = np.dtype(_NAME)  # of a batch in files of Merino 1.0
 _HEAD = np.dtype([*_NAME, ("checksum", "S8")])
 log = logging.getLogger(__name__)
+NO_PAST = np.zeros(0, dtype=np.uint64)  # of a position that is searched for itself
 _local = threading.local()  # a search record belongs to one thread
 
 
@@ -80,30 +78,10 @@ class Rescore:
         _local.worker.forget()
         _local.table.clear()
         found = np.zeros(len(positions), dtype=np.int64)
-        _search_all(_local.worker.record, positions, self.nodes, found)
+        search_all(_local.worker.record, positions, NO_PAST, self.nodes, MAX_PLY - 1, found)
         if stop[0]:
             raise RescoringStoppedError
         return _encoded(np.where(positions["side"] == WHITE, found, -found))
-
-
-@entry
-def _search_all(records, positions, nodes, scores):
-    """Fill `scores`, int64[n], with those of POSITION[n] for the side to move, each from a search of `nodes` nodes.
-
-    A position without a legal move is lost or drawn. Ends early when the stop flag is set.
-    """
-    s = records[0]
-    keys = np.zeros(1, dtype=np.uint64)
-    for index in range(len(positions)):
-        if load_word(s.stop_address) != ZERO:
-            break
-        position = positions[index]
-        if count_legal(position) == 0:
-            scores[index] = -MATE_SCORE if position.checkers != ZERO else 0
-            continue
-        keys[0] = position.key
-        set_root(s, position, keys, 1, age_of(index))
-        scores[index] = deepen(s, nodes, MAX_PLY - 1)[1]
 
 
 def _encoded(scores: np.ndarray) -> np.ndarray:

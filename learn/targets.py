@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from merino.inner.engine.search.choice import expected_scores
 from merino.inner.formats.pgn_scores import MATE, NO_SCORE
 
 RESULT, SEARCH, BLEND = "result", "search", "blend"
@@ -70,11 +71,6 @@ def scale_of_counts(count: np.ndarray, points: np.ndarray) -> float:
         if abs(change) < 1e-6 * inverse_k:
             break
     return 1 / float(np.clip(inverse_k, 1e-4, 1.0))
-
-
-def expected_scores(scores: np.ndarray, k: float) -> np.ndarray:
-    """The expected score, 0..1, of each of these scores, as `eval.outlook.expected_score`; mates as in PGN scores."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(scores, -MATE, MATE) / k)))
 
 
 def points_by_score(target: Target, k: float) -> np.ndarray:

@@ -52,7 +52,8 @@ WRITING_MODES = {"a", "ab", "w", "wb", "w+b", "x", "xb"}
 # What needs no door, each with the reason.
 OWN_FILES = {
     "app.cluster.identity:identity": "the sources of Merino",
-    "study.profile.people:people": "a file of Merino's own",
+    "engine.search.people:people": "a file of Merino's own",
+    "engine.search.strength:": "a file of Merino's own",
     "core.common.array_files:from_npz": "an archive in memory",
     "core.common.files:__init__": "the place of what will be written",
     "core.common.files:_locked_file": "a draft that it has made",

@@ -15,12 +15,13 @@ from merino.inner.app.shell.cli import main
 from merino.inner.app.shell.profile import run_profile
 from merino.inner.core.board.fen import to_fen
 from merino.inner.core.common.command import CommandError
+from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS
+from merino.inner.engine.search.people import Prior, as_toml, from_toml, people
 from merino.inner.eval.families import default
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.study.errors import StudyError
-from merino.inner.study.profile.choices import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS, Choices, choices_of
-from merino.inner.study.profile.model import Prior, fit, foretold, judged, likelihoods
-from merino.inner.study.profile.people import as_toml, from_toml, people
+from merino.inner.study.profile.choices import Choices, choices_of
+from merino.inner.study.profile.model import fit, foretold, judged, likelihoods
 from merino.inner.study.profile.players import games_of_player
 
 GAME = """[White "{white}"]

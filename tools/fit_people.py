@@ -17,14 +17,15 @@ from pathlib import Path
 import numpy as np
 
 from merino.inner.core.common.files import write_whole
+from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM
+from merino.inner.engine.search.people import FILE, People, Prior, as_toml
 from merino.inner.eval.families import default
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.formats.pgn_games import play_games
 from merino.inner.formats.pgn_stream import games_of
 from merino.inner.formats.sources import open_source
-from merino.inner.study.profile.choices import COLUMNS, FIRST_HABIT, FIRST_TERM, MAX_CHOICES, Choices, choices_of
-from merino.inner.study.profile.model import Prior, fit
-from merino.inner.study.profile.people import FILE, People, as_toml
+from merino.inner.study.profile.choices import MAX_CHOICES, Choices, choices_of
+from merino.inner.study.profile.model import fit
 from merino.inner.study.profile.players import PlayerGames, games_of_player
 
 WIDE = np.repeat([30.0, 3.0, 1.0], [FIRST_HABIT, FIRST_TERM - FIRST_HABIT, len(COLUMNS) - FIRST_TERM])

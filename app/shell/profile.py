@@ -9,12 +9,12 @@ from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, positive
 from merino.inner.app.shell.naming import errors_named
 from merino.inner.core.common.progress import Progress
+from merino.inner.engine.search.people import people
 from merino.inner.eval.families import default
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.formats.sources import SourceError
 from merino.inner.study.errors import StudyError
 from merino.inner.study.profile.choices import MAX_CHOICES
-from merino.inner.study.profile.people import people
 from merino.inner.study.profile.players import games_of_player
 from merino.inner.study.profile.profile import profile_of
 from merino.inner.study.profile.text import as_object, render

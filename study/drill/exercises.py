@@ -16,10 +16,10 @@ from merino.inner.core.board.game import Position
 from merino.inner.core.common.work import in_order
 from merino.inner.engine.notation.positions import needs_chess960
 from merino.inner.engine.notation.san import move_number, san
+from merino.inner.engine.search.choice import expected_scores
 from merino.inner.engine.search.limits import Limits, Line
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.learn.rescoring import Rescore
-from merino.inner.learn.targets import expected_scores
 from merino.inner.study.analyser import Analyser, expected_of
 from merino.inner.study.annotate.analysis import MISTAKE
 from merino.inner.study.profile.players import PlayerGame, PlayerGames

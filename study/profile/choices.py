@@ -1,8 +1,4 @@
-"""The choices of a player: positions with all their legal moves, and what each move shows at a glance and in search.
-
-What a move shows is a row of columns: the chances it loses against the best move, as searches of several depths see
-it; habits, such as taking; and how much it changes each term of the evaluation. All are the mover's.
-"""
+"""The choices of a player: positions with all their legal moves, and what each move shows (`engine.search.choice`)."""
 
 from __future__ import annotations
 
@@ -13,26 +9,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import BLACK, FULL, WHITE, ZERO
-from merino.inner.core.board.makemove import make
-from merino.inner.core.board.move import CASTLING, destination_of, kind_of, origin_of
-from merino.inner.core.board.movegen import ALL, MAX_MOVES, count_legal, generate, is_noisy
-from merino.inner.core.board.position import POSITION, side_to_move
+from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.board.position import POSITION
 from merino.inner.core.common.work import in_order
-from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.eval.linear.evaluate import features_of, stages_of
+from merino.inner.engine.search.choice import FIRST_HABIT, SIGHTS, count_moves, expected_scores, shown_by
+from merino.inner.eval.linear.evaluate import stages_of
 from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.registry import TERMS
 from merino.inner.learn.rescoring import Rescore
-from merino.inner.learn.targets import expected_scores
 from merino.inner.study.profile.players import PlayerGames
 
-DEPTHS = (16, 128, 1024)  # nodes of the searches after a move
-HABITS = ("capture", "capture of what just moved", "check", "retreat", "same piece again")
-TERM_NAMES = tuple(term.name for term in TERMS)
-COLUMNS = (*(f"search of {nodes} nodes" for nodes in DEPTHS), *HABITS, *TERM_NAMES)
-FIRST_HABIT = len(DEPTHS)
-FIRST_TERM = FIRST_HABIT + len(HABITS)
 MAX_CHOICES = 1000
 _TOGETHER = 8  # positions whose moves are searched with one table
 
@@ -71,7 +56,7 @@ class Choices:
 
     @property
     def losses(self) -> np.ndarray:
-        """The chances that the moves played lost, by each search, float64[n, DEPTHS]."""
+        """The chances that the moves played lost, by each search, float64[n, SIGHTS]."""
         return -self.columns[self.played, :FIRST_HABIT]
 
 
@@ -83,22 +68,16 @@ def choices_of(
 ) -> Choices:
     """The choices of a player in at most so many positions, always the same ones; `report` gets the share done."""
     positions, games, plies, played, before = _chosen(player, most)
-    firsts = np.zeros(len(positions) + 1, dtype=np.int64)
-    _count_moves(positions, firsts)
-    children = np.zeros(int(firsts[-1]), dtype=POSITION)
-    moves, habits = np.zeros(len(children), dtype=np.int32), np.zeros((len(children), len(HABITS)))
-    _play_all(positions, before, firsts, children, moves, habits)
+    firsts, moves, children, columns = shown_by(positions, before)
     owner = np.repeat(np.arange(len(positions)), np.diff(firsts))
     signs = np.where(positions["side"] == WHITE, 1.0, -1.0)
-    terms = signs[owner, None] * (features_of(children) - features_of(positions)[owner])
-    columns = np.concatenate([np.zeros((len(children), len(DEPTHS))), habits, terms], axis=1)
     best = np.zeros(len(positions))
-    for depth, nodes in enumerate(DEPTHS):
+    for depth, nodes in enumerate(SIGHTS):
         scores = np.zeros(len(children))
         for spans, found in _searched(children, firsts, Rescore(nodes, evaluation)):
             scores[spans] = found
             if report:
-                report((sum(DEPTHS[:depth]) + nodes * spans.stop / len(children)) / sum(DEPTHS))
+                report((sum(SIGHTS[:depth]) + nodes * spans.stop / len(children)) / sum(SIGHTS))
         chances = expected_scores(signs[owner] * scores, evaluation.k)
         best = np.maximum.reduceat(chances, firsts[:-1]) if len(positions) else best
         columns[:, depth] = chances - best[owner]
@@ -120,7 +99,7 @@ def _chosen(player: PlayerGames, most: int) -> tuple[np.ndarray, ...]:
         return np.zeros(0, dtype=POSITION), none, none, none, np.zeros((0, 2), dtype=np.int64)
     positions, games, plies, played, before = (np.concatenate(part) for part in zip(*parts, strict=True))
     counts = np.zeros(len(positions) + 1, dtype=np.int64)
-    _count_moves(positions, counts)
+    count_moves(positions, counts)
     open_choice = np.flatnonzero(np.diff(counts) > 1)
     if len(open_choice) > most:
         seed = int.from_bytes(hashlib.blake2b(player.name.encode(), digest_size=8).digest(), "little")
@@ -142,38 +121,3 @@ def _searched(children: np.ndarray, firsts: np.ndarray, rescore: Rescore) -> Seq
     edges = [*firsts[:-1:_TOGETHER].tolist(), int(firsts[-1])]
     spans = [slice(first, last) for first, last in pairwise(edges) if last > first]
     return in_order(lambda span: (span, rescore.scores_of(children[span], stop)), spans)  # type: ignore[return-value]
-
-
-@entry
-def _count_moves(positions, firsts):
-    """Fill int64[n + 1] with where the moves of each position begin, if laid end to end."""
-    for index in range(len(positions)):
-        firsts[index + 1] = firsts[index] + count_legal(positions[index])
-
-
-@entry
-def _play_all(positions, before, firsts, children, moves, habits):
-    """Fill the position after each legal move, the move, and which habits it follows."""
-    scratch = np.zeros(MAX_MOVES, dtype=np.int32)
-    for index in range(len(positions)):
-        position = positions[index]
-        for number in range(generate(position, scratch, ALL, FULL)):
-            row, move = firsts[index] + number, np.int64(scratch[number])
-            make(children[row], position, move)
-            moves[row] = move
-            _note_habits(position, children[row], move, before[index], habits[row])
-
-
-@kernel
-def _note_habits(position, child, move, before, habits):
-    """Fill float64[HABITS] for a move; `before` is the mover's last move and the opponent's."""
-    origin, destination = origin_of(move), destination_of(move)
-    is_capture = is_noisy(position, move)
-    habits[0] = is_capture
-    habits[1] = is_capture and before[1] != 0 and destination == destination_of(before[1])
-    habits[2] = child.checkers != ZERO
-    forward = (destination >> 3) - (origin >> 3)
-    if side_to_move(position) == BLACK:
-        forward = -forward
-    habits[3] = forward < 0 and kind_of(move) != CASTLING
-    habits[4] = before[0] != 0 and origin == destination_of(before[0])

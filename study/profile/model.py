@@ -11,18 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from merino.inner.engine.search.people import Prior
 from merino.inner.study.profile.choices import Choices
 
 MAX_STEPS = 40
 _SMALL = 1e-8  # relative gain of a step that ends the fit
-
-
-@dataclass(frozen=True)
-class Prior:
-    """Coefficients as they are expected, and their standard deviations."""
-
-    means: np.ndarray
-    deviations: np.ndarray
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.fen import to_fen
 from merino.inner.core.board.game import as_position
 from merino.inner.engine.notation.san import move_number, san
+from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS, SIGHTS
+from merino.inner.engine.search.people import People, Prior
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import halves
 from merino.inner.eval.linear.registry import TERMS
@@ -19,17 +21,8 @@ from merino.inner.eval.material import FULL_BOARD
 from merino.inner.match.statistics import Z_95
 from merino.inner.study.annotate.analysis import MISTAKE
 from merino.inner.study.errors import StudyError
-from merino.inner.study.profile.choices import (
-    COLUMNS,
-    DEPTHS,
-    FIRST_HABIT,
-    FIRST_TERM,
-    HABITS,
-    Choices,
-    choices_of,
-)
-from merino.inner.study.profile.model import FittedChoice, Foretold, Prior, fit, judged, likelihoods
-from merino.inner.study.profile.people import People
+from merino.inner.study.profile.choices import Choices, choices_of
+from merino.inner.study.profile.model import FittedChoice, Foretold, fit, judged, likelihoods
 from merino.inner.study.profile.players import PlayerGame, PlayerGames
 
 FOLDS = 4  # parts of the games, each of which is foretold from the others
@@ -109,6 +102,7 @@ class Profile:
     habits: tuple[Habit, ...]
     parts: tuple[MoveGroup, ...]
     sights: tuple[Sight, ...]
+    coefficients: dict[str, float]  # of the model, by column
     faulty: int  # games that could not be read
 
 
@@ -140,6 +134,7 @@ def profile_of(
         _habits(found, prior),
         tuple(_parts(player, choices)),
         _sights(choices),
+        dict(zip(COLUMNS, found.coefficients.tolist(), strict=True)),
         player.faulty,
     )
 
@@ -240,4 +235,4 @@ def _sights(choices: Choices) -> tuple[Sight, ...]:
     are_seen = choices.losses >= MISTAKE
     mistakes = are_seen[:, -1]
     first = np.argmax(are_seen, axis=1)
-    return tuple(Sight(nodes, int((mistakes & (first == depth)).sum())) for depth, nodes in enumerate(DEPTHS))
+    return tuple(Sight(nodes, int((mistakes & (first == depth)).sum())) for depth, nodes in enumerate(SIGHTS))

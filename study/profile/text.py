@@ -23,6 +23,7 @@ def as_object(profile: Profile) -> dict[str, Any]:
         "habits": [asdict(habit) for habit in profile.habits],
         "parts": [asdict(part) for part in profile.parts],
         "sights": [asdict(sight) for sight in profile.sights],
+        "coefficients": {name: round(value, 4) for name, value in profile.coefficients.items()},
         "faulty": profile.faulty,
     }
 

@@ -1,11 +1,14 @@
-"""What is known of players before their games are seen: the prior of the model, fitted to many players.
+"""The coefficients of the model of choice: of many players, before their games are seen, and of one, from a profile.
 
-The numbers lie in `weights/people.toml`, with where they come from; `tools/fit_people.py` fits them again. No games are
-needed to use them.
+The chance of a move is proportional to exp(its columns times the coefficients); `engine.search.choice` has the columns.
+
+What is known of many players lies in `weights/people.toml`, with where it comes from; `tools/fit_people.py` fits it
+again. No games are needed to use it.
 """
 
 from __future__ import annotations
 
+import json
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -15,13 +18,58 @@ from typing import Any
 import numpy as np
 
 import merino.inner.eval.linear.weights as shipped
-from merino.inner.study.profile.choices import COLUMNS
-from merino.inner.study.profile.model import Prior
+from merino.inner.core.common.user_files import SETTINGS, read_user_text, user_path
+from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT
 
 FILE = Path(shipped.DEFAULT_FILE).with_name("people.toml")
 WIDENING = 100.0  # points of rating beyond those seen after which players may differ once more as much
 UNKNOWN = 400.0  # points that an unknown rating may be away
 ANY_SPREAD = 1.0  # of a coefficient of which the file says nothing
+
+
+class StyleError(ValueError):
+    """A file that tells no style; the message says why."""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Coefficients as they are expected, and their standard deviations."""
+
+    means: np.ndarray
+    deviations: np.ndarray
+
+
+@dataclass(frozen=True)
+class Style:
+    """The coefficients of one player, by COLUMNS."""
+
+    player: str
+    coefficients: np.ndarray
+
+    @property
+    def sights(self) -> tuple[float, ...]:
+        """What the player sees: the coefficients of the searches."""
+        return tuple(self.coefficients[:FIRST_HABIT].tolist())
+
+    @property
+    def tastes(self) -> np.ndarray:
+        """What the player likes: the coefficients of habits and terms."""
+        return self.coefficients[FIRST_HABIT:]
+
+
+def read_style(name: str) -> Style:
+    """The style in a file that `merino profile --json` wrote; raises StyleError and OSError."""
+    text = read_user_text(user_path(name), SETTINGS)
+    try:
+        found = json.loads(text)
+        named = found["coefficients"]
+        coefficients = np.array([float(named[column]) for column in COLUMNS])
+        player = str(found["player"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StyleError(f"'{name}' is no profile with coefficients: write one by 'merino profile --json'") from error
+    if not np.isfinite(coefficients).all():
+        raise StyleError(f"'{name}' has coefficients that are not finite")
+    return Style(player, coefficients)
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class MatchConfig:
     def is_compiled(self) -> bool:
         """Whether whole games run as compiled code: one thread each, no clock, and no options of the search."""
         return not self.time_control.is_timed and all(
-            isinstance(player, OwnPlayer) and player.threads == 1 and not player.options for player in self.players
+            isinstance(player, OwnPlayer) and player.is_plain for player in self.players
         )
 
     def board(self, stop_flag: np.ndarray) -> Board:

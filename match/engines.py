@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, cast
 
 import chess
@@ -15,6 +16,7 @@ from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.board.game import IllegalMoveError, Position
 from merino.inner.engine.search.limits import MATE_SCORE, Limits
 from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.search.strength import DEFAULT_ELO
 from merino.inner.engine.search.warmup import warm_up
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Played, Reason
@@ -70,6 +72,15 @@ def start_engine(player: Player, time_control: TimeControl) -> EnginePlayer:
     return OwnEngine(player, time_control) if isinstance(player, OwnPlayer) else OtherEngine(player, time_control)
 
 
+@dataclass
+class Settable:
+    """What the options of a player act on: its search, whose strength is limited where an Elo is given."""
+
+    searcher: Searcher
+    is_limited: bool = True
+    elo: int = DEFAULT_ELO
+
+
 class OwnEngine:
     """Our own search, on threads of this process."""
 
@@ -82,9 +93,11 @@ class OwnEngine:
             )
         except MemoryError as error:
             raise MatchError(f"not enough memory for the hash table of '{player.label}'") from error
+        self._searcher.style = player.style
+        settable = Settable(self._searcher)
         for word, value in player.settings.items():
             if word not in SHARED:  # which it has from the beginning
-                SETTINGS[word].apply(self._searcher, value)
+                SETTINGS[word].apply_to(settable, value)
         self._time_control = time_control
 
     def new_game(self) -> None:

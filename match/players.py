@@ -14,6 +14,7 @@ from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.quoting import words_of
 from merino.inner.core.common.user_files import first_there, is_there, names_in, user_path
 from merino.inner.engine.search.parameters import PARAMETERS, current_name, parameters_for
+from merino.inner.engine.search.people import Style, read_style
 from merino.inner.engine.uci.options import OPTIONS
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import default, load, load_net
@@ -21,6 +22,7 @@ from merino.inner.match.errors import PlayerError
 
 DEFAULT = "default"
 EVAL_FILE = OPTIONS["evalfile"].name  # the word for a net
+STYLE_FILE = OPTIONS["stylefile"].name  # the word for a profile
 SHARED = ("threads", "hash")  # settings that every engine has, by the words of SETTINGS
 # The options of Merino that a player can set, by the word for it.
 SETTINGS = {option.setting.partition("=")[0]: option for option in OPTIONS.values() if option.setting}
@@ -53,6 +55,7 @@ class OwnPlayer:
     hash_mb: int | None = None  # None for the default of the match
     overhead: int | None = None  # milliseconds per move spent outside the search, on a clock; None for the default
     options: Mapping[str, int] = field(default_factory=dict)
+    style: Style | None = None  # whose play to resemble
 
     def __post_init__(self) -> None:
         instance("label", self.label, str, "a text")
@@ -66,11 +69,17 @@ class OwnPlayer:
         given = {"threads": self.threads, "hash": self.hash_mb, "overhead": self.overhead, **self.options}
         return {word: value for word, value in given.items() if value is not None}
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether its search has one thread and nothing special, so that compiled games can be played with it."""
+        return self.threads == 1 and not self.options and self.style is None
+
     def identity(self) -> dict[str, Any]:
         """Everything its play depends on, for comparison with an earlier run."""
         numbers = {"threads": self.threads, "hash": self.hash_mb, "overhead": self.overhead, **self.options}
         parameters = self.parameters or parameters_for(self.evaluation)
-        return self.evaluation.identity | {"parameters": list(parameters), **numbers}
+        style = {"style": self.style.coefficients.tolist()} if self.style else {}
+        return self.evaluation.identity | {"parameters": list(parameters), **numbers, **style}
 
 
 @dataclass(frozen=True)
@@ -174,7 +183,7 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
         raise PlayerError(f"player '{text}': '{head}' is neither a weights file nor a program{hint}")
     own = {name: _whole(text, name, settings.pop(name)) for name in SETTINGS if name in settings}
     try:
-        net = settings.pop(EVAL_FILE, "")
+        net, style = settings.pop(EVAL_FILE, ""), settings.pop(STYLE_FILE, "")
         terms = load(user_path(head)) if head not in ("", DEFAULT) else default()
         evaluation = load_net(net) if net else terms
         weights = {name: _whole(text, name, settings.pop(name)) for name in evaluation.bounds if name in settings}
@@ -187,7 +196,9 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
         numbers = {name: _whole(text, name, value) for name, value in settings.items()}
         parameters = parameters_for(evaluation, numbers)
         named = own.pop("threads", 1), own.pop("hash", None), own.pop("overhead", None)
-        return OwnPlayer(label, evaluation, parameters, *named, own)
+        return OwnPlayer(label, evaluation, parameters, *named, own, read_style(style) if style else None)
+    except OSError as error:
+        raise PlayerError(f"player '{text}': '{style}' cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise PlayerError(f"player '{text}': {error}") from error
 

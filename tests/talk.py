@@ -9,6 +9,7 @@ from merino.inner.app.console.session import Session
 from merino.inner.app.console.terminal import Terminal
 from merino.inner.core.board.game import Position
 from merino.inner.engine.search.limits import Limits, Line, Score, SearchResult
+from merino.inner.engine.search.people import Style
 from merino.inner.engine.search.strength import Strength
 from merino.inner.engine.uci.runtime import Runtime
 from merino.inner.eval.families import DEFAULT_FILE, default
@@ -23,12 +24,17 @@ class FakeSearcher:
         self.multipv = 1
         self.is_analysing = False
         self.strength: Strength | None = None
+        self.style: Style | None = None
         self.second_line = False
         self.limits = Limits()
         self.calls: list[tuple[str, object]] = []
         self.on_start: Callable[[], None] = lambda: None
         self._stop = threading.Event()
         self._thread = threading.Thread()
+
+    @property
+    def is_weakened(self) -> bool:
+        return self.strength is not None or self.style is not None
 
     @property
     def searching(self) -> bool:

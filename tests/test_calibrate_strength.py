@@ -1,11 +1,14 @@
 """Measuring levels of strength by matches against another engine."""
 
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from tools.calibrate_strength import Match, Player, play_match, read_pair, row
+from merino.inner.engine.search.strength import LADDERS, TERMS, ladders_in
+from merino.inner.eval.families import default
+from tools.calibrate_strength import Match, Player, as_toml, elo_of, fitted, pairings, play_match, renamed, row
 
 ENGINE = """#!{python}
 import sys
@@ -49,11 +52,39 @@ def stockfish(tmp_path: Path) -> str:
 @pytest.mark.skipif(sys.platform == "win32", reason="a script is no program there")
 def test_the_number_of_pairs_at_a_time_changes_no_result(stockfish: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("tools.calibrate_strength.MAX_PLIES", 60)
-    one, two = (play_match(*read_pair("s1:s0"), 6, stockfish, 5, at_a_time) for at_a_time in (1, 2))
+    one, two = (play_match(Player(True, 1), Player(True, 0), 6, stockfish, 5, at_a_time) for at_a_time in (1, 2))
     assert one == two
     assert len(one.pairs) == 3 and all(0 <= points <= 2 for points in one.pairs)
 
 
 def test_a_row_tells_what_the_first_player_is_worth():
     match = Match(Player(False, 1500), Player(True, 1), [2.0, 1.0, 1.5, 1.5], 2)
-    assert row(match).startswith("| 1500 | Stockfish, Skill Level 1 (1468) | 8 | +5 =2 -1 | ")
+    assert row(match).startswith("| Merino, UCI_Elo 1500 | Stockfish, Skill Level 1 (1468) | 8 | +5 =2 -1 | ")
+
+
+def test_each_rung_plays_the_next_and_the_nearest_level_of_the_other_engine():
+    found = pairings([900, 1310, 1500], "")
+    assert [(one.number, other.number) for one, other in found[:2]] == [(1310, 0), (1500, 1)]
+    assert all(other.is_anchor for _, other in found[:2])
+    assert [(one.number, other.number) for one, other in found[2:]] == [(1310, 900), (1500, 1310)]
+
+
+def match_of(player: Player, opponent: Player, share: float) -> Match:
+    return Match(player, opponent, [2 * share] * 50, 0)
+
+
+def test_ratings_are_found_by_all_results_together_and_other_engines_keep_theirs():
+    low, high, anchor = Player(False, 900), Player(False, 1300), Player(True, 0)
+    found = fitted([match_of(high, anchor, 0.5), match_of(high, low, 0.75)])
+    assert found[high] == pytest.approx(1320, abs=4)
+    assert found[low] == pytest.approx(1320 - elo_of(0.75), abs=5)
+
+
+def test_a_measured_ladder_is_written_and_read_again_with_what_it_was_measured_with():
+    ladder = LADDERS[TERMS]
+    elos = {Player(False, rung.elo): rung.elo + 14.0 for rung in ladder.rungs}
+    named = renamed(ladder, elos, default())
+    assert [rung.elo for rung in named.rungs] == [round((rung.elo + 14) / 10) * 10 for rung in ladder.rungs]
+    assert ladders_in(tomllib.loads(as_toml({TERMS: named}))) == {TERMS: named}
+    with pytest.raises(SystemExit, match="do not rise"):
+        renamed(ladder, dict.fromkeys(elos, 1000.0), default())

@@ -21,8 +21,10 @@ from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.live_line import LivePrinter, shortened
+from merino.inner.engine.search.choice import COLUMNS
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.search.strength import MAX_ELO, at_elo
 from merino.inner.engine.uci.options import OPTIONS, UciOption
 from merino.inner.eval.linear.weights import DEFAULT_FILE
 from merino.inner.formats.opening_files import FileOpenings
@@ -31,7 +33,7 @@ from merino.inner.match.config import MatchConfig
 from merino.inner.match.engines import OwnEngine, Situation
 from merino.inner.match.errors import MatchError, PlayerError
 from merino.inner.match.games import Played, Reason, Tally
-from merino.inner.match.players import EVAL_FILE, OtherPlayer, OwnPlayer, find_program, read_player
+from merino.inner.match.players import EVAL_FILE, STYLE_FILE, OtherPlayer, OwnPlayer, find_program, read_player
 from merino.inner.match.python_board import PythonBoard
 from merino.inner.match.report import live_line
 from merino.inner.match.runner import MatchOutput, run_match
@@ -234,7 +236,9 @@ def test_players_are_read_with_all_that_is_said_of_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "option", [option for option in OPTIONS.values() if option.name != EVAL_FILE], ids=lambda option: option.name
+    "option",
+    [option for option in OPTIONS.values() if option.name not in (EVAL_FILE, STYLE_FILE)],
+    ids=lambda option: option.name,
 )
 def test_a_player_can_be_given_the_uci_options_that_have_a_word_for_it(option: UciOption) -> None:
     word, _, unit = option.setting.partition("=")
@@ -251,6 +255,21 @@ def test_a_player_can_be_given_the_uci_options_that_have_a_word_for_it(option: U
             PlayerError, match=f"{word}={unit} must be a whole number from {low} to {high}, not {wrong}"
         ):
             read_player(f"default,{word}={wrong}")
+
+
+def test_a_player_may_be_of_an_elo_and_of_a_style(tmp_path: Path) -> None:
+    profile = tmp_path / "me.json"
+    profile.write_text(json.dumps({"player": "Me", "coefficients": dict.fromkeys(COLUMNS, 0.5)}))
+    player = read_player(f"default,elo={MAX_ELO},seed=3,StyleFile={profile}")
+    assert isinstance(player, OwnPlayer) and player.style is not None and not player.is_plain
+    searcher = OwnEngine(player, TimeControl(nodes=10))._searcher
+    assert searcher.strength == at_elo(MAX_ELO) and searcher.style is player.style
+    assert player.identity() != OwnPlayer("plain", options=player.options).identity()
+    with pytest.raises(PlayerError, match=r"nowhere\.json' cannot be read"):
+        read_player(f"default,StyleFile={tmp_path}/nowhere.json")
+    profile.write_text("{}")
+    with pytest.raises(PlayerError, match="is no profile with coefficients"):
+        read_player(f"default,StyleFile={profile}")
 
 
 def test_a_player_searches_with_the_options_that_it_is_given() -> None:

@@ -7,6 +7,7 @@ from merino.inner.app.console.pace import pace_of
 from merino.inner.app.console.registry import Section, command
 from merino.inner.app.console.session import Session
 from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.engine.search.people import Style
 from merino.inner.engine.search.strength import FULL_LEVEL, Strength, at_level
 
 
@@ -42,16 +43,19 @@ def level(session: Session, arguments: str) -> None:
 def skill(session: Session, arguments: str) -> None:
     """Set the level: 0 is the weakest, 20 full strength.
 
-    Without a level it shows the present one.
+    Without a level it shows the present one. `option StyleFile FILE` lets the engine play like somebody whose profile
+    `merino profile --json` has written.
     """
     searcher = session.runtime.searcher
     if arguments:
         searcher.strength = at_level(whole_number(arguments, "the level", 0, FULL_LEVEL))
-    session.say(_level_in_words(searcher.strength))
+    session.say(_level_in_words(searcher.strength, searcher.style))
 
 
-def _level_in_words(strength: Strength | None) -> str:
-    """The level with its Elo; the Elo alone where it was set by an option and lies between two levels."""
+def _level_in_words(strength: Strength | None, style: Style | None) -> str:
+    """The level with its Elo, and whose style it is; the Elo alone where it lies between two levels."""
+    if style is not None:
+        return f"As {style.player} plays{'.' if strength is None else f', at about {strength.elo} Elo.'}"
     if strength is None:
         return "Full strength."
     level = next((level for level in range(FULL_LEVEL) if at_level(level) == strength), None)

@@ -13,17 +13,21 @@ import numpy as np
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
 from merino.inner.core.common.alarms import Alarm, call_after
+from merino.inner.engine.search.chooser import Chooser, has_bare_king
 from merino.inner.engine.search.iterative_deepening import MIN_NODES
 from merino.inner.engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Score, SearchResult
 from merino.inner.engine.search.move_clock import MoveClock
 from merino.inner.engine.search.parameters import by_name
-from merino.inner.engine.search.strength import CANDIDATES, Strength
+from merino.inner.engine.search.people import Style
+from merino.inner.engine.search.strength import Strength
 from merino.inner.engine.search.time_management import Budget, budget
 from merino.inner.engine.search.transposition import TranspositionTable
 from merino.inner.engine.search.worker import RootLine, Worker
 
 BOUNDS_AFTER_MS = 3000  # earlier, reports of bounds and of the current move would only flicker
 CURRENT_MOVE_INTERVAL = 0.25  # seconds
+SHOWN_NODES = 1000  # of the search that gives a move of weakened play its score and line
+TECHNIQUE_NODES = 20_000  # against a bare king, where even a weak player knows how to mate
 
 LineReport = Callable[[Line], None]
 MoveReport = Callable[[int, int, int], None]
@@ -38,6 +42,7 @@ class Conditions(NamedTuple):
     workers: list[Worker]
     table: TranspositionTable
     stop_flag: np.ndarray  # uint64[1], 1 to end the search
+    chooser: Chooser | None  # of the moves of weakened play
     released: threading.Event  # set when an infinite search or one that ponders may end
     parameters: tuple[int, ...]
     random: Random
@@ -46,6 +51,7 @@ class Conditions(NamedTuple):
     lag: float
     nodestime: int
     strength: Strength | None
+    style: Style | None
     is_analysing: bool
     advised: Sequence[int] = ()
 
@@ -64,8 +70,8 @@ class SearchRun:
         self.conditions, self.position, self.limits = conditions, position, limits
         self.on_line, self.on_move = on_line, on_move
         is_play = not (conditions.is_analysing or limits.infinite or limits.mate is not None)
-        self.strength = conditions.strength if is_play else None
-        self.workers = conditions.workers if self.strength is None else conditions.workers[:1]
+        self.chooser = conditions.chooser if is_play else None
+        self.workers = conditions.workers if self.chooser is None else conditions.workers[:1]
         self.main = self.workers[0]
         self.began = time.perf_counter()
         self.clock = MoveClock(conditions.nodestime)
@@ -75,6 +81,8 @@ class SearchRun:
         self.finished = threading.Event()
         self.is_pondering = limits.ponder
         self.depth = 0
+        self.is_chosen = False  # whether weakened play has chosen the move
+        self.choice_nodes = 0  # that it took
         self.last: Line | None = None
         self.lock = threading.Lock()
         if not limits.ponder:
@@ -92,11 +100,11 @@ class SearchRun:
         self._prepare()
         threads: list[threading.Thread] = []
         if legal:
-            allowed = self._root_moves(legal)
+            allowed = self._weakened(self._root_moves(legal))
             threads = self._start_lazy_smp(allowed if len(allowed) < len(legal) else None)
             if self.on_move is not None:
                 self.alarms.append(call_after(BOUNDS_AFTER_MS / 1000, self._start_watcher))
-            self._weaken(self._deepen(allowed, is_restricted=len(allowed) < len(legal)))
+            self._deepen(allowed, is_restricted=len(allowed) < len(legal))
         else:
             self._report_game_over()
         self._finish(threads)
@@ -166,9 +174,20 @@ class SearchRun:
                 shown = now
                 self.on_move(self.depth, *now)
 
-    def _deepen(self, allowed: list[Move], is_restricted: bool) -> list[RootLine]:
-        """Iterative deepening on the main thread; the lines of the last iteration that was finished."""
-        lines = min(max(self.conditions.multipv, CANDIDATES if self.strength else 1), len(allowed))
+    def _weakened(self, allowed: list[Move]) -> list[Move]:
+        """The moves to search: in weakened play only the one that is chosen, unless technique decides."""
+        if self.chooser is None or has_bare_king(self.position, 1 - self.position.turn):
+            return allowed
+        c, last = self.conditions, self._last_depth()
+        limit = min(self._node_limits(), default=None)
+        who = c.strength, c.style
+        move, self.choice_nodes = self.chooser.choose(self.position, allowed, who, c.random, last, limit)
+        self.is_chosen = True
+        return [move]
+
+    def _deepen(self, allowed: list[Move], is_restricted: bool) -> None:
+        """Iterative deepening on the main thread."""
+        lines = min(self.conditions.multipv, len(allowed))
         self.last = Line(1, 0, 1, Score(0), "", 0, 0, 0, 0, (allowed[0],))  # for a search that is stopped at once
         previous: list[RootLine] = []
         stable, best = 0, 0
@@ -185,24 +204,23 @@ class SearchRun:
             stable = stable + 1 if found[0].pv[0] == best else 0
             drop = previous[0].score - found[0].score if previous else 0
             best, previous = found[0].pv[0], found
-            if self._is_enough(found[0].score, stable, drop, only_move=len(allowed) == 1):
+            if self._is_enough(found[0].score, stable, drop, only_move=len(allowed) == 1 and not self.is_chosen):
                 break
-        return previous
 
     def _limit_nodes(self, workers: Sequence[Worker]) -> None:
         """Give each of these its share of the nodes, where something limits them."""
-        wanted = [] if self.limits.nodes is None else [self.limits.nodes]
-        if self.strength is not None:
-            wanted.append(self.strength.nodes)
-        if self.clock.nodestime and self.budget is not None and not self.limits.infinite:
-            wanted.append(self.clock.nodes_until(self.budget.hard))
+        wanted = [limit - self.choice_nodes for limit in self._node_limits()]
+        if self.chooser is not None:
+            wanted.append(SHOWN_NODES if self.is_chosen else TECHNIQUE_NODES)
         for worker in workers if wanted else ():
             worker.limit_nodes(max(1, min(wanted) // len(self.workers)))
 
-    def _weaken(self, lines: list[RootLine]) -> None:
-        """In weakened play, choose one of these lines instead of the best."""
-        if self.strength is not None and lines:
-            self._report(self.strength.choose(lines, self.conditions.random), 1, keep=True)
+    def _node_limits(self) -> list[int]:
+        """What limits the nodes of the whole search."""
+        limits = [] if self.limits.nodes is None else [self.limits.nodes]
+        if self.clock.nodestime and self.budget is not None and not self.limits.infinite:
+            limits.append(self.clock.nodes_until(self.budget.hard))
+        return limits
 
     def _search_lines(
         self, allowed: list[Move], count: int, previous: list[RootLine], is_restricted: bool
@@ -287,7 +305,7 @@ class SearchRun:
         return line._replace(nodes=nodes, nps=nodes * 1000 // max(1, elapsed), hashfull=hashfull, time_ms=elapsed)
 
     def _nodes(self) -> int:
-        return sum(worker.nodes for worker in self.workers)
+        return self.choice_nodes + sum(worker.nodes for worker in self.workers)
 
     def _report_game_over(self) -> None:
         score = Score(-MATE_SCORE if self.position.is_check() else 0)

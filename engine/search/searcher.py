@@ -17,8 +17,10 @@ from merino.inner.core.board.game import Position, as_position
 from merino.inner.core.common.checks import instance, whole_number
 from merino.inner.core.common.one_thread import OneThread
 from merino.inner.engine.search.arguments import check_evaluation, check_parameters, table_of
+from merino.inner.engine.search.chooser import Chooser
 from merino.inner.engine.search.limits import MAX_THREADS, Limits, Line, SearchResult
 from merino.inner.engine.search.parameters import parameters_for
+from merino.inner.engine.search.people import Style
 from merino.inner.engine.search.search_run import Conditions, LineReport, MoveReport, SearchRun
 from merino.inner.engine.search.see import exchange_gain
 from merino.inner.engine.search.strength import Strength
@@ -33,9 +35,10 @@ class Searcher:
     """Searches one position at a time. `start`, `stop` and `ponder_hit` may be called from any thread.
 
     Read at each start: `multipv` (lines to report), `move_overhead` (ms per move reserved for what happens outside the
-    search), `lag` (ms that it has cost lately), `nodestime` (nodes that count as a millisecond, 0 for real time) and
-    `strength`, None for full strength. It weakens only play, not analysis: not `infinite` searches, searches for a
-    mate, or any search while `is_analysing`. `random` draws the moves of weakened play.
+    search), `lag` (ms that it has cost lately), `nodestime` (nodes that count as a millisecond, 0 for real time),
+    `strength`, None for full strength, and `style`, whose play to resemble, None for nobody's. Both weaken only play,
+    not analysis: not `infinite` searches, searches for a mate, or any search while `is_analysing`. `random` draws the
+    moves of weakened play.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class Searcher:
         self.lag = 0.0
         self.nodestime = 0
         self.strength: Strength | None = None
+        self.style: Style | None = None
         self.is_analysing = False
         self.random = Random()
         self._evaluation = default() if evaluation is None else evaluation
@@ -65,6 +69,7 @@ class Searcher:
         self._table = table_of(hash_mb)
         self._stop_flag = np.zeros(1, dtype=np.uint64)
         self._workers: list[Worker] = []
+        self._chooser: Chooser | None = None  # made when it is first needed
         self._released = threading.Event()
         self._run: SearchRun | None = None  # the last one
         self._thread = OneThread("search")
@@ -90,7 +95,7 @@ class Searcher:
         """
         check_evaluation(evaluation)
         self._parameters = self._given or parameters_for(evaluation)
-        self._evaluation = evaluation
+        self._evaluation, self._chooser = evaluation, None
         for worker in self._workers:
             worker.set_evaluation(evaluation, self._parameters)
         self.clear()
@@ -140,9 +145,18 @@ class Searcher:
         self._thread.run(lambda: on_done(run.go()))
 
     def _conditions(self, advised: Sequence[int]) -> Conditions:
-        work = self._workers[:], self._table, self._stop_flag, self._released, self._parameters, self.random
+        if self.is_weakened and self._chooser is None:
+            self._chooser = Chooser(self._evaluation, self._parameters, self._stop_flag)
+        chooser = self._chooser if self.is_weakened else None
+        work = self._workers[:], self._table, self._stop_flag, chooser, self._released, self._parameters, self.random
         clock = self.move_overhead, self.lag, self.nodestime
-        return Conditions(*work, max(1, self.multipv), *clock, self.strength, self.is_analysing, advised)
+        who = self.strength, self.style
+        return Conditions(*work, max(1, self.multipv), *clock, *who, self.is_analysing, advised)
+
+    @property
+    def is_weakened(self) -> bool:
+        """Whether moves are chosen as by a person, with a strength, a style or both."""
+        return self.strength is not None or self.style is not None
 
     def stop(self) -> None:
         """End the search soon; harmless while idle."""

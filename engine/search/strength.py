@@ -1,79 +1,70 @@
-"""Weakened play, like a person's: it looks less far ahead, and does not always choose the best move found.
+"""Levels of strength, by Elo: how sharply a player sees what searches of several sizes see.
 
-A strength is one number, in Elo. It sets a number of nodes, so that it does not depend on the machine. The move is
-drawn from the best lines found; the more centipawns a line gives away, the less likely it is. Both follow from a
-ladder whose rungs were measured by matches (`tools/calibrate_strength.py`, docs/gui.md).
+A strength is one number, in Elo. It sets the coefficients of the searches in the model of choice
+(`engine.search.choice`): a weak player hardly sees more than the next captures, a strong one goes by the deeper
+searches. They follow from ladders whose rungs were measured by matches (`weights/levels.toml`, written by
+`tools/calibrate_strength.py`; docs/gui.md). Imports nothing heavy.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import tomllib
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from random import Random
-
-CANDIDATES = 8  # lines the move is drawn from
+FILE = Path(__file__).resolve().parents[2] / "weights" / "levels.toml"
 DEFAULT_ELO = 1500
 FULL_LEVEL = 20  # the level, 0..20, of full strength
+TERMS, NETS = "terms", "nets"  # kinds of evaluations, each with a ladder of its own
 
 
-class SkillLevel(NamedTuple):
-    """A measured strength and its settings."""
+class Rung(NamedTuple):
+    """A measured strength, and the coefficients of the searches, from the shallowest on."""
 
     elo: int
-    nodes: int
-    temperature: float  # centipawns: a move that gives away this much is 1/e as likely
+    sights: tuple[float, ...]
 
 
-LADDER = (
-    SkillLevel(870, 100, 250.0),
-    SkillLevel(1030, 300, 130.0),
-    SkillLevel(1310, 1000, 60.0),
-    SkillLevel(1710, 3000, 35.0),
-    SkillLevel(1990, 8000, 25.0),
-    SkillLevel(2240, 20_000, 16.0),
-    SkillLevel(2390, 50_000, 10.0),
-    SkillLevel(2450, 100_000, 7.0),
-)
-MIN_ELO, MAX_ELO = LADDER[0].elo, LADDER[-1].elo
+class Ladder(NamedTuple):
+    """The rungs of a kind of evaluations, the weakest first, and a digest of the evaluation they were measured with."""
+
+    rungs: tuple[Rung, ...]
+    evaluation: str
 
 
-class Scored(Protocol):
-    """A line of play with its score in centipawns for the side to move."""
+def ladders_in(found: dict[str, Any]) -> dict[str, Ladder]:
+    """The ladders in the contents of a file, by the kind of evaluation."""
+    return {
+        kind: Ladder(tuple(Rung(elo, tuple(map(float, sights))) for elo, *sights in one["rungs"]), one["evaluation"])
+        for kind, one in found.items()
+    }
 
-    @property
-    def score(self) -> int: ...  # noqa: D102 (a field)
 
-
-Line = TypeVar("Line", bound=Scored)
+LADDERS = ladders_in(tomllib.loads(FILE.read_text(encoding="utf-8")))
+MIN_ELO = max(ladder.rungs[0].elo for ladder in LADDERS.values())
+MAX_ELO = min(ladder.rungs[-1].elo for ladder in LADDERS.values())
 
 
 @dataclass(frozen=True)
 class Strength:
-    """The settings of weakened play: `nodes` to search, `temperature` in centipawns for drawing the move."""
+    """The strength of weakened play."""
 
     elo: int
-    nodes: int
-    temperature: float
 
-    def choose(self, lines: Sequence[Line], random: Random) -> Line:
-        """One of the lines, drawn by score."""
-        best = max(line.score for line in lines)
-        weights = [math.exp((line.score - best) / self.temperature) for line in lines]
-        return random.choices(lines, weights)[0]
+    def sights(self, kind: str) -> tuple[float, ...]:
+        """The coefficients of the searches with this kind of evaluation: interpolated between the rungs."""
+        rungs = LADDERS[kind].rungs
+        elo = min(max(self.elo, rungs[0].elo), rungs[-1].elo)
+        lower, upper = next((low, high) for low, high in pairwise(rungs) if elo <= high.elo)
+        share = (elo - lower.elo) / (upper.elo - lower.elo)
+        return tuple(low + share * (high - low) for low, high in zip(lower.sights, upper.sights, strict=True))
 
 
 def at_elo(elo: int) -> Strength:
-    """The strength for this Elo: interpolated between the rungs of the ladder, clamped at its ends."""
-    elo = min(max(elo, MIN_ELO), MAX_ELO)
-    lower, upper = next((low, high) for low, high in pairwise(LADDER) if elo <= high.elo)
-    share = (elo - lower.elo) / (upper.elo - lower.elo)
-    nodes = round(lower.nodes * (upper.nodes / lower.nodes) ** share)
-    return Strength(elo, nodes, lower.temperature * (upper.temperature / lower.temperature) ** share)
+    """The strength for this Elo, clamped to those that were measured."""
+    return Strength(min(max(elo, MIN_ELO), MAX_ELO))
 
 
 def at_level(level: int) -> Strength | None:

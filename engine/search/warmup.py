@@ -20,6 +20,7 @@ from merino.inner.core.compiled.jit import CACHE, code_in_use, must_compile
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.state import new_search_record
+from merino.inner.engine.search.strength import DEFAULT_ELO, at_elo
 from merino.inner.engine.search.worker import link
 from merino.inner.eval.families import default
 from merino.inner.eval.net import warmup as nets
@@ -41,6 +42,8 @@ def warm_up() -> float:
     searcher = Searcher(hash_mb=1)
     _play_a_move().outcome()
     searcher.search(Position(), Limits(depth=2))
+    searcher.strength = at_elo(DEFAULT_ELO)
+    searcher.search(_play_a_move(), Limits(depth=1))
     _put_in_order()
     return time.perf_counter() - began
 

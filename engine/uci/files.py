@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from merino.inner.core.common.user_files import open_log, user_path
 
 if TYPE_CHECKING:
+    from merino.inner.engine.search.people import Style
     from merino.inner.engine.tables.book import Book
     from merino.inner.engine.tables.tablebase import Tables
     from merino.inner.eval.families import EvaluationFile
@@ -42,6 +43,13 @@ def tables(path: str) -> Tables | None:
     from merino.inner.engine.tables.tablebase import open_tables  # noqa: PLC0415 (few have the tables)
 
     return open_tables(path) if path else None
+
+
+def style(name: str) -> Style | None:
+    """The style in the profile `name`, none if empty; raises StyleError and OSError."""
+    from merino.inner.engine.search.people import read_style  # noqa: PLC0415 (with numba)
+
+    return read_style(name) if name else None
 
 
 def log(name: str) -> BinaryIO | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from random import Random
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from merino.inner.core.common.about import AUTHOR, NAME, __version__
@@ -18,6 +19,7 @@ from merino.inner.engine.search.strength import DEFAULT_ELO, FULL_LEVEL, MAX_ELO
 from merino.inner.engine.uci import files
 
 if TYPE_CHECKING:
+    from merino.inner.engine.search.people import Style
     from merino.inner.engine.search.searcher import Searcher
     from merino.inner.engine.tables.book import Book
     from merino.inner.engine.tables.tablebase import Tables
@@ -29,6 +31,7 @@ Apply = Callable[[Any, Any], None]
 Open = Callable[[str], object]
 
 DEFAULT_HASH = 16  # MiB
+MAX_SEED = 2**31 - 1
 EMPTY = "<empty>"  # how UCI writes an empty string
 _TRUTHS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
 
@@ -48,6 +51,16 @@ class Dialogue(Protocol):
 
     def note_opponent(self, opponent: str) -> None:
         """Note the opponent."""
+
+
+class Limited(Protocol):
+    """The object of options of the engine, as far as players of matches have them."""
+
+    is_limited: bool
+    elo: int
+
+    @property
+    def searcher(self) -> Searcher: ...  # noqa: D102 (a field)
 
 
 class OptionTarget(Enum):
@@ -113,7 +126,7 @@ class UciOption(NamedTuple):
             return value
         return min(max(value, self.bounds[0]), self.bounds[1])
 
-    def apply_to(self, runtime: Runtime, value: object) -> None:
+    def apply_to(self, runtime: Limited, value: object) -> None:
         """Apply a value, opened where it names a file, to the engine; for options that are not about the dialogue."""
         self.apply(runtime.searcher if self.target is OptionTarget.SEARCHER else runtime, value)
 
@@ -200,14 +213,14 @@ def _nodestime(searcher: Searcher, nodes: int) -> None:
 
 
 @_option("UCI_LimitStrength", "check", False)
-def _limit_strength(runtime: Runtime, is_on: bool) -> None:
+def _limit_strength(runtime: Limited, is_on: bool) -> None:
     """Limit the playing strength to UCI_Elo. Analysis always has full strength."""
     runtime.is_limited = is_on
     runtime.searcher.strength = at_elo(runtime.elo) if is_on else None
 
 
-@_option("UCI_Elo", "spin", DEFAULT_ELO, (MIN_ELO, MAX_ELO))
-def _elo(runtime: Runtime, elo: int) -> None:
+@_option("UCI_Elo", "spin", DEFAULT_ELO, (MIN_ELO, MAX_ELO), setting="elo=N")
+def _elo(runtime: Limited, elo: int) -> None:
     """The limited strength in Elo."""
     runtime.elo = elo
     if runtime.is_limited:
@@ -219,6 +232,18 @@ def _skill_level(runtime: Runtime, level: int) -> None:
     """Limit the strength by level: 0 is the lowest UCI_Elo, 19 the highest; 20 leaves it to UCI_LimitStrength."""
     strength = at_level(level)
     runtime.searcher.strength = at_elo(runtime.elo) if strength is None and runtime.is_limited else strength
+
+
+@_option("StyleFile", "string", "", target=OptionTarget.SEARCHER, opens=files.style)
+def _style_file(searcher: Searcher, style: Style | None) -> None:
+    """Profile of a player (merino profile --json) whose play to resemble, at their own level or that of UCI_Elo."""
+    searcher.style = style
+
+
+@_option("Seed", "spin", 0, (0, MAX_SEED), target=OptionTarget.SEARCHER, setting="seed=N")
+def _seed(searcher: Searcher, seed: int) -> None:
+    """Seed of what is drawn by chance, from the book and in weakened play; 0 for another game each time."""
+    searcher.random = Random(seed or None)
 
 
 @_option("UCI_ShowWDL", "check", False, target=OptionTarget.DIALOGUE)

@@ -94,7 +94,7 @@ class Runtime:
         Not with MultiPV, which shows the other moves too, nor in weakened play. Raises TablebaseError.
         """
         searcher = self.searcher
-        if self.tables is None or searcher.multipv > 1 or (searcher.strength and not searcher.is_analysing):
+        if self.tables is None or searcher.multipv > 1 or (searcher.is_weakened and not searcher.is_analysing):
             return None
         from merino.inner.engine.tables.tablebase import advise  # noqa: PLC0415 (few have the tables)
 

@@ -16,6 +16,7 @@ from merino.inner.engine.report.static import between, report_change, report_eva
 from merino.inner.engine.report.summary import summarise, summarise_change
 from merino.inner.engine.report.text import render, render_change, render_pieces
 from merino.inner.eval.draws import after_rules
+from merino.inner.eval.families import load
 from merino.inner.eval.linear.evaluate import scores_of
 from merino.inner.eval.linear.explain import (
     CANNOT_WIN,
@@ -27,6 +28,7 @@ from merino.inner.eval.linear.explain import (
 )
 from merino.inner.eval.linear.family import LinearEvaluation, render_terms
 from merino.inner.eval.linear.registry import TERMS, Group
+from merino.inner.eval.linear.weights import SHIPPED
 from tests.shipped import one_phase
 
 RULES = [
@@ -236,6 +238,19 @@ def test_terms_name_the_pieces_they_are_about_not_those_that_cause_them(fen: str
     text = " ".join(summarise(value_pieces(Position(fen).record, weights)))
     assert told is None or told in text
     assert (" (" in text) == (told is not None)
+
+
+def test_of_many_terms_the_groups_are_told_first_and_shown_alone_if_asked() -> None:
+    evaluation = load(SHIPPED / "full.txt")
+    position = Position("6k1/p6p/1p2Pnp1/3p4/q1pP4/1nP3N1/1B3QPP/6K1 b - - 0 27")
+    report = report_evaluation(position.record, position.fen(), evaluation)
+    groups = {group.name: group.net_cp for group in report.groups}
+    told = re.findall(r"(?:[Ff]or (?:White|Black) |, )([a-z ]+?)(?: \(([^)]*)\))? (\d\.\d\d)", report.summary[-1])
+    assert told and all(f"{abs(groups[name.capitalize()]) / 100:.2f}" == size for name, _, size in told)
+    assert ("passed pawns", "passed pawn e6; passed pawn that can step ahead e6") in [each[:2] for each in told]
+    assert "nobody guards f2" not in report.summary[-1]  # that is the attacker
+    text = render(report, groups_only=True)
+    assert all(name in text for name in groups) and "PassedPawn" not in text and "PassedPawn" in render(report)
 
 
 def test_sentences_name_only_what_the_table_shows(positions: list[Position], weights: np.ndarray) -> None:

@@ -120,7 +120,7 @@ def test_positions_without_one_or_two_pieces() -> None:
 
 
 def test_every_phrase_is_of_a_term_and_others_are_the_words_of_the_name() -> None:
-    assert set(phrases._PHRASES) <= {term.name for term in TERMS}
+    assert set(phrases._PHRASES) <= {term.name for name in SETS for term in set_named(name)}
     assert phrase("NewTerm7thRank") == "new term7th rank"
 
 

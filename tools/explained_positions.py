@@ -1,6 +1,7 @@
-"""Renew the ten positions of well-known games in docs/explaining.md: `python -m tools.explained_positions`.
+"""Renew the ten positions of well-known games in two pages of docs/: `python -m tools.explained_positions`.
 
-Each shows what the explorer says of it with the net gen12: the summary, and what is threatened.
+docs/explaining.md shows what the explorer says of each with the net gen12: the summary, and what is threatened.
+docs/full.md shows the summary by the set full beside that by the 27 terms.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.scores import pawns
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
-from merino.inner.eval.families import load_net
+from merino.inner.eval.families import DEFAULT_FILE, load, load_net
+from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.study.analyser import analyser
 from merino.inner.study.reasons.threats import threat_in
 from merino.inner.study.reporting import report_position
 from merino.inner.study.told import with_words
 
-TARGET = Path(__file__).resolve().parent.parent / "docs" / "explaining.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+SETS = (("The 27 terms", DEFAULT_FILE), ("full", SHIPPED / "full.txt"))
 BEGIN, END = "<!-- positions -->\n", "<!-- /positions -->"
 NODES = 20_000
 GAMES = (
@@ -78,25 +81,46 @@ GAMES = (
 )
 
 
-def section() -> str:
-    """The ten positions and what is said of each."""
+def by_net() -> str:
+    """The ten positions, and what is said of each with gen12."""
     evaluation, parts = load_net("gen12"), []
     searcher = Searcher(evaluation=evaluation)
     for title, moves in GAMES:
-        game = chess.pgn.read_game(io.StringIO(f"{moves} *"))
-        assert game and not game.errors, title
-        board = game.end().board()
+        board = _board(title, moves)
         position = Position(board.fen())
         searcher.clear()
         report = with_words(report_position(position, evaluation), position.record, evaluation)
         threat = threat_in(position, analyser(searcher), Limits(nodes=NODES))
-        last = moves.rsplit(" ", 1)[1]
-        number = f"{board.fullmove_number - (board.turn == chess.WHITE)}{'.' if board.turn == chess.BLACK else '...'}"
-        fen = f"    {board.fen()}"
-        head = f"**{title}**, after {number} {last}: {pawns(report.static.score_cp)}."
+        head = f"**{title}**, after {_last(board, moves)}: {pawns(report.static.score_cp)}."
         said = " ".join([*report.summary, threat.sentence if threat else ""]).strip()
-        parts.append(f"{head}\n\n{fen}\n\n{textwrap.indent(_filled(said), '> ')}\n")
+        parts.append(f"{head}\n\n    {board.fen()}\n\n{textwrap.indent(_filled(said), '> ')}\n")
     return "\n".join(parts)
+
+
+def by_sets() -> str:
+    """The ten positions, and what is said of each by the 27 terms and by the set full."""
+    parts = []
+    for title, moves in GAMES:
+        board = _board(title, moves)
+        position = Position(board.fen())
+        said = [f"**{title}**, after {_last(board, moves)}", f"    {board.fen()}"]
+        for name, path in SETS:
+            report = report_position(position, load(path))
+            said.append(textwrap.indent(_filled(f"*{name}:* {' '.join(report.summary)}"), "> "))
+        parts.append("\n\n".join(said[:2]) + "\n\n" + "\n>\n".join(said[2:]) + "\n")
+    return "\n".join(parts)
+
+
+def _board(title: str, moves: str) -> chess.Board:
+    game = chess.pgn.read_game(io.StringIO(f"{moves} *"))
+    assert game and not game.errors, title
+    return game.end().board()
+
+
+def _last(board: chess.Board, moves: str) -> str:
+    """The last move with its number: "9. Bg5"."""
+    number = f"{board.fullmove_number - (board.turn == chess.WHITE)}{'.' if board.turn == chess.BLACK else '...'}"
+    return f"{number} {moves.rsplit(' ', 1)[1]}"
 
 
 def _filled(text: str) -> str:
@@ -104,10 +128,11 @@ def _filled(text: str) -> str:
 
 
 def main() -> None:
-    """Write the section."""
-    text = TARGET.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    TARGET.write_text(before + BEGIN + "\n" + section() + "\n" + END + rest.split(END)[1], encoding="utf-8")
+    """Write both sections."""
+    for page, section in (("explaining.md", by_net), ("full.md", by_sets)):
+        text = (DOCS / page).read_text(encoding="utf-8")
+        before, rest = text.split(BEGIN)
+        (DOCS / page).write_text(before + BEGIN + "\n" + section() + "\n" + END + rest.split(END)[1], encoding="utf-8")
 
 
 if __name__ == "__main__":

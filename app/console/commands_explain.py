@@ -21,7 +21,7 @@ from merino.inner.engine.search.limits import Limits
 from merino.inner.eval.evaluation import Evaluation
 
 MAX_PERFT_DEPTH = 10
-EVAL_OPTIONS = ("sort", "hide-zero", "json")
+EVAL_OPTIONS = ("sort", "groups", "hide-zero", "json")
 SHAPLEY = "shapley"  # the way of valuing pieces that takes a moment
 
 
@@ -30,8 +30,8 @@ def evaluation(session: Session, arguments: str) -> None:
     """Show the value of each term for each side, and the total.
 
     This is the static evaluation, without a search, by the weights in use or by those of a file; a net is told in the
-    terms that come nearest to it. `eval sort` puts the largest terms first, `eval hide-zero` leaves out terms that make
-    no difference, `eval json` prints JSON.
+    terms that come nearest to it. `eval sort` puts the largest terms first, `eval groups` shows the groups
+    only, `eval hide-zero` leaves out terms that make no difference, `eval json` prints JSON.
     """
     words = arguments.split()
     wanted = [word for word in words if word in EVAL_OPTIONS]
@@ -47,7 +47,8 @@ def evaluation(session: Session, arguments: str) -> None:
         session.say(json.dumps(evaluation_json(report)))
         return
     terminal = session.terminal
-    session.say(render(report, terminal.unicode, terminal.width, "sort" in wanted, "hide-zero" in wanted))
+    shown = ("sort" in wanted, "hide-zero" in wanted, "groups" in wanted)
+    session.say(render(report, terminal.unicode, terminal.width, *shown))
 
 
 @command("pieces", Section.EXPLAIN, "[SQUARE|WAY]")

@@ -38,6 +38,7 @@ def explain_parser(at_console: bool = False) -> Parser:
     add("--pieces", action="store_true", help="also print the value of each piece, computed in three ways")
     add("--threat", action="store_true", help="also say what the other side would win if it were to move")
     add("--sort", action="store_true", help="largest terms first instead of by group")
+    add("--groups", action="store_true", help="the groups of terms only, without their terms")
     add("--hide-zero", action="store_true", help="leave out terms that make no difference")
     sentence = "also show score and piece values of these weights or this net (default for a net: the terms)"
     add("--beside", metavar="FILE", help=sentence)

@@ -137,7 +137,7 @@ class Explainer:
         """The terms of a report, after FEN and board if there is one; if asked for also the value of each piece."""
         args = self.args
         parts = [] if board is None else [report.fen, board]
-        parts += [render(report, self.unicode, self.width, args.sort, args.hide_zero)]
+        parts += [render(report, self.unicode, self.width, args.sort, args.hide_zero, args.groups)]
         parts += ["", render_pieces(report)] if with_pieces else []
         parts += ["", render_shapley(report)] if report.shapley else []
         return "\n".join([*parts, *(["", render_beside(report)] if report.beside else [])])

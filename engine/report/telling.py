@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 from merino.inner.core.board.bitboard import PIECE_LETTERS, SQUARE_NAMES, WHITE
 from merino.inner.core.board.fen import COLOUR_NAMES
 from merino.inner.engine.report.phrases import is_material, is_usual, phrase
 from merino.inner.eval.explanation import PieceValues, TermLine
+from merino.inner.eval.linear.registry import Group
 
 MIN_TOLD = 3.0  # centipawns; smaller parts are not put into words
 NAMED_TERMS = 3  # of a side, at most
+NAMED_IN_GROUP = 2  # terms of a group, at most
+MANY_TERMS = 40  # of a set: with more, groups are named first
 NAMED_SQUARES = 2  # of a term
-# The pieces that a term is about, by how its name begins. Others may bring it, as a pawn that guards an outpost does.
-_ABOUT = {"Pawn": "P", "Passed": "P", "Knight": "N", "Bishop": "B", "Minor": "NB", "Rook": "R", "Queen": "Q"}
+# The pieces that a term is about, by how its name begins: others may bring it, as a pawn that guards an outpost does.
+_OF_SQUARES = ("Threat", "Hanging", "Weak", "PawnIslands", "Safe", "Contested", "Controlled", "Space", "Tempo")
+_ABOUT = dict.fromkeys(_OF_SQUARES, "")  # and of the enemy's pieces: none is named
+_ABOUT |= {"Pawn": "P", "Passed": "P", "Knight": "N", "Bishop": "B", "Minor": "NB", "Rook": "R", "Queen": "Q"}
 _BACKWARD = "PawnBackward"  # how the names of backward pawns begin
 
 
 def largest_for_each_side(values: PieceValues) -> str:
     """The largest terms: "for White material 1.00, rook mobility (e1) 0.20; for Black bishop pair 0.12".
 
-    Material comes as one. Empty where no term is large enough.
+    Material comes as one. Of a set of many terms it is the groups, each with the terms that make most of it: "for White
+    king safety (pawns before the king g2, f2; safe rook check e1) 0.41". Empty where nothing is large enough.
     """
-    lines = values.explanation.lines
-    material = ("material", math.fsum(line.net for line in lines if is_material(line.name)))
+    explanation = values.explanation
+    parts_of = _groups if len(explanation.lines) > MANY_TERMS else _terms
+    material = ("material", explanation.group_net(Group.MATERIAL))
     return "; ".join(
         f"for {side} {text}"
         for colour, side in enumerate(COLOUR_NAMES)
-        if (text := _largest([material, *_named(lines, values, colour)], 1 if colour == WHITE else -1))
+        if (text := _largest([material, *parts_of(values, colour)], 1 if colour == WHITE else -1))
     )
 
 
@@ -37,21 +43,38 @@ def _largest(parts: Sequence[tuple[str, float]], sign: int) -> str:
     return ", ".join(f"{name} {abs(cp) / 100:.2f}" for name, cp in chosen[:NAMED_TERMS])
 
 
-def _named(lines: Sequence[TermLine], values: PieceValues, colour: int) -> Iterator[tuple[str, float]]:
-    """The terms other than material that are good for a side, each with the pieces that bring most of it.
+def _terms(values: PieceValues, colour: int) -> Iterator[tuple[str, float]]:
+    """The terms other than material that are good for a side: "Black's isolated pawns (d5)", and their centipawns."""
+    for name, squares, cp in _named(values.explanation.lines, values, colour):
+        yield f"{name} ({squares})" if squares else name, cp
 
-    Those whose weight has an unusual sign are left out.
 
-    A term that the other side brings says so: "Black's isolated pawns (d5)".
+def _groups(values: PieceValues, colour: int) -> Iterator[tuple[str, float]]:
+    """The groups other than material that are good for a side, each with the terms that make most of it."""
+    explanation, sign = values.explanation, 1 if colour == WHITE else -1
+    for group in Group:
+        net = explanation.group_net(group)
+        if group is Group.MATERIAL or sign * net < MIN_TOLD:
+            continue
+        lines = [line for line in explanation.lines if line.group is group]
+        named = sorted(_named(lines, values, colour), key=lambda part: -abs(part[2]))
+        told = [f"{name} {squares}".rstrip() for name, squares, cp in named[:NAMED_IN_GROUP] if abs(cp) >= MIN_TOLD]
+        yield group.title.lower() + (f" ({'; '.join(told)})" if told else ""), net
+
+
+def _named(lines: Sequence[TermLine], values: PieceValues, colour: int) -> Iterator[tuple[str, str, float]]:
+    """The terms of these, but material, that are good for a side, each with the squares of what brings most of it.
+
+    Those whose weight has an unusual sign are left out. A term that the other side brings says so: "Black's isolated
+    pawns".
     """
     for line in lines:
         if is_material(line.name) or not is_usual(line.name, line.weight) or (line.net > 0) != (colour == WHITE):
             continue
         owner = WHITE if abs(line.white_cp) >= abs(line.black_cp) else 1 - WHITE
-        squares = _bringing(line, values, owner)
         whose = "" if owner == colour else f"{COLOUR_NAMES[owner]}'s "
         count = line.white_count if owner == WHITE else line.black_count
-        yield f"{whose}{phrase(line.name, count)}{f' ({squares})' if squares else ''}", line.net
+        yield f"{whose}{phrase(line.name, count)}", _bringing(line, values, owner), line.net
 
 
 def _bringing(line: TermLine, values: PieceValues, owner: int) -> str:

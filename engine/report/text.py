@@ -22,13 +22,18 @@ _TITLE_WIDTH, _NARROW_TITLE_WIDTH = 39, 18
 
 
 def render(
-    report: PositionReport, unicode: bool = True, width: int = WIDTH, by_size: bool = False, hide_zero: bool = False
+    report: PositionReport,
+    unicode: bool = True,
+    width: int = WIDTH,
+    by_size: bool = False,
+    hide_zero: bool = False,
+    groups_only: bool = False,
 ) -> str:
     """The full table: each group with its terms, each side's share, the net as number and bar, and the total.
 
     If `width` is too small for the table, weights and counts are left out. `by_size` sorts the terms by their net
-    instead of by group; `hide_zero` leaves out those whose net is zero. For an evaluation without terms, the table
-    shows the value of each piece instead, and that of a second evaluation.
+    instead of by group; `hide_zero` leaves out those whose net is zero, `groups_only` all of them. For an evaluation
+    without terms, the table shows the value of each piece instead, and that of a second evaluation.
     """
     if report.without_terms:
         return _render_whole(report, width)
@@ -37,15 +42,17 @@ def render(
     rows += [_NARROW_HEADER] if is_narrow else [_COLUMNS, _HEADER]
     row_of = _narrow_row if is_narrow else _term_row
     shown = [term for term in report.terms if not hide_zero or _is_something(term.net_cp)]
-    if by_size:
+    if groups_only:
+        rows += [_group_row(group, is_narrow) for group in report.groups]
+    elif by_size:
         rows += [row_of(term, unicode) for term in sorted(shown, key=lambda term: -abs(term.net_cp))]
-    for group in () if by_size else report.groups:
+    for group in () if by_size or groups_only else report.groups:
         terms = [term for term in shown if term.group == group.name]
         if terms:
             rows.append(_group_row(group, is_narrow))
             rows += [row_of(term, unicode) for term in terms]
     rows += _closing_rows(report, is_narrow)
-    if not is_narrow:
+    if not is_narrow and not groups_only:
         rows.append("   Counts include multiplier and phase share (mg, eg): weight x count = cp.")
     return "\n".join(row.rstrip() for row in rows)
 

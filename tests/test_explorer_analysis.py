@@ -36,11 +36,17 @@ def first_moves(page: Page, plies: int = 1) -> list[str]:
     return [str(san) for san in page.run(script, plies)]
 
 
+def height(page: Page) -> float:
+    """The height of the list of lines, in pixels."""
+    return float(page.run("return document.getElementById('lines-by').getBoundingClientRect().height"))
+
+
 def test_lines_come_from_the_running_search_and_go_deeper(page: Page) -> None:
     analysed(page, MIDDLEGAME, analysis_lines=4)
     page.until(lambda: len(page.all(LINES)) == 4 and depth(page) > 2)
-    reached = depth(page)
-    page.until(lambda: depth(page) > reached)
+    reached, high = depth(page), height(page)
+    page.until(lambda: depth(page) > reached + 2 and all(row.text for row in page.all(f"{LINES} .line-reasons")))
+    assert height(page) == high, "what stands below stays where it is"
     assert "nodes a second" in page.text("#analysis-status")
     moves = first_moves(page)
     assert len(set(moves)) == 4 and all(chess.Board(MIDDLEGAME).parse_san(san) for san in moves)

@@ -3,7 +3,7 @@
 import { MAX_LINES, NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "./analysis.js";
 import { explainLine } from "./api.js";
 import { setArrows } from "./arrows.js";
-import { byId, framed, h, percent, replace, shortName, withMinus } from "./dom.js";
+import { byId, framed, h, percent, replace, scrolling, shortName, withMinus } from "./dom.js";
 import { hideBoard, showBoard } from "./mini_board.js";
 import { SHOWN, listen, numbered, playLine, state } from "./store.js";
 import { catalogue, chooser, onCatalogue } from "./weights.js";
@@ -26,7 +26,7 @@ class Row {
         this.score = h("b", { class: "line-score" });
         this.share = h("span", { class: "line-share", title: "White's expected score" });
         this.moves = h("span", { class: "line-moves", ...this.#listeners() });
-        this.reasons = h("span", { class: "line-reasons" });
+        this.reasons = h("div", scrolling("What the line leads to", "line-reasons"));
         this.box = h("li", {}, this.score, this.share, this.moves, this.reasons);
         this.box.addEventListener("pointerleave", () => this.show(this.line));
     }

@@ -14,7 +14,9 @@ from merino.inner.app.console.improving import improve as run
 from merino.inner.core.common import files
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.eval.linear.phases import halves
 from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import defaults, load, save
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.improve import learner, steps
@@ -287,6 +289,18 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(
 def test_what_makes_no_sense_is_refused(tmp_path: Path, words: list[str], fault: str) -> None:
     with pytest.raises((CommandError, UsageError), match=fault):
         run([*words, "--state", str(tmp_path / "run")], lambda _: None)
+
+
+def test_a_set_is_learned_from_the_pieces_alone_and_only_so_gone_on_with(tmp_path: Path) -> None:
+    start = begin(tmp_path / "run", None, TINY, Until(rounds=0), Events(), threads=2, of_set="full").state
+    terms = set_named("full")
+    assert start.plan.set == "full" and not start.changes_use
+    middlegame, endgame = halves(np.array(start.weights), len(terms))
+    assert middlegame.tolist() == endgame.tolist() == [100, 300, 300, 500, 900] + [0] * (len(terms) - 5)
+    with pytest.raises(LearnError, match="began with 'the pieces alone, set full', not 'the pieces alone, set greko"):
+        begin(tmp_path / "run", None, TINY, Until(rounds=0), Events(), of_set="greko2015")
+    with pytest.raises(UsageError, match="leave out --weights"):
+        run(["--rounds", "1", "--set", "full", "--weights", "x.txt", "--state", str(tmp_path / "x")], lambda _: None)
 
 
 def test_every_step_of_every_round_has_a_seed_of_its_own() -> None:

@@ -23,6 +23,7 @@ from merino.inner.app.console.shared_options import progress_stream
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.folders import user_folder
 from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.linear.sets import set_named
 from merino.inner.formats.sources import SourceError
 from merino.inner.learn.improve.plan import Plan
 from merino.inner.learn.improve.start import begin
@@ -44,11 +45,13 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
     parser = improve_parser(command)
     args = parser.parse_args(list(words))
     check_will_end(parser, args, "rounds")
+    if args.of_set is not None and args.weights is not None:
+        parser.error("--set starts from the pieces alone; leave out --weights")
     folder = args.state or user_folder("data") / "improve"
     try:
         with shown(shared.unless_quiet(say, args.quiet), progress_stream(args.quiet)) as events:
             until = Until(args.hours, args.rounds)
-            found = begin(folder, args.weights, _asked(args, parser), until, events, args.concurrency)
+            found = begin(folder, args.weights, _asked(args, parser), until, events, args.concurrency, args.of_set)
     except (SourceError, EvaluationError, MatchError) as error:
         raise CommandError(f"improve: {error}") from error
     except OSError as error:
@@ -79,6 +82,8 @@ def improve_parser(command: str = "merino improve") -> Parser:
     sentence = "start from this file and leave the weights in use alone (default: the weights in use)"
     start = parser.group(shared.EVALUATION).add_argument("--weights", metavar="FILE", help=sentence)
     parser.also_accept("--from", start)
+    sentence = "start from the values of the pieces alone, with all other terms of this set at 0"
+    parser.group(shared.EVALUATION).add_argument("--set", dest="of_set", metavar="SET", help=sentence)
     add_round_seed(parser, DEFAULTS)
     shared.add_state(parser, "FOLDER")
     shared.add_quiet(parser)
@@ -95,7 +100,8 @@ def _asked(args: argparse.Namespace, parser: Parser) -> dict[str, Any]:
     if args.sprt is not None:
         given |= args.sprt
     if args.terms is not None:
-        chosen = chosen_terms(args.terms, set_in_use(args.weights), parser)
+        terms = set_in_use(args.weights) if args.of_set is None else set_named(args.of_set)
+        chosen = chosen_terms(args.terms, terms, parser)
         if "names" in chosen:
             parser.error("--terms takes one range here, such as 6-27")
         given |= chosen

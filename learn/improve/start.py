@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from merino.inner.eval.linear.registry import Group, TermSet
+from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import active_file, load_any
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.improve.learner import TermsLearner
@@ -16,6 +20,8 @@ from merino.inner.learn.learning import start_of
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Finished, Loop, Until
 
+PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns: pawn, knight, bishop, rook, queen
+
 
 def begin(
     path: Path,
@@ -24,18 +30,20 @@ def begin(
     until: Until,
     events: Events,
     threads: int | None = None,
+    of_set: str | None = None,
 ) -> Finished[ImproveState]:
     """Run in the folder `path`, from the file `weights`, None for those in use; `given` are settings of the Plan.
 
+    With `of_set`, the name of a set of terms, it runs from the values of the pieces alone, and `weights` is None.
     An existing folder keeps its settings, and `given` must agree with them. Weights are put in use only if the run
     began with those in use. Raises LearnError, WeightsError, MatchError and OSError.
     """
     with Folder(path) as folder:
         state = folder.load()
         if state is None:
-            state = _new(weights, given)
+            state = _new(weights, given, of_set)
         else:
-            _check_same(path, state, weights, given)
+            _check_same(path, state, weights, given, of_set)
             events.say(f"Continuing in '{path}' after {len(state.rounds)} rounds")
         paths = weights_paths(None) if state.changes_use else None
         if paths is not None:
@@ -43,19 +51,42 @@ def begin(
         return Loop(folder, state, TermsLearner(folder, events.say, paths), until, events, threads).run()
 
 
-def _new(weights: str | None, given: Mapping[str, Any]) -> ImproveState:
+def _new(weights: str | None, given: Mapping[str, Any], of_set: str | None) -> ImproveState:
     """The state of a new folder; raises LearnError and WeightsError."""
-    source = active_file(weights)
-    terms, start = load_any(source)
+    terms, start = load_any(active_file(weights)) if of_set is None else _pieces_alone(of_set)
     plan = Plan(**given, set=terms.name).check()
     start = start_of(start, plan.phases, len(terms))
     return ImproveState(
-        plan=plan, start_name=str(source.absolute()), changes_use=weights is None, weights=tuple(start.tolist())
+        plan=plan,
+        start_name=_name_of(weights, of_set),
+        changes_use=weights is None and of_set is None,
+        weights=tuple(start.tolist()),
     )
 
 
-def _check_same(path: Path, state: ImproveState, weights: str | None, given: Mapping[str, Any]) -> None:
+def _pieces_alone(of_set: str) -> tuple[TermSet, np.ndarray]:
+    """The set of this name, and weights of one phase that know the usual values of the pieces and nothing else.
+
+    Raises LearnError where the set does not begin with the five kinds of pieces, as those of Merino do.
+    """
+    terms = set_named(of_set)
+    weights = np.zeros(len(terms))
+    if any(term.group is not Group.MATERIAL or term.bounds[1] < max(PIECES) for term in terms[: len(PIECES)]):
+        raise LearnError(f"the set '{of_set}' does not begin with the values of pawn, knight, bishop, rook and queen")
+    weights[: len(PIECES)] = PIECES
+    return terms, weights
+
+
+def _name_of(weights: str | None, of_set: str | None) -> str:
+    """What a run begins with, as its state keeps it."""
+    return str(active_file(weights).absolute()) if of_set is None else f"the pieces alone, set {of_set}"
+
+
+def _check_same(
+    path: Path, state: ImproveState, weights: str | None, given: Mapping[str, Any], of_set: str | None
+) -> None:
     """Raise LearnError if `given` or the start differs from that of the folder."""
     state.plan.check_same(given, path)
-    if weights is not None and active_file(weights).absolute() != Path(state.start_name).absolute():
-        raise LearnError(f"'{path}' began with '{state.start_name}', not '{weights}'; give a new folder")
+    asked = _name_of(weights, of_set)
+    if (weights is not None or of_set is not None) and asked != state.start_name:
+        raise LearnError(f"'{path}' began with '{state.start_name}', not '{weights or asked}'; give a new folder")

@@ -34,7 +34,10 @@ __all__ = [
     "net_of_file",
     "read_evaluation",
     "read_net",
+    "shipped",
 ]
+
+ENDINGS = (".txt", ".net")  # of the files that come with Merino: weights and nets
 
 
 class EvaluationFile(NamedTuple):
@@ -80,11 +83,11 @@ def load_evaluation(name: str | Path | None = None) -> Evaluation:
     instance("the name of an evaluation", name, (str, Path), "a path or a name such as 'gen12'")
     path = _named(name)
     try:
-        return load(first_there((path, *(SHIPPED / f"{name}{ending}" for ending in ("", ".txt", ".net")))) or path)
+        return load(first_there((path,)) or shipped(str(name)) or path)
     except EvaluationError as error:
         if not name or is_there(path):
             raise
-        raise EvaluationError(f"{error}; {_shipped(str(name), '.txt', '.net')}") from error
+        raise EvaluationError(f"{error}; {_names(str(name), *ENDINGS)}") from error
 
 
 def load_chosen(weights: str | None, net: str | None) -> Evaluation:
@@ -98,9 +101,9 @@ def find_net(name: str) -> Path:
     Raises EvaluationError.
     """
     path = _named(name)
-    found = first_there((path, SHIPPED / name, SHIPPED / f"{name}.net"))
+    found = first_there((path,)) or shipped(name, ".net")
     if found is None and not is_there(path):
-        known = _shipped(name, ".net")
+        known = _names(name, ".net")
         raise EvaluationError(f"there is no net '{name}', neither as a file nor in '{SHIPPED}'; {known}")
     return (found or path).absolute()  # what is there but no file: reading it says what it is
 
@@ -114,7 +117,12 @@ def read_net(name: str) -> EvaluationFile:
         raise EvaluationError(f"cannot read net '{path}': {error.strerror}") from error
 
 
-def _shipped(name: str, *endings: str) -> str:
+def shipped(name: str, *endings: str) -> Path | None:
+    """The file of this name that comes with Merino; one of these endings, or an evaluation's, may be left out."""
+    return first_there(SHIPPED / f"{name}{ending}" for ending in ("", *(endings or ENDINGS)))
+
+
+def _names(name: str, *endings: str) -> str:
     """What Merino's own evaluations are called, with the nearest to a name that is not there."""
     names = sorted(path.stem for path in SHIPPED.iterdir() if path.suffix in endings)
     return f"Merino comes with {', '.join(names)}{did_you_mean(Path(name).stem, names)}"

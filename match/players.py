@@ -17,7 +17,7 @@ from merino.inner.engine.search.parameters import PARAMETERS, current_name, para
 from merino.inner.engine.search.people import Style, read_style
 from merino.inner.engine.uci.options import OPTIONS
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.eval.families import default, load, load_net
+from merino.inner.eval.families import default, load_evaluation, load_net, shipped
 from merino.inner.match.errors import PlayerError
 
 DEFAULT = "default"
@@ -35,9 +35,10 @@ def _forms(shared: bool) -> str:
 
 
 FORMS = (
-    "'default', a weights file, search parameters or weights (name=value,VAL_N=300), both (weights.txt,name=value), or "
-    "another engine: its command (stockfish,option.Skill Level=5), which speaks UCI, or xboard:COMMAND; 'name=X' names "
-    f"a player, {_forms(shared=True)} work for every player, {_forms(shared=False)} for Merino"
+    "'default', a weights file or net, the name of one that comes with Merino (full, gen12), search parameters or "
+    "weights (name=value,VAL_N=300), both (weights.txt,name=value), or another engine: its command "
+    "(stockfish,option.Skill Level=5), which speaks UCI, or xboard:COMMAND; 'name=X' names a player, "
+    f"{_forms(shared=True)} work for every player, {_forms(shared=False)} for Merino"
 )
 
 
@@ -157,7 +158,7 @@ def _command(head: str) -> tuple[str, ...]:
         if not found:
             raise PlayerError(f"player '{head}': program not found")
         return (found, *words[1:])
-    if not head or head == DEFAULT or first_there([Path(head)]) and not os.access(head, os.X_OK):
+    if not head or shipped(head) or first_there([Path(head)]) and not os.access(head, os.X_OK):
         return ()
     words = words_of(head)
     found = find_program(words[0])
@@ -177,14 +178,14 @@ def _other(text: str, label: str, command: tuple[str, ...], xboard: bool, settin
 
 
 def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlayer:
-    if head not in ("", DEFAULT) and not _is_file_named(head):
+    if head and not shipped(head) and not _is_file_named(head):
         hint = did_you_mean(head, (DEFAULT, *names_in(Path(head).parent)))
         hint = hint or "; 'merino match -h' shows what a player can be"
         raise PlayerError(f"player '{text}': '{head}' is neither a weights file nor a program{hint}")
     own = {name: _whole(text, name, settings.pop(name)) for name in SETTINGS if name in settings}
     try:
         net, style = settings.pop(EVAL_FILE, ""), settings.pop(STYLE_FILE, "")
-        terms = load(user_path(head)) if head not in ("", DEFAULT) else default()
+        terms = default() if head in ("", DEFAULT) else load_evaluation(head)
         evaluation = load_net(net) if net else terms
         weights = {name: _whole(text, name, settings.pop(name)) for name in evaluation.bounds if name in settings}
         evaluation = evaluation.with_numbers(weights)

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache, partial
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from merino.inner.app.shell.cli import COMMANDS, OWN_TERMS, main
 from merino.inner.core.common.about import __version__ as version
 from merino.inner.engine.uci.commands import COMMANDS as UCI_COMMANDS
+from merino.inner.eval.families import shipped
 from tests.browser import Page, needs_browser
 from tests.test_layers import FLOORS
 
@@ -126,6 +128,18 @@ def test_commands_that_a_page_shows_exist_with_their_options(page):
         inner = [word for word in words[:1] if command == "spsa" and re.fullmatch("[a-z]+", word)]
         missing = [option for option in options if not re.search(rf"{option}\b", help_of(command, *inner))]
         assert not missing, f"merino {command} knows no {' '.join(missing)}"
+
+
+OTHER_ENGINES = {"stockfish", "toga2", "glaurung", "stash-bot"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_players_that_a_page_names_exist(page):
+    for command, *words in commands(page):
+        if command in {"match", "gauntlet", "round-robin"}:
+            heads = {word.partition(",")[0] for word in takewhile(lambda word: not word.startswith("-"), words)}
+            names = {head for head in heads if re.fullmatch(r"[a-z][\w-]*", head)} - OTHER_ENGINES
+            assert all(shipped(name) for name in names), f"merino {command} {' '.join(words)}"
 
 
 @pytest.mark.parametrize("page", PAGES)

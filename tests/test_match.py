@@ -188,6 +188,12 @@ def test_a_player_that_cannot_be_is_refused(player: str, complaint: str, capsys:
     assert complaint in capsys.readouterr().err
 
 
+def test_a_player_may_be_an_evaluation_that_comes_with_merino() -> None:
+    full, net = read_player("full,nodestime=500"), read_player("gen12")
+    assert isinstance(full, OwnPlayer) and full.evaluation.identity["terms"] == "full"
+    assert isinstance(net, OwnPlayer) and not net.evaluation.has_terms
+
+
 def test_a_player_takes_weights_and_search_parameters_inline() -> None:
     player = read_player("default,VAL_N=300,PawnIsolated_eg=-5,razor_depth=1")
     assert isinstance(player, OwnPlayer)

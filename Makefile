@@ -14,7 +14,7 @@ INSTALLED_RELEASE := $(VENV)/installed-release
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run explorer docs test test-python test-bounds test-cluster signature chaos fuzz fuzz-files load starve endurance mutants additions lint bench perft dist warmup clean
+.PHONY: help run explorer docs test test-python test-bounds test-cluster test-nets signature chaos fuzz fuzz-files load starve endurance mutants additions lint bench perft dist warmup clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -43,6 +43,9 @@ test-bounds: $(INSTALLED_DEV) ## run the tests with bounds checks in compiled co
 
 test-cluster: warmup $(INSTALLED_DEV) ## kill workers and schedulers in the midst of matches, tunes and fits, for minutes
 	@$(RUN) -m pytest tests/cluster_proofs.py $(ARGS)
+
+test-nets: warmup $(INSTALLED_DEV) ## follow nets of many feature sets through games, each set compiled, for minutes
+	@$(RUN) -m pytest tests/update_proofs.py $(ARGS)
 
 signature: warmup ## compare the nodes of the bench with those that the last commit to name them promises
 	@$(RUN) -m tools.check_bench $(ARGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import cache
 from pathlib import Path
 
 import chess
@@ -51,6 +52,7 @@ def naive(board: chess.Board, score: int, result: int, game: int) -> bytes:
     )
 
 
+@cache
 def some(count: int) -> np.ndarray:
     chosen, rng = boards(count), random.Random(3)
     scores = [rng.randrange(-3000, 3000) for _ in chosen]

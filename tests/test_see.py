@@ -60,17 +60,17 @@ def captures_of_random_games(games: int) -> list[tuple[str, str]]:
     return list(found.values())
 
 
-def test_thousands_of_exchanges_gain_what_playing_them_out_gives() -> None:
+def test_exchanges_gain_what_playing_them_out_gives() -> None:
     searcher = Searcher(hash_mb=1)
-    captures = captures_of_random_games(25)
-    assert len(captures) > 3000
+    captures = captures_of_random_games(10)
+    assert len(captures) > 1200
     recaptured = 0
     for fen, uci in captures:
         board, position = chess.Board(fen), Position(fen)
         wanted = naive_gain(board, chess.Move.from_uci(uci))
         recaptured += wanted < naive_gain_alone(board, uci)
         assert searcher.exchange_gain(position, position.parse_uci(uci)) == wanted, (fen, uci)
-    assert recaptured > 1000  # enough of them go on after the first capture
+    assert recaptured > 400  # enough of them go on after the first capture
 
 
 def naive_gain_alone(board: chess.Board, uci: str) -> int:

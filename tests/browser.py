@@ -25,7 +25,7 @@ from selenium.webdriver.remote.webelement import WebElement
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds that a page on a busy machine may take
 WIDTH, HEIGHT = 1280, 800
-PLAIN = "base.css"  # a file of the page that runs nothing
+PLAIN = "api/start"  # which runs nothing in the browser
 
 
 def square(name: str) -> str:
@@ -93,7 +93,8 @@ class Page:
 
     def open(self, fragment: str = "") -> None:
         """Load the page afresh, and wait until it shows something."""
-        self.driver.get("about:blank")
+        if self.run("return location.pathname") == "/":
+            self.driver.get("about:blank")  # an address that differs in its fragment alone loads nothing
         self.driver.get(f"{self.address}{fragment}")
         self.until(lambda: self.run("return document.documentElement.dataset.ready") == "yes")
 
@@ -121,6 +122,11 @@ class Page:
 
     def run(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)
+
+    def of_module(self, name: str, expression: str) -> Any:
+        """The value of an expression of `module`, a module of the page by its name."""
+        address = "document.querySelector('script[type=module]').src.replace('main.js', arguments[0])"
+        return self.run(f"return import({address}).then((module) => {expression})", name)
 
     def find(self, selector: str) -> WebElement:
         return self.driver.find_element(By.CSS_SELECTOR, selector)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from merino.inner.core.common.folders import user_folder
+from merino.inner.core.common.work import cores
 from tests import interpreted
 from tests.talk import Talk
 from tests.uci_process import UciProcess
@@ -21,6 +22,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """How long a test may take where kernels run as plain Python."""
     sentence = "processor time of a test without compiling (%(default)s)"
     parser.addoption("--seconds", type=float, default=interpreted.SECONDS, help=sentence)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than cores: a quarter of the time a test waits, for a process, a page or a lock."""
+    return cores() + 1
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -5,6 +5,7 @@ import base64
 import gzip
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -25,6 +26,7 @@ from merino.inner.app.explorer.evaluations import Evaluations
 from merino.inner.app.explorer.games_file import GamesFile
 from merino.inner.app.explorer.guard import MAX_BYTES
 from merino.inner.app.explorer.learning import learn
+from merino.inner.app.explorer.page_files import HOME, PageFiles
 from merino.inner.app.explorer.server_state import Searchers, ServerState
 from merino.inner.app.explorer.sockets import MAX_UNREAD, Channel, Stop
 from merino.inner.app.shell.explorer import run_explorer
@@ -398,6 +400,18 @@ def test_weights_of_the_user_are_found_and_no_other_file(
 )
 def test_no_file_but_those_of_the_page_is_sent(page: TestClient, path: str) -> None:
     assert refused(page.get(path), 404)
+
+
+def test_files_of_the_page_are_at_addresses_that_change_with_them(page: TestClient) -> None:
+    home = page.get("/")
+    assert home.headers["cache-control"] == "no-cache"
+    addresses = set(re.findall(r'="(/page/[^"]*)"', home.text))
+    assert {Path(address).name for address in addresses} == set(PageFiles.read().contents) - {HOME}
+    for address in addresses:
+        assert "immutable" in page.get(address).headers["cache-control"], address
+    assert refused(page.get("/page/another/main.js"), 404)
+    contents = PageFiles.read().contents
+    assert PageFiles(contents | {"main.js": b""}).version not in addresses.pop()
 
 
 @pytest.mark.parametrize(

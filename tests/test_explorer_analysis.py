@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import chess
@@ -57,14 +58,14 @@ def test_lines_come_from_the_running_search_and_go_deeper(page: Page) -> None:
 def test_the_first_lines_after_a_move_come_at_once(page: Page) -> None:
     analysed(page, chess.STARTING_FEN)
     page.until(lambda: page.all(LINES))
-    script = (
-        "const done = arguments[0], began = performance.now();"
+    play = (
+        "new Promise((done) => { const began = performance.now();"
         "const seen = new MutationObserver(() => { const first = document.querySelector('#lines-by li .number');"
         " if (first?.textContent.startsWith('1...')) { seen.disconnect(); done(performance.now() - began); } });"
         "seen.observe(document.getElementById('analysis'), { childList: true, subtree: true });"
-        "import('/store.js').then((store) => store.play('e2e4'))"
+        "module.play('e2e4'); })"
     )
-    assert float(page.driver.execute_async_script(script)) < 2000, "some 150 ms on an idle machine"
+    assert float(page.of_module("store.js", play)) < 2000, "some 150 ms on an idle machine"
 
 
 def test_each_line_tells_what_it_leads_to_as_explain_does(page: Page) -> None:
@@ -97,9 +98,9 @@ def test_a_move_drawn_under_a_pointer_at_rest_shows_its_board(page: Page) -> Non
     first = f"{LINES} .ply:first-child button"
     page.until(lambda: page.all(first))
     page.hover(first, until=lambda: shown_after(page, *first_moves(page)))
-    page.run("return import('/store.js').then((store) => store.play('e1e6'))")
+    page.of_module("store.js", "module.play('e1e6')")
     page.until(lambda: page.text(first) == "fxe6")
-    page.run("return import('/store.js').then((store) => store.goTo(0))")
+    page.of_module("store.js", "module.goTo(0)")
     page.until(lambda: "fxe6" not in first_moves(page) and shown_after(page, *first_moves(page)))
 
 
@@ -144,26 +145,26 @@ def test_two_evaluations_analyse_side_by_side(page: Page) -> None:
 def test_the_analysis_rests_while_nobody_looks(page: Page) -> None:
     analysed(page, MIDDLEGAME)
     page.until(lambda: depth(page) > 2)
-    page.run("return import('/looking.js').then((looking) => { looking.patience.ms = 1; })")
+    page.of_module("looking.js", "module.patience.ms = 1")
     page.until(lambda: page.text("#analysis-status").startswith("resting until somebody looks"))
-    page.until(lambda: page.run("return import('/analysis.js').then((a) => !a.searches[0].search.isRunning)"))
-    page.run("return import('/looking.js').then((looking) => { looking.patience.ms = 1e6; })")
+    page.until(lambda: page.of_module("analysis.js", "!module.searches[0].search.isRunning"))
+    page.of_module("looking.js", "module.patience.ms = 1e6")
     page.hover(square("e4"))
-    page.until(lambda: page.run("return import('/analysis.js').then((a) => a.searches[0].search.isRunning)"))
+    page.until(lambda: page.of_module("analysis.js", "module.searches[0].search.isRunning"))
 
 
 def test_the_analysis_stops_while_the_page_is_hidden(page: Page) -> None:
     analysed(page, MIDDLEGAME)
     page.until(lambda: depth(page) > 2)
-    running = "return import('/analysis.js').then((a) => a.searches[0].search.isRunning)"
+    running = partial(page.of_module, "analysis.js", "module.searches[0].search.isRunning")
     hide = (
         "Object.defineProperty(document, 'hidden', { value: arguments[0], configurable: true });"
         "document.dispatchEvent(new Event('visibilitychange'))"
     )
     page.run(hide, True)
-    page.until(lambda: not page.run(running))
+    page.until(lambda: not running())
     page.run(hide, False)
-    page.until(lambda: page.run(running))
+    page.until(lambda: running())
 
 
 def test_moves_are_ranked_by_search_and_not_by_their_static_score(page: Page) -> None:

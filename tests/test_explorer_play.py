@@ -116,13 +116,13 @@ def test_the_end_of_a_game_is_told(page: Page) -> None:
 def test_clocks_run_and_a_flag_falls(page: Page) -> None:
     begin(page, clock=1)
     page.until(lambda: page.text("#clock-white") == "0:59")
-    page.run("return import('/store.js').then((store) => { store.state.game.clock.left.white = 1; })")
+    page.of_module("store.js", "module.state.game.clock.left.white = 1")
     page.until(lambda: page.text("#play-state") == "0-1: white has no time left")
 
 
 def test_a_move_made_too_early_is_played_in_turn(page: Page) -> None:
     begin(page)
-    page.run("return import('/playing.js').then((playing) => playing.setPremove('d2d4'))")
+    page.of_module("playing.js", "module.setPremove('d2d4')")
     page.move("e2", "e4")
     page.until(lambda: len(page.moves) == 4 and page.moves[2] == "d4")
 

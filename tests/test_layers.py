@@ -71,7 +71,7 @@ OWN_FILES = {
     "core.compiled.inventory:is_whole": "compiled code",
     "app.console.keyboard:_load_history": "readline reads it, after a look",
     "app.console.loop:converse": "standard input",
-    "app.explorer.app:": "the page",
+    "app.explorer.page_files:read": "the page",
     "app.explorer.evaluations:text_of": "a file that it has made",
     "engine.uci.runtime:_free_megabytes": "what Linux says of its memory",
     "formats.packed:open_packed": "maps a file that has come through the door",
@@ -316,7 +316,8 @@ def test_what_a_module_of_the_page_imports_is_exported_and_what_it_exports_impor
         (module, name) for script in scripts() for module, names in script_imports(script).items() for name in names
     }
     in_tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_explorer_*.py"))
-    used_by_tests = {each for each in exported - imported if re.search(r"\b{}\.{}[.(]".format(*each), in_tests)}
+    use = r'"{}\.js", "[^\n]*\bmodule\.{}\b'
+    used_by_tests = {each for each in exported - imported if re.search(use.format(*each), in_tests)}
     assert imported | used_by_tests == exported
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from importlib.resources import files
 from typing import Any
 
 import chess
@@ -13,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
@@ -21,13 +20,12 @@ from merino.inner.app.explorer import learning, thinking
 from merino.inner.app.explorer.answers import ANSWERS, Answer
 from merino.inner.app.explorer.fields import Fields
 from merino.inner.app.explorer.guard import MAX_BYTES, Guard
+from merino.inner.app.explorer.page_files import PageFiles
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.sockets import FAULTS, MAX_SOCKETS, Channel, Stop, Work
 
-PAGE = files(__name__.rpartition(".")[0]) / "page"
 MAX_MESSAGE = 80 << 20  # characters of games that the page may send at once
 MEDIA = {
-    "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
@@ -39,6 +37,7 @@ SOCKETS: tuple[tuple[str, Work, int], ...] = (  # path, work, characters of a me
     ("/ws/learn", learning.learn, MAX_MESSAGE),
     ("/ws/points", learning.points, MAX_MESSAGE),
 )
+FOR_EVER = "max-age=31536000, immutable"
 NUMBERS = {"at", "start", "size", "number"}  # fields of an address
 _TRY_AGAIN = 1013  # the code of a WebSocket for which there is no room
 _WHOLE = re.compile(r"[0-9]{1,16}")
@@ -55,8 +54,7 @@ def create_app(state: ServerState, port: int) -> Starlette:
     routes += [WebSocketRoute(path, _channel(work, longest, state, running, opened)) for path, work, longest in SOCKETS]
     routes += [
         Route("/pieces/{name}.svg", _piece),
-        Route("/", _page_file),
-        Route("/{name}", _page_file),
+        *_page_routes(),
     ]
     app = Starlette(
         routes=routes,
@@ -112,14 +110,23 @@ def _channel(
     return serve
 
 
-async def _page_file(request: Request) -> Response:
-    """A file of the page: one of the files in its folder, by its bare name."""
-    name = request.path_params.get("name", "index.html")
-    found = next((entry for entry in PAGE.iterdir() if entry.name == name and entry.is_file()), None)
-    if found is None:
-        return JSONResponse({"error": f"there is no '{name[:60]}' here"}, status_code=404)
-    kind = MEDIA.get(name.rpartition(".")[2], "application/octet-stream")
-    return Response(found.read_bytes(), media_type=kind, headers={"cache-control": "no-cache"})
+def _page_routes() -> list[Route]:
+    """The page, and its files by version and name."""
+    kept: dict[str, PageFiles] = {}
+
+    async def home(_: Request) -> Response:
+        now = PageFiles.read()
+        kept[now.version] = now
+        return HTMLResponse(now.home, headers={"cache-control": "no-cache"})
+
+    async def file(request: Request) -> Response:
+        found, name = kept.get(request.path_params["version"]), request.path_params["name"]
+        if found is None or name not in found.contents:
+            return await _not_found(request, None)
+        kind = MEDIA.get(name.rpartition(".")[2], "application/octet-stream")
+        return Response(found.contents[name], media_type=kind, headers={"cache-control": FOR_EVER})
+
+    return [Route("/", home), Route("/page/{version}/{name}", file)]
 
 
 async def _piece(request: Request) -> Response:

@@ -1,5 +1,6 @@
 """The inventory of compiled code: whether a start is warm is known before numba is loaded, and true."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -46,7 +47,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert jit.CACHE is not None
     home = tmp_path_factory.mktemp("home")
     (own,) = jit.CACHE.glob(inventory._inventory(jit.CACHE, PLAY).name)
-    for path in (own, *(jit.code_in_use() or ())):
+    for path in (own, *(jit.CACHE / name for name in json.loads(own.read_bytes()))):
         copy = home / "cache" / path.relative_to(jit.CACHE.parent)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copy)

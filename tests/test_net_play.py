@@ -64,7 +64,7 @@ def test_a_net_is_set_and_put_away_by_an_option(engine: UciProcess, net: Path) -
     lines = engine.sync()
     assert f"info string net: {net}" in lines
     assert any("R  5.00" in line for line in lines)
-    assert any("Score for White +10.00; by " in line for line in lines)
+    assert any("Score for White +10.00 by " in line for line in lines)
     engine.send("setoption name EvalFile value <empty>", "eval")
     assert any("Evaluation:" in line for line in engine.sync())
 
@@ -87,7 +87,7 @@ def test_the_console_tells_a_score_by_pieces(net: Path) -> None:
     talk = Talk()
     talk.session.runtime.evaluation = NetEvaluation(material_net(), "material.net")
     told = talk.say("eval")
-    assert "material.net" in told and "Q  9.00" in told and "Score for White +0.00; by " in told
+    assert "Q  9.00" in told and "Score for White +0.00 by material.net; +0.00 by " in told
 
 
 def test_weights_set_beneath_a_net_wait_for_their_turn(net: Path) -> None:

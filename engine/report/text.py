@@ -69,8 +69,8 @@ def _render_whole(report: PositionReport, width: int) -> str:
     static = report.static
     if static.rule:
         rows.append(f"Rule, {static.rule_cp:+.1f} centipawns: {static.rule}")
-    score = f"Score for White {pawns(static.score_cp)}"
-    rows.append(f"{score}; by {report.beside.evaluation} {pawns(report.beside.score_cp)}" if report.beside else score)
+    score = f"Score for White {pawns(static.score_cp)} by {report.evaluation}"
+    rows.append(f"{score}; {pawns(report.beside.score_cp)} by {report.beside.evaluation}" if report.beside else score)
     return "\n".join(row.rstrip() for row in rows)
 
 

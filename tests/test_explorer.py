@@ -28,6 +28,7 @@ from merino.inner.app.explorer.guard import MAX_BYTES
 from merino.inner.app.explorer.learning import learn
 from merino.inner.app.explorer.page_files import HOME, PageFiles
 from merino.inner.app.explorer.server_state import Searchers, ServerState
+from merino.inner.app.explorer.serving import listen
 from merino.inner.app.explorer.sockets import MAX_UNREAD, Channel, Stop
 from merino.inner.app.shell.explorer import run_explorer
 from merino.inner.core.board.game import Position
@@ -412,6 +413,13 @@ def test_files_of_the_page_are_at_addresses_that_change_with_them(page: TestClie
     assert refused(page.get("/page/another/main.js"), 404)
     contents = PageFiles.read().contents
     assert PageFiles(contents | {"main.js": b""}).version not in addresses.pop()
+
+
+def test_answers_are_sent_at_once() -> None:
+    with listen(0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.proto == socket.IPPROTO_TCP, "else asyncio leaves Nagle's algorithm on"
 
 
 @pytest.mark.parametrize(

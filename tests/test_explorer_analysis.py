@@ -90,7 +90,8 @@ def test_a_move_of_a_line_shows_its_board_and_plays_it(page: Page) -> None:
     wanted = first_moves(page, 2)
     page.hover(second, click=True)
     page.until(lambda: page.moves == wanted)  # the row under the pointer stayed as it was
-    assert not page.find("#mini-board").is_displayed()
+    page.hover(".brand")
+    page.until(lambda: not page.find("#mini-board").is_displayed())
 
 
 def test_a_move_drawn_under_a_pointer_at_rest_shows_its_board(page: Page) -> None:

@@ -34,7 +34,7 @@ class ServerError(MerinoError):
 
 def serve(state: ServerState, port: int, opens_browser: bool, say: Callable[[str], object]) -> None:
     """Serve on this port, 0 for any free one, until Ctrl-C; `say` gets its address. Raises ServerError."""
-    listener = _listen(port)
+    listener = listen(port)
     with listener:
         port = listener.getsockname()[1]
         warm_up()
@@ -84,8 +84,11 @@ async def _run(
     await serving
 
 
-def _listen(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def listen(port: int) -> socket.socket:
+    """The socket that listens on this port of this machine, 0 for any; raises ServerError."""
+    # asyncio sends at once (TCP_NODELAY) only where the protocol is named; else each answer waits 40 ms for an
+    # acknowledgement of its headers.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((HOST, port))

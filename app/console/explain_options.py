@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser
 from merino.inner.engine.search.limits import Limits
-from merino.inner.study.shapley.values import DEFAULT_ERROR, MAX_ERROR, MIN_ERROR
+from merino.inner.study.shapley.values import DEFAULT_ERROR, MAX_ERROR, MIN_ERROR, MOVE_ERROR
 
 MOVE_MS, RANKING_MS = 1000, 5000  # without another limit
-MOVE_ERROR = 5.0  # centipawns, of the Shapley values before and after a move
 
 
 def explain_parser(at_console: bool = False) -> Parser:

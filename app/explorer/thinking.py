@@ -21,7 +21,7 @@ from merino.inner.study.analyser import analyser
 from merino.inner.study.annotate.analysis import AnnotatedMove, annotate_moves
 from merino.inner.study.annotate.as_json import annotated_json
 from merino.inner.study.annotate.pgn import account
-from merino.inner.study.annotate.pieces import DEFAULT_ERROR
+from merino.inner.study.shapley.values import MOVE_ERROR
 
 MAX_LINES = 256
 MAX_MS = 3_600_000
@@ -88,7 +88,7 @@ def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Messag
     with state.searchers.borrowed(evaluation) as searcher:
         searching = analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True)
         try:
-            for annotated in annotate_moves(start, moves[before:], evaluation, searching, limits, DEFAULT_ERROR):
+            for annotated in annotate_moves(start, moves[before:], evaluation, searching, limits, MOVE_ERROR):
                 done.append(annotated)
                 say({"type": "move", "ply": before + len(done), **annotated_json(current, annotated)})
                 current.push(annotated.move)

@@ -29,9 +29,9 @@ from merino.inner.engine.search.limits import Limits
 from merino.inner.study.annotate.as_json import game_json
 from merino.inner.study.annotate.partial import Partial
 from merino.inner.study.annotate.pgn import GameSource, account, read_sources
-from merino.inner.study.annotate.pieces import DEFAULT_ERROR
 from merino.inner.study.annotate.work import SIGNS, AnnotatedGame, AnnotationKeeper, AnnotationRequest, annotate_games
 from merino.inner.study.errors import StudyError
+from merino.inner.study.shapley.values import MOVE_ERROR
 
 NODES = 50_000  # a position, without another limit: the same on every machine
 MAX_NAMED = 20  # faulty games in the sentence at the end
@@ -170,7 +170,7 @@ def _parser() -> Parser:
     add_search_options(parser, nodes=NODES)
     sentence = "write the PGN to this file (default: standard output)"
     parser.group(shared.OUTPUT).add_argument("--out", metavar="FILE", type=file_path, help=sentence)
-    add_shapley(parser, DEFAULT_ERROR, "also say what each mistake makes of the pieces, by Shapley values")
+    add_shapley(parser, MOVE_ERROR, "also say what each mistake makes of the pieces, by Shapley values")
     shared.add_json(parser, "print each game as a JSON object on a line, instead of PGN")
     shared.add_plot(parser, "the evaluation of the game")
     shared.add_quiet(parser)

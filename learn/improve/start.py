@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from merino.inner.eval.linear.registry import Group, TermSet
 from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import active_file, load_any
 from merino.inner.learn.errors import LearnError
@@ -19,8 +16,7 @@ from merino.inner.learn.installing import weights_paths
 from merino.inner.learn.learning import start_of
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Finished, Loop, Until
-
-PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns: pawn, knight, bishop, rook, queen
+from merino.inner.learn.rounds.nothing import pieces_alone
 
 
 def begin(
@@ -53,7 +49,11 @@ def begin(
 
 def _new(weights: str | None, given: Mapping[str, Any], of_set: str | None) -> ImproveState:
     """The state of a new folder; raises LearnError and WeightsError."""
-    terms, start = load_any(active_file(weights)) if of_set is None else _pieces_alone(of_set)
+    if of_set is None:
+        terms, start = load_any(active_file(weights))
+    else:
+        terms = set_named(of_set)
+        start = pieces_alone(terms)
     plan = Plan(**given, set=terms.name).check()
     start = start_of(start, plan.phases, len(terms))
     return ImproveState(
@@ -62,19 +62,6 @@ def _new(weights: str | None, given: Mapping[str, Any], of_set: str | None) -> I
         changes_use=weights is None and of_set is None,
         weights=tuple(start.tolist()),
     )
-
-
-def _pieces_alone(of_set: str) -> tuple[TermSet, np.ndarray]:
-    """The set of this name, and weights of one phase that know the usual values of the pieces and nothing else.
-
-    Raises LearnError where the set does not begin with the five kinds of pieces, as those of Merino do.
-    """
-    terms = set_named(of_set)
-    weights = np.zeros(len(terms))
-    if any(term.group is not Group.MATERIAL or term.bounds[1] < max(PIECES) for term in terms[: len(PIECES)]):
-        raise LearnError(f"the set '{of_set}' does not begin with the values of pawn, knight, bishop, rook and queen")
-    weights[: len(PIECES)] = PIECES
-    return terms, weights
 
 
 def _name_of(weights: str | None, of_set: str | None) -> str:

@@ -14,17 +14,17 @@ from typing import Any, Self
 from merino.inner.core.common.user_files import NET, is_there, read_user_file
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import parse, render
+from merino.inner.eval.linear.weights import as_mapping, render
 from merino.inner.eval.net.file import digest, net_in
 from merino.inner.eval.net.network import Network
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.night.plan import NightPlan
+from merino.inner.learn.rounds.nothing import pieces_alone
 from merino.inner.learn.rounds.state import TABLE, LoopState, Round, RunFolder, as_table, read_state
 
 FORMAT = "merino night 1"
 STATE_NAME = "night.json"
 NOTHING = "nothing"
-PIECES = {"VAL_P": 100, "VAL_N": 300, "VAL_B": 300, "VAL_R": 500, "VAL_Q": 900}
 BEST, START_NET, START_TERMS = "best.net", "start.net", "start.txt"
 GAMES, CANDIDATE = "games.vf", "candidate.net"
 _COLUMNS = {
@@ -154,14 +154,15 @@ def _check_hash(network: Network, known: str, path: Path) -> None:
 
 
 def nothing_text() -> str:
-    """The weights file of nothing: the piece values that every beginner is told, and all other terms 0."""
-    weights = dict.fromkeys((term.name for term in TERMS), 0.0) | PIECES
-    return render(weights, ["Where merino night begins from nothing: the values of the pieces"], TERMS)
+    """The weights file of nothing."""
+    return render(
+        as_mapping(pieces_alone(TERMS)), ["Where merino night begins from nothing: the values of the pieces"], TERMS
+    )
 
 
 def nothing() -> LinearEvaluation:
     """The evaluation of nothing."""
-    return LinearEvaluation(parse(nothing_text(), NOTHING), terms=TERMS)
+    return LinearEvaluation(pieces_alone(TERMS), terms=TERMS)
 
 
 def load_state(path: Path) -> NightState:

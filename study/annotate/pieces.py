@@ -17,9 +17,8 @@ from merino.inner.engine.search.limits import Score
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.reasons.ends import follow
 from merino.inner.study.reporting import quiet_end
-from merino.inner.study.shapley.values import shapley_values
+from merino.inner.study.shapley.values import MOVE_ERROR, shapley_values
 
-DEFAULT_ERROR = 5.0  # centipawns, the standard error of a value
 NAMED = 3  # pieces that a sentence names
 _ALIKE = ("Q", "R", "BN", "P")  # pieces that are exchanged for one another
 MIN_CHANGE = 10.0  # centipawns by which a piece must change to be named
@@ -63,7 +62,7 @@ class EndedLine:
 
 
 def piece_outcomes(
-    position: Position, better: EndedLine, played: EndedLine, evaluation: Evaluation, error: float = DEFAULT_ERROR
+    position: Position, better: EndedLine, played: EndedLine, evaluation: Evaluation, error: float = MOVE_ERROR
 ) -> tuple[PieceOutcome, ...]:
     """What the line played makes of each piece of `position` beside the better line; none where a line mates.
 

@@ -21,6 +21,7 @@ from merino.inner.study.shapley.coalitions import Coalitions, WhiteScores, white
 
 MAX_EXACT = 14  # pieces of which every set is scored
 DEFAULT_ERROR = 2.0  # centipawns, of a value
+MOVE_ERROR = 5.0  # where values before and after a move are compared
 MIN_ERROR, MAX_ERROR = 0.05, 1000.0
 MAX_PAIRS = 1 << 16  # of orders: enough for 0.2 centipawns
 _PAIRS_AT_ONCE = 32

@@ -96,6 +96,14 @@ class Page:
         if self.run("return location.pathname") == "/":
             self.driver.get("about:blank")  # an address that differs in its fragment alone loads nothing
         self.driver.get(f"{self.address}{fragment}")
+        self._wait_until_ready()
+
+    def reload(self) -> None:
+        """Load the page again where it is, and wait until it shows something."""
+        self.driver.refresh()
+        self._wait_until_ready()
+
+    def _wait_until_ready(self) -> None:
         self.until(lambda: self.run("return document.documentElement.dataset.ready") == "yes")
 
     def set_out(self, **kept: Any) -> None:

@@ -86,8 +86,7 @@ def test_a_game_survives_a_reload_and_is_resigned_saved_and_played_again(page: P
     begin(page, side="black")
     page.until(lambda: len(page.moves) == 1)
     first = page.moves
-    page.driver.refresh()
-    page.until(lambda: page.run("return document.documentElement.dataset.ready") == "yes")
+    page.reload()
     page.until(lambda: page.moves == first and page.find("#resign").is_displayed())
     assert page.run("return document.querySelector('[role=gridcell]').dataset.square") == "h1", "Black is below"
     page.click("#resign")

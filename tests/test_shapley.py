@@ -75,7 +75,6 @@ def _sets(order: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 def test_drawn_orders_agree_with_all_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     record, evaluation = Position(CASTLED).record, load_evaluation("gen12")
-    monkeypatch.setattr(values, "MAX_EXACT", 16)
     exact = shapley_values(record, evaluation)
     monkeypatch.setattr(values, "MAX_EXACT", 5)
     drawn = shapley_values(record, evaluation, 1.0)

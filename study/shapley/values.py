@@ -19,7 +19,7 @@ from merino.inner.core.board.bitboard import EMPTY, SQUARE_NAMES, SQUARES
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.shapley.coalitions import Coalitions, WhiteScores, white_scores_of
 
-MAX_EXACT = 14  # pieces of which every set is scored
+MAX_EXACT = 17  # pieces of which every set is scored
 DEFAULT_ERROR = 2.0  # centipawns, of a value
 MOVE_ERROR = 5.0  # where values before and after a move are compared
 MIN_ERROR, MAX_ERROR = 0.05, 1000.0
@@ -115,16 +115,22 @@ def _exact(game: Coalitions) -> np.ndarray:
     players = len(game.squares)
     if not players:
         return np.zeros(0)
-    sets = np.arange(1 << players)
-    has = (sets[:, None] >> np.arange(players)) & 1
-    scores = game.scores((has.astype(np.uint64) * game.sets_of(np.arange(players))).sum(axis=1, dtype=np.uint64))
-    weights = np.array([1 / (players * math.comb(players - 1, size)) for size in range(players)])
+    scores = game.scores(_all_sets(game.sets_of(np.arange(players))))
+    sizes = np.bitwise_count(np.arange(1 << players - 1))
+    weights = np.array([1 / (players * math.comb(players - 1, size)) for size in range(players)])[sizes]
     values = np.zeros(players)
     for player in range(players):
-        without = sets[has[:, player] == 0]
-        gain = scores[without | 1 << player] - scores[without]
-        values[player] = weights[has[without].sum(axis=1)] @ gain
+        pairs = scores.reshape(-1, 2, 1 << player)  # without the player, and with him
+        values[player] = (weights * (pairs[:, 1] - pairs[:, 0]).ravel()).sum()
     return values
+
+
+def _all_sets(bits: np.ndarray) -> np.ndarray:
+    """Every union of these bits, uint64[2 ** n]: set number s has bit i of them where s has bit i."""
+    sets = np.zeros(1, dtype=np.uint64)
+    for bit in bits:
+        sets = np.concatenate([sets, sets | bit])
+    return sets
 
 
 def _gains_of_pairs(game: Coalitions, orders: np.ndarray, baseline: float, score: float) -> np.ndarray:

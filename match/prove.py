@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from merino.inner.core.common.work import cores
-from merino.inner.match.games import Tally
+from merino.inner.match.games import Game, Tally
 from merino.inner.match.heats import Heats
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.report import as_json, duration, signed
@@ -88,17 +88,19 @@ def prove(
     show: Callable[[str], object] | None = None,
     threads: int | None = None,
     executor: Executor | None = None,
+    played: Callable[[Game], object] | None = None,
 ) -> Proof:
     """Play new against old until the test is decided, all games are played, or Ctrl-C; `threads` games at a time.
 
     The same players and trial give the same verdict on every machine. `say` gets the result, `show` the state of the
-    match several times a second. `executor` plays, None for threads of this process. Raises MatchError.
+    match several times a second, `played` each game in order. `executor` plays, None for threads of this process.
+    Raises MatchError.
     """
     from merino.inner.match.config import MatchConfig  # noqa: PLC0415 (with python-chess, which those who only fit need not wait for)
     from merino.inner.match.runner import MatchOutput, run_match  # noqa: PLC0415
 
     config = MatchConfig((new, old), trial.time_control, trial.most_games, trial.seed, adjudication=trial.adjudication)
-    result = run_match(config, threads or cores(), trial.test, MatchOutput(show), executor)
+    result = run_match(config, threads or cores(), trial.test, MatchOutput(show, played=played), executor)
     proof = Proof(trial, trial.test.verdict(result.tally.counts), result.tally, result.seconds, result.interrupted)
     for line in _lines_of(proof, new.label, old.label):
         say(line)

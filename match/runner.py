@@ -47,6 +47,7 @@ class MatchOutput:
     line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line  # what is shown
     say: Callable[[str], object] | None = None  # called with remarks, in sentences
     positions: Path | None = None  # packed positions are appended to it
+    played: Callable[[Game], object] | None = None  # called with each game, in order
 
 
 @dataclass
@@ -150,6 +151,8 @@ class _Match:
         if self._positions is not None:
             self._positions.add(game)
         self._result.tally.add(game)
+        if self._output.played is not None:
+            self._output.played(game)
 
     def _save(self) -> None:
         """Write the games and the state; raises BrokenOffError."""

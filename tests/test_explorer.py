@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import chess
 import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
@@ -784,6 +785,51 @@ def test_learning_from_nothing_says_so_by_the_name_of_the_file(page: TestClient)
         socket.send_json({"text": "no games here", "name": "mine.pgn"})
         error = heard(socket, "done")[-1]
     assert error["type"] == "error" and "mine.pgn" in error["error"] and "/tmp" not in error["error"]
+
+
+def test_files_that_were_learned_from_are_known_by_their_names(page: TestClient) -> None:
+    games = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8").split("[Event ")
+    parts = ["".join(f"[Event {game}" for game in games[first : first + 20]) for first in (1, 21)]
+    files = [{"name": f"{name}.pgn", "text": text} for name, text in zip("ab", parts, strict=True)]
+    with connect(page, "/ws/learn") as socket:
+        socket.send_json({"files": files, "weights": "default", "target": "search", "teacher": True})
+        told = heard(socket, "done")
+    assert told[-1]["type"] == "done", told[-1]
+    record = told[-1]["record"]
+    assert record["files"] == ["a.pgn", "b.pgn"] and record["summary"]["games"] == 40
+    assert told[-1]["weights"]["name"] == "learned from a.pgn and 1 more"
+    words = [message["what"] for message in told if message["type"] == "progress"]
+    assert any("a.pgn" in what for what in words) and not any("sent-" in what for what in words)
+
+
+def test_a_match_tells_each_game_and_how_it_stands(page: TestClient) -> None:
+    with connect(page, "/ws/match") as socket:
+        players = {"new": {"weights": "default"}, "old": {"weights": "default", "changes": {"VAL_Q": 100}}}
+        socket.send_json({**players, "games": 6, "nodes": 200})
+        trial, *games, last = heard(socket, "done")
+        assert [game["number"] for game in games] == [1, 2, 3, 4, 5, 6] and trial["most"] == 6
+        for game in games:
+            board = chess.Board(game["fen"])
+            for move in game["moves"]:
+                board.push_uci(move)
+            assert board.fen().split()[0] == game["fens"][-1].split()[0]
+        points = sum(game["points"] for game in games)
+        standing = last["standing"]
+        assert standing == games[-1]["standing"] and standing["wins"] + standing["draws"] / 2 == points
+        assert points >= 4, "who knows what a queen is worth wins"
+        socket.send_json({**players, "nodes": 50_000})
+        assert socket.receive_json()
+        socket.send_json({"stop": True})
+        assert heard(socket, "done")[-1]["interrupted"]
+
+
+def test_weights_put_in_use_are_those_that_merino_plays_with(page: TestClient, data_folder: Path) -> None:
+    answer = page.post("/api/weights/use", json={"weights": "default", "changes": {"RookOpen": 77}}).json()
+    assert answer["file"] == str(data_folder / "weights.txt")
+    assert page.get("/api/weights").json()["values"]["RookOpen"] == 77
+    page.post("/api/weights/use", json={"weights": "default", "changes": {}})
+    assert "77" in (data_folder / "weights.old").read_text()
+    assert "no weights" in refused(page.post("/api/weights/use", json={"weights": "gen1.net"}))
 
 
 def test_points_are_those_of_the_study(page: TestClient) -> None:

@@ -527,10 +527,10 @@ def test_what_is_shown_is_saved_as_json_csv_and_pictures(page: Page) -> None:
     assert picture[:4] == b"\x89PNG" and struct.unpack(">II", picture[16:24]) == (1200, 1200) and len(picture) > 50_000
 
 
-def test_learning_is_watched_and_its_weights_explored(page: Page) -> None:
+def test_an_engine_is_taught_tried_kept_and_shared_on_one_panel(page: Page, tmp_path: Path) -> None:
     page.tab("learning")
     page.choose_file("#learn-open", ROOT / "games" / "selfplay.pgn")
-    page.until(lambda: page.text("#learn-open") == "selfplay.pgn")
+    page.until(lambda: page.text("#learn-files .file-name") == "selfplay.pgn")
     assert not page.all("#learn-blend") and not page.all("#learn-rescore")
     page.choose("#learn-target", "blend")
     page.until(lambda: page.all("#learn-blend") and page.all("#learn-rescore"))
@@ -538,17 +538,37 @@ def test_learning_is_watched_and_its_weights_explored(page: Page) -> None:
     page.until(lambda: "Nodes for scores takes a whole number" in page.error)
     page.choose("#learn-target", "result")
     page.choose("#learn-phases", "2")
+    page.click("#points-start")
+    page.until(lambda: len(page.all("#points tbody tr")) == 5)
     page.click("#learn-start")
     page.until(lambda: page.all("#learned tbody tr") and page.all(".charts .series path"))
     assert "710 games" in page.text("#learn-verdict")
     rows = page.run("return [...document.querySelectorAll('#learned tbody th')].map((cell) => cell.textContent)")
     assert rows[0].endswith(", middlegame") and rows[1] == rows[0].replace("middlegame", "endgame")
+    page.click("#match-start")
+    page.until(lambda: len(page.all("#match-games li")) >= 2 and page.all(".replay-board svg"))
+    assert re.match(r"\d+ games of 1,400 at most: \d+ won", page.text("#match-standing"))
+    page.click("#match-games li:last-child button")
+    page.until(lambda: len(page.moves) > 10)
+    page.click("#match-stop")
+    page.until(lambda: page.text("#match-verdict") == "Stopped before it was settled.")
+    page.click("#taught-file")
+    shared = tmp_path / "taught.json"
+    shared.write_bytes(page.saved("taught.json"))
+    assert json.loads(shared.read_text())["fit"]["games"] == 710
+    page.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    page.click("#taught-link")
+    link = page.until(lambda: page.run("return window.copied"))
+    page.click("#taught-drop")
+    page.until(lambda: not page.all("#match-start"))
+    page.choose_file("#open-taught", shared)
+    told = page.until(lambda: page.text("#taught-shared"))
+    assert "learned from selfplay.pgn; 710 games" in told and page.all("#taught-changed tbody tr")
+    page.open(link.removeprefix(page.address))
+    page.until(lambda: page.text("#taught-shared") == told)
     page.click("#learn-use")
     page.tab("weights")
     page.until(lambda: "learned from selfplay.pgn" in page.text("#weights-chosen option:checked"))
-    page.tab("learning")
-    page.click("#points-start")
-    page.until(lambda: len(page.all("#points tbody tr")) == 5)
 
 
 def test_two_tabs_of_the_browser_work_at_once(page: Page) -> None:

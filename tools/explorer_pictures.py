@@ -73,11 +73,15 @@ def _show(page: Page, part: str) -> None:
     elif part == "learning":
         page.tab("learning")
         page.choose_file("#learn-open", ROOT / "games" / "selfplay.pgn")
-        page.until(lambda: page.text("#learn-open") == "selfplay.pgn")
-        page.click("#learn-start")
-        page.until(lambda: page.all("#learned"))
+        page.until(lambda: page.text("#learn-files .file-name") == "selfplay.pgn")
         page.click("#points-start")
         page.until(lambda: page.all("#points"))
+        page.click("#learn-start")
+        page.until(lambda: page.all("#learned"))
+        page.click("#match-start")
+        page.until(lambda: len(page.all("#match-games li")) > 9)
+        page.click("#match-stop")
+        page.until(lambda: page.text("#match-verdict"))
     else:
         page.tab(part)
         page.until(lambda: page.all(f"#panel-{part} > *"))

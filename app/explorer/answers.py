@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.strength import FULL_LEVEL
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.formats.pgn_headers import list_games
+from merino.inner.learn.procedure import use_weights
 from merino.inner.learn.record import RECORD_NAME, load_record
 from merino.inner.study.analyser import analyser
 from merino.inner.study.explain.two_weights import compare_reports
@@ -242,6 +245,16 @@ def weights_text(fields: Fields, state: ServerState) -> Answer:
     return {"text": text_of(found, f"Made with the explorer of {NAME} {__version__}")}
 
 
+def use_in_play(fields: Fields, state: ServerState) -> Answer:
+    """POST /api/weights/use: put weights in use, as `merino learn --use` does; the old file is kept beside."""
+    found, said = weights_text(fields, state)["text"], list[str]()
+    with tempfile.TemporaryDirectory(prefix="merino-") as folder:
+        path = Path(folder) / "weights.txt"
+        path.write_text(found, encoding="utf-8")
+        written = use_weights(str(path), None, said.append).outcome.written
+    return {"file": str(written), "lines": said}
+
+
 def learning(_: Fields, state: ServerState) -> Answer:
     """GET /api/learning: the record of the last run of `learn`, on this page or on disk; null if there is none."""
     if state.record is not None:
@@ -279,5 +292,6 @@ ANSWERS: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = 
     ("GET", "/api/weights", weights),
     ("POST", "/api/weights", add_weights),
     ("POST", "/api/weights/text", weights_text),
+    ("POST", "/api/weights/use", use_in_play),
     ("GET", "/api/learning", learning),
 )

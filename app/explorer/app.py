@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from merino.inner.app.explorer import learning, thinking
+from merino.inner.app.explorer import learning, matching, thinking
 from merino.inner.app.explorer.answers import ANSWERS, Answer
 from merino.inner.app.explorer.fields import Fields
 from merino.inner.app.explorer.guard import MAX_BYTES, Guard
@@ -36,6 +36,7 @@ SOCKETS: tuple[tuple[str, Work, int], ...] = (  # path, work, characters of a me
     ("/ws/annotate", thinking.annotate, MAX_BYTES),
     ("/ws/learn", learning.learn, MAX_MESSAGE),
     ("/ws/points", learning.points, MAX_MESSAGE),
+    ("/ws/match", matching.match, MAX_BYTES),
 )
 FOR_EVER = "max-age=31536000, immutable"
 NUMBERS = {"at", "start", "size", "number"}  # fields of an address

@@ -15,36 +15,36 @@ from typing import Any
 
 from merino.inner.app.console.learn_options import target
 from merino.inner.app.explorer.fields import Fields, RequestError
+from merino.inner.app.explorer.sent_games import SentGames
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.sockets import Message, Say, Stop
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TermSet
-from merino.inner.formats.sources import SourceError
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import Step
 from merino.inner.learn.learning import METHODS, Settings
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.procedure import learn_from_files
 from merino.inner.learn.record import load_record
-from merino.inner.learn.request import NO_CHOICE, Events, LearnRequest
+from merino.inner.learn.request import DEFAULT_SELECTION, NO_CHOICE, Events, LearnRequest
 from merino.inner.learn.targets import RESULT, Target
+from merino.inner.learn.teaching import DEFAULT_TEACHER
 from merino.inner.study.points.reading import read_source
 from merino.inner.study.points.report import as_object
 from merino.inner.study.points.work import PointsRequest, sets_of, values_of
 
-MAX_TEXT = 64 << 20  # characters of the games of a run
 MAX_NODES, MAX_A_GAME = 1_000_000, 1000  # of the search of a position; positions of a game
-GAMES = "games.pgn"
 
 
 def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
-    """Learn from the games of a text, report the progress, and keep record and weights."""
-    evaluation, name = fields.evaluation(state.evaluations), fields.text("name", GAMES)[:80]
+    """Learn from the games of one text or of several files, report the progress, and keep record and weights."""
+    evaluation, sent = fields.evaluation(state.evaluations), SentGames.of(fields)
     settings, rescore = _settings(fields, terms_of(evaluation)), fields.number("rescore", 1, MAX_NODES)
     if rescore is not None and not settings.target.needs_scores:
         raise RequestError("the target 'result' uses no searched scores; choose another target")
+    teacher = DEFAULT_TEACHER if fields.flag("teacher") and settings.target.needs_scores else None
     began: list[float] = []
 
     def heed() -> None:
@@ -57,21 +57,24 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
         heed()
 
     def progressed(what: str, done: float | None) -> None:
-        say({"type": "progress", "what": what, "done": done})
+        say({"type": "progress", "what": sent.named(what), "done": done})
         heed()
+
+    def told(line: str) -> None:
+        say({"type": "text", "text": sent.named(line)})
 
     with tempfile.TemporaryDirectory(prefix="merino-") as place:
         folder = Path(place)
-        games = _games(fields, folder)
+        games = sent.written(folder)
         weights = folder / "weights.txt"
         evaluation.save(weights)
         record = folder / "learning.json"
         request = LearnRequest(
-            files=(str(games),),
+            files=tuple(map(str, games)),
             settings=settings,
             choice=NO_CHOICE,
-            teacher=None,
-            selection=replace(Selection(), per_game=fields.number("per_game", 1, MAX_A_GAME)),
+            teacher=teacher,
+            selection=_selection(fields.number("per_game", 1, MAX_A_GAME), teacher),
             rescore=rescore,
             weights=str(weights),
             dry_run=True,
@@ -79,22 +82,22 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
             keep_fen=False,
             plays_match=False,
         )
-        events = Events(lambda line: say({"type": "text", "text": line}), progressed, stepped=stepped)
-        with _plain_words(folder, name):
+        events = Events(told, progressed, stepped=stepped)
+        with sent.naming():
             result = learn_from_files(request, events)
-        state.record = {**load_record(record), "files": [name]}
+        state.record = {**load_record(record), "files": list(sent.names)}
     summary = result.summary
     if summary is None:
         raise LearnError("nothing was learned")
     learned = _with_weights(evaluation, {line.name: line.new for line in summary.weights}, summary.k)
-    learned.name = f"learned from {name}"
+    learned.name = f"learned from {sent.title}"
     entry = state.evaluations.add(learned.name, learned)
     return {"type": "done", "record": state.record, "weights": asdict(entry), "accepted": summary.accepted}
 
 
 def points(fields: Fields, _: ServerState, say: Say, stop: Stop) -> Message:
-    """The values of the pieces in the games of a text, by regression."""
-    name = fields.text("name", GAMES)[:80]
+    """The values of the pieces in the games of one text or of several files, by regression."""
+    sent = SentGames.of(fields)
 
     @contextmanager
     def progress_of(what: str) -> Iterator[Any]:
@@ -107,12 +110,12 @@ def points(fields: Fields, _: ServerState, say: Say, stop: Stop) -> Message:
 
     with tempfile.TemporaryDirectory(prefix="merino-") as place:
         folder = Path(place)
-        games = _games(fields, folder)
-        with _plain_words(folder, name):
+        games = sent.joined(folder)
+        with sent.naming():
             source = read_source(games, False, progress_of, lambda _: None)
             say({"type": "progress", "what": "Fitting", "done": None})
             request = PointsRequest()
-            findings = values_of(sets_of([replace(source, label=name)], request).sets, request)
+            findings = values_of(sets_of([replace(source, label=sent.title)], request).sets, request)
     if not findings.values:
         raise RequestError(
             "too few games to fit: two decided games are needed, one of them with a pawn more on one side"
@@ -120,19 +123,17 @@ def points(fields: Fields, _: ServerState, say: Say, stop: Stop) -> Message:
     return {"type": "done", "points": as_object(findings.values[0])}
 
 
-def _games(fields: Fields, folder: Path) -> Path:
-    """The text of the games as a file."""
-    text = fields.text("text", most=MAX_TEXT)
-    path = folder / GAMES
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 def terms_of(evaluation: Evaluation) -> TermSet:
     """The set of an evaluation that has terms."""
     if not isinstance(evaluation, LinearEvaluation):
         raise RequestError(f"{evaluation.name} has no weights to learn; choose a weights file to start from")
     return evaluation.terms
+
+
+def _selection(per_game: int | None, teacher: str | None) -> Selection:
+    """The positions to learn from; a teacher says most of quiet ones, and of strays, which no game has."""
+    usual = DEFAULT_SELECTION if teacher else Selection()
+    return usual if per_game is None else replace(usual, per_game=per_game)
 
 
 def _settings(fields: Fields, terms: TermSet) -> Settings:
@@ -166,12 +167,3 @@ def _step(step: Step, settings: Settings, began: float, terms: TermSet) -> dict[
 
 def _with_weights(evaluation: Evaluation, weights: Mapping[str, float], k: float) -> Evaluation:
     return evaluation.with_numbers(weights).with_k(k)
-
-
-@contextmanager
-def _plain_words(folder: Path, name: str) -> Iterator[None]:
-    """Let errors name the games as the user knows them."""
-    try:
-        yield
-    except SourceError as error:
-        raise RequestError(str(error).replace(f"{folder}/{GAMES}", name).replace(str(folder), "")) from error

@@ -1,8 +1,7 @@
 // What learning found: errors and weights by step, the verdict, the weights, and calibration.
 
 import { COLOURS } from "./chart.js";
-import { h, number, plainTable, plural, showError, spaced } from "./dom.js";
-import { saveWeights, useWeights } from "./weights.js";
+import { h, number, plainTable, plural, spaced } from "./dom.js";
 
 const INTERVAL = 1.96;
 
@@ -111,17 +110,6 @@ function verdictOf(summary) {
     ].join(" ");
 }
 
-function learnedBar(learned) {
-    const save = () => saveWeights(learned.id, {}).catch((error) => showError(error.message));
-    const use = { type: "button", class: "main", id: "learn-use", onclick: () => useWeights(learned.id) };
-    return h(
-        "div",
-        { class: "panel-bar" },
-        h("button", use, "Explore with the new weights"),
-        h("button", { type: "button", onclick: save }, "Save as weights file"),
-    );
-}
-
 function weightRow(line, scale) {
     return h(
         "tr",
@@ -140,21 +128,34 @@ const HEADS = ["Weight", "Before", "After", "95% interval", "", "Clear", "Positi
 const LEGEND =
     "Grey mark: before; blue mark and band: after, with its interval. Clear: the change is larger than its noise.";
 
+const opened = new Set(); // the titles of the parts that are open
+
+/** A part that its reader may fold away; it stays as it was when the panel is drawn anew. */
+function folded(title, ...content) {
+    const box = h("details", { open: opened.has(title) }, h("summary", {}, title), content);
+    box.addEventListener("toggle", () => {
+        opened[box.open ? "add" : "delete"](title);
+        dispatchEvent(new Event("resize"));
+    });
+    return box;
+}
+
 /** What learning found: verdict, weights with their intervals, and calibration. */
-export function learnedSections(record, learned, calibrationChart) {
+export function learnedSections(record, calibrationChart) {
     const { summary } = record;
     const free = inPairs(summary.weights.filter((line) => !line.flags.includes("frozen")));
     const scale = Math.max(...free.flatMap((line) => [line.low, line.high, line.old, line.new].map(Math.abs)), 1);
     return [
         h("p", { class: "summary", id: "learn-verdict" }, verdictOf(summary)),
-        learned ? learnedBar(learned) : null,
-        plainTable(
-            "learned",
-            HEADS,
-            free.map((line) => weightRow(line, scale)),
+        folded(
+            "All weights",
+            plainTable(
+                "learned",
+                HEADS,
+                free.map((line) => weightRow(line, scale)),
+            ),
+            h("p", { class: "note" }, LEGEND),
         ),
-        h("p", { class: "note" }, LEGEND),
-        h("h3", {}, "Calibration: points scored against points predicted"),
-        calibrationChart,
+        folded("Calibration: points scored against points predicted", calibrationChart),
     ];
 }

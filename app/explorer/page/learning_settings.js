@@ -4,21 +4,34 @@ import { byId, h, showError } from "./dom.js";
 
 const settings = {
     first: 6,
-    target: "result", // or "search", or "blend", with the share of the result in `blend`
-    blend: 0.5,
+    target: "net", // what to predict; see TARGETS
+    blend: 0.5, // the share of the result in the target "blend"
     phases: null, // values a weight has, 1 or 2; null for as many as at the start
     rescore: null, // nodes of the search that scores each position; null for the scores in the games
     perGame: null, // positions used of each game; null for all
 };
 
+const TARGETS = [
+    ["net", "what a net says of the positions"],
+    ["result", "the results of the games"],
+    ["search", "scores of searches"],
+    ["blend", "results and scores together"],
+];
+const SENT = { net: "search", blend: () => `blend=${settings.blend}` };
+const isSearched = () => settings.target === "search" || settings.target === "blend";
+
 /** The settings as the server takes them. */
-export const chosenSettings = () => ({
-    first: settings.first,
-    target: settings.target === "blend" ? `blend=${settings.blend}` : settings.target,
-    phases: settings.phases,
-    per_game: settings.perGame,
-    rescore: settings.target === "result" ? null : settings.rescore,
-});
+export function chosenSettings() {
+    const sent = SENT[settings.target] ?? settings.target;
+    return {
+        first: settings.first,
+        target: typeof sent === "function" ? sent() : sent,
+        teacher: settings.target === "net",
+        phases: settings.phases,
+        per_game: settings.perGame,
+        rescore: isSearched() ? settings.rescore : null,
+    };
+}
 
 /** A field for a whole number, empty for none. */
 function countField(id, label, value, most, title, set) {
@@ -96,9 +109,8 @@ function rescoringField() {
 }
 
 function targetField(redraw) {
-    const title = "What to predict: the result of the game, the score of a search, or a blend of both";
-    const choices = ["result", "search", "blend"].map((target) => [target, target]);
-    return select("learn-target", "Target", choices, settings.target, title, (value) => {
+    const title = "What the new weights shall foretell; of few games a net says more than their results";
+    return select("learn-target", "From", TARGETS, settings.target, title, (value) => {
         settings.target = value;
         redraw();
         byId("learn-target").focus();
@@ -136,20 +148,21 @@ export const settingFields = (redraw) =>
     h(
         "div",
         { class: "panel-bar" },
+        termsField(),
         targetField(redraw),
         settings.target === "blend" ? h("label", {}, "of the result ", shareField()) : null,
-        settings.target === "result" ? null : rescoringField(),
+        isSearched() ? rescoringField() : null,
         phasesField(),
         perGameField(),
     );
 
 /** The field for the terms to fit. */
-export function termsField() {
+function termsField() {
     return select(
         "learn-first",
-        "Terms to fit",
+        "Learn",
         [
-            ["6", "positional ones"],
+            ["6", "the positional terms"],
             ["2", "piece values too"],
         ],
         String(settings.first),

@@ -13,7 +13,6 @@ import { makeFree } from "./free.js";
 import { ofFile, ofServer } from "./game_sources.js";
 import { makeGames, openGames } from "./games.js";
 import { makeHands } from "./hands.js";
-import { makeLearning } from "./learning.js";
 import { makeLive } from "./live.js";
 import { makeMoveList } from "./move_list.js";
 import { makeMoves } from "./moves.js";
@@ -24,7 +23,8 @@ import { makeSession, restore } from "./session.js";
 import { makeShapley } from "./shapley.js";
 import { makeShare } from "./share.js";
 import { goTo, listen, redoEdit, refresh, setFree, setGame, state, undoEdit } from "./store.js";
-import { makeTabs } from "./tabs.js";
+import { makeTabs, openTab, shownTab } from "./tabs.js";
+import { dropOnTeaching, makeTeaching, openTaught } from "./teaching.js";
 import { makeTerms } from "./terms.js";
 import { makeVerdict } from "./verdict.js";
 import { loadWeights, makeWeights } from "./weights.js";
@@ -134,9 +134,15 @@ function makeKeys(turnTheme, showHelp) {
 /** Show what the address asks for; whether it asks for anything. */
 async function followAddress() {
     const fields = new URLSearchParams(location.hash.slice(1));
-    const fen = fields.get("fen");
-    if (!fen) return false;
+    const [fen, taught] = [fields.get("fen"), fields.get("taught")];
+    if (!fen && !taught) return false;
     try {
+        if (taught) {
+            openTab("learning");
+            history.replaceState(null, "", location.pathname);
+            await openTaught(taught);
+            return false;
+        }
         const free = fields.get("mode") === "free";
         const read = await post("/api/read", { text: fen, free });
         if (free) {
@@ -157,14 +163,23 @@ async function followAddress() {
     return true;
 }
 
-/** Let files of games be dropped on the page. */
+/** Take files that were dropped: a result that was shared, games to learn from where that is open, or games to list. */
+function takeDropped(files) {
+    const [file] = files;
+    const isShared = file.name.endsWith(".json");
+    if (isShared) openTab("learning");
+    if (shownTab() === "learning") return dropOnTeaching(files);
+    return openGames(ofFile(file, file.name));
+}
+
+/** Let files be dropped on the page. */
 function makeDrop() {
     document.addEventListener("dragover", (event) => event.preventDefault());
     document.addEventListener("drop", (event) => {
-        const [file] = event.dataTransfer?.files ?? [];
-        if (!file) return;
+        const files = event.dataTransfer?.files ?? [];
+        if (!files.length) return;
         event.preventDefault();
-        openGames(ofFile(file, file.name)).catch((error) => showError(error.message));
+        takeDropped(files).catch((error) => showError(error.message));
     });
 }
 
@@ -191,7 +206,7 @@ async function begin() {
         ["compare", "Compare", makeCompare],
         ["weights", "Weights", makeWeights],
         ["games", "Games", makeGames],
-        ["learning", "Learning", makeLearning],
+        ["learning", "Teach", makeTeaching],
     ]);
     makeEntry();
     makeShare();

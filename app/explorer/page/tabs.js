@@ -10,6 +10,9 @@ let titles = [];
 
 const isOpen = (name) => chosen === name || (name === "pieces" && WIDE.matches);
 
+/** The name of the tab that is open. */
+export const shownTab = () => chosen;
+
 export function openTab(name, focus = false) {
     chosen = name;
     if (name !== "terms") state.term = null;

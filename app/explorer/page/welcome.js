@@ -40,7 +40,7 @@ const STEPS = [
         "The best lines while you look, and what each leads to. Point at a move; click to play it.",
     ],
     ["#tabs", "Reasons", "Terms add up to the score. Moves ranks every move; Compare sets evaluations side by side."],
-    ["#tab-games", "Your games", "Open a PGN of any size, and see where chances were lost. Learning teaches from it."],
+    ["#tab-games", "Your games", "Open a PGN of any size, and see where chances were lost. Teach learns from it."],
 ];
 
 let at = 0; // the step of the tour

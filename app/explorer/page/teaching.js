@@ -1,0 +1,255 @@
+// Teach your own engine: games, what to learn from them, the learning itself, the match that decides, keep or drop.
+
+import { channel, get } from "./api.js";
+import { chart } from "./chart.js";
+import { byId, h, number, openFile, percent, plural, replace, say, showError, spaced } from "./dom.js";
+import { calibrationData, errorData, learnedSections, pathData } from "./learning_report.js";
+import { chosenSettings, settingFields } from "./learning_settings.js";
+import { balanceData, pointSections } from "./point_values.js";
+import { addFiles, chosenFiles, filesField } from "./teaching_files.js";
+import { clearMatch, match, matchResult, matchSection } from "./teaching_match.js";
+import { changedTable, keepBar, resultOf, sharedWords, takeFile, takeLink } from "./teaching_result.js";
+import { catalogue, loadWeights } from "./weights.js";
+import { listen, state } from "./store.js";
+
+let steps = [];
+let remarks = []; // what the learner says in words before it fits
+let record = null;
+let taught = null; // the new weights, learned here or shared: { id, name, fit, changed }
+let old = null; // those they come from, as the server is asked for them
+let points = null;
+let working = null; // "learn" or "points"
+let progress = "";
+const links = {};
+let draw = () => {};
+let charts = {};
+
+function begin(kind) {
+    working = kind;
+    progress = "Starting; this part is compiled first, once";
+    links[kind] ??= channel(`/ws/${kind}`, (message) => hear(kind, message));
+    const message = { files: chosenFiles(), weights: state.weights, changes: state.changes };
+    if (kind === "learn") {
+        forget();
+        old = { weights: state.weights, changes: state.changes };
+        Object.assign(message, chosenSettings());
+    } else points = null;
+    links[kind].send(message);
+    draw();
+}
+
+/** Drop what was learned before. */
+function forget() {
+    clearMatch();
+    steps = [];
+    remarks = [];
+    record = taught = null;
+}
+
+function hear(kind, message) {
+    if (message.type === "step") return hearStep(message);
+    if (message.type === "progress") {
+        progress = `${message.what}${message.done === null ? "" : ` ${percent(message.done)}`}`;
+        return showState();
+    }
+    if (message.type === "text") {
+        if (!steps.length && !message.text.includes("weights.txt")) remarks.push(message.text);
+        return showState();
+    }
+    if (message.type === "closed" && working !== kind) return undefined;
+    if (message.type === "closed") showError("the connection to the server has ended");
+    working = null;
+    progress = "";
+    if (message.type === "error") showError(message.error);
+    if (message.type === "done") finish(kind, message);
+    return draw();
+}
+
+function hearStep(message) {
+    steps.push(message);
+    progress = "";
+    showState();
+    charts.errors?.redraw();
+    charts.paths?.redraw();
+    if (steps.length === 1) draw();
+}
+
+function finish(kind, message) {
+    if (kind === "points") {
+        points = message.points;
+        say("The point values are ready");
+        return;
+    }
+    record = message.record;
+    taught = { id: message.weights.id, ...resultOf(record, message.weights.name) };
+    loadWeights().catch((error) => showError(error.message));
+    say(message.accepted ? "Learned: better on other games" : "Learned, but not clearly better");
+}
+
+/** The weight that has moved most so far, in words. */
+function mover() {
+    const [first, last] = [steps[0].weights, steps.at(-1).weights];
+    const change = (name) => Math.abs(last[name] - first[name]);
+    const name = Object.keys(last).reduce((most, each) => (change(each) > change(most) ? each : most));
+    if (change(name) < 0.5) return "";
+    return `; ${spaced(name).toLowerCase()} moves most, from ${number(first[name])} to ${number(last[name])}`;
+}
+
+/** What is being done, in words. */
+function stateWords() {
+    if (working !== "learn" || !steps.length) return [progress, ...remarks.slice(-1)].filter(Boolean).join(". ");
+    const [from, to] = [steps[0].valid, steps.at(-1).valid];
+    const fall = `Step ${steps.length}: the error on games kept apart went from ${from.toFixed(6)} to ${to.toFixed(6)}`;
+    return `${fall}${mover()}. ${progress}`.trim();
+}
+
+function showState() {
+    const place = byId("learn-state");
+    if (place) place.textContent = working ? stateWords() : "";
+}
+
+const chosenName = () => catalogue.weights.find((entry) => entry.id === state.weights)?.name ?? "the weights chosen";
+
+const makeCharts = () => ({
+    errors: chart({ label: "Error by step", height: 210, read: () => errorData(record, steps) }),
+    paths: chart({ label: "Weights by step", height: 230, read: () => pathData(record, steps) }),
+    calibration: chart({ label: "Calibration", height: 320, read: () => calibrationData(record) }),
+    balance: chart({ label: "Score by balance of material", height: 260, read: () => balanceData(points) }),
+});
+
+const button = (id, label, onclick, more = {}) => h("button", { type: "button", id, onclick, ...more }, label);
+
+function workButtons() {
+    if (working) return button("learn-stop", "Stop", () => links[working].stop(), { class: "on" });
+    const none = !chosenFiles().length;
+    return [
+        button("learn-start", "Learn the weights", () => begin("learn"), {
+            class: "main",
+            disabled: none || !catalogue.has_terms,
+        }),
+        button("points-start", "What pieces are worth", () => begin("points"), { disabled: none }),
+    ];
+}
+
+const hint = () =>
+    catalogue.has_terms
+        ? `Learning starts from ${chosenName()}, and changes no file until you put the result in use.`
+        : `${chosenName()} has no weights to learn: choose a weights file under Weights.`;
+
+/** A part of the panel, numbered as the reader goes through them. */
+const stage = (count, title, ...content) =>
+    h("section", { class: "stage" }, h("h3", {}, h("span", { class: "stage-number" }, count), title), content);
+
+const whileLearning = () =>
+    h(
+        "div",
+        { class: "two charts" },
+        h("section", {}, h("h4", {}, "Error by step"), charts.errors),
+        h("section", {}, h("h4", {}, "Weights by step"), charts.paths),
+    );
+
+function learningStage() {
+    if (!working && !steps.length && !record) return null;
+    const shown = steps.length || record;
+    return stage(
+        3,
+        "Watch it learn",
+        h("p", { id: "learn-state", role: "status" }),
+        shown ? whileLearning() : null,
+        record ? learnedSections(record, charts.calibration) : null,
+    );
+}
+
+const players = () => ({ new: { weights: taught.id, changes: {} }, old });
+
+function drop() {
+    forget();
+    draw();
+    say("Dropped; the weights are as they were");
+}
+
+function decisionStages() {
+    if (!taught) return null;
+    return [
+        stage(4, "The new against the old", matchSection(players, draw)),
+        stage(
+            5,
+            "Keep or drop",
+            taught.text ? h("p", { class: "summary", id: "taught-shared" }, sharedWords(taught)) : null,
+            h(
+                "details",
+                { open: Boolean(taught.text) },
+                h("summary", {}, `What changed most (${plural(taught.changed.length, "weight")})`),
+                changedTable(taught.changed),
+            ),
+            keepBar(taught, matchResult, drop),
+        ),
+    ];
+}
+
+async function openShared() {
+    try {
+        await showShared(await takeFile((await openFile(".json,application/json")).text));
+    } catch (error) {
+        showError(error.message);
+    }
+}
+
+function showShared(found) {
+    forget();
+    taught = found;
+    old = { weights: state.weights, changes: state.changes };
+    draw();
+    document.getElementById("taught-shared")?.scrollIntoView({ block: "center", behavior: "instant" });
+}
+
+/** Show a result that was shared as a link. */
+export const openTaught = async (letters) => showShared(await takeLink(letters));
+
+/** Take files that were dropped on the page: games to learn from, or a result that was shared. */
+export async function dropOnTeaching(files) {
+    const [file] = files;
+    if (file.name.endsWith(".json")) showShared(await takeFile(await file.text()));
+    else await addFiles(files, draw);
+}
+
+function drawPanel(panel) {
+    replace(
+        panel,
+        stage(
+            1,
+            "Games",
+            filesField(draw),
+            h("div", { class: "panel-bar" }, button("open-taught", "Open a shared result", openShared)),
+        ),
+        stage(
+            2,
+            "What to learn",
+            settingFields(draw),
+            h("div", { class: "panel-bar" }, workButtons()),
+            h("p", { class: "note" }, hint()),
+        ),
+        points ? [h("h3", {}, "What pieces are worth in these games"), pointSections(points, charts.balance)] : null,
+        learningStage(),
+        decisionStages(),
+    );
+    showState();
+    for (const each of Object.values(charts)) if (each.isConnected) each.redraw();
+}
+
+export function makeTeaching(panel, isShown) {
+    charts = makeCharts();
+    draw = () => {
+        if (isShown()) drawPanel(panel);
+    };
+    get("/api/learning").then(
+        (answer) => {
+            record ??= answer.record;
+            draw();
+        },
+        (error) => showError(error.message),
+    );
+    listen((topics) => {
+        if (topics.has("tab") || (topics.has("weights") && !match.isOn)) draw();
+    });
+}

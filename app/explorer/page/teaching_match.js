@@ -1,0 +1,181 @@
+// The new weights play the old ones, live: the games as they come, how it stands, and what decides.
+
+import { channel, post } from "./api.js";
+import { h, number, percent, plural, say, showError } from "./dom.js";
+import { Replay } from "./replay.js";
+import { setGame } from "./store.js";
+
+const MAX_SHOWN = 60; // games in the list
+
+/** @type {{trial: any, standing: any, games: any[], verdict: string | null, isOn: boolean, interrupted: boolean}} */
+const NOTHING = { trial: null, standing: null, games: [], verdict: null, isOn: false, interrupted: false };
+
+export let match = NOTHING;
+let link = null;
+let replay = null;
+let draw = () => {};
+
+/** Forget the match. */
+export function clearMatch() {
+    link?.close();
+    link = null;
+    replay?.clear();
+    match = NOTHING;
+}
+
+/** What is shared of a match: nothing before it has ended. */
+export const matchResult = () =>
+    match.verdict === null || !match.standing?.games
+        ? null
+        : {
+              games: match.standing.games,
+              wins: match.standing.wins,
+              draws: match.standing.draws,
+              losses: match.standing.losses,
+              elo: match.standing.elo,
+              elo_error: match.standing.elo_error,
+              verdict: match.verdict,
+          };
+
+function begin(players) {
+    clearMatch();
+    match = { ...NOTHING, games: [], isOn: true };
+    link = channel("/ws/match", hear);
+    link.send(players);
+    draw();
+}
+
+const titleOf = (game) => {
+    const names = game.white === "new" ? "new – old" : "old – new";
+    return `Game ${game.number}: ${names}, ${game.result}, ${game.reason}`;
+};
+
+function hear(message) {
+    if (message.type === "trial") match = { ...match, trial: message };
+    if (message.type === "game") {
+        const { fens, standing, ...game } = message;
+        match = { ...match, standing, games: [game, ...match.games] };
+        if (fens.length) replay.offer({ title: titleOf(game), fens, moves: game.moves });
+    }
+    if (message.type === "closed" && !match.isOn) return;
+    if (message.type === "closed") showError("the connection to the server has ended");
+    if (message.type === "error") showError(message.error);
+    if (message.type === "done") {
+        match = { ...match, standing: message.standing, verdict: message.verdict, interrupted: message.interrupted };
+        say(verdictWords());
+    }
+    if (message.type === "game" || message.type === "trial") follow();
+    else {
+        match = { ...match, isOn: false };
+        draw();
+    }
+}
+
+const STOPPED = "Stopped before it was settled.";
+const VERDICTS = {
+    H1: "The new weights have passed: they are not weaker, and most likely stronger.",
+    H0: "The new weights have failed: they do not gain on the old ones, and may lose.",
+    "": "Not settled: so many games do not decide.",
+};
+
+const verdictWords = () =>
+    match.verdict === null ? "" : match.interrupted && !match.verdict ? STOPPED : VERDICTS[match.verdict];
+
+/** How it stands, in words. */
+function standingWords() {
+    const { standing, trial, isOn } = match;
+    if (!standing?.games) return isOn ? "The first games are being played; this part is compiled first, once." : "";
+    const { games, wins, draws, losses, elo, elo_error: error } = standing;
+    const points = (wins + draws / 2) / games;
+    const strength = elo === null || error === null ? "" : `, Elo ${number(elo, 0, true)} ± ${number(error, 0)}`;
+    const most = trial && isOn ? ` of ${trial.most.toLocaleString("en")} at most` : "";
+    return `${plural(games, "game")}${most}: ${wins} won, ${draws} drawn, ${losses} lost by the new (${percent(points)} of the points${strength}).`;
+}
+
+/** How far the evidence has come toward one of its bounds. */
+function evidence() {
+    const { trial, standing } = match;
+    if (!trial || !standing) return null;
+    const [low, high] = trial.bounds;
+    const share = Math.min(1, Math.max(0, (standing.llr - low) / (high - low)));
+    const words = `Evidence ${number(standing.llr, 2, true)}: fails at ${number(low, 2)}, passes at ${number(high, 2, true)}`;
+    return [
+        h(
+            "div",
+            { class: "evidence", role: "img", "aria-label": words },
+            h("i", { style: { left: percent(share, 1) } }),
+        ),
+        h("p", { class: "note" }, `${words} (${trial.test}).`),
+    ];
+}
+
+async function openGame(game) {
+    try {
+        const read = await post("/api/read", { text: game.moves.join(" "), fen: game.fen });
+        const label = game.white === "new" ? "new – old" : "old – new";
+        const tags = { White: game.white, Black: game.white === "new" ? "old" : "new", Result: game.result };
+        await setGame({ ...read.games[0], label, tags }, 0);
+        say(`${titleOf(game)}, on the board`);
+    } catch (error) {
+        showError(error.message);
+    }
+}
+
+const gameItem = (game) =>
+    h(
+        "li",
+        {},
+        h(
+            "button",
+            { type: "button", class: "plain", title: "Show this game on the board", onclick: () => openGame(game) },
+            titleOf(game),
+        ),
+    );
+
+const followed = { words: null, evidence: null, games: null };
+
+/** Show what has changed since the last game, without drawing the rest anew. */
+function follow() {
+    if (!followed.words?.isConnected) return;
+    followed.words.textContent = standingWords();
+    followed.evidence.replaceChildren(...(evidence() ?? []));
+    followed.games.replaceChildren(...match.games.slice(0, MAX_SHOWN).map(gameItem));
+}
+
+function matchButton(players) {
+    if (match.isOn)
+        return h("button", { type: "button", id: "match-stop", class: "on", onclick: () => link.stop() }, "Stop");
+    const label = match.verdict === null ? "Let the new play the old" : "Let them play again";
+    return h("button", { type: "button", id: "match-start", class: "main", onclick: () => begin(players()) }, label);
+}
+
+/** The match: `players` gives the request for both; `redraw` draws the panel. */
+export function matchSection(players, redraw) {
+    draw = redraw;
+    replay ??= new Replay();
+    const hasBegun = match.isOn || match.games.length > 0;
+    followed.words = h("p", { id: "match-standing" }, standingWords());
+    followed.evidence = h("div", {}, evidence());
+    followed.games = h(
+        "ol",
+        { class: "match-games", id: "match-games", "aria-label": "Games of the match, the last first" },
+        match.games.slice(0, MAX_SHOWN).map(gameItem),
+    );
+    return [
+        h(
+            "div",
+            { class: "panel-bar" },
+            matchButton(players),
+            h("span", { class: "note" }, "2,000 nodes a move; a lower error is not yet more strength."),
+        ),
+        hasBegun
+            ? h(
+                  "div",
+                  { class: "match" },
+                  replay.box,
+                  h("div", { class: "match-words" }, followed.words, followed.evidence, followed.games),
+              )
+            : null,
+        h("p", { class: "summary", id: "match-verdict", role: "status" }, verdictWords()),
+    ];
+}

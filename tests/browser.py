@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -50,11 +51,13 @@ needs_browser = pytest.mark.skipif(
 
 
 class Explorer:
-    """`merino explorer` as a process of its own, on a free port."""
+    """`merino explorer` as a process of its own, on a free port, for a user who has kept nothing so far."""
 
     def __init__(self, *arguments: str) -> None:
         command = [sys.executable, "-m", "merino", "explorer", "--port", "0", "--no-browser", *arguments]
-        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        self._data = tempfile.TemporaryDirectory()
+        known = os.environ | {"XDG_DATA_HOME": self._data.name}
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=known)
         assert self.process.stdout is not None
         self.line = self.process.stdout.readline().strip()
         self.address = self.line.removeprefix("Explorer at ")
@@ -65,6 +68,7 @@ class Explorer:
     def __exit__(self, *_: object) -> None:
         self.process.terminate()
         self.process.wait(timeout=PATIENCE)
+        self._data.cleanup()
 
 
 class Page:

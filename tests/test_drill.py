@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -72,7 +73,7 @@ def practise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *lines: str) -> tu
     path.write_text(GAME)
     if not place.exists():
         progress = Practice("", (exercise(),))
-        monkeypatch.setattr("merino.inner.app.shell.drill.exercises_of", lambda *_: list(progress.exercises))
+        monkeypatch.setattr("merino.inner.study.drill.finding.exercises_of", lambda *_: list(progress.exercises))
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
     return place, main(["drill", str(path), "--player", "Me", "--quiet"])
 
@@ -89,6 +90,7 @@ def test_a_move_found_is_asked_later_than_one_missed(
     missed, code = practise(tmp_path / "b", monkeypatch, "xyz", "h3", "hint", "Ra2")
     told = capsys.readouterr().out
     assert "That is what you played: h6 answers it. Try again." in told and "the piece on a1" in told
+    assert re.search(r"Ra2 is not the best: \S+ answers it, and leaves you \d+% of the points\.\n", told)
     assert "The move is 1.Ra8#." in told and "Found: 0." in told
     dues = [next(iter(load_progress(place).cards.values()))["due"] for place in (found, missed)]  # type: ignore[union-attr]
     assert dues[0] > dues[1]

@@ -39,6 +39,7 @@ from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.strength import at_level
 from merino.inner.eval.families import DEFAULT_FILE, default, load, load_evaluation
 from merino.inner.eval.linear.registry import TERMS
+from merino.inner.study.drill.practice import load_progress
 from merino.inner.study.reporting import report_position
 
 PORT = 8765
@@ -830,6 +831,33 @@ def test_weights_put_in_use_are_those_that_merino_plays_with(page: TestClient, d
     page.post("/api/weights/use", json={"weights": "default", "changes": {}})
     assert "77" in (data_folder / "weights.old").read_text()
     assert "no weights" in refused(page.post("/api/weights/use", json={"weights": "gen1.net"}))
+
+
+def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path) -> None:
+    games = tmp_path / "mine.pgn"
+    games.write_text(
+        '[White "Me"]\n[Black "You"]\n[FEN "5k2/5ppp/6r1/7n/7n/8/5PPP/R5K1 w - - 0 1"]\n\n'
+        "1. Kf1 Kg8 2. Kg1 Kf8 3. Kf1 Kg8 4. Kg1 Kf8 5. Kf1 Kg8 6. Rb1 h6 0-1\n"
+    )
+    with GamesFile(games) as file, TestClient(create_app(ServerState(games=file), PORT), base_url=ADDRESS) as page:
+        for due in (1, 0):
+            with connect(page, "/ws/drill") as socket:
+                socket.send_json({"file": True, "player": "me"})
+                opened = heard(socket, "done")[-1]
+            assert len(opened["due"]) == due, opened
+            (identity,) = opened["exercises"]
+            about = {"practice": opened["practice"], "exercise": identity}
+            refused_move = page.post("/api/drill/answer", json={**about, "move": "Ra2"}).json()
+            assert not refused_move["right"] and refused_move["refutation"]
+            assert "a1" in page.post("/api/drill/answer", json=about).json()["hint"]
+            assert page.post("/api/drill/answer", json={**about, "move": "a1a8"}).json()["right"]
+            assert page.post("/api/drill/review", json={**about, "found": True}).json()["due"] == []
+        kept = load_progress(tmp_path / "mine.pgn.drill.json")
+        assert kept is not None and list(kept.cards) == [identity]
+        assert "no longer known" in refused(page.post("/api/drill/answer", json=about | {"practice": "/etc/passwd"}))
+        with connect(page, "/ws/profile") as socket:
+            socket.send_json({"file": True, "player": "nobody"})
+            assert "has no player 'nobody'" in heard(socket, "done")[-1]["error"]
 
 
 def test_points_are_those_of_the_study(page: TestClient) -> None:

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from axe_core_python.selenium import Axe
 from selenium.webdriver.common.keys import Keys
 
+from tests.access import RULES, violations
 from tests.browser import Page, at, needs_browser
 
 pytestmark = needs_browser
 
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
-TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "learning")
-RULES = {
-    "light": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
-    "dark": {"type": "rule", "values": ["color-contrast"]},  # all that another scheme changes
-}
-
-
-def violations(page: Page, scheme: str, part: list[str] | None) -> list[str]:
-    """What axe-core finds wrong with the whole page or with parts of it, each with the elements it is about."""
-    options = {"runOnly": RULES[scheme], "resultTypes": ["violations"]}
-    context = part and {"include": [[selector] for selector in part]}
-    found: dict[str, Any] = Axe().run(page.driver, context=context, options=options)
-    return [
-        f"{each['id']}: {node['target'][0]}: {node['failureSummary']}"
-        for each in found["violations"]
-        for node in each["nodes"][:4]
-    ]
+TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "player", "learning")
 
 
 @pytest.mark.parametrize("scheme", RULES)

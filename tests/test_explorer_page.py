@@ -12,10 +12,14 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from merino.inner.core.board.game import Position
+from merino.inner.core.common.sealed import as_json
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.eval.families import DEFAULT_FILE, default, load_evaluation
 from merino.inner.eval.linear.registry import TERMS
+from merino.inner.learn.night.plan import NightPlan
+from merino.inner.learn.night.state import Generation, GenerationData, NightState
 from merino.inner.study.reporting import report_position
+from tests.access import violations
 from tests.browser import ROOT, Explorer, Page, at, needs_browser, square
 
 pytestmark = needs_browser
@@ -24,9 +28,16 @@ MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 0 9"
 PROMOTING = "8/P3k3/8/8/8/8/4K3/8 w - - 0 1"
 BLUNDERS = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3#"
 NASTY = '[White "<img src=x onerror=alert(1)>"]\n[Black "<script>alert(2)</script>"]\n[Result "*"]\n\n1. e4 e5 *\n'
+MISTAKE = """[White "Me"]
+[Black "You"]
+[Result "0-1"]
+[FEN "5k2/5ppp/6r1/7n/7n/8/5PPP/R5K1 w - - 0 1"]
+
+1. Kf1 Kg8 2. Kg1 Kf8 3. Kf1 Kg8 4. Kg1 Kf8 5. Kf1 Kg8 6. Rb1 h6 0-1
+"""  # a mate on the back rank is overlooked
 GAMES, RESULTS = 20_000, ("1-0", "1/2-1/2", "0-1")  # of a file that is listed
 BOTH = ("gen1", "default")
-TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "learning")
+TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "player", "learning")
 
 
 def told(fen: str) -> PositionReport:
@@ -550,6 +561,7 @@ def test_an_engine_is_taught_tried_kept_and_shared_on_one_panel(page: Page, tmp_
     assert re.match(r"\d+ games of 1,400 at most: \d+ won", page.text("#match-standing"))
     page.click("#match-games li:last-child button")
     page.until(lambda: len(page.moves) > 10)
+    assert violations(page, "light", ["#panel-learning"]) == []
     page.click("#match-stop")
     page.until(lambda: page.text("#match-verdict") == "Stopped before it was settled.")
     page.click("#taught-file")
@@ -569,6 +581,82 @@ def test_an_engine_is_taught_tried_kept_and_shared_on_one_panel(page: Page, tmp_
     page.click("#learn-use")
     page.tab("weights")
     page.until(lambda: "learned from selfplay.pgn" in page.text("#weights-chosen option:checked"))
+
+
+def test_a_players_mistakes_are_walked_through_on_the_board(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "mine.pgn").write_text(MISTAKE)
+    page.tab("player")
+    page.choose_file("#player-open", tmp_path / "mine.pgn")
+    page.until(lambda: page.text("#game-count") == "1 game")
+    page.tab("player")
+    page.click("#drill-start")
+    page.until(lambda: page.text("#drill-question") == "White to move. Played was 6.Rb1; what is better?")
+    assert page.text("#analysis-status") == "off" and page.run("return document.activeElement.id") != "drill-next"
+    page.move("a1", "b1")
+    page.until(lambda: page.text("#drill-told") == "That is what you played: h6 answers it.")
+    page.until(lambda: page.moves == ["Rb1", "h6"])
+    page.click("#drill-again")
+    page.until(lambda: page.moves == [])
+    assert violations(page, "light", ["#panel-player"]) == []
+    page.move("a1", "a8")
+    page.until(lambda: "Ra8# was right" in page.text("#drill-told") and page.moves == ["Ra8#"])
+    page.until(lambda: page.text("#drill-standing") == "0 due of 1 exercise, 1 practised; 0 of 1 found now.")
+    assert page.text("#drill-next-time").startswith("Asked again on")
+    page.click("#profile-start")
+    page.until(lambda: "not enough games: 1 of 'Me'" in page.error)
+
+
+PROFILE = {
+    "player": "Anna", "rating": 1800, "games": 40, "moves": 900, "faulty": 1, "top1": 0.4, "top3": 0.7, "log_loss": 1.8,
+    "baselines": {"any move": {"top1": 0.1, "top3": 0.2, "log_loss": 3.0}},
+    "terms": [
+        {"name": "RookOpen", "weight": 20, "value": 15, "low": 5, "high": 25, "others": 2,
+         "examples": [{"game": 3, "title": "Anna - Bert", "move": "14.Re1", "fen": MIDDLEGAME}]},
+        {"name": "Rook7th", "weight": 30, "value": 1, "low": -5, "high": 7, "others": 0, "examples": []},
+    ],
+    "habits": [{"name": "capture", "factor": 1.2, "low": 1.0, "high": 1.4, "others": 1.1}],
+    "parts": [{"name": "all moves", "moves": 900, "loss": 0.021, "mistakes": 0.04}],
+    "sights": [{"nodes": 16, "mistakes": 5}, {"nodes": 1024, "mistakes": 7}],
+}  # fmt: skip
+
+
+def test_a_profile_tells_what_is_sure_with_moves_to_look_at(page: Page) -> None:
+    page.tab("player")
+    show = f"document.querySelector('#panel-player').replaceChildren(module.profileSections({json.dumps(PROFILE)}))"
+    page.of_module("profile_report.js", show)
+    text = page.text("#profile")
+    assert "Anna, rating 1800" in text and "Of 12 mistakes" in text and "1 game cannot be read" in text
+    assert [row.text.split("\n")[0] for row in page.all("#profile-tastes tbody th")] == ["Rook open"]
+    assert "2.1%" in page.text("#profile-parts") and "1.20 times" in page.text("#profile-habits")
+    assert violations(page, "light", ["#profile"]) == []
+    page.click(".example-move")
+    page.until(lambda: shows(page, MIDDLEGAME))
+
+
+def test_the_report_of_a_night_is_shown_from_its_state(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "night.json").write_bytes(as_json(night_of(2).as_json()))
+    page.tab("learning")
+    page.click("#night summary")
+    page.until(lambda: "No run in the usual folder" in page.text("#night"))
+    page.choose_file("#night-open", tmp_path / "night.json")
+    page.until(lambda: "2 generations in" in page.text("#night-summary"))
+    assert len(page.all("#night-table tbody tr")) == 2 and len(page.all("#night .chart svg")) == 2
+    assert page.text("#night-table .strong th") == "2", "the best one is the last that has won"
+    assert violations(page, "light", ["#night"]) == []
+    (tmp_path / "night.json").write_text("{}")
+    page.choose_file("#night-open", tmp_path / "night.json")
+    page.until(lambda: page.error.startswith("'night.json' is "))
+
+
+def night_of(count: int) -> NightState:
+    """A night of so many generations, each of which has won."""
+    data = GenerationData(10, 1000, 5000, "hash", "player")
+    usual = {"verdict": "H1", "games": 10, "positions": 1000, "match_games": 40, "elo": 30.0, "elo_error": 20.0}
+    more = {"from_start": 30.0, "from_start_error": 20.0, "from_terms": None, "from_terms_error": None}
+    net = {"neurons": 32, "continued": False, "error": 0.07, "net": "net", "data": data}
+    times = {"play_seconds": 9.0, "train_seconds": 3.0, "nodes_a_second": 1e6, "seconds": 60.0}
+    rounds = (Generation(number=number, **usual, **more, **net, **times) for number in range(1, count + 1))
+    return NightState(plan=NightPlan(), start_name="nothing", rounds=tuple(rounds))
 
 
 def test_two_tabs_of_the_browser_work_at_once(page: Page) -> None:

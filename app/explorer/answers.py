@@ -13,8 +13,10 @@ import numpy as np
 from merino.inner.app.explorer.evaluations import IN_USE, changed, terms, text_of
 from merino.inner.app.explorer.fields import MAX_TEXT, Fields, RequestError
 from merino.inner.app.explorer.games_file import GamesFile
+from merino.inner.app.explorer.nights import night, read_night
 from merino.inner.app.explorer.reading import course_of, read_game, read_pgn, read_text
 from merino.inner.app.explorer.server_state import ServerState
+from merino.inner.app.explorer.studying import answer_exercise, review_exercise
 from merino.inner.app.explorer.trees import pgn_of
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.common.about import NAME, __version__
@@ -294,4 +296,8 @@ ANSWERS: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = 
     ("POST", "/api/weights/text", weights_text),
     ("POST", "/api/weights/use", use_in_play),
     ("GET", "/api/learning", learning),
+    ("POST", "/api/drill/answer", answer_exercise),
+    ("POST", "/api/drill/review", review_exercise),
+    ("GET", "/api/night", night),
+    ("POST", "/api/night", read_night),
 )

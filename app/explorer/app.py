@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from merino.inner.app.explorer import learning, matching, thinking
+from merino.inner.app.explorer import learning, matching, studying, thinking
 from merino.inner.app.explorer.answers import ANSWERS, Answer
 from merino.inner.app.explorer.fields import Fields
 from merino.inner.app.explorer.guard import MAX_BYTES, Guard
@@ -37,6 +37,8 @@ SOCKETS: tuple[tuple[str, Work, int], ...] = (  # path, work, characters of a me
     ("/ws/learn", learning.learn, MAX_MESSAGE),
     ("/ws/points", learning.points, MAX_MESSAGE),
     ("/ws/match", matching.match, MAX_BYTES),
+    ("/ws/profile", studying.profile, MAX_MESSAGE),
+    ("/ws/drill", studying.drill, MAX_MESSAGE),
 )
 FOR_EVER = "max-age=31536000, immutable"
 NUMBERS = {"at", "start", "size", "number"}  # fields of an address

@@ -55,6 +55,11 @@ class GamesFile:
         """Its name in messages."""
         return self._source.name
 
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self._source.path
+
     def check(self) -> None:
         """Raise SourceError if there is no game in the file."""
         first = self.piece(0)

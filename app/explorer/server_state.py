@@ -15,6 +15,7 @@ from merino.inner.app.explorer.games_file import GamesFile
 from merino.inner.core.common.user_files import first_there
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.evaluation import Evaluation
+from merino.inner.study.drill.practice import Practice
 
 HASH_MB = 16
 
@@ -51,7 +52,10 @@ class Searchers:
 
 @dataclass
 class ServerState:
-    """The evaluations to choose from, what the command line asked for, and the record of the last run of `learn`."""
+    """The evaluations to choose from, what the command line asked for, and what was learned and practised last.
+
+    `practices` are by the file of their progress.
+    """
 
     first_text: str | None = None
     first_is_free: bool = False
@@ -59,6 +63,7 @@ class ServerState:
     evaluations: Evaluations = field(default_factory=Evaluations)
     searchers: Searchers = field(default_factory=Searchers)
     record: dict[str, Any] | None = None
+    practices: dict[str, Practice] = field(default_factory=dict)
 
     @staticmethod
     def record_beside(weights: str, name: str) -> Path | None:

@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import chess
@@ -18,20 +19,20 @@ from merino.inner.app.shell.search_options import SearchRequest, searcher_of
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.progress import ProgressOfMany
-from merino.inner.engine.notation.san import MoveRejected, read_move, san
+from merino.inner.engine.notation.san import MoveRejected
 from merino.inner.engine.search.limits import Limits
 from merino.inner.eval.families import default
 from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.formats.sources import SourceError, digest
-from merino.inner.study.analyser import analyser
-from merino.inner.study.drill.exercises import MAX_EXERCISES, Exercise, exercises_of
+from merino.inner.formats.sources import SourceError
+from merino.inner.study.analyser import Analyser, analyser
+from merino.inner.study.drill.answers import ATTEMPTS, Reply, hint_for, reply_to
+from merino.inner.study.drill.exercises import MAX_EXERCISES, Exercise
 from merino.inner.study.drill.export import as_anki, as_pgn
-from merino.inner.study.drill.practice import Practice, load_progress, renewed, scheduling
+from merino.inner.study.drill.finding import practice_from
+from merino.inner.study.drill.practice import Practice, progress_file, scheduling
 from merino.inner.study.errors import StudyError
-from merino.inner.study.profile.players import games_of_player
 
 AT_ONCE = 10  # exercises of a session
-ATTEMPTS = 2  # at a move, before the solution is shown
 _HELP = "a move such as Nf3; 'hint', 'show' or 'quit'"
 
 
@@ -40,7 +41,7 @@ def run_drill(arguments: Sequence[str]) -> int:
     args = _parser().parse_args(arguments)
     if args.json and not args.list:
         raise UsageError("drill: --json needs --list")
-    place = args.progress or args.file.parent / f"{args.file.name}.drill.json"
+    place = args.progress or progress_file(args.file)
     for path in filter(None, (args.pgn, args.anki)):
         check_output(path, "drill")
     with errors_named("drill", StudyError, SourceError), holding_output(place, "drill"):
@@ -62,24 +63,24 @@ def _drill(args: argparse.Namespace, place: Path) -> int:
 
 def _progress(args: argparse.Namespace, place: Path) -> Practice:
     """The exercises of the games, from the file if it has them, else found now and kept."""
-    player = games_of_player(args.file, args.player)
-    made_from = f"{digest(args.file)} {player.name} {args.most}"
-    old = load_progress(place)
-    if old is not None and old.made_from == made_from:
-        return old
+    show = ProgressOfMany(shared.progress_stream(args.quiet))
+    try:
+        return practice_from(args.file, args.player, place, args.most, _terms(), _analyser, show)
+    except OSError as error:
+        raise CommandError(f"drill: {write_fault(error, place)}") from error
+    finally:
+        show.wipe()
+
+
+def _terms() -> LinearEvaluation:
     evaluation = default()
     assert isinstance(evaluation, LinearEvaluation)
-    searcher = searcher_of(SearchRequest(Limits(), 1, 16, is_limited=True), evaluation)
-    show = ProgressOfMany(shared.progress_stream(args.quiet))
-    found = exercises_of(player, evaluation, analyser(searcher, gives_up=True), args.most, show)
-    show.wipe()
-    if not found:
-        raise StudyError(
-            f"no exercises: the {len(player.games)} games of '{player.name}' have no mistake with one clearly best move"
-        )
-    progress = renewed(old, made_from, found)
-    _save(progress, place)
-    return progress
+    return evaluation
+
+
+@cache
+def _analyser() -> Analyser:
+    return analyser(searcher_of(SearchRequest(Limits(), 1, 16, is_limited=True), _terms()), gives_up=True)
 
 
 def _save(progress: Practice, place: Path) -> None:
@@ -136,35 +137,28 @@ class _DrillSession:
             if text is None or text in ("quit", "exit", "q"):
                 return None
             if text == "hint":
-                print(f"It moves the piece on {chess.square_name(board.parse_san(exercise.solution).from_square)}.")
+                print(hint_for(exercise))
                 tries = max(tries, ATTEMPTS - 1)
             elif text in ("show", "skip", "?"):
                 break
             else:
-                move = self._read(exercise, text)
-                if move == exercise.solution:
+                reply = self._reply(exercise, text)
+                if reply is not None and reply.is_right:
                     print("Right." if tries == 0 else "Right now.")
                     return tries == 0
-                if move is not None:
+                if reply is not None:
                     tries += 1
-                    print(self._refused(exercise, move, tries))
+                    print(f"{reply.sentence}{' Try again.' if tries < ATTEMPTS else ''}")
         print(f"The move is {exercise.number}{exercise.solution}.")
         return False
 
-    def _read(self, exercise: Exercise, text: str) -> str | None:
-        """The move in short notation, or None if it is none, with a word about it."""
+    def _reply(self, exercise: Exercise, text: str) -> Reply | None:
+        """What is said of a move; None if it is none, with a word about it."""
         try:
-            return san(exercise.fen, read_move(exercise.fen, text))
+            return reply_to(exercise, text, _terms(), _analyser())
         except MoveRejected as error:
             print(f"{error} ({_HELP})")
             return None
-
-    def _refused(self, exercise: Exercise, move: str, tries: int) -> str:
-        """What is wrong with a move."""
-        more = " Try again." if tries < ATTEMPTS else ""
-        if move == exercise.played and exercise.refutation:
-            return f"That is what you played: {exercise.refutation[0]} answers it.{more}"
-        return f"{move} is not the best.{more}"
 
 
 def _answer() -> str | None:

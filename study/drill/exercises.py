@@ -157,8 +157,8 @@ def _exercise(game: PlayerGame, ply: int, evaluation: LinearEvaluation, analyse:
         game=game.number,
         title=game.title,
         number=move_number(position),
-        line=tuple(_san_line(position, better.pv)),
-        refutation=tuple(_san_line(after, refutation)),
+        line=tuple(named_line(position, better.pv)),
+        refutation=tuple(named_line(after, refutation)),
     )
 
 
@@ -169,7 +169,8 @@ def _answer(position: Position, analyse: Analyser) -> Line | None:
     return next(iter(analyse(position, Limits(nodes=DEEP_NODES))), None)
 
 
-def _san_line(position: Position, moves: Sequence[int]) -> list[str]:
+def named_line(position: Position, moves: Sequence[int]) -> list[str]:
+    """The first moves of a line in short notation."""
     shown, names = position.copy(), []
     for move in moves[:_SHOWN]:
         names.append(san(shown, move))

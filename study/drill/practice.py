@@ -31,6 +31,11 @@ def scheduling() -> ModuleType:
         raise StudyError(MISSING) from error
 
 
+def progress_file(games: Path) -> Path:
+    """Where the progress of practice from a file of games is kept, if nobody says otherwise."""
+    return games.with_name(f"{games.name}.drill.json")
+
+
 @dataclass
 class Practice:
     """Exercises from some games, and the card of each that was practised, as FSRS writes it."""

@@ -3,7 +3,7 @@
 import { keep, recall } from "./kept.js";
 import { isLooked, onLook } from "./looking.js";
 import { Search } from "./searching.js";
-import { SHOWN, askedOf, changed, isPlaying, listen, question, state } from "./store.js";
+import { SHOWN, askedOf, changed, isUnaided, listen, question, state } from "./store.js";
 
 export const NONE = "";
 export const MAX_LINES = 5;
@@ -43,7 +43,7 @@ export const best = () => searches[0].search.lines[0];
 /** Why nothing is searched, in words; null if it is. */
 export function idleReason() {
     if (!settings.isOn) return "off";
-    if (isPlaying()) return "off while you play";
+    if (isUnaided()) return state.exercise ? "off during an exercise" : "off while you play";
     if (state.report?.fault) return "no legal position";
     if (!isLooked()) return "resting until somebody looks";
     return null;

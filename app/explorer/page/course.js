@@ -5,7 +5,7 @@ import { post } from "./api.js";
 import { COLOURS, chart } from "./chart.js";
 import { byId, h, percent, showError, spaced } from "./dom.js";
 import { isLooked } from "./looking.js";
-import { goTo, isPlaying, listen, numbered, sideAfter, state, wholeGame } from "./store.js";
+import { goTo, isUnaided, listen, numbered, sideAfter, state, wholeGame } from "./store.js";
 
 const MAX_NAMED = 60; // marks that have room for the names of inaccuracies
 const NODES = [FIRST_NODES, 20000, 50000, 200000]; // a move
@@ -25,7 +25,7 @@ async function askCourse() {
         const { points } = await post("/api/course", wholeGame());
         if (wanted !== key()) return;
         course = { key: wanted, points };
-        if (isLooked() && !isPlaying()) annotate(FIRST_NODES, true);
+        if (isLooked() && !isUnaided()) annotate(FIRST_NODES, true);
         draw();
     } catch (error) {
         showError(error.message);

@@ -36,6 +36,15 @@ export class GameList {
         return game;
     }
 
+    /** The players with the most games, each with their number. */
+    players(most) {
+        const counts = new Map();
+        for (const name of ["white", "black"])
+            for (const player of this.#texts[name])
+                if (player && player !== "?") counts.set(player, (counts.get(player) ?? 0) + 1);
+        return [...counts].sort((a, b) => b[1] - a[1]).slice(0, most);
+    }
+
     /**
      * The indices, from `first` on, of the games that match: each of the words in players, event or opening code, the
      * result, and dates `from` and `to` as far as they are given: 2024, 2024.05 or 2024.05.31.

@@ -1,11 +1,13 @@
 // Where games come from: a file or a text that the page holds, or the file that the server was started with.
-// A source tells its `name`, the list of its games piece by piece, and a whole game by its entry in the list.
+// A source tells its `name`, the list of its games piece by piece, a whole game by its entry in the list, and how the
+// server is asked for a study of all of them.
 
 import { get, post } from "./api.js";
 import { base64 } from "./dom.js";
 
 const FIRST_PIECE = 1 << 16; // bytes: enough games to fill the list at once
 const PIECE = 1 << 20;
+const MAX_STUDIED = 60e6; // bytes of a file whose games are studied together
 const MAX_PIECE = 3 << 19; // in base64 the longest text that the server takes
 
 /** The games of a file, or of a text as a Blob; the page reads it, and the server keeps nothing. */
@@ -14,6 +16,10 @@ export const ofFile = (file, name) => ({
     piece: (at) => pieceOf(file, at),
     game: async ({ start, size, number }) =>
         post("/api/game", { content: await base64(file.slice(start, start + size)), number }),
+    request: async () => {
+        if (file.size > MAX_STUDIED) throw new Error(`${name} is too large for this: give it on the command line`);
+        return { files: [{ name, text: await file.text() }] };
+    },
 });
 
 /** The games of the file that the server reads. */
@@ -21,6 +27,7 @@ export const ofServer = (name) => ({
     name,
     piece: (at) => get(`/api/games?at=${at}`),
     game: ({ start, size, number }) => get(`/api/game?start=${start}&size=${size}&number=${number}`),
+    request: async () => ({ file: true }),
 });
 
 /** Some games of a file from the byte `at` on, and where the `next` ones begin: null at its end. */

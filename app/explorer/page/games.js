@@ -6,7 +6,7 @@ import { GameList, queryOf } from "./game_list.js";
 import { ofFile } from "./game_sources.js";
 import { GameTable, makeSearch } from "./game_table.js";
 import { openTab } from "./tabs.js";
-import { setGame, state } from "./store.js";
+import { changed, setGame, state } from "./store.js";
 
 const MAX_TAGS = 12;
 const NOTHING = { search: "", result: "", from: "", to: "" };
@@ -101,7 +101,19 @@ function search(fields = NOTHING) {
     drawList();
 }
 
-async function openPgn() {
+/** The games that are listed: their number, players with counts, and how the server is asked of them; null for none. */
+export const loadedGames = () =>
+    source && list.length
+        ? {
+              source,
+              name: source.name,
+              count: list.length,
+              players: (most) => list.players(most),
+              request: () => source.request(),
+          }
+        : null;
+
+export async function openPgn() {
     try {
         const file = await chooseFile(".pgn,text/plain");
         await openGames(ofFile(file, file.name));
@@ -117,6 +129,7 @@ function drawList() {
     const share = done === null ? "reading" : `reading, ${Math.floor(100 * done)}%`;
     parts.count.textContent = done === 1 ? part : `${part} (${share})`;
     table.redraw();
+    if (done === 1) changed("games");
 }
 
 function tagList(tags) {

@@ -17,6 +17,7 @@ import { makeLive } from "./live.js";
 import { makeMoveList } from "./move_list.js";
 import { makeMoves } from "./moves.js";
 import { makeOpening } from "./opening.js";
+import { makePlayer } from "./player.js";
 import { askToPlay, makePlayControls } from "./play_controls.js";
 import { makePlaying } from "./playing.js";
 import { makeSession, restore } from "./session.js";
@@ -206,6 +207,7 @@ async function begin() {
         ["compare", "Compare", makeCompare],
         ["weights", "Weights", makeWeights],
         ["games", "Games", makeGames],
+        ["player", "Player", makePlayer],
         ["learning", "Teach", makeTeaching],
     ]);
     makeEntry();

@@ -6,7 +6,7 @@ import { framed, h, number, pawns, percent, replace, scrolling, spaced, withMinu
 import { tint } from "./heat.js";
 import { isLooked, onLook } from "./looking.js";
 import { Search } from "./searching.js";
-import { isPlaying, listen, play, question, state } from "./store.js";
+import { isUnaided, listen, play, question, state } from "./store.js";
 import { compareMoves, comparison } from "./two_moves.js";
 
 const MIN_SHOWN = 0.05; // centipawns
@@ -22,7 +22,7 @@ let rows = new Map(); // by move: { row, score, share }
 let parts = {};
 let isShown = () => false;
 
-const canSearch = () => isShown() && Boolean(state.report?.moves.length) && !isPlaying();
+const canSearch = () => isShown() && Boolean(state.report?.moves.length) && !isUnaided();
 const search = new Search(
     () => (canSearch() ? { ...question(), beside: null, all_moves: true } : null),
     () => showFound(),

@@ -50,6 +50,7 @@ export const state = {
     report: null,
     preview: null, // { report, move } of a move that has not been let go
     game: null, // the game that is played against Merino
+    exercise: null, // the one on the board that is not solved yet, by its identity
 };
 
 const MAX_EDITS = 100; // that can be undone
@@ -58,7 +59,7 @@ const listeners = [];
 
 /**
  * Call `listener(topics)` when something changes: "report", "preview", "moves", "mode", "view", "values", "weights",
- * "tab", "lines" of the analysis, "arrows", "opening", "play", the game against Merino, or its "clock".
+ * "tab", "lines" of the analysis, "arrows", "opening", "play", the game against Merino or an exercise, its "clock", or "games", those that are listed.
  */
 export const listen = (listener) => listeners.push(listener);
 
@@ -68,6 +69,9 @@ export function changed(...topics) {
 
 /** Whether a game against Merino is going on. */
 export const isPlaying = () => state.game !== null && state.game.result === null;
+
+/** Whether people are left to think by themselves: nothing is searched for them. */
+export const isUnaided = () => isPlaying() || state.exercise !== null;
 
 export const playedMoves = () => state.moves.slice(0, state.at);
 

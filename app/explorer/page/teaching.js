@@ -5,6 +5,7 @@ import { chart } from "./chart.js";
 import { byId, h, number, openFile, percent, plural, replace, say, showError, spaced } from "./dom.js";
 import { calibrationData, errorData, learnedSections, pathData } from "./learning_report.js";
 import { chosenSettings, settingFields } from "./learning_settings.js";
+import { nightSection, redrawNight } from "./nights.js";
 import { balanceData, pointSections } from "./point_values.js";
 import { addFiles, chosenFiles, filesField } from "./teaching_files.js";
 import { clearMatch, match, matchResult, matchSection } from "./teaching_match.js";
@@ -232,8 +233,10 @@ function drawPanel(panel) {
         points ? [h("h3", {}, "What pieces are worth in these games"), pointSections(points, charts.balance)] : null,
         learningStage(),
         decisionStages(),
+        nightSection(draw),
     );
     showState();
+    redrawNight();
     for (const each of Object.values(charts)) if (each.isConnected) each.redraw();
 }
 

@@ -4,13 +4,13 @@ import { settings } from "./analysis.js";
 import { post } from "./api.js";
 import { setArrows } from "./arrows.js";
 import { byId, h, pawns, percent, replace, shortName, worded } from "./dom.js";
-import { listen, question, shown, state } from "./store.js";
+import { isUnaided, listen, question, shown, state } from "./store.js";
 
 const NODES = 20000; // of the search for a threat
 
 /** Say under the verdict what the other side would win if it were to move, and show it on the board. */
 async function askThreat(report) {
-    if (report.fault || report.ending || state.preview || state.mode === "free") {
+    if (isUnaided() || report.fault || report.ending || state.preview || state.mode === "free") {
         if (!state.preview) showThreat(null);
         return;
     }

@@ -1,0 +1,54 @@
+"""The report of a run of `merino night` shown on the page: that in the user's folder, or of a state that it sends."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from merino.inner.app.explorer.fields import Fields
+from merino.inner.app.explorer.server_state import ServerState
+from merino.inner.app.explorer.sockets import Message
+from merino.inner.core.common.folders import user_folder
+from merino.inner.core.common.json_text import finite
+from merino.inner.core.common.user_files import is_there
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.night.report import summary
+from merino.inner.learn.night.state import STATE_NAME, Generation, NightState, load_state
+
+
+def night(_: Fields, __: ServerState) -> Message:
+    """GET /api/night: the report of the run in the user's folder; null where there is none."""
+    path = user_folder("data") / "night" / STATE_NAME
+    return {"night": report(load_state(path), str(path.parent)) if is_there(path) else None}
+
+
+def read_night(fields: Fields, _: ServerState) -> Message:
+    """POST /api/night: the report of a state, the `text` of its night.json."""
+    name = fields.text("name", STATE_NAME)[:80]
+    with tempfile.TemporaryDirectory(prefix="merino-") as folder:
+        path = Path(folder) / STATE_NAME
+        path.write_text(fields.text("text"), encoding="utf-8")
+        try:
+            return {"night": report(load_state(path), name)}
+        except LearnError as error:
+            raise LearnError(str(error).replace(str(path), name)) from error
+
+
+def report(state: NightState, place: str) -> dict[str, Any]:
+    """The generations as plain data, and how it went in a sentence."""
+    return {
+        "place": place,
+        "start": state.start_name,
+        "plan": state.plan.as_json(),
+        "generations": [_generation(found, hours) for found, hours in zip(state.rounds, state.hours, strict=True)],
+        "best": state.last_proven,
+        "summary": summary(state)[-1],
+    }
+
+
+def _generation(found: Generation, hours: float) -> dict[str, Any]:
+    """A generation, with the hours at its end; an infinite Elo is null."""
+    elos = ("elo", "elo_error", "from_start", "from_start_error", "from_terms", "from_terms_error")
+    return asdict(found) | {name: finite(getattr(found, name)) for name in elos} | {"hours": round(hours, 4)}

@@ -1,0 +1,119 @@
+// What a run of `merino night` has brought: its generations of nets, as a table and as graphs.
+
+import { get, post } from "./api.js";
+import { COLOURS, chart } from "./chart.js";
+import { h, number, openFile, plainTable, showError } from "./dom.js";
+
+const VERDICTS = { H1: "kept", H0: "dropped" };
+
+let night = null;
+let isAsked = false;
+let isOpen = false;
+let draw = () => {};
+let charts = null;
+
+async function askUsual() {
+    isAsked = true;
+    try {
+        night ??= (await get("/api/night")).night;
+        draw();
+    } catch (error) {
+        showError(error.message);
+    }
+}
+
+async function openState() {
+    try {
+        const { name, text } = await openFile(".json,application/json");
+        night = (await post("/api/night", { name, text })).night;
+        draw();
+    } catch (error) {
+        showError(error.message);
+    }
+}
+
+const known = (field) =>
+    night.generations.filter((each) => each[field] !== null).map((each) => [each.number, each[field]]);
+
+const xAxis = () => ({ xName: "generation", x: [1, Math.max(2, night.generations.length)] });
+
+const line = (name, field, index) => ({ name, colour: COLOURS[index], dots: true, points: known(field) });
+
+function eloData() {
+    if (!night?.generations.length) return { series: [] };
+    const series = [line("From the start", "from_start", 0), line("From the terms", "from_terms", 1)];
+    return { series: series.filter((each) => each.points.length), yName: "Elo of the best", ...xAxis() };
+}
+
+function nightErrors() {
+    if (!night?.generations.length) return { series: [] };
+    return { series: [line("On its own validation games", "error", 0)], yName: "error", yDigits: 5, ...xAxis() };
+}
+
+const elo = (value, error) =>
+    value === null || error === null ? "" : `${number(value, 0, true)} ± ${number(error, 0)}`;
+
+function generationRow(found) {
+    const cells = [
+        found.neurons + (found.continued ? " (continued)" : ""),
+        found.positions.toLocaleString("en"),
+        found.error.toFixed(5),
+        elo(found.elo, found.elo_error),
+        VERDICTS[found.verdict] ?? "not settled",
+        elo(found.from_start, found.from_start_error),
+        elo(found.from_terms, found.from_terms_error),
+        `${number(found.hours, 1)} h`,
+    ];
+    return h(
+        "tr",
+        { class: found.number === night.best ? "strong" : "" },
+        h("th", { scope: "row" }, found.number),
+        cells.map((text) => h("td", {}, text)),
+    );
+}
+
+const HEADS = ["Net", "Neurons", "Positions", "Error", "Elo", "", "From the start", "From the terms", "At"];
+
+function content() {
+    const bar = h(
+        "div",
+        { class: "panel-bar" },
+        h("button", { type: "button", id: "night-open", onclick: openState }, "Open a night.json"),
+        h("button", { type: "button", id: "night-again", onclick: askAgain }, "Look again"),
+        h("span", { class: "note" }, night ? `From ${night.start}, in ${night.place}` : "No run in the usual folder."),
+    );
+    if (!night) return [bar, h("p", { class: "note" }, "In a shell: merino night --hours 8")];
+    if (!night.generations.length) return [bar, h("p", { id: "night-summary" }, "No generation is finished yet.")];
+    return [
+        bar,
+        h("p", { class: "summary", id: "night-summary" }, `${night.summary}.`),
+        plainTable("night-table", HEADS, night.generations.map(generationRow)),
+        h("div", { class: "two charts" }, charts.elo, charts.error),
+    ];
+}
+
+function askAgain() {
+    night = null;
+    askUsual();
+}
+
+/** The report, to be unfolded; `redraw` draws the panel that it is in. */
+export function nightSection(redraw) {
+    draw = redraw;
+    charts ??= {
+        elo: chart({ label: "Elo by generation", height: 210, read: eloData }),
+        error: chart({ label: "Error by generation", height: 210, read: nightErrors }),
+    };
+    const box = h("details", { id: "night", open: isOpen }, h("summary", {}, "What a night has brought"), content());
+    box.addEventListener("toggle", () => {
+        isOpen = box.open;
+        if (isOpen && !isAsked) askUsual();
+        redrawNight();
+    });
+    return box;
+}
+
+/** Draw the graphs, which need a place on the page. */
+export function redrawNight() {
+    for (const each of Object.values(charts ?? {})) if (each.isConnected) each.redraw();
+}

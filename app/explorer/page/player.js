@@ -1,0 +1,148 @@
+// One player of the games that are loaded: what their moves say of them, and exercises from their mistakes.
+
+import { channel } from "./api.js";
+import { byId, h, percent, plural, replace, say, showError } from "./dom.js";
+import { closePractice, drillSection, makeDrilling, openPractice } from "./drilling.js";
+import { loadedGames, openPgn } from "./games.js";
+import { recall, keep } from "./kept.js";
+import { profileSections } from "./profile_report.js";
+import { listen } from "./store.js";
+
+const NAMED = 60; // players to choose from, the most frequent first
+
+let wanted = recall("player", "");
+let working = null; // "profile" or "drill"
+let progress = "";
+let profile = null;
+const links = {};
+let draw = () => {};
+
+async function begin(kind) {
+    const games = loadedGames();
+    wanted = byId("player-name").value.trim();
+    if (!wanted) {
+        showError("Name a player, or a part of the name");
+        byId("player-name").focus();
+        return;
+    }
+    keep("player", wanted);
+    showError(null);
+    working = kind;
+    progress = "Starting; this part is compiled first, once";
+    if (kind === "profile") profile = null;
+    draw();
+    try {
+        links[kind] ??= channel(`/ws/${kind}`, (message) => hear(kind, message));
+        links[kind].send({ ...(await games.request()), player: wanted });
+    } catch (error) {
+        working = null;
+        showError(error.message);
+        draw();
+    }
+}
+
+function hear(kind, message) {
+    if (message.type === "progress") {
+        progress = `${message.what} ${percent(message.done)}`;
+        byId("player-state").textContent = progress;
+        return;
+    }
+    if (message.type === "closed" && working !== kind) return;
+    if (message.type === "closed") showError("the connection to the server has ended");
+    working = null;
+    progress = "";
+    if (message.type === "error" && message.error !== "stopped") showError(message.error);
+    if (message.type === "done" && kind === "profile") {
+        profile = message.profile;
+        say(`The profile of ${profile.player} is ready`);
+    }
+    if (message.type === "done" && kind === "drill") openPractice(message);
+    draw();
+}
+
+function nameField(games) {
+    const names = games.players(NAMED);
+    const isThere = games.players(Infinity).some(([name]) => name.toLowerCase().includes(wanted.toLowerCase()));
+    return h(
+        "label",
+        {},
+        "Player ",
+        h("input", {
+            id: "player-name",
+            type: "text",
+            list: "player-names",
+            value: (isThere && wanted) || names[0]?.[0] || "",
+            placeholder: "a name, or a part of it",
+            spellcheck: "false",
+            autocomplete: "off",
+        }),
+        h(
+            "datalist",
+            { id: "player-names" },
+            names.map(([name, count]) => h("option", { value: name }, plural(count, "game"))),
+        ),
+    );
+}
+
+function buttons() {
+    const button = (id, text, onclick, more = {}) => h("button", { type: "button", id, onclick, ...more }, text);
+    if (working) return button("player-stop", "Stop", () => links[working].stop(), { class: "on" });
+    return [
+        button("profile-start", "Profile", () => begin("profile"), { class: "main" }),
+        button("drill-start", "Exercises from mistakes", () => begin("drill")),
+    ];
+}
+
+function nothing() {
+    return [
+        h("p", { class: "empty" }, "Open games first: a player is looked for in the games listed under Games."),
+        h(
+            "div",
+            { class: "panel-bar middle" },
+            h("button", { type: "button", id: "player-open", class: "main", onclick: openPgn }, "Open a PGN file"),
+        ),
+    ];
+}
+
+function drawPanel(panel) {
+    const games = loadedGames();
+    if (!games) {
+        replace(panel, nothing());
+        return;
+    }
+    replace(
+        panel,
+        h(
+            "div",
+            { class: "panel-bar" },
+            nameField(games),
+            buttons(),
+            h("span", { class: "note", id: "player-state", role: "status" }, progress),
+        ),
+        h("p", { class: "note" }, `Of ${plural(games.count, "game")} in ${games.name}.`),
+        drillSection(),
+        profile ? profileSections(profile) : null,
+    );
+}
+
+let studied = null; // the source of the games that all here is about
+
+function followGames() {
+    const source = loadedGames()?.source;
+    if (source === studied) return;
+    studied = source;
+    profile = null;
+    closePractice();
+}
+
+export function makePlayer(panel, isShown) {
+    draw = () => {
+        if (isShown()) drawPanel(panel);
+    };
+    makeDrilling(draw);
+    listen((topics) => {
+        if (topics.has("games")) followGames();
+        if (topics.has("tab") || topics.has("games")) draw();
+    });
+    draw();
+}

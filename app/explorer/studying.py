@@ -1,0 +1,156 @@
+"""Studies of one player shown on the page: what their moves say, and exercises from their mistakes.
+
+The progress of practice is kept as `merino drill` keeps it: beside the file of games on the command line, or for games
+that the page sends in the user's folder, by the name of their file.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from merino.inner.app.explorer.fields import Fields, RequestError
+from merino.inner.app.explorer.sent_games import SentGames
+from merino.inner.app.explorer.server_state import ServerState
+from merino.inner.app.explorer.sockets import Message, Say, Stop
+from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.files import held, write_fault
+from merino.inner.core.common.folders import user_folder
+from merino.inner.engine.search.people import people
+from merino.inner.eval.families import default
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.study.analyser import analyser
+from merino.inner.study.drill.answers import hint_for, reply_to
+from merino.inner.study.drill.exercises import MAX_EXERCISES, Exercise
+from merino.inner.study.drill.finding import practice_from
+from merino.inner.study.drill.practice import Practice, progress_file, scheduling
+from merino.inner.study.errors import StudyError
+from merino.inner.study.profile.choices import MAX_CHOICES
+from merino.inner.study.profile.players import games_of_player
+from merino.inner.study.profile.profile import profile_of
+from merino.inner.study.profile.text import as_object
+
+_UNSAFE = re.compile(r"[^\w.-]+")
+
+
+class StoppedWorkError(MerinoError):
+    """The page has stopped the work."""
+
+
+def profile(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
+    """The profile of a `player` of games, as `merino profile --json` has it."""
+    with _games(fields, state) as (path, _):
+        player = games_of_player(path, fields.text("player"))
+        most = fields.number("positions", 1, MAX_CHOICES) or MAX_CHOICES
+        found = profile_of(player, _terms(), people(), most, lambda done: _tell(say, stop, "Searching", done))
+    return {"type": "done", "profile": as_object(found)}
+
+
+def drill(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
+    """The exercises from the mistakes of a `player`, and which are due; they are found once."""
+    evaluation, most = _terms(), fields.number("most", 1, MAX_EXERCISES) or MAX_EXERCISES
+    with _games(fields, state) as (path, place), state.searchers.borrowed(evaluation) as searcher:
+        searching = analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True)
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with held(place):
+                found = practice_from(
+                    path,
+                    fields.text("player"),
+                    place,
+                    most,
+                    evaluation,
+                    lambda: searching,
+                    lambda what, done: _tell(say, stop, what, done),
+                )
+        except KeyboardInterrupt as error:
+            raise StoppedWorkError("stopped") from error
+        except OSError as error:
+            raise RequestError(write_fault(error, place)) from error
+    state.practices[str(place)] = found
+    return {"type": "done", "practice": str(place), "keeps": _keeps_progress(), **_standing(found)}
+
+
+def answer_exercise(fields: Fields, state: ServerState) -> Message:
+    """POST /api/drill/answer: what is said of a `move` in an exercise; without a move, a hint."""
+    _, exercise = _exercise(fields, state)
+    if not fields.has("move"):
+        return {"hint": hint_for(exercise)}
+    with state.searchers.borrowed(_terms()) as searcher:
+        reply = reply_to(exercise, fields.text("move"), _terms(), analyser(searcher))
+    told = {"move": reply.move, "right": reply.is_right, "sentence": reply.sentence}
+    return told | {"refutation": list(reply.refutation)}
+
+
+def review_exercise(fields: Fields, state: ServerState) -> Message:
+    """POST /api/drill/review: note whether an exercise was `found`, and say when it comes again."""
+    practice, exercise = _exercise(fields, state)
+    place = Path(fields.text("practice"))
+    with held(place):
+        again = practice.review(exercise, fields.flag("found"), datetime.now(UTC))
+        try:
+            practice.save(place)
+        except OSError as error:
+            raise RequestError(write_fault(error, place)) from error
+    return {"again": again.isoformat(), **_standing(practice)}
+
+
+def _standing(practice: Practice) -> dict[str, Any]:
+    """All exercises with their solutions, and those that are due, in the order in which they are asked."""
+    due = [exercise.identity for exercise in practice.due(datetime.now(UTC))]
+    exercises = {one.identity: one.as_json() | {"why": one.why} for one in practice.exercises}
+    return {"exercises": exercises, "due": due, "practised": len(practice.cards)}
+
+
+def _exercise(fields: Fields, state: ServerState) -> tuple[Practice, Exercise]:
+    practice = state.practices.get(fields.text("practice"))
+    if practice is None:
+        raise RequestError("this practice is no longer known: open it again")
+    wanted = fields.text("exercise")
+    for exercise in practice.exercises:
+        if exercise.identity == wanted:
+            return practice, exercise
+    raise RequestError(f"there is no exercise '{wanted[:40]}'")
+
+
+def _keeps_progress() -> bool:
+    """Whether it can be kept: the package that says when an exercise comes again is installed."""
+    try:
+        scheduling()
+    except StudyError:
+        return False
+    return True
+
+
+def _tell(say: Callable[[Message], None], stop: Stop, what: str, done: float) -> None:
+    say({"type": "progress", "what": what, "done": done})
+    if stop.is_set:
+        raise StoppedWorkError("stopped")
+
+
+@contextmanager
+def _games(fields: Fields, state: ServerState) -> Iterator[tuple[Path, Path]]:
+    """The file of the games, and where the progress of practice from them is kept.
+
+    With `file` they are those on the command line, else those that the request holds, for a while in a file.
+    """
+    if fields.flag("file"):
+        if state.games is None:
+            raise RequestError("the explorer was started without a file of games")
+        yield state.games.path, progress_file(state.games.path)
+        return
+    sent = SentGames.of(fields)
+    with tempfile.TemporaryDirectory(prefix="merino-") as folder, sent.naming():
+        name = _UNSAFE.sub("_", sent.title).strip(".") or "games"
+        yield sent.joined(Path(folder)), progress_file(user_folder("data") / "drill" / name)
+
+
+def _terms() -> LinearEvaluation:
+    evaluation = default()
+    assert isinstance(evaluation, LinearEvaluation)
+    return evaluation

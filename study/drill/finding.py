@@ -1,0 +1,43 @@
+"""Practice from a file of games: its exercises found once, and kept with the progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.formats.sources import digest
+from merino.inner.study.analyser import Analyser
+from merino.inner.study.drill.exercises import exercises_of
+from merino.inner.study.drill.practice import Practice, load_progress, renewed
+from merino.inner.study.errors import StudyError
+from merino.inner.study.profile.players import games_of_player
+
+
+def practice_from(
+    games: Path,
+    wanted: str,
+    place: Path,
+    most: int,
+    evaluation: LinearEvaluation,
+    analyse: Callable[[], Analyser],
+    report: Callable[[str, float], object] | None = None,
+) -> Practice:
+    """The exercises of a player, from the file `place` if it has them, else found now and kept there.
+
+    `analyse` makes what searches, where that is needed. Raises StudyError, also if there is none, SourceError and
+    OSError.
+    """
+    player = games_of_player(games, wanted)
+    made_from = f"{digest(games)} {player.name} {most}"
+    old = load_progress(place)
+    if old is not None and old.made_from == made_from:
+        return old
+    found = exercises_of(player, evaluation, analyse(), most, report)
+    if not found:
+        raise StudyError(
+            f"no exercises: the {len(player.games)} games of '{player.name}' have no mistake with one clearly best move"
+        )
+    practice = renewed(old, made_from, found)
+    practice.save(place)
+    return practice

@@ -14,8 +14,9 @@ from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.recursion import call_evaluation
 from merino.inner.engine.search.state import new_search_record
 from merino.inner.eval.net.family import NetEvaluation
-from merino.inner.eval.net.network import Network, Shape, quantised
+from merino.inner.eval.net.network import Network, Shape
 from merino.inner.eval.net.play import keys_of, net_at
+from merino.inner.eval.net.quantisation import quantised
 
 BASE = "ALL"  # what others are compared with
 PLIES, REPEATS, ROUNDS = 60, 1000, 9

@@ -37,6 +37,7 @@ from merino.inner.learn.installing import (
 from merino.inner.learn.judged import Judged, RunFiles, files_of
 from merino.inner.learn.learning import Settings, start_of
 from merino.inner.learn.passes import Samples
+from merino.inner.learn.playing_on import play_on
 from merino.inner.learn.record import record_of
 from merino.inner.learn.remote_reading import read_rows_remotely
 from merino.inner.learn.report import Summary, summarise
@@ -89,6 +90,8 @@ def learn_from_files(
         terms, weights = load_any(files.weights.source)
         request = replace(request, settings=request.settings.of_set(terms))
         old = start_of(weights, request.settings.phases, len(terms))
+        if request.play_on is not None:
+            request = play_on(request, _own(old, terms), events, executor)
         fits = _read_and_fit(request, terms, old, files, log, events, executor)
         heats = GAIN.heats if request.prove else trial.heats
         callback = StepLog(events, request.settings, terms)
@@ -173,8 +176,7 @@ def _read_options(request: LearnRequest, weights: np.ndarray, terms: TermSet) ->
     teacher = find_teacher(request.teacher) if request.teacher and request.needs_scores else None
     rescore = None
     if request.rescore is not None:
-        own = LinearEvaluation(simplest(weights, len(terms)), terms=terms)
-        rescore = Rescore(request.rescore, teacher or own)
+        rescore = Rescore(request.rescore, teacher or _own(weights, terms))
     return ReadOptions(
         replace(request.selection, strays=request.has_strays),
         weights,
@@ -184,6 +186,11 @@ def _read_options(request: LearnRequest, weights: np.ndarray, terms: TermSet) ->
         teacher=teacher if rescore is None else None,
         terms=terms,
     )
+
+
+def _own(weights: np.ndarray, terms: TermSet) -> LinearEvaluation:
+    """The evaluation by these weights, of one phase if they need no more."""
+    return LinearEvaluation(simplest(weights, len(terms)), terms=terms)
 
 
 def _report_faults(faults: Sequence[tuple[Path, Fault]], say: Say) -> None:

@@ -23,6 +23,7 @@ from merino.inner.learn.request import (
     DEFAULT_SETTINGS,
     FEW_OF_A_GAME,
     NO_CHOICE,
+    PLAYED_ON,
     Choice,
     LearnRequest,
 )
@@ -76,6 +77,10 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> L
         parser.error("give the terms once, as FIRST LAST or by --terms")
     if args.json and args.table == "-":
         parser.error("--json and --table - both write to standard output; give --table a file")
+    if args.play_on is not None:
+        if args.rescore is not None or args.dry_run:
+            parser.error("--play-on plays games, with scores, and keeps them; leave out --rescore and --dry-run")
+        args.target = args.target or (PLAYED_ON if args.teacher is None else None)
     if args.rescore is not None and not _request(args, files, {}).needs_scores:
         parser.error("--rescore makes scores, but --target result uses none; give another --target")
     if args.prove and args.no_match:
@@ -120,6 +125,7 @@ def _request(args: argparse.Namespace, files: Sequence[str], chosen: dict[str, o
         choice,
         teacher,
         rescore=args.rescore,
+        play_on=args.play_on,
         weights=args.weights,
         out=args.out,
         dry_run=args.dry_run,
@@ -172,6 +178,7 @@ def learn_parser(command: str = "merino learn") -> Parser:
             "merino learn *.pgn.zst --prove",
             "merino learn selfplay.pgn --target blend=0.5",
             "merino learn games.pgn --rescore 1000 --teacher gen12",
+            "merino learn games.pgn --play-on 2000",
         ),
     )
     parser.add_argument("words", nargs="*", metavar="FILE", help=argparse.SUPPRESS)
@@ -179,13 +186,15 @@ def learn_parser(command: str = "merino learn") -> Parser:
     _add_positions(parser)
     add = parser.group(PLAY).add_argument
     add("--no-match", action="store_true", help="use the new weights at once, without a match")
-    add(
-        "--prove",
-        action="store_true",
-        help="use the new weights only if a match of an hour or two proves them stronger",
-    )
+    sentence = "use the new weights only if a match of an hour or two proves them stronger"
+    add("--prove", action="store_true", help=sentence)
     shared.add_concurrency(parser, "games of the match")
     shared.add_cluster(parser, "learn and play")
+    _add_files(parser)
+    return parser
+
+
+def _add_files(parser: Parser) -> None:
     add = parser.group(shared.EVALUATION).add_argument
     add("--weights", metavar="FILE", help="start from this file and replace it (default: the weights in use)")
     add("--out", metavar="FILE", help="write the new weights to this file instead")
@@ -199,7 +208,6 @@ def learn_parser(command: str = "merino learn") -> Parser:
     cache = add("--no-cache", action="store_true", help="do not write a .fen cache of the positions beside the games")
     parser.also_accept("--no-fen", cache)
     shared.add_quiet(parser)
-    return parser
 
 
 def add_what_to_fit(parser: Parser, some: str, phases: str, predicted: str) -> None:
@@ -228,14 +236,9 @@ def _add_fit(parser: Parser) -> None:
     parser.also_accept("--evalfile", teacher)
     add("--method", choices=list(METHODS), help=f"optimiser; all reach the same weights (default: {Settings.method})")
     add("--loss", choices=list(map(str, Loss)), help=f"error to minimise (default: {Settings.loss})")
-    decay = add(
-        "--decay",
-        dest="decay",
-        type=_number_or("off", 0.1),
-        default=argparse.SUPPRESS,
-        metavar="PLIES|off",
-        help="a position n plies before the end of its game weighs e^(-n/PLIES) (default: off)",
-    )
+    sentence = "a position n plies before the end of its game weighs e^(-n/PLIES) (default: off)"
+    plies = _number_or("off", 0.1)
+    decay = add("--decay", type=plies, default=argparse.SUPPRESS, metavar="PLIES|off", help=sentence)
     parser.also_accept("--lambda", decay)
     sentence = "scale: a score of s centipawns predicts 1 / (1 + e^(-s/K)) (default: fit)"
     add("--k", type=_number_or("fit", 1), default=argparse.SUPPRESS, metavar="K|fit", help=sentence)
@@ -245,11 +248,8 @@ def _add_fit(parser: Parser) -> None:
     )
     add("--prior", type=_prior, default=argparse.SUPPRESS, metavar="N|off", help=sentence)
     add("--bootstrap", type=_resamplings, metavar="N", help="confidence intervals from N fits to resampled games")
-    add(
-        "--split",
-        choices=("game", "position"),
-        help="validate on a fifth of the games or of the positions (default: game)",
-    )
+    sentence = "validate on a fifth of the games or of the positions (default: game)"
+    add("--split", choices=("game", "position"), help=sentence)
     add("--seed", type=natural, metavar="N", help=f"seed of that split (default: {Settings.seed})")
     sentence = "all settings as in GreKo 2015 ML: one phase, descent, K 150, decay 20, split by position, all positions"
     preset = add("--preset", choices=list(PRESETS), help=sentence)
@@ -274,6 +274,11 @@ def add_position_choice(parser: Parser, usual: Selection | None) -> None:
 def _add_positions(parser: Parser) -> None:
     add_position_choice(parser, usual=DEFAULT_SELECTION)
     add = parser.group(LEARNED_FROM).add_argument
+    sentence = (
+        "play N games of Merino against itself on from these, and learn from them instead, with half the result and "
+        "half the scores of its searches; kept beside the games"
+    )
+    add("--play-on", type=positive, metavar="N", help=sentence)
     sentence = "leave out the positions that a random move makes of those of the games, which only a teacher can score"
     add("--no-strays", action="store_true", help=sentence)
     unique = add("--dedup", action="store_const", const=Equal.POSITION, help="use equal positions once")
@@ -282,11 +287,8 @@ def _add_positions(parser: Parser) -> None:
     add("--dedup-terms", dest="dedup", action="store_const", const=Equal.TERMS, help=sentence)
     sentence = "get scores by searching each position; kept beside the games (default: those of the teacher)"
     add("--rescore", type=positive, metavar="NODES", help=sentence)
-    add(
-        "--even-stages",
-        action="store_true",
-        help="give every stage of the game, by the pieces left, the same total weight",
-    )
+    sentence = "give every stage of the game, by the pieces left, the same total weight"
+    add("--even-stages", action="store_true", help=sentence)
     add("--skip-first", type=natural, default=0, metavar="N", help="skip the first N plies of each game")
     add("--skip-last", type=natural, default=0, metavar="N", help="skip the last N plies of each game")
     sentence = "skip the end of a game, from where its score stays above CP centipawns"

@@ -24,6 +24,7 @@ from merino.inner.learn.errors import LearnStoppedError
 from merino.inner.learn.procedure import LearnResult, learn_from_files, use_weights
 from merino.inner.learn.request import Events
 from merino.inner.learn.tables import as_csv
+from merino.inner.match.errors import MatchError
 from merino.inner.match.prove import GAIN, StrengthTest
 
 Say = Callable[[str], object]
@@ -65,7 +66,7 @@ def carry_out(args: LearnArguments, say: Say, trial: StrengthTest = GAIN, comman
                     result = learn_from_files(args.request, events, trial, command, executor)
     except LearnStoppedError as error:
         raise StoppedError(f"learn: {error}") from error
-    except (SourceError, EvaluationError, WorkError) as error:
+    except (SourceError, EvaluationError, MatchError, WorkError) as error:
         raise CommandError(f"learn: {error}") from error
     if args.is_quiet and not args.is_for_machines:
         say(_in_a_line(result))

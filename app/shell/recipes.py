@@ -37,7 +37,7 @@ _KEYS = {
     "[recipes]": {"learn", "weights", "note"},
 }
 _NOTHING = LearnRequest(())
-_REFUSED = ("weights", "out", "dry_run", "csv", "record", "plays_match", "prove", "concurrency")
+_REFUSED = ("weights", "out", "play_on", "dry_run", "csv", "record", "plays_match", "prove", "concurrency")
 
 
 def run_recipes(words: Sequence[str]) -> int:

@@ -64,16 +64,18 @@ def play_games(
     context: StepContext,
     pgn: Path | None = None,
     positions: Path | None = None,
+    openings: Path | None = None,
 ) -> MatchResult:
     """Play the games of a round into a PGN, or into a file as of `selfplay --positions`.
 
-    Raises StepStoppedError and MatchError.
+    `openings` is a file of them, None for random ones. Raises StepStoppedError and MatchError.
     """
     config = MatchConfig(
         (player, player),
         TimeControl(nodes=plan.nodes),
         plan.games,
         plan.seed_of(number, 0),
+        None if openings is None else str(openings),
         adjudication=WIN,
         random_moves=plan.random_moves(number),
     )

@@ -13,12 +13,11 @@ import numpy as np
 
 from merino.inner.core.common.files import held, write_together
 from merino.inner.core.common.work import RemoteExecutor
-from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.phases import simplest
 from merino.inner.eval.linear.registry import TermSet
 from merino.inner.eval.linear.weights import load_any, note_of_k
 from merino.inner.formats.pgn_games import Fault
 from merino.inner.formats.sources import find_files, name_of
+from merino.inner.learn.asking import on_scale_of, own_evaluation, read_options
 from merino.inner.learn.choosing import Chosen, choose
 from merino.inner.learn.errors import AS_THEY_WERE, LearnError, standing
 from merino.inner.learn.fitting import Fits, fit_all
@@ -42,10 +41,8 @@ from merino.inner.learn.record import record_of
 from merino.inner.learn.remote_reading import read_rows_remotely
 from merino.inner.learn.report import Summary, summarise
 from merino.inner.learn.request import Events, LearnRequest, Say
-from merino.inner.learn.rescoring import Rescore
 from merino.inner.learn.run_log import RunLog, StepLog
 from merino.inner.learn.source import PositionSource
-from merino.inner.learn.teaching import find_teacher
 from merino.inner.match.prove import GAIN, StrengthTest
 
 SHOWN_FAULTS = 5
@@ -91,7 +88,7 @@ def learn_from_files(
         request = replace(request, settings=request.settings.of_set(terms))
         old = start_of(weights, request.settings.phases, len(terms))
         if request.play_on is not None:
-            request = play_on(request, _own(old, terms), events, executor)
+            request = play_on(request, own_evaluation(old, terms), events, executor)
         fits = _read_and_fit(request, terms, old, files, log, events, executor)
         heats = GAIN.heats if request.prove else trial.heats
         callback = StepLog(events, request.settings, terms)
@@ -130,11 +127,9 @@ def _read_and_fit(
     executor: RemoteExecutor | None,
 ) -> Fits:
     """The first two stages. The positions as read are dropped here, so that workers can free them."""
-    options = _read_options(request, old, terms)
+    options = read_options(request, old, terms)
     positions = _read(request, options, events, executor)
-    if options.selection.strays and options.teacher is not None:  # whose K the results of strays cannot tell
-        target = replace(request.settings.target, k=options.teacher.k)
-        request = replace(request, settings=replace(request.settings, target=target))
+    request = on_scale_of(request, options)
 
     def report(sample: Samples) -> None:
         _report_sample(sample, replace(request.settings, target=request.targets[0]), files.weights, log)
@@ -169,28 +164,6 @@ def _read(
             "is used only if it wins a match."
         )
     return positions
-
-
-def _read_options(request: LearnRequest, weights: np.ndarray, terms: TermSet) -> ReadOptions:
-    """How to read; raises EvaluationError if the teacher cannot be read."""
-    teacher = find_teacher(request.teacher) if request.teacher and request.needs_scores else None
-    rescore = None
-    if request.rescore is not None:
-        rescore = Rescore(request.rescore, teacher or _own(weights, terms))
-    return ReadOptions(
-        replace(request.selection, strays=request.has_strays),
-        weights,
-        keep_fen=request.keep_fen and not request.dry_run,
-        needs_scores=request.needs_scores,
-        rescore=rescore,
-        teacher=teacher if rescore is None else None,
-        terms=terms,
-    )
-
-
-def _own(weights: np.ndarray, terms: TermSet) -> LinearEvaluation:
-    """The evaluation by these weights, of one phase if they need no more."""
-    return LinearEvaluation(simplest(weights, len(terms)), terms=terms)
 
 
 def _report_faults(faults: Sequence[tuple[Path, Fault]], say: Say) -> None:

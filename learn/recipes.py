@@ -21,16 +21,17 @@ from merino.inner.core.common.work import cores
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import simplest
 from merino.inner.eval.linear.weights import as_mapping, load, load_any, render
+from merino.inner.learn.asking import on_scale_of, read_options
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, fit_k
-from merino.inner.learn.inputs import ReadOptions, read_rows
-from merino.inner.learn.learning import fit, judge, split
+from merino.inner.learn.fitting import fit_all
+from merino.inner.learn.inputs import PositionsHere, ReadOptions, read_rows
+from merino.inner.learn.learning import judge, start_of
 from merino.inner.learn.passes import gather
 from merino.inner.learn.positions import Rows, Selection
 from merino.inner.learn.record import record_of, save_record
 from merino.inner.learn.report import summarise
 from merino.inner.learn.request import Events, LearnRequest
-from merino.inner.learn.rescoring import Rescore
 from merino.inner.learn.sample import sample_of
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.games import Tally
@@ -209,34 +210,28 @@ class _Comparing:
         return render(as_mapping(simplest(weights, len(self._terms)), self._terms), [header], self._terms)
 
     def _learn(self, recipe: Recipe) -> tuple[int, int, np.ndarray]:
-        request, settings = recipe.request, recipe.request.settings.of_set(self._terms)
-        options = ReadOptions(
-            request.selection,
-            self._start,
-            needs_scores=settings.target.needs_scores,
-            rescore=None
-            if request.rescore is None
-            else Rescore(request.rescore, LinearEvaluation(self._start, terms=self._terms)),
-            terms=self._terms,
-        )
+        settings = recipe.request.settings.of_set(self._terms)
+        request = replace(recipe.request, settings=settings, choice=replace(recipe.request.choice, targets=()))
+        options = read_options(request, start_of(self._start, settings.phases, len(self._terms)), self._terms)
         began = time.perf_counter()
-        rows, games = self._rows([self._file(name) for name in request.files], options)
-        sample = split(rows, settings)
-        fitted = fit(sample, self._start, settings, FitCallback(), self._terms)
-        learned = judge(sample, fitted, settings, FitCallback())
+        positions = self._positions([self._file(name) for name in request.files], options)
+        fits = fit_all(positions, on_scale_of(request, options), options.weights, FitCallback(), _silent, self._terms)
+        [found] = fits.every
+        learned = judge(found.sample, found.fitted, found.settings, FitCallback())
         if learned.interrupted:
             raise ComparisonStoppedError
-        summary = summarise(sample, learned, settings, games, time.perf_counter() - began, self._terms)
-        record = record_of(sample, learned, settings, summary, request.files, self._terms)
+        seconds = time.perf_counter() - began
+        summary = summarise(found.sample, learned, found.settings, fits.games, seconds, self._terms)
+        record = record_of(found.sample, learned, found.settings, summary, request.files, self._terms)
         save_record(self._folder / f"{recipe.name}.record.json", record)
-        return games, len(rows), learned.end.weights
+        return fits.games, len(positions), learned.end.weights
 
-    def _rows(self, files: list[Path], options: ReadOptions) -> tuple[Rows, int]:
+    def _positions(self, files: list[Path], options: ReadOptions) -> PositionsHere:
         found = read_rows(files, options, replace(self._events, say=_silent))
         if found.faults:
             path, fault = found.faults[0]
             self._events.say(f"{len(found.faults)} games could not be read, the first in '{path}': {fault}")
-        return found.rows, found.games
+        return found
 
     def _identity(self, name: str) -> str:
         """A source as text."""
@@ -268,7 +263,7 @@ class _Comparing:
         """The mean squared error of weights on a test."""
         if name not in self._tests:
             options = ReadOptions(Selection(), self._start, terms=self._terms)
-            self._tests[name] = self._rows([self._file(name)], options)[0]
+            self._tests[name] = self._positions([self._file(name)], options).rows
         rows = self._tests[name]
         sample = sample_of(rows, np.zeros(len(rows), dtype=np.bool_))
         return gather(sample, fit_k(sample, weights)).train
@@ -288,4 +283,4 @@ class _Comparing:
         return result.tally
 
 
-_silent: Callable[[str], object] = str  # says nothing
+_silent: Callable[[object], object] = str  # says nothing

@@ -3,13 +3,16 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from merino.inner.app.console.learning import learn_weights
 from merino.inner.app.shell.recipes import ARTICLE, run_recipes
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.eval.linear.phases import phases_of
 from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import load
+from merino.inner.eval.linear.weights import SHIPPED, load
+from tests.rows import SELFPLAY
 
 SMALL = """
 start = "greko2015-before-training.txt"
@@ -96,3 +99,19 @@ def test_a_faulty_file_of_recipes_is_refused(recipes: Path, old: str, new: str, 
 def test_the_versions_of_the_article_come_with_merino(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UsageError, match="no games called 'mine'"):
         run_recipes(["article", "--source", f"mine={ARTICLE}"])
+
+
+def test_a_recipe_of_games_alone_learns_as_the_plain_command_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, state = tmp_path / "plain.toml", tmp_path / "state"
+    path.write_text(
+        'start = "greko2015-before-training.txt"\n[match]\nnodes = 20\ngames = 2\n'
+        f"[games.own]\nfile = '{SELFPLAY}'\n[recipes.plain]\nlearn = \"own\"\n"
+    )
+    assert run_recipes([str(path), "--state", str(state), "--json", "--concurrency", "1"]) == 0
+    weights = tmp_path / "weights.txt"
+    weights.write_bytes((SHIPPED / "greko2015-before-training.txt").read_bytes())
+    learn_weights([str(SELFPLAY), "--weights", str(weights), "--no-match", "--no-cache"], lambda line: None)
+    assert np.array_equal(load(state / "plain.txt"), load(weights))
+    assert json.loads(capsys.readouterr().out)[1]["match_games"] == 2

@@ -28,6 +28,7 @@ from merino.inner.core.common.user_files import (
     GAMES,
     WHOLE_GAMES,
     check_size,
+    is_regular,
     is_there,
     names_in,
     open_user_file,
@@ -218,6 +219,11 @@ def decoded(text: bytes | np.ndarray) -> str:
         return bytes(text).decode()
     except UnicodeDecodeError:
         return bytes(text).decode("latin-1")
+
+
+def is_passing(path: Path) -> bool:
+    """Whether a file that is there can be read only once, as a pipe or standard input."""
+    return path == STANDARD_INPUT or not is_regular(path)
 
 
 @contextmanager

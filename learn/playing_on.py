@@ -17,14 +17,11 @@ import numpy as np
 from merino.inner.core.board.fen import to_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.files import write_whole
-from merino.inner.core.common.work import cores, in_order
+from merino.inner.core.common.work import cores
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.formats.labelled import NO_GAME, read_labelled
-from merino.inner.formats.pgn_games import play_games as read_games
-from merino.inner.formats.pgn_stream import GamesText, games_of
-from merino.inner.formats.sources import Source, count_lines, digest, find_files, open_source, plain_name
+from merino.inner.formats.sources import digest, find_files, is_passing, plain_name
+from merino.inner.learn.drawing import one_of_each_game
 from merino.inner.learn.errors import LearnError, LearnStoppedError
-from merino.inner.learn.positions import Selection, block_of_games, drawn, sampled
 from merino.inner.learn.request import Events, LearnRequest
 from merino.inner.learn.rounds.plan import RoundPlan
 
@@ -46,7 +43,9 @@ def play_on(
 
     assert request.play_on is not None
     paths, plan = find_files(request.files), RoundPlan(games=request.play_on, seed=request.settings.seed)
-    fens = _starts(starting_positions(paths, events), evaluation, (plan.games + 1) // 2)
+    if any(map(is_passing, paths)):
+        raise LearnError("--play-on keeps its games beside a file: name one instead of '-'")
+    fens = _starts(one_of_each_game(paths, FIRST, LAST), evaluation, (plan.games + 1) // 2)
     folder = _folder(paths, fens, evaluation, plan)
     folder.mkdir(exist_ok=True)
     write_whole(folder / STARTS, "".join(f"{fen}\n" for fen in fens).encode())
@@ -60,43 +59,16 @@ def play_on(
     return replace(request, files=(str(folder / GAMES),), play_on=None, keep_fen=False)
 
 
-def starting_positions(paths: Sequence[Path], events: Events) -> np.ndarray:
-    """A position of each game of these files, POSITION[n], early in the game and not in check; raises LearnError."""
-    found = list[np.ndarray]()
-    for path in paths:
-        with open_source(path) as source:
-            if source.is_passing:
-                raise LearnError("--play-on keeps its games beside a file: name one instead of '-'")
-            events.progressed(f"Reading {source.name}", None)
-            found += _of_labelled(source) if source.holds_positions() else list(in_order(_of_games, games_of(source)))
-    return np.concatenate(found)
-
-
-def _of_games(piece: GamesText) -> np.ndarray:
-    block = block_of_games(read_games(piece.data, piece.table, 1, piece.lines_before), Selection(skip_first=FIRST))
-    ply = 2 * (block.positions["fullmove"].astype(np.int64) - 1) + block.positions["side"]
-    return sampled(block.chosen(ply <= LAST), 1).positions
-
-
-def _of_labelled(source: Source) -> list[np.ndarray]:
-    """The same of labelled positions, wherever they stand in their games; one that names no game counts as a game."""
-    found, lines = list[np.ndarray](), 0
-    for text in source.lines():
-        labelled = read_labelled(text, lines)
-        chosen = drawn(labelled.positions["key"], labelled.games, 1) | (labelled.games == NO_GAME)
-        found.append(labelled.positions[chosen])
-        lines += count_lines(text)
-    return found
-
-
 def _starts(positions: np.ndarray, evaluation: Evaluation, most: int) -> list[str]:
     """The FEN of at most so many of them, drawn by their keys, in which no side is far ahead; raises LearnError."""
     even = positions[np.abs(evaluation.white_scores(positions)) <= EVEN]
     fens = list[str]()
-    for index in np.argsort(even["key"], kind="stable"):
+    for index in range(len(even)):
         fen = to_fen(even[index : index + 1])
-        if len(fens) < most and Position(fen).outcome() is None:
+        if Position(fen).outcome() is None:
             fens.append(fen)
+        if len(fens) == most:
+            break
     if not fens:
         raise LearnError(f"none of these games has an even position after ply {FIRST} from which it could be played on")
     return fens

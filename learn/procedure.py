@@ -13,11 +13,12 @@ import numpy as np
 
 from merino.inner.core.common.files import held, write_together
 from merino.inner.core.common.work import RemoteExecutor
+from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TermSet
 from merino.inner.eval.linear.weights import load_any, note_of_k
 from merino.inner.formats.pgn_games import Fault
 from merino.inner.formats.sources import find_files, name_of
-from merino.inner.learn.asking import on_scale_of, own_evaluation, read_options
+from merino.inner.learn.asking import moves_to_rank, on_scale_of, own_evaluation, read_options
 from merino.inner.learn.choosing import Chosen, choose
 from merino.inner.learn.errors import AS_THEY_WERE, LearnError, standing
 from merino.inner.learn.fitting import Fits, fit_all
@@ -34,12 +35,13 @@ from merino.inner.learn.installing import (
     weights_paths,
 )
 from merino.inner.learn.judged import Judged, RunFiles, files_of
-from merino.inner.learn.learning import Settings, start_of
+from merino.inner.learn.learning import Learned, Settings, start_of
 from merino.inner.learn.passes import Samples
 from merino.inner.learn.playing_on import play_on
+from merino.inner.learn.ranking import rank_figure
 from merino.inner.learn.record import record_of
 from merino.inner.learn.remote_reading import read_rows_remotely
-from merino.inner.learn.report import Summary, summarise
+from merino.inner.learn.report import Ranks, Summary, summarise
 from merino.inner.learn.request import Events, LearnRequest, Say
 from merino.inner.learn.run_log import RunLog, StepLog
 from merino.inner.learn.source import PositionSource
@@ -138,7 +140,15 @@ def _read_and_fit(
 
     if not files.plays_match(request):
         request = replace(request, choice=replace(request.choice, targets=()))  # nothing could compare them
-    return fit_all(positions, request, old, StepLog(events, request.settings, terms), report, terms)
+    return fit_all(
+        positions,
+        request,
+        old,
+        StepLog(events, request.settings, terms),
+        report,
+        terms,
+        moves_to_rank(request, find_files(request.files)),
+    )
 
 
 def _read(
@@ -202,7 +212,17 @@ def _judged(chosen: Chosen, fits: Fits, request: LearnRequest, files: RunFiles, 
     if files.record is not None:
         record = record_of(way.sample, learned, way.settings, summary, request.files, fits.terms)
     own = replace(request, settings=way.settings)
-    return Judged(own, fits.terms, files, learned, replace(summary, tried=chosen.tried), record)
+    summary = replace(summary, tried=chosen.tried, ranks=_ranks(fits, learned))
+    return Judged(own, fits.terms, files, learned, summary, record)
+
+
+def _ranks(fits: Fits, learned: Learned) -> Ranks | None:
+    """How old and new weights rank the moves of the fits."""
+    if fits.moves is None:
+        return None
+    ends = (learned.start.weights, learned.end.weights)
+    old, new = (rank_figure(fits.moves, LinearEvaluation(each, terms=fits.terms)) for each in ends)
+    return Ranks(fits.moves.positions, old, new)
 
 
 def _install(

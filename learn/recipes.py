@@ -21,7 +21,7 @@ from merino.inner.core.common.work import cores
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import simplest
 from merino.inner.eval.linear.weights import as_mapping, load, load_any, render
-from merino.inner.learn.asking import on_scale_of, read_options
+from merino.inner.learn.asking import moves_to_rank, on_scale_of, read_options
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, fit_k
 from merino.inner.learn.fitting import fit_all
@@ -214,8 +214,9 @@ class _Comparing:
         request = replace(recipe.request, settings=settings, choice=replace(recipe.request.choice, targets=()))
         options = read_options(request, start_of(self._start, settings.phases, len(self._terms)), self._terms)
         began = time.perf_counter()
-        positions = self._positions([self._file(name) for name in request.files], options)
-        fits = fit_all(positions, on_scale_of(request, options), options.weights, FitCallback(), _silent, self._terms)
+        paths, asked = [self._file(name) for name in request.files], on_scale_of(request, options)
+        positions, moves = self._positions(paths, options), moves_to_rank(request, paths)
+        fits = fit_all(positions, asked, options.weights, FitCallback(), _silent, self._terms, moves)
         [found] = fits.every
         learned = judge(found.sample, found.fitted, found.settings, FitCallback())
         if learned.interrupted:

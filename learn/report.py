@@ -14,6 +14,7 @@ from merino.inner.eval.linear.registry import TERMS, Term
 from merino.inner.eval.material import FULL_BOARD
 from merino.inner.learn.learning import Learned, Settings
 from merino.inner.learn.passes import Samples, carrier_counts, every_row
+from merino.inner.learn.ranking import RankFigure
 
 CONFIDENCE = 1.96  # standard errors on each side of a 95% interval
 RARE_GAMES = 100  # a term that is not 0 in fewer games is flagged
@@ -53,6 +54,15 @@ class Tried:
 
 
 @dataclass(frozen=True)
+class Ranks:
+    """How old and new weights rank moves in so many positions; see `learn.ranking`."""
+
+    positions: int
+    old: RankFigure
+    new: RankFigure
+
+
+@dataclass(frozen=True)
 class Summary:
     """The results of a run, for people and programs. `target` describes in words what the errors are measured against.
 
@@ -60,7 +70,8 @@ class Summary:
     `gain_error` its standard error, paired by game, and `folds` the number of parts in cross-validation, 1 for the
     validation set alone. `verdict` says what was done with the new weights, `written` is their file, if there is one,
     `in_use` says whether they replaced the old ones, and `match` is the result of their match, if there was one.
-    `tried` are the ways to learn that were compared by heats.
+    `tried` are the ways to learn that were compared by heats, and `ranks` says how the weights rank moves, if it was
+    measured.
     """
 
     games: int
@@ -90,6 +101,7 @@ class Summary:
     in_use: bool = False
     match: dict[str, Any] | None = None
     tried: tuple[Tried, ...] = ()
+    ranks: Ranks | None = None
 
     @property
     def is_worse(self) -> bool:

@@ -38,18 +38,20 @@ class Choice:
     """What the learner may choose by itself: other targets than that of the settings, the pull, the share of the step.
 
     Of the pulls toward the old weights, the usual one of `Settings.prior` and these multiples of its deviation, it
-    takes that whose weights predict the games kept apart best: scores have less noise than results, and can do with a
-    weaker one. Targets and shares of the step from the old weights to the fitted ones are
-    compared by matches.
+    takes that whose weights predict the games kept apart best, or, where there are no strays, rank moves best: scores
+    have less noise than results, and can do with a weaker one. Targets and shares of the step from the old weights to
+    the fitted ones are compared by matches. `ranked` is the number of positions to rank moves in; with fewer games, or
+    with 0, none are ranked.
     """
 
     targets: tuple[Target, ...] = ()
     pulls: tuple[float, ...] = ()
     shares: tuple[float, ...] = (1.0,)
+    ranked: int = 0
 
 
 NO_CHOICE = Choice()
-DEFAULT_CHOICE = Choice((Target(0.25), Target(1.0)), (3.0, 10.0), (1.0, 0.5, 0.25))
+DEFAULT_CHOICE = Choice((Target(0.25), Target(1.0)), (3.0, 10.0), (1.0, 0.5, 0.25), 1000)
 # What the plain command does: positions resolved to the end of quiescence, thirty of a game with as many strays, all
 # terms in two phases.
 DEFAULT_SETTINGS = Settings(first=1, phases=2, decay=None, target=Target(0.0))

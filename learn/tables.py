@@ -90,6 +90,14 @@ def _findings(summary: Summary) -> list[str]:
         f"K = {summary.k_before:.1f} centipawns on the old weights, {summary.k:.1f} on the new ones. "
         f"{summary.seconds:.1f} s to read and fit.",
     ]
+    if summary.ranks is not None:
+        old, new = summary.ranks.old, summary.ranks.new
+        lines.append(
+            f"Moves ranked in {summary.ranks.positions} positions of the games: the one that a net finds best is first "
+            f"in {100 * new.first:.1f}% (old weights {100 * old.first:.1f}%), the mean of 1 / rank is "
+            f"{new.reciprocal_rank:.3f} (old {old.reciprocal_rank:.3f}). It foretells strength better "
+            "than the error against results."
+        )
     if summary.games < FEW_GAMES:
         lines.append(f"{summary.games} games are few: take what they teach with caution below {FEW_GAMES}.")
     return lines

@@ -236,9 +236,8 @@ def _add_fit(parser: Parser) -> None:
     parser.also_accept("--evalfile", teacher)
     add("--method", choices=list(METHODS), help=f"optimiser; all reach the same weights (default: {Settings.method})")
     add("--loss", choices=list(map(str, Loss)), help=f"error to minimise (default: {Settings.loss})")
-    sentence = "a position n plies before the end of its game weighs e^(-n/PLIES) (default: off)"
-    plies = _number_or("off", 0.1)
-    decay = add("--decay", type=plies, default=argparse.SUPPRESS, metavar="PLIES|off", help=sentence)
+    plies, weight = _number_or("off", 0.1), "a position n plies before the end of its game weighs e^(-n/PLIES)"
+    decay = add("--decay", type=plies, default=argparse.SUPPRESS, metavar="PLIES|off", help=f"{weight} (default: off)")
     parser.also_accept("--lambda", decay)
     sentence = "scale: a score of s centipawns predicts 1 / (1 + e^(-s/K)) (default: fit)"
     add("--k", type=_number_or("fit", 1), default=argparse.SUPPRESS, metavar="K|fit", help=sentence)

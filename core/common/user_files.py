@@ -113,6 +113,14 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def is_regular(path: Path) -> bool:
+    """Whether it is there and a file as usual, not a pipe, a folder or a device."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def check_folder(path: Path) -> Path:
     """The path, if it is a folder; raises OSError."""
     with _named(path):
@@ -124,7 +132,7 @@ def check_folder(path: Path) -> Path:
 
 def first_there(places: Iterable[Path]) -> Path | None:
     """The first of these that is a regular file; None if none is."""
-    return next((place for place in places if _is_regular(place)), None)
+    return next((place for place in places if is_regular(place)), None)
 
 
 def names_in(folder: Path) -> list[str]:
@@ -262,13 +270,6 @@ def _check_target(mode: int, path: Path) -> None:
 
 def _what_it_is(mode: int) -> str:
     return next((name for is_one, name in _NAMES if is_one(mode)), "something else")
-
-
-def _is_regular(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except (OSError, ValueError):
-        return False
 
 
 def _may_wait(descriptor: int) -> None:

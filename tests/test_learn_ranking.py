@@ -1,0 +1,102 @@
+"""How evaluations rank moves, which foretells strength; the learner chooses by it and shows it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+from merino.inner.app.console.learn_options import read_arguments
+from merino.inner.app.console.learning import carry_out, for_machines
+from merino.inner.core.board.fen import parse_fen
+from merino.inner.eval.families import load_net
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.phases import in_two_phases
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.weights import defaults
+from merino.inner.learn import fitting
+from merino.inner.learn.asking import moves_to_rank, on_scale_of, read_options
+from merino.inner.learn.drawing import one_of_each_game
+from merino.inner.learn.fit import FitCallback, prior_spread
+from merino.inner.learn.fitting import fit_all
+from merino.inner.learn.inputs import read_rows
+from merino.inner.learn.ranking import RankFigure, moves_of, rank_figure
+from merino.inner.learn.request import Events
+from tests.rows import SELFPLAY, copied_selfplay
+from tests.shipped import one_phase
+
+MATES = {  # in one
+    "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1": "a1a8",
+    "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5Q2/PPPP1PPP/RNB1K1NR w KQkq - 0 1": "f3f7",
+}
+
+
+def positions_of(*fens: str) -> np.ndarray:
+    return np.concatenate([parse_fen(fen) for fen in fens])
+
+
+def test_the_moves_of_positions_are_all_legal_ones_and_a_mate_is_the_best() -> None:
+    moves = moves_of(positions_of(*MATES), LinearEvaluation(defaults()))
+    assert moves.positions == len(MATES)
+    for number, (fen, mate) in enumerate(MATES.items()):
+        board, mine = chess.Board(fen), moves.parent == number
+        assert np.count_nonzero(mine) == board.legal_moves.count()
+        board.push_uci(mate)
+        [best] = moves.after[mine & moves.best]
+        assert np.array_equal(best["board"], positions_of(board.fen())[0]["board"])
+
+
+def test_an_evaluation_ranks_the_moves_first_that_it_finds_best_itself() -> None:
+    own = LinearEvaluation(defaults())
+    found = rank_figure(moves_of(positions_of(*MATES), own), own)
+    assert (found.reciprocal_rank, found.first) == (1.0, 1.0)
+
+
+def test_weights_that_know_no_pieces_rank_moves_worse() -> None:
+    poor = one_phase()
+    poor[:5] = 100.0
+    moves = moves_of(one_of_each_game([SELFPLAY], 0, 200)[:100], load_net("gen12"))
+    worse, better = (rank_figure(moves, LinearEvaluation(weights)) for weights in (poor, defaults()))
+    assert worse.reciprocal_rank < better.reciprocal_rank - 0.05 and worse.first < better.first
+
+
+def test_a_position_of_each_game_is_drawn_and_no_more_files_are_read_than_needed(tmp_path: Path) -> None:
+    once = one_of_each_game([SELFPLAY], 0, 400)
+    assert 600 < len(once) <= 710
+    assert np.array_equal(once, one_of_each_game([copied_selfplay(tmp_path)], 0, 400))
+    assert len(one_of_each_game([SELFPLAY, SELFPLAY], 0, 400, 100)) < 2 * len(once)
+
+
+@pytest.mark.parametrize(("wanted", "is_ranked"), [(20, True), (1000, False), (0, False)])
+def test_the_learner_ranks_moves_where_there_are_games_enough(wanted: int, is_ranked: bool) -> None:
+    request = read_arguments([str(SELFPLAY)]).request
+    request = replace(request, choice=replace(request.choice, ranked=wanted))
+    assert (moves_to_rank(request, [SELFPLAY]) is not None) == is_ranked
+
+
+@pytest.mark.parametrize(("words", "by_ranks"), [(["--teacher", "off"], True), ([], False)])
+def test_the_pull_is_chosen_by_ranks_unless_strays_teach(
+    words: list[str], by_ranks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request, start = read_arguments([str(SELFPLAY), "--per-game", "1", *words]).request, in_two_phases(defaults(), 27)
+    options = read_options(request, start, TERMS)
+    positions, moves = read_rows([SELFPLAY], options, Events()), moves_of(positions_of(*MATES), LinearEvaluation(start))
+    pulls = iter([0.1, 0.2, 0.3])  # each ranks better than the one before
+    monkeypatch.setattr(fitting, "rank_figure", lambda *_: RankFigure(next(pulls), 0.0))
+    fits = fit_all(positions, on_scale_of(request, options), start, FitCallback(), lambda sample: None, TERMS, moves)
+    assert (next(pulls, None) is None) == by_ranks
+    weakest = request.choice.pulls[-1] * prior_spread(len(fits.every[0].sample.games(is_validation=False)))
+    assert not by_ranks or fits.every[0].settings.prior == weakest
+
+
+def test_the_report_tells_how_old_and_new_weights_rank_moves(tmp_path: Path) -> None:
+    told = list[str]()
+    args = read_arguments([str(copied_selfplay(tmp_path)), "--dry-run", "--json", "--teacher", "off"])
+    args = replace(args, request=replace(args.request, choice=replace(args.request.choice, ranked=20)))
+    found = json.loads(for_machines(args, carry_out(args, told.append)))["ranks"]
+    assert found["positions"] == 20 and 0 < found["old"]["reciprocal_rank"] < 1 and 0 < found["new"]["first"] < 1
+    assert f"{found['new']['reciprocal_rank']:.3f} (old {found['old']['reciprocal_rank']:.3f})" in " ".join(told)

@@ -30,7 +30,7 @@ from merino.inner.app.explorer.app import create_app
 from merino.inner.app.explorer.reading import read_text as read_pasted
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.shell.net import _positions as positions_of_net
-from merino.inner.app.shell.recipes import _read as read_recipes
+from merino.inner.app.shell.recipes import read_comparison as read_recipes
 from merino.inner.core.board.fen import parse_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.array_files import as_npz, from_npz

@@ -47,7 +47,7 @@ def run_recipes(words: Sequence[str]) -> int:
     for name, path in given.items():
         if first_there([path]) is None:
             raise UsageError(f"recipes: --source {name}: there is no file '{path}'")
-    comparison = _read(args.file, given)
+    comparison = read_comparison(args.file, given)
     folder = args.state or Path(f"{args.file.stem}-recipes")
     found: list[RecipeResult] = []
     interrupted = False
@@ -89,7 +89,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("file", type=_file, metavar="FILE", help="file of recipes, or 'article'")
     sentence = "the PGN file of the games NAME; may be given more than once"
-    parser.add_argument("--source", type=_source, action="append", metavar="NAME=FILE", help=sentence)
+    parser.add_argument("--source", type=source, action="append", metavar="NAME=FILE", help=sentence)
     shared.add_concurrency(parser, "games")
     shared.add_state(parser, "FOLDER")
     shared.add_json(parser)
@@ -101,7 +101,8 @@ def _file(text: str) -> Path:
     return ARTICLE if text == ARTICLE.stem else file_path(text)
 
 
-def _source(text: str) -> tuple[str, Path]:
+def source(text: str) -> tuple[str, Path]:
+    """A type: the name of games, and their file."""
     name, equals, file = text.partition("=")
     path = file_path(file)
     if not equals or not name:
@@ -109,7 +110,7 @@ def _source(text: str) -> tuple[str, Path]:
     return name, path.absolute()
 
 
-def _read(path: Path, given: Mapping[str, Path]) -> Comparison:
+def read_comparison(path: Path, given: Mapping[str, Path]) -> Comparison:
     """The comparison that a file describes, with the sources that were given; raises UsageError."""
     try:
         data = tomllib.loads(read_user_text(path, SETTINGS))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `merino` does: NumPy's threads would wait for ours in vain
+
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -169,6 +169,18 @@ def test_adaptive_pairs_are_centred_within_the_bounds_or_narrowed(at):
         assert (plus[0] + minus[0]) / 2 == pytest.approx(min(max(at, reach), 100 - reach))
 
 
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_whole_numbers_for_a_parameter_make_no_whole_numbers_of_its_state(method: Method) -> None:
+    settings = settings_for(method, [TunedParameter("a", 5, 0, 100, 6, 1, elo=2, dist=9)], 100)
+    state = initial_state(settings, np.array([5.0]))
+    arrays = {
+        name: value
+        for name, value in {**settings._asdict(), **state._asdict()}.items()
+        if isinstance(value, np.ndarray)
+    }
+    assert {name for name, array in arrays.items() if array.dtype != np.float64} == {"whole"}
+
+
 def test_the_perturbation_that_tells_most_is_chosen_and_a_sure_result_tells_nothing():
     gains = np.array([[16.0, 4.0, 1.0]])
     choose = in_python(best_level)

@@ -131,7 +131,7 @@ def settings_for(
 ) -> EstimatorSettings:
     """The settings of a method for `pairs` pairs; with `tau` 0 it is estimated from the results."""
     steps = [parameter.r_end or best_step(parameter, parameters, pairs, tau) for parameter in parameters]
-    distance = np.array([parameter.distance for parameter in parameters])
+    distance = np.array([float(parameter.distance) for parameter in parameters])
     return EstimatorSettings(
         method=number_of(method),
         pairs=pairs,
@@ -140,8 +140,8 @@ def settings_for(
         high=np.array([float(parameter.high) for parameter in parameters]),
         whole=np.array([parameter.whole for parameter in parameters]),
         c_end=np.array([float(parameter.c_end) for parameter in parameters]),
-        r_end=np.array(steps),
-        sigma=elo_width(distance, np.array([parameter.elo for parameter in parameters])),
+        r_end=np.array(steps, dtype=np.float64),
+        sigma=elo_width(distance, np.array([float(parameter.elo) for parameter in parameters])),
         sigma_0=distance,
         bank=method.bank,
     )

@@ -206,7 +206,8 @@ class Gradient:
     def _run(
         self, weights: np.ndarray, records: np.ndarray, places: np.ndarray, options: np.ndarray, gradients: np.ndarray
     ) -> float:
-        parts = len(gradients)
+        parts, records = len(gradients), records.view()
+        records.flags.writeable = False  # one type to compile for, in memory as mapped from the disk
         wanted = self._layout.feature_set
         rows = rows_of_pieces(wanted)
         length = -(-len(places) // parts)

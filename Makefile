@@ -12,6 +12,9 @@ INSTALLED_DOCS := $(VENV)/installed-docs
 INSTALLED_DEV := $(VENV)/installed-dev
 INSTALLED_RELEASE := $(VENV)/installed-release
 
+# The tests start Python some hundred times: it keeps its bytecode for the next one, whatever the environment says.
+test: export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help run explorer docs test test-python test-bounds test-cluster test-nets signature chaos fuzz fuzz-files load starve endurance mutants additions lint bench perft dist warmup clean

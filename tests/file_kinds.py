@@ -83,7 +83,7 @@ from merino.inner.tune.parameters import own_parameters
 from merino.inner.tune.tuning import Tune, load_tune
 from tests.boards import KIWIPETE, MATED
 from tests.test_explorer import PORT
-from tests.test_net_training import SAMPLE
+from tests.test_net_training import sample
 from tests.test_options import write_book
 
 REFUSALS = (MerinoError, BookError, OpeningError)
@@ -484,12 +484,12 @@ TRAINING = TrainingSettings(Shape("ALL", 8), epochs=2, batch=64, validation=0.2)
 def _checkpoints() -> Sequence[bytes]:
     path = _scratch() / "net.state"
     path.unlink(missing_ok=True)
-    Trainer(SAMPLE, TRAINING, checkpoint=path, threads=1).run()
+    Trainer(sample(), TRAINING, checkpoint=path, threads=1).run()
     return [path.read_bytes()]
 
 
 def _checkpoint(path: Path) -> object:
-    return Trainer(SAMPLE, TRAINING, checkpoint=path, threads=1)
+    return Trainer(sample(), TRAINING, checkpoint=path, threads=1)
 
 
 def _records_of_learn() -> Sequence[bytes]:
@@ -641,7 +641,7 @@ KINDS: tuple[FileKind, ...] = (
     FileKind(
         "packed positions",
         ".bin",
-        lambda: [with_checks(SAMPLE[:40]).tobytes(), SAMPLE[:9].tobytes()],
+        lambda: [with_checks(sample()[:40]).tobytes(), sample()[:9].tobytes()],
         {"positions": _packed, "net": _net_positions},
         _records_apart,
         _records_together,

@@ -16,6 +16,7 @@ from merino.inner.learn.sample import FitParameters, Loss, Sample
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 POSITIONS_PER_GAME = 5
+FEW = 200  # games
 
 
 def copied_selfplay(folder: Path) -> Path:
@@ -23,6 +24,13 @@ def copied_selfplay(folder: Path) -> Path:
     copy = folder / SELFPLAY.name
     copy.write_bytes(SELFPLAY.read_bytes())
     return copy
+
+
+def few_games(folder: Path) -> Path:
+    """A file with the first 200 games of the project in this folder: enough to learn the values of the pieces from."""
+    few = folder / "few.pgn"
+    few.write_bytes(b"[Event ".join(SELFPLAY.read_bytes().split(b"[Event ")[: 1 + FEW]))
+    return few
 
 
 def made_up_rows(weights: np.ndarray, k: float, count: int, seed: int, phases: int = 1) -> Rows:

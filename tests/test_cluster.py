@@ -42,7 +42,7 @@ from merino.inner.match.time_control import TimeControl
 from merino.inner.tune.playing import play_tune
 from merino.inner.tune.tuning import Tune
 from tests.fake_remote import FakeRemote
-from tests.rows import SELFPLAY
+from tests.rows import few_games
 from tests.test_tune_games import configuration
 
 NODES = TimeControl(nodes=100)
@@ -177,8 +177,8 @@ def test_a_tune_goes_the_same_way(local: ClusterSession) -> None:
     assert [pair.y for pair in tunes[0].done] == [pair.y for pair in tunes[1].done]
 
 
-def test_learning_keeps_its_rows_with_the_workers(local: ClusterSession) -> None:
-    request = LearnRequest((str(SELFPLAY),), dry_run=True)
+def test_learning_keeps_its_rows_with_the_workers(local: ClusterSession, tmp_path: Path) -> None:
+    request = LearnRequest((str(few_games(tmp_path)),), dry_run=True)
     summaries = []
     for executor in (None, local.executor):
         summary = learn_from_files(request, Events(), executor=executor).summary

@@ -1,5 +1,7 @@
 """Each of the 27 terms against its python-chess spelling, on playouts, sparse boards and hand-made positions."""
 
+from functools import cache
+
 import chess
 import numpy as np
 import pytest
@@ -13,14 +15,18 @@ from tests.boards import playouts, records, sparse
 
 COLOURS = ((WHITE, chess.WHITE), (BLACK, chess.BLACK))
 COLUMNS = {term.name: index for index, term in enumerate(TERMS)}
-BOARDS = [*playouts(401, 400), *playouts(402, 50, chess960=True), *sparse(403, 450)]
 # How many of the 1,800 sides must have some of the term, so that the comparison says something.
 OFTEN_ENOUGH = 30
 
 
+@cache
+def boards() -> list[chess.Board]:
+    return [*playouts(401, 400), *playouts(402, 50, chess960=True), *sparse(403, 450)]
+
+
 @pytest.fixture(scope="module")
 def counts() -> np.ndarray:
-    return counts_of(records(BOARDS))
+    return counts_of(records(boards()))
 
 
 def count(name: str, fen: str, colour: int = WHITE) -> float:
@@ -34,9 +40,9 @@ def count(name: str, fen: str, colour: int = WHITE) -> float:
 @pytest.mark.parametrize("name", naive.TERMS)
 def test_a_term_agrees_with_python_chess(name, counts):
     found = counts[:, :, COLUMNS[name]]
-    expected = np.array([[naive.feature(board, colour, name) for _, colour in COLOURS] for board in BOARDS])
+    expected = np.array([[naive.feature(board, colour, name) for _, colour in COLOURS] for board in boards()])
     wrong = np.flatnonzero(~np.isclose(found, expected, rtol=0, atol=1e-9).all(axis=1))
-    assert not len(wrong), f"{BOARDS[wrong[0]].fen()}: {found[wrong[0]]} instead of {expected[wrong[0]]}"
+    assert not len(wrong), f"{boards()[wrong[0]].fen()}: {found[wrong[0]]} instead of {expected[wrong[0]]}"
     assert np.count_nonzero(expected) >= OFTEN_ENOUGH
     assert len(np.unique(expected.round(9))) > 1
 

@@ -41,6 +41,7 @@ from merino.inner.eval.families import DEFAULT_FILE, default, load, load_evaluat
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.study.drill.practice import load_progress
 from merino.inner.study.reporting import report_position
+from tests.rows import few_games
 
 PORT = 8765
 ADDRESS = f"http://127.0.0.1:{PORT}"
@@ -744,16 +745,15 @@ def test_a_game_is_annotated_move_by_move(page: TestClient) -> None:
     assert told[-1]["is_whole"] and "1 blunder" in told[-1]["account"][1]
 
 
-def test_learning_is_followed_step_by_step_and_kept(page: TestClient, state: ServerState) -> None:
-    games = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8")
+def test_learning_is_followed_step_by_step_and_kept(page: TestClient, state: ServerState, tmp_path: Path) -> None:
     with connect(page, "/ws/learn") as socket:
-        body = {"text": games, "name": "selfplay.pgn", "weights": "greko2015-before-training"}
+        body = {"text": few_games(tmp_path).read_text(), "name": "few.pgn", "weights": "greko2015-before-training"}
         socket.send_json(body)
         told = heard(socket, "done")
     steps, last = [message for message in told if message["type"] == "step"], told[-1]
     assert last["type"] == "done", last
     assert steps[-1]["train"] < steps[0]["train"] and len(steps[0]["weights"]) == len(TERMS)
-    assert last["record"]["files"] == ["selfplay.pgn"]
+    assert last["record"]["files"] == ["few.pgn"]
     assert page.get("/api/learning").json() == {"record": last["record"]}
     values = page.get("/api/weights", params={"weights": last["weights"]["id"]}).json()["values"]
     assert values == {line["name"]: line["new"] for line in last["record"]["summary"]["weights"]}
@@ -860,12 +860,11 @@ def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path) -> None:
             assert "has no player 'nobody'" in heard(socket, "done")[-1]["error"]
 
 
-def test_points_are_those_of_the_study(page: TestClient) -> None:
-    games = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8")
+def test_points_are_those_of_the_study(page: TestClient, tmp_path: Path) -> None:
     with connect(page, "/ws/points") as socket:
-        socket.send_json({"text": games, "name": "selfplay.pgn"})
+        socket.send_json({"text": few_games(tmp_path).read_text(), "name": "few.pgn"})
         last = heard(socket, "done")[-1]
-    assert last["points"]["values"]["P"] == pytest.approx(100) and last["points"]["label"] == "selfplay.pgn"
+    assert last["points"]["values"]["P"] == pytest.approx(100) and last["points"]["label"] == "few.pgn"
     graph = last["points"]["score_graph"]
     level = next(one for one in graph["bins"] if one["balance"] == 0)
     assert level["expected"] == 0.5 and level["vectors"] > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import pairwise
 
 import chess
@@ -103,14 +104,17 @@ def on_the_left(board: chess.Board) -> chess.Board:
     return board.transform(chess.flip_horizontal) if is_on_the_right else board
 
 
+@cache
 def boards(count: int) -> list[chess.Board]:
+    """Random positions, the same on each run; treat them as read-only."""
     rng, found = random.Random(20), []
     while len(found) < count:
         board = chess.Board(rng.choice(STARTS))
         for _ in range(rng.randrange(90)):
-            if board.is_game_over():
+            moves = list(board.legal_moves)
+            if not moves:
                 break
-            board.push(rng.choice(list(board.legal_moves)))
+            board.push(rng.choice(moves))
         found.append(board)
     return found
 

@@ -38,7 +38,7 @@ def sample() -> Sample:
 
 @pytest.fixture(scope="module")
 def small_sample() -> Sample:
-    return split(made_up_rows(truth(), K, 8_000, seed=1), Settings())
+    return split(made_up_rows(truth(), K, 3_000, seed=1), Settings())
 
 
 def learned(sample: Sample, **settings: object) -> Learned:
@@ -101,7 +101,7 @@ def test_one_pass_tells_the_errors_of_both_sets() -> None:
     assert both.rows.tolist() == [np.count_nonzero(~is_validation), np.count_nonzero(is_validation)]
 
 
-def test_the_end_does_not_depend_on_where_the_fit_starts(sample: Sample) -> None:
+def test_the_end_does_not_depend_on_where_the_fit_starts(small_sample: Sample) -> None:
     rng = np.random.default_rng(3)
     zero = article_weights()
     zero[POSITIONAL] = np.clip(0.0, *BOUNDS[POSITIONAL].T)
@@ -109,7 +109,7 @@ def test_the_end_does_not_depend_on_where_the_fit_starts(sample: Sample) -> None
     random[POSITIONAL] = rng.uniform(*BOUNDS[POSITIONAL].T)
     settings = Settings(decay=None, prior=0.0)
     ends = [
-        learn(sample, start, settings, FitCallback(), ARTICLE).end.weights
+        learn(small_sample, start, settings, FitCallback(), ARTICLE).end.weights
         for start in (article_weights(), zero, random)
     ]
     assert np.abs(ends[0] - ends[1]).max() <= 1
@@ -118,7 +118,7 @@ def test_the_end_does_not_depend_on_where_the_fit_starts(sample: Sample) -> None
 
 def test_more_games_weaken_the_pull_to_the_start() -> None:
     distances = []
-    for count in (500, 5_000, 50_000):
+    for count in (400, 2_000, 10_000):
         few = split(made_up_rows(truth(), K, count, seed=4), Settings())
         pulled, free = (learned(few, k=K, prior=prior).end.weights for prior in (None, 0.0))
         distances.append(np.abs(pulled - free).mean())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import cache
 from pathlib import Path
 
 import chess
@@ -25,14 +26,18 @@ from tests.boards import playouts, records, sparse
 FULL = set_named("full")
 NAMES = [term.name for term in FULL]
 COLUMNS = {name: index for index, name in enumerate(NAMES)}
-BOARDS = [*playouts(701, 300), *playouts(702, 30, chess960=True), *sparse(703, 200)]
 OFTEN_ENOUGH = 4  # of the sides must have some of a term, so that the comparison says something
 MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 b - - 0 9"
 
 
+@cache
+def boards() -> list[chess.Board]:
+    return [*playouts(701, 300), *playouts(702, 30, chess960=True), *sparse(703, 200)]
+
+
 @pytest.fixture(scope="module")
 def positions() -> np.ndarray:
-    return records(BOARDS)
+    return records(boards())
 
 
 @pytest.fixture(scope="module")
@@ -70,10 +75,10 @@ def test_a_term_says_in_a_sentence_what_it_counts(term) -> None:
 def test_a_term_agrees_with_python_chess(name: str, counts: np.ndarray) -> None:
     term, found = naive_full.TERMS[name], counts[:, :, COLUMNS[name]]
     expected = np.array(
-        [[term.multiplier * term.count(board, side) for side in (chess.WHITE, chess.BLACK)] for board in BOARDS]
+        [[term.multiplier * term.count(board, side) for side in (chess.WHITE, chess.BLACK)] for board in boards()]
     )
     wrong = np.flatnonzero(~np.isclose(found, expected, rtol=0, atol=1e-9).all(axis=1))
-    assert not len(wrong), f"{BOARDS[wrong[0]].fen()}: {found[wrong[0]]} instead of {expected[wrong[0]]}"
+    assert not len(wrong), f"{boards()[wrong[0]].fen()}: {found[wrong[0]]} instead of {expected[wrong[0]]}"
     assert np.count_nonzero(expected) >= OFTEN_ENOUGH
     assert len(np.unique(expected.round(9))) > 1
 
@@ -107,7 +112,7 @@ def test_a_term_counts_what_its_sentence_says(name: str, fen: str, expected: flo
 
 
 def test_turning_the_board_round_swaps_the_sides(counts: np.ndarray) -> None:
-    turned = counts_of(records(board.mirror() for board in BOARDS), FULL)
+    turned = counts_of(records(board.mirror() for board in boards()), FULL)
     np.testing.assert_allclose(turned[:, WHITE], counts[:, BLACK], rtol=0, atol=1e-12)
     np.testing.assert_allclose(turned[:, BLACK], counts[:, WHITE], rtol=0, atol=1e-12)
 
@@ -123,7 +128,7 @@ def test_a_weight_multiplies_the_feature_of_its_own_name(index: int, positions: 
 
 def test_the_search_sees_the_sum_that_is_explained() -> None:
     evaluation = LinearEvaluation(weights(), terms=FULL)
-    for board in BOARDS[::20]:
+    for board in boards()[::20]:
         record = parse_fen(board.fen())
         explanation = evaluation.explain(record)
         assert [line.name for line in explanation.lines] == NAMES

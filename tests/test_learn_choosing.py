@@ -28,7 +28,7 @@ from merino.inner.match.players import OwnPlayer
 from merino.inner.match.prove import GAIN
 from merino.inner.match.statistics import Model, Sprt
 from merino.inner.match.time_control import TimeControl
-from tests.rows import SELFPLAY, copied_selfplay
+from tests.rows import SELFPLAY, copied_selfplay, few_games
 from tests.shipped import one_phase
 
 FAST = TimeControl(nodes=20)
@@ -176,7 +176,7 @@ def test_few_games_are_told_how_many_would_do(tmp_path: Path, weights: Path) -> 
 
 def test_a_new_file_gets_no_old_one_beside_it(tmp_path: Path, weights: Path) -> None:
     out = tmp_path / "new" / "w.txt"
-    words = [str(SELFPLAY), "--no-cache", "--weights", str(weights), "--out", str(out)]
+    words = [str(few_games(tmp_path)), "--no-cache", "--weights", str(weights), "--out", str(out)]
     learn_weights(words, lambda line: None)
     assert out.exists() and not out.with_suffix(".old").exists()
     first = out.read_bytes()

@@ -22,7 +22,7 @@ from merino.inner.match.games import Tally
 from merino.inner.match.prove import GAIN, STRONGER, Proof, StrengthTest
 from merino.inner.match.statistics import Model, Sprt, _likeliest_with_mean, llr, score_of
 from merino.inner.match.time_control import TimeControl
-from tests.rows import SELFPLAY
+from tests.rows import few_games
 from tests.shipped import one_phase
 
 TINY = replace(GAIN, time_control=TimeControl(nodes=20), most_games=2, heats=None)
@@ -47,8 +47,8 @@ def told() -> list[str]:
 
 
 def learned(weights: Path, told: list[str], *more: str, trial: StrengthTest = TINY) -> Path | None:
-    """What `learn` leaves in use after it has learned the values of the pieces from our games."""
-    words = [str(SELFPLAY), "1", "5", "--phases", "1", "--no-fen", "--weights", str(weights), *more]
+    """What `learn` leaves in use after it has learned the values of the pieces from some of our games."""
+    words = [str(few_games(weights.parent)), "1", "5", "--phases", "1", "--no-fen", "--weights", str(weights), *more]
     return learn_weights(words, told.append, trial)
 
 
@@ -198,7 +198,8 @@ def test_the_report_for_programs_tells_the_verdict(
     found = json.loads(capsys.readouterr().out)
     assert (found["verdict"], found["in_use"], found["match"]["games"]) == ("undecided", False, 2)
     assert found["written"] == str(weights.with_name("weights.new.txt"))
-    assert run_learn([str(SELFPLAY), "--no-fen", "--weights", str(weights), "1", "5", "--json", "--no-match"]) == 0
+    words = [str(few_games(weights.parent)), "1", "5", "--no-fen", "--weights", str(weights), "--json", "--no-match"]
+    assert run_learn(words) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["verdict"], found["in_use"], found["match"]) == ("no match", True, None)
 

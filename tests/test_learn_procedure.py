@@ -21,7 +21,7 @@ from merino.inner.learn.learning import Settings
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.procedure import learn_from_files
 from merino.inner.learn.request import Events, LearnRequest
-from tests.rows import SELFPLAY
+from tests.rows import FEW, few_games
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def weights(tmp_path: Path) -> Path:
 
 
 def words_for(weights: Path, *more: str) -> list[str]:
-    return [str(SELFPLAY), "1", "5", "--no-fen", "--no-match", "--weights", str(weights), *more]
+    return [str(few_games(weights.parent.parent)), "1", "5", "--no-fen", "--no-match", "--weights", str(weights), *more]
 
 
 def refuse_to_read(*_: object) -> None:
@@ -49,7 +49,7 @@ def test_a_request_is_answered_by_a_result_and_nothing_is_printed(
     weights: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     request = LearnRequest(
-        (str(SELFPLAY),),
+        (str(few_games(weights.parent.parent)),),
         Settings(first=1, last=5),
         Selection(),
         weights=str(weights),
@@ -63,7 +63,7 @@ def test_a_request_is_answered_by_a_result_and_nothing_is_printed(
     assert result.record == weights.parent / "learning.json" and result.record.exists() and result.csv is None
     assert result.summary is not None and result.summary.written == str(weights)
     assert [line.new for line in result.summary.weights] == load(weights).tolist()
-    assert "Games: 710" in lines and shares[-1] == 1
+    assert f"Games: {FEW}" in lines and shares[-1] == 1
     said = capsys.readouterr()
     assert said.out == "" and all(line.startswith("Compiling ") for line in said.err.splitlines())
 

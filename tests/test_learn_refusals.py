@@ -13,9 +13,9 @@ import pytest
 from merino.inner.app.console.learning import learn_weights
 from merino.inner.core.common.command import CommandError
 from merino.inner.eval.linear.weights import defaults, load, save
+from tests.rows import SELFPLAY, few_games
 
 ROOT = Path(__file__).resolve().parent.parent
-SELFPLAY = ROOT / "games" / "selfplay.pgn"
 
 
 @pytest.fixture
@@ -88,22 +88,21 @@ def learning(*arguments: str, limit: int | None = None) -> subprocess.Popen[str]
 
 @pytest.mark.skipif(os.name == "nt", reason="limits of file size are those of Unix")
 def test_a_full_disk_is_told_and_changes_nothing(tmp_path: Path, weights: Path) -> None:
-    pgn = tmp_path / "games.pgn"
-    pgn.write_bytes(SELFPLAY.read_bytes())
+    pgn = few_games(tmp_path)
     before = weights.read_bytes()
     learn_weights([str(pgn), "1", "5", "--weights", str(weights), "--out", f"{tmp_path}/x/w.txt"], lambda line: None)
     assert (tmp_path / "x" / "w.txt").exists()  # and all is compiled, as the compiler wants to write files, too
-    (tmp_path / "games.fen").unlink()
+    pgn.with_suffix(".fen").unlink()
     process = learning(str(pgn), "1", "5", "--weights", str(weights), limit=500)
     told = process.communicate()[0]
     assert process.returncode == 1 and "Traceback" not in told
-    assert "games.fen': File too large; --no-fen learns without it" in told
+    assert "few.fen': File too large; --no-fen learns without it" in told
     process = learning(str(pgn), "1", "5", "--weights", str(weights), "--no-fen", "--no-match", limit=500)
     told = process.communicate()[0]
     assert process.returncode == 1 and "Traceback" not in told
     assert "The log ends here" in told and f"cannot write '{weights.with_suffix('.old')}'" in told.splitlines()[-1]
     assert weights.read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["games.pgn"]
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [pgn.name]
     assert not list(weights.parent.glob("*.new"))
 
 

@@ -30,7 +30,7 @@ from merino.inner.learn.report import RARE_GAMES, Summary, WeightLine, summarise
 from merino.inner.learn.run_log import COLUMNS, fold
 from merino.inner.learn.sample import FitParameters, sample_of
 from merino.inner.learn.tables import as_csv, render
-from tests.rows import SELFPLAY, made_up_rows, selfplay_rows, some_games
+from tests.rows import FEW, few_games, made_up_rows, selfplay_rows, some_games
 from tests.shipped import article_weights, one_phase
 
 BEFORE_TRAINING = SHIPPED / "greko2015-before-training.txt"
@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save(folder / "weights.txt", load(BEFORE_TRAINING))
     lines: list[str] = []
     words = [
-        str(SELFPLAY),
+        str(few_games(folder)),
         "6",
         str(len(TERMS)),
         "--phases",
@@ -81,20 +81,21 @@ def test_the_summary_for_programs_is_one_object_on_standard_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save(tmp_path / "weights.txt", one_phase())
-    words = [str(SELFPLAY), "--weights", str(tmp_path / "weights.txt"), "--dry-run", "--json", "--no-fen"]
+    words = [str(few_games(tmp_path)), "--weights", str(tmp_path / "weights.txt"), "--dry-run", "--json", "--no-fen"]
     assert run_learn(words) == 0
     summary = json.loads(capsys.readouterr().out)
     asked = "games positions k train_before train_after valid_before valid_after accepted seconds weights"
     assert set(asked.split()) <= set(summary)
     assert set(summary["weights"][0]) == {"name", "old", "new", "low", "high", "positions", "games", "clear", "flags"}
-    assert summary["games"] == len(selfplay_rows().results)
+    assert summary["games"] == FEW
     assert summary["written"] is None
 
 
 def test_the_article_is_followed_to_the_letter(tmp_path: Path) -> None:
     save(tmp_path / "weights.txt", load(BEFORE_TRAINING))
     lines: list[str] = []
-    words = [str(SELFPLAY), "6", "9", "--article", "--weights", str(tmp_path / "weights.txt"), "--no-fen", "--dry-run"]
+    few, weights = str(few_games(tmp_path)), str(tmp_path / "weights.txt")
+    words = [few, "6", "9", "--article", "--weights", weights, "--no-fen", "--dry-run"]
     learn_weights(words, lines.append)
     steps = [line for line in lines if STEP.fullmatch(line)]
     assert lines[lines.index("Start optimization...") + 1] == steps[0]
@@ -292,10 +293,10 @@ def test_a_worse_result_is_called_so_with_what_may_help(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(procedure, "summarise", worse)
     monkeypatch.setattr(Learned, "accepted", False)
-    learn_weights([str(SELFPLAY), "--weights", str(tmp_path / "weights.txt"), "--no-fen"], lines.append)
+    learn_weights([str(few_games(tmp_path)), "--weights", str(tmp_path / "weights.txt"), "--no-fen"], lines.append)
     text = " ".join(lines)
     assert "the error rose by 0.001000" in text and "the error got worse" in text
-    assert "What may help: more games" in text and "selfplay" in text
+    assert "What may help: more games" in text and "few.pgn" in text
 
 
 def test_no_zero_has_a_sign(summary: Summary) -> None:

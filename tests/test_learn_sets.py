@@ -23,7 +23,7 @@ from merino.inner.learn.learning import Settings
 from merino.inner.learn.positions import FEATURE_SCALE, Quiet, Selection, block_of_games, rows_of_block
 from merino.inner.learn.quiet import is_open, select_quiet
 from merino.inner.learn.rescoring import Rescore
-from tests.rows import SELFPLAY
+from tests.rows import SELFPLAY, few_games
 
 FULL = set_named("full")
 
@@ -52,7 +52,7 @@ def games() -> bytes:
 def test_the_weights_of_a_set_are_learned_from_games(start: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [
         "learn",
-        str(SELFPLAY),
+        str(few_games(start.parent)),
         "--no-fen",
         "1",
         str(len(FULL)),

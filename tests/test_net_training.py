@@ -6,6 +6,7 @@ import json
 import random
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import chess
@@ -19,8 +20,9 @@ from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.eval.net.file import load_net, save_net
 from merino.inner.eval.net.network import Shape, exact_scores
 from merino.inner.eval.net.piece_family import net_evaluation
-from merino.inner.formats.packed import pack, unpack
+from merino.inner.formats.packed import open_packed, pack, unpack
 from merino.inner.learn.errors import TrainingError
+from merino.inner.learn.net.backpropagation import learn_scores
 from merino.inner.learn.net.gradient import Gradient, Layout, Objective
 from merino.inner.learn.net.starting import layers_of, random_layers
 from merino.inner.learn.net.training import (
@@ -46,7 +48,10 @@ def material_positions(count: int) -> np.ndarray:
     return pack(records(chosen), np.clip(scores, -3000, 3000), np.array(results), np.arange(count) // 4)
 
 
-SAMPLE = material_positions(400)
+@cache
+def sample() -> np.ndarray:
+    """400 packed positions; treat them as read-only."""
+    return material_positions(400)
 
 
 def weights_of(layout: Layout, seed: int = 2) -> np.ndarray:
@@ -71,7 +76,7 @@ def weights_of(layout: Layout, seed: int = 2) -> np.ndarray:
 )
 def test_the_error_is_that_of_the_net_written_plainly(shape: Shape) -> None:
     layout, objective = Layout(shape), Objective(0.3, 180.0, 2.6)
-    vector, chosen = weights_of(layout), SAMPLE[:60]
+    vector, chosen = weights_of(layout), sample()[:60]
     scores = exact_scores(shape, layout.cut(vector.astype(np.float64)), unpack(chosen))
     target = 0.3 * chosen["result"] / 2 + 0.7 / (1 + np.exp(-chosen["score"] / 180.0))
     expected = np.mean(np.abs(1 / (1 + np.exp(-scores / 180.0)) - target) ** 2.6)
@@ -98,7 +103,7 @@ def test_the_gradient_is_that_of_finite_differences(shape: Shape, objective: Obj
     vector, draw = weights_of(layout), np.random.default_rng(5)
     with ThreadPoolExecutor(2) as pool:
         gradient = Gradient(layout, pool, 2, 64)
-        gradient.add_up(vector, SAMPLE, places, options)
+        gradient.add_up(vector, sample(), places, options)
         found = gradient.whole()
         worth = np.flatnonzero(np.abs(found) > 1e-3)
         assert len(worth) > 100
@@ -108,7 +113,7 @@ def test_the_gradient_is_that_of_finite_differences(shape: Shape, objective: Obj
             for step in (1e-3, -1e-3):
                 moved = vector.copy()
                 moved[place] += np.float32(step)
-                sums.append(gradient.add_up(moved, SAMPLE, places, options))
+                sums.append(gradient.add_up(moved, sample(), places, options))
                 gradient.whole()
             slope = (sums[0] - sums[1]) / 2e-3
             off += abs(slope - found[place]) > 0.02 * abs(found[place]) + 2e-3  # a neuron may pass its corner
@@ -125,13 +130,13 @@ def test_the_error_grows_along_the_gradient_of_each_layer_as_it_says(shape: Shap
     options, vector = layout.options(objective), weights_of(layout)
     with ThreadPoolExecutor(1) as pool:
         gradient = Gradient(layout, pool, 1, 64)
-        gradient.add_up(vector, SAMPLE, places, options)
+        gradient.add_up(vector, sample(), places, options)
         whole = gradient.whole()
         for name, slope in layout.views(whole).items():
             step, sums = np.zeros(layout.size), []
             layout.views(step)[name][:] = slope / np.linalg.norm(slope)
             for sign in (1e-3, -1e-3):
-                sums.append(gradient.add_up((vector + sign * step).astype(np.float32), SAMPLE, places, options))
+                sums.append(gradient.add_up((vector + sign * step).astype(np.float32), sample(), places, options))
                 gradient.whole()
             assert (sums[0] - sums[1]) / 2e-3 == pytest.approx(np.linalg.norm(slope), rel=0.05), name
 
@@ -179,7 +184,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def test_the_error_of_pqr_is_that_written_plainly() -> None:
-    shape, objective, chosen = Shape("H+V", 16), Objective(k=150.0, pqr=True), SAMPLE[:60]
+    shape, objective, chosen = Shape("H+V", 16), Objective(k=150.0, pqr=True), sample()[:60]
     layout = Layout(shape)
     vector = weights_of(layout)
     scores = exact_scores(shape, layout.cut(vector.astype(np.float64)), unpack(chosen))
@@ -193,7 +198,7 @@ def test_the_error_of_pqr_is_that_written_plainly() -> None:
 @pytest.mark.parametrize("shape", [Shape("ALL", 16), Shape("H+MC", 16, 8)], ids=str)
 def test_threads_change_nothing(shape: Shape) -> None:
     settings = TrainingSettings(shape, epochs=2, batch=64)
-    nets = [Trainer(SAMPLE, settings, threads=threads).run().network for threads in (1, 3)]
+    nets = [Trainer(sample(), settings, threads=threads).run().network for threads in (1, 3)]
     for name, array in nets[0].weights.items():
         assert np.array_equal(array, nets[1].weights[name]), name
 
@@ -201,8 +206,8 @@ def test_threads_change_nothing(shape: Shape) -> None:
 def test_a_piece_value_net_learns_a_value_for_each_piece() -> None:
     shape = Shape("ALL", 8, piece_values=True)
     settings = TrainingSettings(shape, Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, validation=0.1)
-    evaluation = net_evaluation(Trainer(SAMPLE, settings).run().network)
-    positions = unpack(SAMPLE)
+    evaluation = net_evaluation(Trainer(sample(), settings).run().network)
+    positions = unpack(sample())
     kinds, values = positions["board"] & 7, evaluation.attributed(positions)
     means = [values[kinds == kind].mean() for kind in range(KING)]
     assert 0 < means[0] < min(means[1:3]) <= max(means[1:3]) < means[3] < means[4], means
@@ -211,7 +216,7 @@ def test_a_piece_value_net_learns_a_value_for_each_piece() -> None:
 @pytest.mark.parametrize("features", ["ALL", "H+V", "ALL+PH+PV", "ALL+MB"])
 def test_hardly_a_neuron_begins_beyond_its_range(features: str) -> None:
     shape = Shape(features, 64)
-    weights, positions = random_layers(shape, 1)["inputs"], unpack(SAMPLE[:200])
+    weights, positions = random_layers(shape, 1)["inputs"], unpack(sample()[:200])
     views = [view for both in shape.feature_set.active(positions) for view in both]
     sums = np.array([weights[view].sum(axis=0) for view in views])
     assert np.mean(np.abs(sums) > 1) < 0.001 and sums.std() > 0.02
@@ -219,7 +224,7 @@ def test_hardly_a_neuron_begins_beyond_its_range(features: str) -> None:
 
 @pytest.mark.parametrize("wanted", ["KING8*ALL+H", "H+KING*ALL", "V+KING8*(H+ALL)+ALL", "KING8*MIRRORED(KING8)*H+ALL"])
 def test_a_net_goes_on_with_its_features_multiplied_by_the_own_king(wanted: str) -> None:
-    start, positions = random_net(Shape("ALL+H", 16)), unpack(SAMPLE[:50])
+    start, positions = random_net(Shape("ALL+H", 16)), unpack(sample()[:50])
     layers = layers_of(start, Shape(wanted, 16))
     before = exact_scores(start.shape, start.as_floats, positions)
     assert exact_scores(Shape(wanted, 16), layers, positions) == pytest.approx(before, abs=1e-6)
@@ -235,7 +240,7 @@ def test_a_mirrored_set_begins_with_what_the_net_knows_of_a_king_on_the_left() -
 
 
 def test_another_seed_makes_another_net() -> None:
-    nets = [Trainer(SAMPLE, TrainingSettings(Shape("ALL", 16), epochs=1, seed=seed)).run().network for seed in (1, 2)]
+    nets = [Trainer(sample(), TrainingSettings(Shape("ALL", 16), epochs=1, seed=seed)).run().network for seed in (1, 2)]
     assert not np.array_equal(nets[0].weights["inputs"], nets[1].weights["inputs"])
 
 
@@ -243,7 +248,7 @@ def test_a_net_learns_what_pieces_are_worth() -> None:
     settings = TrainingSettings(
         Shape("ALL", 16), Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, validation=0.1
     )
-    trainer, states = Trainer(SAMPLE, settings), list[TrainingState]()
+    trainer, states = Trainer(sample(), settings), list[TrainingState]()
     trained = trainer.run(states.append)
     ended = [state for state in states if state.is_epoch]
     assert len(ended) == 40
@@ -251,33 +256,33 @@ def test_a_net_learns_what_pieces_are_worth() -> None:
     assert trained.validation_error < 0.8 * ended[0].validation_error
     assert trained.network.about["training"]["epochs"] == 40
     assert 0 < trained.network.about["training"]["rounding_cp"] < 20
-    assert trained.network.about["data"]["positions"] == len(SAMPLE)
+    assert trained.network.about["data"]["positions"] == len(sample())
 
 
 def test_training_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
     settings, state = TrainingSettings(Shape("ALL", 16), epochs=4, batch=64), tmp_path / "n.state"
-    whole = Trainer(SAMPLE, settings).run().network
+    whole = Trainer(sample(), settings).run().network
 
     def stop_after_two(told: TrainingState) -> None:
         if told.is_epoch and told.epoch == 3:
             raise KeyboardInterrupt
 
-    first = Trainer(SAMPLE, settings, checkpoint=state).run(stop_after_two)
+    first = Trainer(sample(), settings, checkpoint=state).run(stop_after_two)
     assert first.interrupted
-    second = Trainer(SAMPLE, settings, checkpoint=state).run()
+    second = Trainer(sample(), settings, checkpoint=state).run()
     assert not second.interrupted
     for name, array in whole.weights.items():
         assert np.array_equal(array, second.network.weights[name]), name
     with pytest.raises(TrainingError, match="other data or settings"):
-        Trainer(SAMPLE, TrainingSettings(Shape("ALL", 32), epochs=4), checkpoint=state)
+        Trainer(sample(), TrainingSettings(Shape("ALL", 32), epochs=4), checkpoint=state)
     state.write_bytes(b"nothing")
     with pytest.raises(TrainingError, match="not a checkpoint"):
-        Trainer(SAMPLE, settings, checkpoint=state)
+        Trainer(sample(), settings, checkpoint=state)
 
 
 def test_the_scale_of_scores_is_found() -> None:
     draw = np.random.default_rng(1)
-    found = np.repeat(SAMPLE, 100)
+    found = np.repeat(sample(), 100)
     found["score"] = draw.normal(0, 300, len(found))
     wins = draw.random(len(found)) < 1 / (1 + np.exp(-found["score"] / 150.0))
     found["result"] = 2 * wins
@@ -286,7 +291,7 @@ def test_the_scale_of_scores_is_found() -> None:
 
 def test_the_command_trains_a_net_that_can_be_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "p.bin", tmp_path / "n.net"
-    path.write_bytes(SAMPLE.tobytes())
+    path.write_bytes(sample().tobytes())
     words = ["train", str(path), "--out", str(out), "--epochs", "2", "--hidden", "16,8", "--features", "all+h"]
     assert main(words) == 0
     assert "Done: 2 epochs" in capsys.readouterr().out
@@ -305,6 +310,15 @@ def test_the_command_trains_a_net_that_can_be_loaded(tmp_path: Path, capsys: pyt
     assert "the net to start from is" in capsys.readouterr().err
 
 
+def test_records_on_the_disk_are_compiled_for_as_those_in_memory(tmp_path: Path) -> None:
+    path, settings = tmp_path / "p.bin", TrainingSettings(Shape("ALL", 16), epochs=1)
+    path.write_bytes(sample().tobytes())
+    Trainer(sample(), settings).run()
+    compiled = list(learn_scores.signatures)
+    Trainer(open_packed(path), settings).run()
+    assert learn_scores.signatures == compiled
+
+
 def test_the_command_learns_from_moves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     games, out = tmp_path / "g.pgn", tmp_path / "n.net"
     games.write_text('[Result "1-0"]\n\n1. e4 e5 2. Qh5 Ke7 3. Qxe5# 1-0\n\n' * 60)
@@ -313,7 +327,7 @@ def test_the_command_learns_from_moves(tmp_path: Path, capsys: pytest.CaptureFix
     rows = [json.loads(line) for line in (tmp_path / "n.net.log").read_text().splitlines()]
     assert rows[-1]["error"] < 0.9 * rows[0]["error"]  # at best 0.72 of it
     assert load_net(out).about["settings"]["objective"]["pqr"]
-    (tmp_path / "p.bin").write_bytes(SAMPLE.tobytes())
+    (tmp_path / "p.bin").write_bytes(sample().tobytes())
     assert main([*words, str(tmp_path / "p.bin")]) == 1
     assert "is not PGN" in capsys.readouterr().err
 
@@ -333,7 +347,7 @@ def test_the_command_learns_from_moves(tmp_path: Path, capsys: pytest.CaptureFix
 )
 def test_what_cannot_be_trained_is_said(tmp_path: Path, capsys, words: list[str], code: int, said: str) -> None:
     path = tmp_path / "p.bin"
-    path.write_bytes(SAMPLE.tobytes())
+    path.write_bytes(sample().tobytes())
     assert main(["train", str(path), "--out", str(tmp_path / "n.net"), *words]) == code
     errors = capsys.readouterr().err
     assert said in errors and "Traceback" not in errors

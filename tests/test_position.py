@@ -1,6 +1,7 @@
 """The board record after each move: keys, checkers, pins and attackers against a fresh start and python-chess."""
 
 import random
+from functools import cache
 from typing import NamedTuple
 
 import chess
@@ -27,7 +28,11 @@ from tests.boards import placed, playouts, random_game, records, sparse, start_b
 
 ROOKS = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1"
 PAWNS = "4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1"
-BOARDS = [*playouts(301, 300), *playouts(302, 50, chess960=True), *sparse(303, 150)]
+
+
+@cache
+def boards() -> list[chess.Board]:
+    return [*playouts(301, 300), *playouts(302, 50, chess960=True), *sparse(303, 150)]
 
 
 @entry
@@ -56,7 +61,7 @@ def _checks(positions, moves, checks):
 
 
 class Looked(NamedTuple):
-    """What compiled code sees in each of BOARDS."""
+    """What compiled code sees in each of `boards`."""
 
     attackers: np.ndarray  # uint64[n, 64], of both colours
     attacks: np.ndarray  # uint64[n, 64], of the piece on the square
@@ -67,7 +72,7 @@ class Looked(NamedTuple):
 
 @pytest.fixture(scope="module")
 def looked() -> Looked:
-    count = len(BOARDS)
+    count = len(boards())
     seen = Looked(
         attackers=np.zeros((count, 64), dtype=np.uint64),
         attacks=np.zeros((count, 64), dtype=np.uint64),
@@ -75,7 +80,7 @@ def looked() -> Looked:
         nulls=np.zeros(count, dtype=POSITION),
         with_pieces=np.zeros((count, 2), dtype=bool),
     )
-    _look(records(BOARDS), *seen)
+    _look(records(boards()), *seen)
     return seen
 
 
@@ -135,7 +140,7 @@ def test_two_positions_have_one_key_exactly_if_python_chess_calls_them_the_same(
 
 def test_the_pawn_key_tells_pawn_structures_apart_and_nothing_else():
     by_structure: dict[tuple[int, int], set[int]] = {}
-    for board, record in zip(BOARDS, records(BOARDS), strict=True):
+    for board, record in zip(boards(), records(boards()), strict=True):
         pawns = (board.pieces_mask(chess.PAWN, chess.WHITE), board.pieces_mask(chess.PAWN, chess.BLACK))
         by_structure.setdefault(pawns, set()).add(int(record["pawn_key"]))
     assert all(len(keys) == 1 for keys in by_structure.values())
@@ -162,7 +167,7 @@ def test_the_counters_are_no_part_of_the_key():
 
 def test_checkers_and_pins_are_those_of_python_chess():
     pins = checks = 0
-    for board, record in zip(BOARDS, records(BOARDS), strict=True):
+    for board, record in zip(boards(), records(boards()), strict=True):
         own = board.occupied_co[board.turn] & ~board.kings
         pinned = sum(1 << square for square in chess.SquareSet(own) if board.is_pinned(board.turn, square))
         assert int(record["checkers"]) == board.checkers_mask(), board.fen()
@@ -172,7 +177,7 @@ def test_checkers_and_pins_are_those_of_python_chess():
 
 
 def test_attackers_of_every_square_are_those_of_python_chess(looked):
-    for index, board in enumerate(BOARDS):
+    for index, board in enumerate(boards()):
         white, black = (
             [board.attackers_mask(colour, square) for square in chess.SQUARES] for colour in (chess.WHITE, chess.BLACK)
         )
@@ -181,13 +186,13 @@ def test_attackers_of_every_square_are_those_of_python_chess(looked):
 
 
 def test_every_piece_attacks_what_python_chess_says(looked):
-    for board, attacks in zip(BOARDS, looked.attacks.tolist(), strict=True):
+    for board, attacks in zip(boards(), looked.attacks.tolist(), strict=True):
         assert attacks == [board.attacks_mask(square) for square in chess.SQUARES], board.fen()
 
 
 def test_an_ordinary_move_gives_check_if_the_moved_piece_attacks_the_king():
     cases, expected = [], []
-    for board in BOARDS[::3]:
+    for board in boards()[::3]:
         for move in Position(board.fen()).legal_moves:
             if move.kind in (NORMAL, DOUBLE_PUSH):
                 after = board.copy(stack=False)
@@ -202,7 +207,7 @@ def test_an_ordinary_move_gives_check_if_the_moved_piece_attacks_the_king():
 
 def test_a_null_move_passes_the_turn_and_keeps_the_board(looked):
     compared = 0
-    for index, board in enumerate(BOARDS):
+    for index, board in enumerate(boards()):
         if board.is_check():
             continue
         passed = board.copy()
@@ -213,7 +218,7 @@ def test_a_null_move_passes_the_turn_and_keeps_the_board(looked):
 
 
 def test_a_side_has_pieces_if_anything_but_king_and_pawns_is_left(looked):
-    for board, sides in zip(BOARDS, looked.with_pieces.tolist(), strict=True):
+    for board, sides in zip(boards(), looked.with_pieces.tolist(), strict=True):
         pieces = [board.occupied_co[colour] & ~(board.pawns | board.kings) for colour in (chess.WHITE, chess.BLACK)]
         assert sides == [mask != 0 for mask in pieces]
     assert not looked.with_pieces.all()

@@ -37,7 +37,7 @@ from merino.inner.learn.sample import FitParameters, Loss, Sample
 from merino.inner.learn.shares import cut, spans
 from merino.inner.learn.targets import Target
 from tests.fake_remote import FakeRemote
-from tests.rows import SELFPLAY, copied_selfplay, made_up_rows
+from tests.rows import SELFPLAY, copied_selfplay, few_games, made_up_rows
 
 SLOTS = (1, 3)
 START = FitParameters(defaults(), 1 / 200)
@@ -275,7 +275,7 @@ def test_the_whole_procedure_writes_the_same_weights(remote: FakeRemote, tmp_pat
         weights = tmp_path / f"{executor is None}" / "w.txt"
         weights.parent.mkdir()
         weights.write_bytes((DEFAULT_FILE.parent / "greko2015-before-training.txt").read_bytes())
-        request = LearnRequest((str(SELFPLAY),), weights=str(weights), plays_match=False, keep_fen=False)
+        request = LearnRequest((str(few_games(tmp_path)),), weights=str(weights), plays_match=False, keep_fen=False)
         result = learn_from_files(request, Events(), executor=executor)
         assert result.summary is not None and result.summary.accepted
         texts.append([line for line in weights.read_text().splitlines() if "Learned" not in line])

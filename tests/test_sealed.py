@@ -30,7 +30,7 @@ from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
 from merino.inner.match.keeping import MatchKeeper
 from merino.inner.study.annotate.partial import Partial
-from tests.test_net_training import SAMPLE
+from tests.test_net_training import sample
 
 VALUES = {"name": "naïve", "numbers": [1, -2.5, 1e-300], "inner": {"2": None, "1": True}}
 NETS = sorted(SHIPPED.glob("*.net"))
@@ -133,7 +133,7 @@ def test_a_gui_is_told_of_a_net_without_a_checksum() -> None:
 
 def test_each_changed_byte_of_packed_positions_is_seen(tmp_path: Path) -> None:
     file, missed = tmp_path / "p.bin", 0
-    content = with_checks(SAMPLE[:40]).tobytes()
+    content = with_checks(sample()[:40]).tobytes()
     for changed in one_byte_changed(content):
         file.write_bytes(changed)
         try:
@@ -146,16 +146,16 @@ def test_each_changed_byte_of_packed_positions_is_seen(tmp_path: Path) -> None:
 
 def test_packed_positions_of_other_programs_are_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "p.bin"
-    file.write_bytes(without_checks(SAMPLE).tobytes())
-    assert len(open_packed(file)) == len(SAMPLE) and WORD in caplog.text
-    theirs = without_checks(SAMPLE)
+    file.write_bytes(without_checks(sample()).tobytes())
+    assert len(open_packed(file)) == len(sample()) and WORD in caplog.text
+    theirs = without_checks(sample())
     theirs["check"] = 7  # bytes that they use for something else
     file.write_bytes(theirs.tobytes())
-    assert len(open_packed(file)) == len(SAMPLE)
+    assert len(open_packed(file)) == len(sample())
 
 
 def test_the_data_of_a_net_has_the_same_hash_with_and_without_checksums() -> None:
-    assert recipe_of(with_checks(SAMPLE)) == recipe_of(without_checks(SAMPLE)) == recipe_of(SAMPLE)
+    assert recipe_of(with_checks(sample())) == recipe_of(without_checks(sample())) == recipe_of(sample())
 
 
 def test_a_damaged_state_of_a_match_is_refused_and_an_old_one_read(
@@ -194,7 +194,7 @@ def test_games_annotated_before_a_damaged_one_are_kept_and_the_others_made_anew(
 
 def trainer(checkpoint: Path) -> Trainer:
     settings = TrainingSettings(Shape("ALL", 8), epochs=2, batch=64, validation=0.2)
-    return Trainer(SAMPLE, settings, {"files": ["p.bin"]}, checkpoint, threads=2)
+    return Trainer(sample(), settings, {"files": ["p.bin"]}, checkpoint, threads=2)
 
 
 def train(folder: Path, name: str) -> tuple[bytes, bytes]:
@@ -241,8 +241,8 @@ def test_two_equal_trainings_give_equal_files(tmp_path: Path, monkeypatch: pytes
 
 def test_equal_positions_give_equal_files_however_they_come(tmp_path: Path) -> None:
     first, second = tmp_path / "1.bin", tmp_path / "2.bin"
-    write_packed_file(first, [SAMPLE])
-    write_packed_file(second, [with_checks(SAMPLE[:7]), SAMPLE[7:]])
+    write_packed_file(first, [sample()])
+    write_packed_file(second, [with_checks(sample()[:7]), sample()[7:]])
     assert first.read_bytes() == second.read_bytes()
 
 

@@ -110,6 +110,10 @@ class Page:
     def _wait_until_ready(self) -> None:
         self.until(lambda: self.run("return document.documentElement.dataset.ready") == "yes")
 
+    def leave(self) -> None:
+        """Let nothing go on, in the browser or in the server."""
+        self.driver.get("about:blank")
+
     def set_out(self, **kept: Any) -> None:
         """Let the page find nothing kept from earlier visits but these settings."""
         self.driver.get(f"{self.address}{PLAIN}")

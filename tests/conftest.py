@@ -64,13 +64,14 @@ def uci() -> Iterator[UciProcess]:
 
 
 @pytest.fixture
-def engine(uci: UciProcess) -> UciProcess:
-    """The shared process, idle, on the starting position, with the options as at the start."""
+def engine(uci: UciProcess) -> Iterator[UciProcess]:
+    """The shared process, idle, on the starting position, with the options as at the start; idle again at the end."""
     options = {"Hash": 16, "MultiPV": 1, "Threads": 1, "UCI_Chess960": "false", "WeightsFile": "<empty>"}
     uci.send("stop", "debug off", *(f"setoption name {name} value {value}" for name, value in options.items()))
     uci.send("position startpos")
     uci.sync()
-    return uci
+    yield uci
+    uci.send("stop")
 
 
 @pytest.fixture(scope="session")
@@ -101,4 +102,5 @@ def page(browser: Page) -> Iterator[Page]:
     browser.open()
     yield browser
     assert browser.complaints() == []
+    browser.leave()
     browser.resize(WIDTH, HEIGHT)

@@ -105,9 +105,13 @@ def sources() -> dict[str, Path]:
     return found
 
 
-@cache
 def tree(module: str) -> ast.Module:
-    return ast.parse(sources()[module].read_text(encoding="utf-8"))
+    return parsed(sources()[module])
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @cache
@@ -198,7 +202,7 @@ def test_every_module_has_one_name_and_is_imported_by_it():
         path for folder in (*PACKAGES, TOP, "benchmarks", "tests", "tools") for path in (ROOT / folder).rglob("*.py")
     ]
     for path in everywhere:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             assert not {name.split(".")[0] for name in names} & bare, f"{path}:{node.lineno}: begin with {INNER}"

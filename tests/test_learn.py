@@ -27,7 +27,7 @@ from tests.rows import mean_error
 from tests.shipped import ARTICLE, article_weights, one_phase
 
 BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
-GAMES = 400
+GAMES = 200
 POSITIONAL = np.arange(5, len(TERMS))
 MOVING = np.arange(5, len(ARTICLE))
 

@@ -21,7 +21,7 @@ from merino.inner.learn.learning import Settings
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.procedure import learn_from_files
 from merino.inner.learn.request import Events, LearnRequest
-from tests.rows import FEW, few_games
+from tests.rows import SELFPLAY, few_games
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_request_is_answered_by_a_result_and_nothing_is_printed(
     weights: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     request = LearnRequest(
-        (str(few_games(weights.parent.parent)),),
+        (str(SELFPLAY),),
         Settings(first=1, last=5),
         Selection(),
         weights=str(weights),
@@ -63,7 +63,7 @@ def test_a_request_is_answered_by_a_result_and_nothing_is_printed(
     assert result.record == weights.parent / "learning.json" and result.record.exists() and result.csv is None
     assert result.summary is not None and result.summary.written == str(weights)
     assert [line.new for line in result.summary.weights] == load(weights).tolist()
-    assert f"Games: {FEW}" in lines and shares[-1] == 1
+    assert "Games: 710" in lines and shares[-1] == 1
     said = capsys.readouterr()
     assert said.out == "" and all(line.startswith("Compiling ") for line in said.err.splitlines())
 

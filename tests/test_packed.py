@@ -204,8 +204,8 @@ def test_a_faulty_line_is_named(tmp_path: Path, line: str, said: str) -> None:
 
 @pytest.mark.parametrize("bucket", [10_000, 150, 40])
 def test_shuffling_loses_nothing_and_is_the_same_for_a_seed(tmp_path: Path, bucket: int) -> None:
-    whole = some(1000)
-    chunks = [whole[:300], whole[300:]]
+    whole = some(400)
+    chunks = [whole[:120], whole[120:]]
     mixed = np.concatenate(list(shuffled(chunks, tmp_path, 5, bucket)))
     again = np.concatenate(list(shuffled(chunks, tmp_path, 5, bucket)))
     assert mixed.tobytes() == again.tobytes() != whole.tobytes()

@@ -6,18 +6,27 @@ import io
 import json
 import re
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import chess
 import chess.pgn
+import numpy as np
 import pytest
 
 from merino.inner.app.shell.cli import main
+from merino.inner.core.board.fen import to_fen
+from merino.inner.core.board.game import Position
+from merino.inner.engine.search.limits import Limits, Line, Score
+from merino.inner.eval.families import default
+from merino.inner.study.drill import exercises
 from merino.inner.study.drill.exercises import Exercise
 from merino.inner.study.drill.export import as_anki, as_pgn
 from merino.inner.study.drill.practice import Practice, load_progress, renewed
 from merino.inner.study.errors import StudyError
+from merino.inner.study.profile.players import games_of_player
 
 # After five moves White, far behind, overlooks a mate on the back rank.
 GAME = """[White "Me"]
@@ -65,6 +74,44 @@ def test_games_become_exercises_that_are_kept(tmp_path: Path, capsys: pytest.Cap
     assert (tmp_path / "mine.pgn.drill.json").read_bytes() == kept
     assert main(["drill", str(path), "--player", "You", "--list", "--quiet", "--progress", str(tmp_path / "y")]) == 1
     assert "no exercises: the 1 games of 'You'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("player", "change"), [("Me", -300), ("You", 300)])
+def test_a_move_loses_what_its_player_has_less_after_it(tmp_path: Path, player: str, change: int) -> None:
+    path = tmp_path / "mine.pgn"
+    path.write_text(GAME)
+    (game,) = games_of_player(path, player).games
+    ply, scores = int(game.own_plies()[0]), np.zeros(len(game.positions))
+    scores[ply + 1 :] = change  # for White
+    losses = exercises._losses(game, scores, 200.0)
+    assert losses[ply] > 0.3 and losses[ply] == losses.sum()
+
+
+@pytest.mark.parametrize(("second", "is_asked"), [(-300, True), (250, False)])
+def test_a_position_with_two_good_moves_is_no_exercise(tmp_path: Path, second: int, is_asked: bool) -> None:
+    path = tmp_path / "mine.pgn"
+    path.write_text(GAME)
+    (game,) = games_of_player(path, "Me").games
+    before = Position(to_fen(game.positions[10:11]))
+
+    def analyse(position: Position, _: Limits, lines: int = 1) -> list[Line]:
+        moves = [before.parse_uci("a1a8"), before.parse_uci("g2g3")] if lines == 2 else [position.legal_moves[0]]
+        return [line_of(300, moves[0]), line_of(second, moves[-1])][:lines]
+
+    assert (exercises._exercise(game, 10, default(), analyse) is not None) == is_asked
+
+
+def line_of(score: int, move: int) -> Line:
+    return Line(9, 9, 1, Score(score), "", 1, 1, 0, 1, (move,))
+
+
+def test_the_costliest_mistakes_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [exercise(f"6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 {number}") for number in (1, 2, 3)]
+    found = [replace(one, loss=loss) for one, loss in zip(asked, (0.2, 0.4, 0.3), strict=True)]
+    monkeypatch.setattr(exercises, "_candidates", lambda *_: [(None, place) for place in range(3)])
+    monkeypatch.setattr(exercises, "_exercise", lambda _, place, *__: found[place])
+    anything: Any = None
+    assert [one.loss for one in exercises.exercises_of(anything, anything, anything)] == [0.4, 0.3, 0.2]
 
 
 def practise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *lines: str) -> tuple[Path, int]:
@@ -139,6 +186,7 @@ def test_practice_survives_new_games(tmp_path: Path) -> None:
     assert progress.exercises == (other, exercise()) and progress.cards == old.cards
     progress.save(tmp_path / "p.json")
     assert load_progress(tmp_path / "p.json") == progress
+    assert renewed(progress, "three", [exercise()]).exercises == (exercise(),)  # known before, and asked once
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"made_from": "", "exercises": [{}], "cards": {}}', b"\xff"])

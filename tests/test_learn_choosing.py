@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from merino.inner.core.common.command import CommandError
 from merino.inner.eval.families import load_net
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.weights import as_mapping, defaults, load, render
+from merino.inner.learn import choosing
 from merino.inner.learn.choosing import kinship
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.learning import ARTICLE, Settings
@@ -23,6 +26,7 @@ from merino.inner.learn.procedure import ENOUGH_GAMES
 from merino.inner.learn.request import DEFAULT_CHOICE, NO_CHOICE, Events, LearnRequest
 from merino.inner.learn.targets import Target
 from merino.inner.learn.teaching import DEFAULT_TEACHER
+from merino.inner.match.config import MatchConfig
 from merino.inner.match.heats import PAIR_VARIANCE, Heats, expected_gains, play_heats
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.prove import GAIN
@@ -120,6 +124,43 @@ def test_of_several_players_the_strongest_comes_out_of_the_heats() -> None:
     assert [2 * int(pairs.sum()) for pairs in found.pairs].count(20) == 1, "one of three is out after a round"
 
 
+def heats_with(monkeypatch: pytest.MonkeyPatch, interrupted_at: int = -1) -> list[tuple[str, int]]:
+    """Let the player "good" win every match of heats, the others none; the players and seeds of those played."""
+    played: list[tuple[str, int]] = []
+
+    def run_match(config: MatchConfig, *_: object) -> SimpleNamespace:
+        name = config.players[0].label
+        played.append((name, config.seed))
+        tally = SimpleNamespace(pairs=pairs(0, 0, 0, 0, 4) if name == "good" else pairs(4, 0, 0, 0, 0))
+        return SimpleNamespace(tally=tally, interrupted=len(played) == interrupted_at)
+
+    monkeypatch.setattr("merino.inner.match.runner.run_match", run_match)
+    return played
+
+
+def test_players_of_a_round_have_the_same_openings_and_each_round_has_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    played, weights = heats_with(monkeypatch), one_phase()
+    play_heats([player(name, weights) for name in ("bad", "good", "poor")], player("old", weights), TINY)
+    assert [name for name, _ in played] == ["bad", "good", "poor", "good", "bad"]
+    assert len({seed for _, seed in played[:3]}) == 1 == len({seed for _, seed in played[3:]})
+    assert played[0][1] != played[3][1]
+
+
+def test_heats_that_are_interrupted_tell_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    heats_with(monkeypatch, interrupted_at=3)
+    weights = one_phase()
+    found = play_heats([player(name, weights) for name in ("bad", "good", "poor")], player("old", weights), TINY)
+    assert (found.best, found.interrupted) == (1, True)
+
+
+def test_a_share_of_a_step_is_tried_only_if_it_is_accepted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choosing, "part_of_step", lambda *step: SimpleNamespace(accepted=step[-1] > 0.3))
+    ways: list[Any] = [SimpleNamespace(settings=None, sample=None, learned=SimpleNamespace(accepted=True)), None]
+    ways[1] = SimpleNamespace(learned=SimpleNamespace(accepted=False))
+    request: Any = SimpleNamespace(choice=SimpleNamespace(shares=(1.0, 0.5, 0.25)))
+    assert [getattr(way, "share", 1.0) for way in choosing._with_shares(ways, request)] == [1.0, 0.5]
+
+
 def pairs(*half_points: int) -> np.ndarray:
     """So many pairs of 0, 1, 2, 3 and 4 half points."""
     return np.array(half_points, dtype=np.int64)
@@ -141,6 +182,12 @@ def test_the_games_of_one_share_speak_for_the_others_of_its_step() -> None:
     whole, half, other_whole, other_half = expected_gains([good, none, none, none], kinship(steps))
     assert 0.07 < whole < 0.125
     assert whole > half > other_half > 0 and whole > other_whole > other_half
+
+
+def test_kinship_is_the_covariance_of_gains_that_rise_and_bend_with_the_share() -> None:
+    shares = np.array([1.0, 0.5, 0.25])
+    parts = np.stack([choosing.SLOPE * shares, choosing.BEND * shares**2])
+    assert kinship([(Settings(), share) for share in shares.tolist()]) == pytest.approx(parts.T @ parts)
 
 
 def test_heats_tell_beforehand_how_many_games_they_take() -> None:

@@ -17,7 +17,7 @@ from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import DEFAULT_FILE, as_mapping, learned_k, load, parse, render, rewrite, save
 from merino.inner.learn import installing, learning, procedure
-from merino.inner.learn.installing import EARLIER, LEARNED, text_with
+from merino.inner.learn.installing import EARLIER, LEARNED, text_with, weights_paths
 from merino.inner.match.games import Tally
 from merino.inner.match.prove import GAIN, STRONGER, Proof, StrengthTest
 from merino.inner.match.statistics import Model, Sprt, _likeliest_with_mean, llr, score_of
@@ -102,6 +102,15 @@ def test_a_real_match_that_is_too_short_decides_nothing(weights: Path, told: lis
 def test_a_real_match_lets_weights_pass_that_know_what_a_queen_is_worth(weights: Path, told: list[str]) -> None:
     trial = replace(TINY, test=Sprt(-300, 0, model=Model.LOGISTIC), most_games=200)
     assert learned(weights, told, "--concurrency", "1", trial=trial) == weights
+
+
+def test_weights_that_the_engine_plays_with_are_in_use_whatever_was_learned_from(
+    data_folder: Path, weights: Path
+) -> None:
+    active, other = data_folder / "weights.txt", data_folder / "other.txt"
+    active.write_bytes(weights.read_bytes())
+    assert weights_paths(str(weights), str(active)).takes_effect
+    assert not weights_paths(str(weights), str(other)).takes_effect
 
 
 @pytest.mark.parametrize("words", [["--no-match"], ["--dry-run"], ["--out"]])

@@ -78,6 +78,14 @@ def test_players_who_only_met_others_are_compared_by_these():
     assert "| new | 570 of 1040 |" in text and "| old | 460 of 920 | 0 | anchor |  |" in text
 
 
+def test_two_who_hardly_met_the_anchor_are_compared_by_their_own_games() -> None:
+    met, few = tally(5, 20, 60, 30, 10), tally(0, 0, 2, 2, 1)
+    rows = {row.name: row for row in rate(["new", "old", "pool"], {(0, 1): met, (1, 2): few}, 2, 0.0)}
+    assert rows["new"].los_next == pytest.approx(estimate(met.pairs).los, abs=0.02) and rows["new"].los_next > 0.9
+    assert rows["new"].points == float(met.points @ (0, 0.5, 1))
+    assert sum(row.points for row in rows.values()) == met.games + few.games
+
+
 def test_a_clean_score_has_a_rating():
     rows = rate(["a", "b"], {(0, 1): tally(0, 0, 0, 0, 10)}, 1, 0.0)
     assert 300 < rows[0].rating < 1500 and math.isfinite(rows[0].error)

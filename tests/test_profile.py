@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,15 +15,18 @@ import pytest
 from merino.inner.app.shell.cli import main
 from merino.inner.app.shell.profile import run_profile
 from merino.inner.core.board.fen import to_fen
+from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError
-from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS
+from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS, expected_scores, shown_by
 from merino.inner.engine.search.people import Prior, as_toml, from_toml, people
 from merino.inner.eval.families import default
 from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.material import FULL_BOARD
 from merino.inner.study.errors import StudyError
 from merino.inner.study.profile.choices import Choices, choices_of
-from merino.inner.study.profile.model import fit, foretold, judged, likelihoods
+from merino.inner.study.profile.model import FittedChoice, fit, foretold, judged, likelihoods
 from merino.inner.study.profile.players import games_of_player
+from merino.inner.study.profile.profile import _parts, _sights, _tastes, cross_validated
 
 GAME = """[White "{white}"]
 [Black "{black}"]
@@ -118,6 +122,79 @@ def test_the_columns_of_a_move_are_what_the_board_shows(tmp_path: Path) -> None:
     assert pawns[choices.played].tolist()[0] == pytest.approx(pawns[choices.played].max()) and (pawns >= 0).all()
 
 
+@pytest.mark.parametrize(
+    ("fen", "played", "move", "habits"),
+    [
+        ("4k3/8/8/8/8/5N2/8/4K3 w - - 0 1", "", "f3g1", {"retreat"}),
+        ("4k3/8/8/8/8/5N2/8/4K3 w - - 0 1", "", "f3g5", set()),
+        ("4k3/8/5n2/8/8/8/8/4K3 b - - 0 1", "", "f6g8", {"retreat"}),
+        ("4k3/8/5n2/8/8/8/8/4K3 b - - 0 1", "", "f6g4", set()),
+        (chess.STARTING_FEN, "g1f3 e7e5", "f3e5", {"capture", "capture of what just moved", "same piece again"}),
+        (chess.STARTING_FEN, "g1f3 e7e5", "f3g1", {"retreat", "same piece again"}),
+        (chess.STARTING_FEN, "g1f3 e7e5", "b1c3", set()),
+        (chess.STARTING_FEN, "e2e4 f7f5 g1f3 f5e4 b1c3 g7g5", "c3e4", {"capture", "same piece again"}),
+        (chess.STARTING_FEN, "e2e4 f7f5", "d1h5", {"check"}),
+    ],
+)
+def test_a_move_follows_the_habits_that_the_board_shows(fen: str, played: str, move: str, habits: set[str]) -> None:
+    position = Position(fen)
+    for each in played.split():
+        position.push_uci(each)
+    before = np.array([[0, 0, *position.moves][-2:]], dtype=np.int64)
+    _, moves, _, columns = shown_by(position.record, before)
+    row = columns[moves.tolist().index(position.parse_uci(move)), FIRST_HABIT:FIRST_TERM]
+    assert {name for name, follows in zip(HABITS, row, strict=True) if follows} == habits
+
+
+def test_every_move_belongs_to_a_part_of_the_game_to_a_colour_and_to_a_clock(tmp_path: Path) -> None:
+    player = games_of_player(pgn(tmp_path, ("A", "B"), ("C", "A"), ("A", "D")), "A")
+    choices = replace(choices_of(player, default()), stages=np.full(12, FULL_BOARD // 2))
+    assert {part.name: part.moves for part in _parts(player, choices)} == {
+        "all moves": 12,
+        "endgame": 12,
+        "with White": 8,
+        "with Black": 4,
+        "a minute or more left": 9,
+        "less than a minute left": 3,
+    }
+
+
+def test_a_mistake_is_counted_where_a_search_sees_it_first() -> None:
+    choices = made_up(np.zeros(len(COLUMNS)), 4)
+    losses = [[0, 0, 0.3], [0, 0.3, 0.3], [0.3, 0.3, 0.3], [0.3, 0, 0]]
+    choices.columns[choices.played, :FIRST_HABIT] = -np.array(losses)
+    assert [sight.mistakes for sight in _sights(choices)] == [1, 1, 1]
+
+
+def test_examples_of_a_taste_are_moves_that_show_it(tmp_path: Path) -> None:
+    player = games_of_player(pgn(tmp_path, ("A", "B")), "A")
+    choices = choices_of(player, default())
+    choices.columns[choices.played, :FIRST_HABIT] = -0.5
+    choices.columns[:, FIRST_TERM:] = 0
+    choices.columns[choices.played[1:3], FIRST_TERM] = 1, -1
+    for liking, index in ((0.1, 1), (-0.1, 2)):
+        coefficients = np.zeros(len(COLUMNS))
+        coefficients[:FIRST_HABIT], coefficients[FIRST_TERM] = 1, liking
+        found = FittedChoice(coefficients, np.eye(len(COLUMNS)))
+        tastes = _tastes(player, choices, found, people().prior(None), default())
+        (example,) = next(taste.examples for taste in tastes if taste.name == TERMS[0].name)
+        ply = int(choices.plies[index])
+        assert example.fen == to_fen(player.games[0].positions[ply : ply + 1])
+
+
+def test_what_all_moves_of_a_position_share_changes_nothing() -> None:
+    choices, prior = made_up(np.zeros(len(COLUMNS)), 60), Prior(np.zeros(len(COLUMNS)), np.ones(len(COLUMNS)))
+    plain, shifted = fit(choices, prior), fit(replace(choices, columns=choices.columns + 3), prior)
+    assert shifted.coefficients == pytest.approx(plain.coefficients, abs=1e-4)
+    assert shifted.covariance == pytest.approx(plain.covariance, abs=1e-6)
+
+
+def test_games_are_foretold_from_others_and_not_from_themselves() -> None:
+    choices = made_up(np.zeros(len(COLUMNS)), 120)  # moves by chance alone, which nothing foretells
+    told, baselines = cross_validated(choices, Prior(np.zeros(len(COLUMNS)), np.full(len(COLUMNS), 10.0)))
+    assert told.log_loss > baselines["any move"].log_loss
+
+
 def test_the_same_games_give_the_same_choices(tmp_path: Path) -> None:
     player = games_of_player(pgn(tmp_path, *[("A", f"B{number}") for number in range(6)]), "A")
     one, other = choices_of(player, default(), 9), choices_of(player, default(), 9)
@@ -161,6 +238,15 @@ def test_the_numbers_of_people_are_written_as_they_are_read() -> None:
     assert (seen.deviations < unknown.deviations).all()
 
 
+def test_tastes_follow_the_rating_between_those_that_were_seen() -> None:
+    column = {"mean": 1.0, "slope": 0.5, "spread": 0.2}
+    found = from_toml({"rating": 1500, "ratings": [1000, 2000], "columns": {"check": column}})
+    at = COLUMNS.index("check")
+    for rating, mean, deviation in ((1500, 1.0, 0.2), (1600, 1.5, 0.2), (1400, 0.5, 0.2), (2100, 3.5, 0.4)):
+        prior = found.prior(rating)
+        assert (prior.means[at], prior.deviations[at]) == pytest.approx((mean, deviation))
+
+
 def test_a_profile_as_data_has_what_scripts_ask_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = pgn(tmp_path, *[("A", f"B{number}") for number in range(20)])
     assert main(["profile", str(path), "--player", "A", "--json", "--quiet"]) == 0
@@ -170,6 +256,10 @@ def test_a_profile_as_data_has_what_scripts_ask_for(tmp_path: Path, capsys: pyte
     assert set(told["baselines"]) == {"best move", "average player", "any move"}
     assert {term["name"] for term in told["terms"]} == {term.name for term in TERMS}
     assert all(term["low"] <= term["value"] <= term["high"] for term in told["terms"])
+    share = float(np.diff(expected_scores(np.array([-0.5, 0.5]), default().k))[0])  # that a centipawn is worth
+    search = sum(told["coefficients"][column] for column in COLUMNS[:FIRST_HABIT])
+    for term in told["terms"]:
+        assert term["value"] * share * search == pytest.approx(told["coefficients"][term["name"]], rel=0.01, abs=0.01)
     assert told["top1"] > told["baselines"]["any move"]["top1"]  # the moves are the same in every game
     names = {part["name"]: part["moves"] for part in told["parts"]}
     assert names["all moves"] == 80 and names["less than a minute left"] == 20

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from merino.inner.app.shell.cli import main
+from merino.inner.core.board.bitboard import EMPTY
 from merino.inner.core.board.game import Position
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import load_evaluation
@@ -94,6 +95,15 @@ def test_a_piece_that_makes_no_difference_has_no_value() -> None:
     board = chess.Board(MIDDLEGAME)
     found = shapley_of(Position(board.fen()).record, lambda positions: np.zeros(len(positions)) + 7, 1.0)
     assert {piece.value for piece in found.pieces} == {0.0} and found.baseline == found.score == 7
+
+
+def test_what_two_pieces_earn_together_is_shared_by_halves_without_an_error() -> None:
+    def together(positions: np.ndarray) -> np.ndarray:
+        queen, rook = (positions["board"][:, square] != EMPTY for square in (chess.D1, chess.A1))
+        return 100.0 * (queen & rook)
+
+    found = shapley_of(Position(MIDDLEGAME).record, together, 1.0)
+    assert found.of(chess.D1) == found.of(chess.A1) == 50 and found.error == 0 < found.orders
 
 
 def test_values_of_a_sum_over_pieces_are_their_summands() -> None:

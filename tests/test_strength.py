@@ -137,8 +137,8 @@ def test_even_the_weakest_level_mates_with_queen_or_rook(searcher: Searcher, fen
 
 def test_a_pawn_becomes_no_rook_or_bishop(searcher: Searcher) -> None:
     searcher.strength = at_elo(MIN_ELO)
-    moves = drawn_moves(searcher, Limits(), 30, "8/1P6/6k1/8/8/8/6P1/3Q2K1 w - - 0 1")
-    assert not {"b7b8r", "b7b8b"} & set(moves)
+    moves = drawn_moves(searcher, Limits(), 30, "3q2k1/1P3ppp/8/8/8/8/5PPP/1R4K1 w - - 0 1")  # no mate is in sight
+    assert moves["b7b8q"] > 15 and not {"b7b8r", "b7b8b"} & set(moves)
 
 
 def test_in_the_first_moves_every_level_mostly_follows_a_known_opening(searcher: Searcher) -> None:
@@ -240,6 +240,18 @@ def test_a_habit_of_a_style_shows_in_its_moves(searcher: Searcher) -> None:
     searcher.style = Style("somebody who gives every check", likings)
     position = "r1bqkb1r/ppp2ppp/2np1n2/4p3/2B1P3/2NP1N2/PPP2PPP/R1BQK2R w KQkq - 0 6"
     assert drawn_moves(searcher, Limits(), 20, position)["c4f7"] > 15
+
+
+def test_a_habit_of_going_on_with_a_piece_sees_the_last_moves(searcher: Searcher) -> None:
+    likings = np.zeros(len(COLUMNS))
+    likings[COLUMNS.index("same piece again")] = 9.0
+    searcher.style = Style("somebody who moves one piece", likings)
+    position = Position(QUIET)
+    first = position.legal_moves[0]
+    position.push(first)
+    position.push(position.legal_moves[0])
+    drawn = drawn_moves(searcher, Limits(), 10, position)
+    assert {move[:2] for move in drawn} == {Position(QUIET).uci(first)[2:4]}
 
 
 def test_a_style_is_read_from_a_profile_and_anything_else_is_refused(tmp_path: Path) -> None:

@@ -97,9 +97,23 @@ def test_castling_en_passant_and_promotion_of_chess960_come_back() -> None:
 
 def test_records_of_other_programs_are_skipped() -> None:
     extension = bytes(8) + b"\7\0" + b"\5\0" + b"abcde" + bytes(4)
+    long = bytes(8) + b"\7\0" + (300).to_bytes(2, "little") + b"x" * 300 + bytes(4)
     games = games_of(MATE)
-    content = extension + as_viriformat(games) + extension + as_viriformat(games) + extension
+    content = extension + as_viriformat(games) + long + as_viriformat(games) + extension
     assert len(games_in(content)) == 2
+
+
+def test_two_games_from_the_same_men_keep_their_side_to_move_and_clocks() -> None:
+    start = '[Result "1-0"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 {}"]\n\n{} 1-0\n\n'
+    text = start.format("w - - 0 1", "1. e4 { +0.10/9 } Kd7") + start.format("b - - 5 9", "9... Kd7 { +0.10/9 } 10. e4")
+    games = games_of(text)
+    assert len(games) == 2 and same(games, games_in(as_viriformat(games)))
+
+
+def test_damage_of_one_game_of_two_is_told() -> None:
+    content = as_viriformat(games_of(MATE + MATE))
+    with pytest.raises(PackedError, match="game 1 was damaged after it was written"):
+        games_in(content[:34] + b"\x0b" + content[35:])
 
 
 def test_positions_of_a_file_of_games_are_those_of_its_pgn(tmp_path: Path) -> None:

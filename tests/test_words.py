@@ -73,6 +73,13 @@ def test_many_scores_of_the_terms_give_back_all_weights() -> None:
     assert account.weights[seen] == pytest.approx(weights[seen], abs=0.5) and seen.sum() > 40
 
 
+def test_what_all_positions_share_is_told_whatever_else_is_not() -> None:
+    columns = columns_of(walked(1500))
+    scores = 900.0 + 700.0 * columns[:, -2] + np.random.default_rng(2).normal(0, 1500, len(columns))
+    account = account_of(columns, scores)
+    assert (account.constant, account.to_move) == pytest.approx((900, 700), abs=150)
+
+
 def test_an_account_of_other_positions_tells_less() -> None:
     positions, draw = walked(2000), np.random.default_rng(1)
     scores = load_evaluation("gen12").white_scores(positions)

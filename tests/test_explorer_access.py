@@ -34,6 +34,12 @@ def test_no_part_of_the_page_breaks_the_rules_of_access(page: Page, scheme: str)
 TEXTS = ("ink", "soft", "faint", "accent", "bad", "good")
 PAPERS = ("paper", "card", "sunk")
 LEAST_CONTRAST = 4.5  # of WCAG AA, for text
+BOARD_TEXTS, SQUARES = ("coordinate", "square-ink"), ("square-light", "square-dark", "square-piece")
+COLOURS = (
+    "const probe = document.body.appendChild(document.createElement('i')); const found = {};"
+    "for (const name of arguments[0]) { probe.style.color = `var(--${name})`;"
+    " found[name] = getComputedStyle(probe).color.match(/\\d+/g).map(Number); } probe.remove(); return found"
+)
 
 
 def luminance(colour: list[int]) -> float:
@@ -46,19 +52,61 @@ def luminance(colour: list[int]) -> float:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_colour_of_text_is_seen_on_every_paper(page: Page, scheme: str) -> None:
     page.prefer(scheme)
-    script = (
-        "const probe = document.body.appendChild(document.createElement('i')); const found = {};"
-        "for (const name of arguments[0]) { probe.style.color = `var(--${name})`;"
-        " found[name] = getComputedStyle(probe).color.match(/\\d+/g).map(Number); } probe.remove(); return found"
-    )
-    colours = {name: luminance(colour[:3]) for name, colour in page.run(script, [*TEXTS, *PAPERS]).items()}
+    colours = {name: luminance(colour[:3]) for name, colour in page.run(COLOURS, [*TEXTS, *PAPERS]).items()}
     page.prefer("light")
+    assert not unread(colours, TEXTS, PAPERS)
+
+
+def unread(colours: dict[str, float], texts: tuple[str, ...], papers: tuple[str, ...]) -> dict[tuple[str, str], float]:
+    """The contrasts of texts on papers that are too low, by both names; colours by their luminance."""
     ratios = {}
-    for text in TEXTS:
-        for paper in PAPERS:
+    for text in texts:
+        for paper in papers:
             low, high = sorted((colours[text], colours[paper]))
             ratios[text, paper] = (high + 0.05) / (low + 0.05)
-    assert not {pair: ratio for pair, ratio in ratios.items() if ratio < LEAST_CONTRAST}
+    return {pair: ratio for pair, ratio in ratios.items() if ratio < LEAST_CONTRAST}
+
+
+def test_boards_and_pieces_are_chosen_and_can_be_read_on_all_of_them(page: Page) -> None:
+    page.click("#look")
+    page.click("#look-pieces [data-value=plain]")
+    page.until(lambda: drawings(page) == {"/pieces/plain/"})
+    assert violations(page, "light", ["#look-dialog"]) == []
+    names = page.run("return [...document.querySelectorAll('#look-board button')].map((each) => each.dataset.value)")
+    faults = {}
+    for scheme in RULES:
+        page.prefer(scheme)
+        for name in names:
+            page.click(f"#look-board [data-value={name}]")
+            colours = page.run(COLOURS, [*BOARD_TEXTS, *SQUARES])
+            faults[scheme, name] = unread(
+                {key: luminance(value[:3]) for key, value in colours.items()}, BOARD_TEXTS, SQUARES
+            )
+    page.prefer("light")
+    assert len(faults) == 2 * len(names) >= 8 and not any(faults.values()), faults
+    page.reload()
+    assert page.run("return document.documentElement.dataset.board") == names[-1]
+    assert drawings(page) == {"/pieces/plain/"}
+
+
+def drawings(page: Page) -> set[str]:
+    """The folders that the pieces on the board come from."""
+    addresses = page.run("return [...document.querySelectorAll('.pieces image')].map((each) => each.href.baseVal)")
+    return {address.rpartition("/")[0] + "/" for address in addresses}
+
+
+def test_on_paper_there_is_the_board_with_its_reasons_and_nothing_to_press(page: Page) -> None:
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": dark})
+    assert page.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    seen = page.run(
+        "return [...document.querySelectorAll('button, select, textarea')].filter((e) => e.checkVisibility())"
+    )
+    assert [
+        each.text for each in seen if each.aria_role != "none" and not each.find_elements("xpath", "ancestor::table")
+    ] == []
+    assert all(page.find(part).is_displayed() for part in ("#board", "#verdict", "#term-table"))
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
 
 
 def test_no_tab_lies_off_the_edge_of_a_phone(page: Page) -> None:

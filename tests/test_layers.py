@@ -87,9 +87,11 @@ PAGE = ROOT / "app" / "explorer" / "page"
 PAGE_FLOORS = {
     "api": set(),
     "dom": set(),
+    "kept": set(),
+    "look": {"kept"},
     "tree": set(),
     "store": {"api", "dom", "tree"},
-    "board": {"arrows", "dom", "store"},
+    "board": {"arrows", "dom", "look", "store"},
 }
 
 MAX_MODULE, MAX_KERNEL, MAX_TEST_NAME = 400, 60, 80

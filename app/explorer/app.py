@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import chess
-import chess.svg
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -21,6 +19,7 @@ from merino.inner.app.explorer.answers import ANSWERS, Answer
 from merino.inner.app.explorer.fields import Fields
 from merino.inner.app.explorer.guard import MAX_BYTES, Guard
 from merino.inner.app.explorer.page_files import PageFiles
+from merino.inner.app.explorer.pieces import drawing
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.sockets import FAULTS, MAX_SOCKETS, Channel, Stop, Work
 
@@ -44,7 +43,6 @@ FOR_EVER = "max-age=31536000, immutable"
 NUMBERS = {"at", "start", "size", "number"}  # fields of an address
 _TRY_AGAIN = 1013  # the code of a WebSocket for which there is no room
 _WHOLE = re.compile(r"[0-9]{1,16}")
-_PIECES = {f"{'w' if letter.isupper() else 'b'}{letter.upper()}": letter for letter in "PNBRQKpnbrqk"}
 
 
 def create_app(state: ServerState, port: int) -> Starlette:
@@ -57,6 +55,7 @@ def create_app(state: ServerState, port: int) -> Starlette:
     routes += [WebSocketRoute(path, _channel(work, longest, state, running, opened)) for path, work, longest in SOCKETS]
     routes += [
         Route("/pieces/{name}.svg", _piece),
+        Route("/pieces/{set}/{name}.svg", _piece),
         *_page_routes(),
     ]
     app = Starlette(
@@ -133,12 +132,11 @@ def _page_routes() -> list[Route]:
 
 
 async def _piece(request: Request) -> Response:
-    """python-chess's drawing of a piece: wK, bN and so on."""
-    letter = _PIECES.get(request.path_params["name"])
-    if letter is None:
+    """The drawing of a piece: wK, bN and so on, of a set if one is named."""
+    found = drawing(request.path_params["name"], request.path_params.get("set", "classic"))
+    if found is None:
         return await _not_found(request, None)
-    drawing = chess.svg.piece(chess.Piece.from_symbol(letter))
-    return Response(drawing, media_type=MEDIA["svg"], headers={"cache-control": "max-age=86400"})
+    return Response(found, media_type=MEDIA["svg"], headers={"cache-control": "max-age=86400"})
 
 
 async def _not_found(request: Request, _: Any) -> Response:

@@ -2,6 +2,7 @@
 
 import { arrows } from "./arrows.js";
 import { byId, h, number, s } from "./dom.js";
+import { look } from "./look.js";
 import { boardOf, listen, movesFrom, preview, shown, state, shownValue } from "./store.js";
 
 const FILES = "abcdefgh";
@@ -18,7 +19,8 @@ export const hand = { focus: "e1", chosen: null, drag: null, byKeys: false };
 
 export const nameOf = (letter) =>
     `${letter === letter.toUpperCase() ? "white" : "black"} ${NAMES[letter.toLowerCase()]}`;
-export const imageOf = (letter) => `/pieces/${letter === letter.toUpperCase() ? "w" : "b"}${letter.toUpperCase()}.svg`;
+export const imageOf = (letter) =>
+    `${look.pieces}${letter === letter.toUpperCase() ? "w" : "b"}${letter.toUpperCase()}.svg`;
 
 /** Where a square is seen: its column and row, from above on the left. */
 export function placeOf(square) {

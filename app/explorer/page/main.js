@@ -14,6 +14,7 @@ import { ofFile, ofServer } from "./game_sources.js";
 import { makeGames, openGames } from "./games.js";
 import { makeHands } from "./hands.js";
 import { makeLive } from "./live.js";
+import { makeLook } from "./look_dialog.js";
 import { makeMoveList } from "./move_list.js";
 import { makeMoves } from "./moves.js";
 import { makeOpening } from "./opening.js";
@@ -193,6 +194,7 @@ async function show(start) {
 }
 
 async function begin() {
+    makeLook();
     byId("error").lastElementChild.onclick = () => showError(null);
     makeBoard();
     makeHands();

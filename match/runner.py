@@ -25,7 +25,7 @@ from merino.inner.match.games import Game, Tally
 from merino.inner.match.keeping import MatchKeeper, holding
 from merino.inner.match.pgn import write_game
 from merino.inner.match.positions import PositionFile
-from merino.inner.match.report import GameRate, live_line
+from merino.inner.match.report import GameRate, live_line, signed
 from merino.inner.match.statistics import Estimate, Sprt, estimate
 
 AHEAD = 4  # blocks under way for each thread or slot; the finished ones among them wait for an earlier one
@@ -62,6 +62,15 @@ class MatchResult:
     def estimate(self) -> Estimate:
         """The strength of the first player against the second, with its error."""
         return estimate(self.tally.counts)
+
+    def _repr_html_(self) -> str:
+        """What Jupyter shows: the points of the first player and its strength."""
+        losses, draws, wins = self.tally.points
+        strength = signed(self.estimate.elo, self.estimate.elo_error) if self.tally.games else ""
+        cells = {"Games": self.tally.games, "Won": wins, "Drawn": draws, "Lost": losses, "Elo (95%)": strength}
+        heads = "".join(f"<th>{head}</th>" for head in cells)
+        values = "".join(f"<td>{value}</td>" for value in cells.values())
+        return f"<table><tr>{heads}</tr><tr>{values}</tr></table>"
 
 
 class BrokenOffError(MatchError):

@@ -22,6 +22,7 @@ class FakeSearcher:
         self.endless = False
         self.score = Score(25)
         self.multipv = 1
+        self.move_overhead = 50
         self.is_analysing = False
         self.strength: Strength | None = None
         self.style: Style | None = None

@@ -91,7 +91,6 @@ def test_an_unknown_word_is_explained_with_what_may_have_been_meant(talk: Talk) 
     assert "did you mean history?" in talk.say("histroy")
     assert "'xyzzy' is neither a command nor a move" in talk.say("xyzzy")
     assert "type setboard before it" in talk.say(START_FEN)
-    assert "one move at a time: e4 first" in talk.say("e4 e5")
 
 
 def test_empty_lines_and_comments_do_nothing(talk: Talk) -> None:
@@ -589,13 +588,38 @@ def test_castling_and_captures_in_words_are_understood(talk: Talk) -> None:
         ("P-K4", "as in e4."),
         ("P-B4", "as in c4 or f4."),
         ("PxP", "as in exd5."),
-        ("1. e4 e5", "Type one move at a time: e4 first."),
-        ("1.e4 e5 2.Nf3", "Type one move at a time: e4 first."),
+        ("7. e4 e5", "Move 1 comes next, not 7; 'new' begins another game."),
+        ("e4 and e5", "e4 is a move, but what follows is none; type moves alone, as in e4 or 1. e4 e5."),
+        ("1. e4 e5 2. Nf6", "Nf6: it is White's turn, and this is a move for Black."),
     ],
 )
 def test_other_notations_are_refused_with_the_right_hint(talk: Talk, text: str, hint: str) -> None:
     assert talk.say(text).replace("\n", " ").strip().endswith(hint)
     assert talk.moves == []
+
+
+def test_a_list_of_moves_is_played_and_answered_where_it_is_the_engines_turn(talk: Talk) -> None:
+    assert "move:" not in talk.say("1. e4 e5")
+    assert talk.moves == ["e2e4", "e7e5"]
+    assert talk.say("2.Nf3 Nc6 3. Bb5").count("move:") == 1
+    assert len(talk.moves) == 6
+    talk.say("d4 d5")
+    assert len(talk.moves) == 6 or talk.moves[6:] == ["d2d4", "d7d5"]
+
+
+def test_help_waits_between_pages_for_a_person(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, asked = talk.say("help"), list[str]()
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: os.terminal_size((80, 20)))
+
+    def answering(*answers: str) -> Callable[[str], str]:
+        left = iter(answers)
+        return lambda prompt: (asked.append(prompt), next(left))[1]
+
+    talk.session.ask = answering("", "q")
+    assert talk.say("help") == "".join(whole.splitlines(keepends=True)[:38])
+    assert len(asked) == 2
+    talk.session.ask = answering(*[""] * 99)
+    assert talk.say("help") == whole
 
 
 def test_descriptive_notation_counts_from_the_side_to_move(talk: Talk) -> None:

@@ -213,7 +213,8 @@ def test_options_are_listed_and_set(talk: Talk) -> None:
     assert talk.searcher.multipv == 3
     talk.say("option Clear Hash")
     assert talk.searcher.calls[-1] == ("clear", None)
-    assert "Move Overhead, 0 to 5000" in talk.say("option move overhead")
+    assert "MultiPV, 1 to 256, now 3: " in talk.say("option multipv")
+    assert "Move Overhead, 0 to 5000, now 50: " in talk.say("option move overhead")
     assert "MultiPV is 1 to 256. Usage: option" in talk.say("option MultiPV 0")
     assert "Usage: option" in talk.say("option MultiPV many")
     assert "There is no option 'Moon'" in talk.say("option Moon")

@@ -432,3 +432,18 @@ def test_tables_are_found_by_name_and_a_false_one_noticed_when_it_is_read(tmp_pa
         (tmp_path / f"KQvK.{ending}").write_bytes(b"no table" * 10)
     with pytest.raises(TablebaseError, match="a broken table"):
         advise(open_tables(str(tmp_path)), Position(QUEEN_ENDING))
+
+
+def test_each_option_that_shows_its_value_shows_what_was_set() -> None:
+    runtime = Runtime(1)
+    shown = [option for option in OPTIONS.values() if option.shows]
+    assert {"Hash", "Threads", "MultiPV", "Skill Level", "OwnBook", "WeightsFile"} <= {each.name for each in shown}
+    for option in shown:
+        assert option.present(runtime), option.name
+        if option.kind == "check":
+            values: tuple[bool | int, ...] = (True, False)
+        else:
+            values = (2, 3) if option.bounds and option.bounds[0] < 2 else option.bounds or ()
+        for value in values:
+            option.apply_to(runtime, value)
+            assert option.present(runtime) == {True: "on", False: "off"}.get(value, str(value)), option.name

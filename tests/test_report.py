@@ -18,6 +18,8 @@ from merino.inner.engine.report.schema import VERSION, PositionReport
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default
+from merino.inner.match.games import Tally
+from merino.inner.match.runner import MatchResult
 from merino.inner.study.analyser import analyser
 from merino.inner.study.reporting import report_moves, report_position
 
@@ -244,6 +246,18 @@ def test_text_and_json_print_what_the_report_holds(
     assert main(words) == 0
     printed = capsys.readouterr().out
     assert not {mark for mark in marks if mark not in printed}
+
+
+def test_jupyter_shows_a_position_as_a_board_and_a_match_as_a_table() -> None:
+    position = Position("5k2/8/8/8/8/8/1Q6/4K2R w K - 0 1")
+    assert position._repr_svg_().count("<use ") == 4 and "lastmove" not in position._repr_svg_()
+    position.push_uci("e1g1")
+    shown = position._repr_svg_()
+    assert shown.count("<use ") == 4 and "lastmove" in shown and "check_gradient" in shown
+    tally = Tally()
+    tally.points[:], tally.pairs[:] = (1, 2, 3), (0, 1, 0, 2, 0)
+    table = MatchResult(tally)._repr_html_()
+    assert "<td>6</td><td>3</td><td>2</td><td>1</td>" in table and "Elo" in table
 
 
 def test_jupyter_shows_a_report_as_board_sentences_and_terms() -> None:

@@ -113,7 +113,7 @@ def _bounds(option: str) -> tuple[int, int]:
 
 @command("option", Section.ENGINE, "[OPTION [VALUE]]")
 def set_option(session: Session, arguments: str) -> None:
-    """List the engine's options, or set one.
+    """List the engine's options, show the value of one, or set it.
 
     These are the UCI options that a GUI shows: `option MultiPV 3`. Case does not matter.
     """
@@ -123,7 +123,8 @@ def set_option(session: Session, arguments: str) -> None:
         return
     option, text = _split(arguments)
     if not text and option.kind != "button":
-        session.tell(f"{option.name}, {_choices(option)}: {option.sentence}")
+        now = option.present(session.runtime)
+        session.tell(f"{option.name}, {_choices(option)}{now and f', now {now}'}: {option.sentence}")
         return
     try:
         value = option.read(text)

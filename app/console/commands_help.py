@@ -11,10 +11,12 @@ from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.nearest import did_you_mean
 
 TEXT_COLUMN = 27
-MOVES_HELP = """Type moves as e4, Nf3, exd5, Nbd2, O-O, e8=Q, or by squares: e2e4, e7e8q. The engine answers each
-move; press Enter or Ctrl-C while it thinks to make it move at once. Scores are from White's point of view. You may
-shorten a command as long as it stays unambiguous, unless it ends the game. 'help COMMAND' explains one command. Ctrl-D
-leaves Merino."""
+MIN_ROOM = 5  # lines of a window
+MORE = "-- Enter shows more, q ends -- "
+MOVES_HELP = """Type moves as e4, Nf3, exd5, Nbd2, O-O, e8=Q, or by squares: e2e4, e7e8q. A list such as 1. e4 e5 plays
+the moves of both sides. The engine answers each move; press Enter or Ctrl-C while it thinks to make it move at once.
+Scores are from White's point of view. You may shorten a command as long as it stays unambiguous, unless it ends the
+game. 'help COMMAND' explains one command. Ctrl-D leaves Merino."""
 
 
 @command("help", Section.LEAVE, "[COMMAND]", aliases=("h",))
@@ -23,13 +25,26 @@ def show_help(session: Session, arguments: str) -> None:
     if arguments:
         session.say(_describe(_named(arguments), session.text_width))
         return
+    rows = list[str]()
     for section in Section:
-        session.say(f"{section.value}:")
+        rows.append(f"{section.value}:")
         for entry in COMMANDS:
             if entry.section is section:
-                session.say_row(f"  {entry.usage}", entry.sentence, TEXT_COLUMN)
-    session.say("")
-    session.say(textwrap.fill(" ".join(MOVES_HELP.split()), session.text_width))
+                rows += session.row(f"  {entry.usage}", entry.sentence, TEXT_COLUMN).splitlines()
+    text = textwrap.fill(" ".join(MOVES_HELP.split()), session.text_width)
+    _show_pages(session, [*rows, "", *text.splitlines()])
+
+
+def _show_pages(session: Session, rows: list[str]) -> None:
+    """Print rows; for a person, a window full at a time, until they have seen enough."""
+    ask, room = session.ask, max(MIN_ROOM, session.terminal.height - 1)
+    if ask is None or len(rows) <= room:
+        session.say("\n".join(rows))
+        return
+    for at in range(0, len(rows), room):
+        if at and ask(MORE) != "":
+            return
+        session.say("\n".join(rows[at : at + room]))
 
 
 def _named(word: str) -> ConsoleCommand:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 # These fill the registry.
 import merino.inner.app.console.commands_engine
 import merino.inner.app.console.commands_explain
@@ -19,6 +21,8 @@ from merino.inner.engine.notation.positions import looks_like_fen
 from merino.inner.engine.notation.san import MoveRejected, looks_like_move, san_moves, without_move_number
 from merino.inner.engine.notation.words import of_descriptive
 
+_NUMBER = re.compile(r"\b(\d{1,4})\.+")  # before a move of a list
+
 
 def dispatch(session: Session, line: str) -> int | None:
     """Carry out a line; returns an exit code to end the console. No input raises an exception.
@@ -33,7 +37,7 @@ def dispatch(session: Session, line: str) -> int | None:
     arguments = rest[0] if rest else ""
     try:
         command = by_name(word)
-        if command is None and _played(session, text):
+        if command is None and _played(session, line.strip()):
             return None
         command = command or _abbreviated(session, word)
         return _run(session, command, arguments)
@@ -42,15 +46,32 @@ def dispatch(session: Session, line: str) -> int | None:
     return None
 
 
-def _played(session: Session, text: str) -> bool:
-    """Play `text` if it is a move; raises MoveRejected or CommandError if it looks like a move but is not legal."""
+def _played(session: Session, line: str) -> bool:
+    """Play a line if it is a move, or the moves of both sides that it lists; raises MoveRejected or CommandError.
+
+    It raises them if it looks like moves that are not legal, or that do not come next.
+    """
     try:
-        session.play_text(text)
+        session.play_text(without_move_number(line))
     except MoveRejected as rejection:
-        if rejection.refusal is None:
-            return False
-        raise
+        if rejection.refusal is not None:
+            raise
+        moves = _listed_moves(session, line)
+        if moves:
+            session.play_texts(moves)
+        return bool(moves)
     return True
+
+
+def _listed_moves(session: Session, line: str) -> list[str]:
+    """The moves of a list such as "1. e4 e5 2. Nf3", none for anything else; raises CommandError for a later one."""
+    words = _NUMBER.sub(" ", line).split()
+    if len(words) < 2 or not all(map(looks_like_move, words)):
+        return []
+    first, due = _NUMBER.match(line), session.position.fullmove_number
+    if first and int(first[1]) != due:
+        raise CommandError(f"move {due} comes next, not {first[1]}; 'new' begins another game")
+    return words
 
 
 def _run(session: Session, command: ConsoleCommand, arguments: str) -> int | None:
@@ -102,7 +123,7 @@ def _explain_unknown(session: Session, word: str) -> str:
     if looks_like_fen(word):
         return "this looks like a FEN; type setboard before it"
     if looks_like_move(word):
-        return f"type one move at a time: {word} first"
+        return f"{word} is a move, but what follows is none; type moves alone, as in e4 or 1. e4 e5"
     names = [name for command in COMMANDS for name in command.names]
     moves = san_moves(session.position, session.position.legal_moves)
     near = nearest(word, [*names, *moves], count=3, likeness=0.55)

@@ -32,6 +32,7 @@ def run_typed(session: Session) -> int:
 
     session.overhear = overheard
     with line_editing(complete, session.terminal.rewrites) as read:
+        session.ask = read
         return run_lines(session, read)
 
 

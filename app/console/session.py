@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
@@ -66,6 +66,7 @@ class Session:
         self._is_untouched = True  # no move has been played or taken back since this game became the current one
         self._is_played = False  # moves were made in this game, here or in a session before
         self._place: Place | None = None  # the file that keeps this game
+        self.ask: Callable[[str], str | None] | None = None  # a person, with a prompt; None where nobody sits
         self._offered: Offer | None = None  # the unfinished game that was offered last, until a move is played
 
     @property
@@ -99,9 +100,13 @@ class Session:
         self.say(textwrap.fill(text, self.text_width, break_long_words=False) if self.is_live else text)
 
     def say_row(self, head: str, text: str, column: int) -> None:
-        """Print a row of a table: `head`, and from `column` on `text` in lines that fit."""
+        """Print a row of a table."""
+        self.say(self.row(head, text, column))
+
+    def row(self, head: str, text: str, column: int) -> str:
+        """A row of a table: `head`, and from `column` on `text` in lines that fit."""
         head = f"{head:<{column - 1}} "
-        self.say(textwrap.fill(text, self.text_width, initial_indent=head, subsequent_indent=" " * column))
+        return textwrap.fill(text, self.text_width, initial_indent=head, subsequent_indent=" " * column)
 
     def show_board(self) -> None:
         """Print the board."""
@@ -286,10 +291,18 @@ class Session:
 
     def play_text(self, text: str) -> None:
         """Play the move a person typed, and answer it; raises MoveRejected, or CommandError if the game is over."""
-        request = read_request(text)
+        self.play_texts([text])
+
+    def play_texts(self, texts: Sequence[str]) -> None:
+        """Play moves of both sides, all or none, and answer the last if it is one of the person's; as `play_text`."""
+        requests = [read_request(text) for text in texts]
         self.require_running()
-        self._push(requested_move(self.position, request), is_engine=False)
-        if self.is_forced or self.position.outcome():
+        after = self.position.copy()
+        for request in requests:
+            after.push(requested_move(after, request))
+        for move in after.moves[len(self.position.moves) :]:
+            self._push(move, is_engine=False)
+        if self.is_forced or len(texts) % 2 == 0 or self.position.outcome():
             self.show_if_live()
             self.report_if_over()
         else:

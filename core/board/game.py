@@ -103,6 +103,9 @@ def _play(positions, wanted, moves, keys):
     return len(wanted)
 
 
+SVG_SIZE = 320  # pixels of a board in a notebook
+
+
 class Position:
     """A game from a starting position: the board now, and how it came about.
 
@@ -156,6 +159,16 @@ class Position:
     def fen(self) -> str:
         """The FEN of the present position."""
         return to_fen(self.record)
+
+    def _repr_svg_(self) -> str:
+        """What Jupyter shows: the board from White's side, with the last move and a king in check marked."""
+        import chess.svg  # noqa: PLC0415 (only notebooks draw)
+
+        fen = self.fen()
+        last = chess.Move.from_uci(Move(self.moves[-1]).uci(True)) if self.moves else None
+        board = chess.Board(fen, chess960=True)
+        king = board.king(board.turn) if self.is_check() else None
+        return str(chess.svg.board(chess.BaseBoard(fen.split(maxsplit=1)[0]), lastmove=last, check=king, size=SVG_SIZE))
 
     def start_fen(self) -> str:
         """The FEN of the position the game began with."""

@@ -53,6 +53,7 @@ class Book:
             raise BookError(f"book '{file}' is empty")
         if len(content) % _ENTRY.itemsize:
             raise BookError(f"cannot read book '{file}': it is not a Polyglot book")
+        self.file = file
         self._reader = _Reader(content)
         fault = _fault(np.frombuffer(content, dtype=_ENTRY)) or self._illegal_move()
         if fault:

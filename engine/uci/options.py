@@ -75,7 +75,8 @@ class UciOption(NamedTuple):
     """One option. `apply` applies a value to its `target`; if `needs_idle`, only while no search runs.
 
     Where there is an `opens`, the value names a file or folder, and `apply` gets what `opens` makes of it, which may
-    take its time. `setting` is how a player of a match sets it, WORD=UNIT, empty where none can.
+    take its time. `setting` is how a player of a match sets it, WORD=UNIT, empty where none can. `shows` is where its
+    target has the present value, such as "style.player", empty where it does not tell.
     """
 
     name: str
@@ -88,6 +89,7 @@ class UciOption(NamedTuple):
     sentence: str
     apply: Apply
     opens: Open | None = None
+    shows: str = ""
 
     @property
     def is_about_dialogue(self) -> bool:
@@ -128,7 +130,21 @@ class UciOption(NamedTuple):
 
     def apply_to(self, runtime: Limited, value: object) -> None:
         """Apply a value, opened where it names a file, to the engine; for options that are not about the dialogue."""
-        self.apply(runtime.searcher if self.target is OptionTarget.SEARCHER else runtime, value)
+        self.apply(self._target_of(runtime), value)
+
+    def present(self, runtime: Limited) -> str:
+        """The present value in words, empty where the engine does not tell; for options not about the dialogue."""
+        if not self.shows:
+            return ""
+        found: object = self._target_of(runtime)
+        for name in self.shows.split("."):
+            found = None if found is None else getattr(found, name)
+        if isinstance(found, bool):
+            return "on" if found else "off"
+        return "none" if found is None else str(found)
+
+    def _target_of(self, runtime: Limited) -> object:
+        return runtime.searcher if self.target is OptionTarget.SEARCHER else runtime
 
     def opened(self, value: Value) -> object:
         """What `apply` gets for a value; raises OSError and ValueError where a file cannot be used."""
@@ -156,17 +172,18 @@ def _option(
     target: OptionTarget = OptionTarget.RUNTIME,
     setting: str = "",
     opens: Open | None = None,
+    shows: str = "",
 ) -> Callable[[Apply], Apply]:
     def register(apply: Apply) -> Apply:
         sentence = " ".join((apply.__doc__ or "").split())
-        rest = needs_idle, target, setting, sentence, apply, opens
+        rest = needs_idle, target, setting, sentence, apply, opens, shows
         OPTIONS[name.lower()] = UciOption(name, kind, default, bounds, *rest)
         return apply
 
     return register
 
 
-@_option("Hash", "spin", DEFAULT_HASH, (1, MAX_HASH_MB), needs_idle=True, setting="hash=MB")
+@_option("Hash", "spin", DEFAULT_HASH, (1, MAX_HASH_MB), needs_idle=True, setting="hash=MB", shows="searcher.hash_mb")
 def _hash(runtime: Runtime, megabytes: int) -> None:
     """Memory for the transposition table in MiB."""
     runtime.set_hash(megabytes)
@@ -178,13 +195,22 @@ def _clear_hash(searcher: Searcher, _: None) -> None:
     searcher.clear()
 
 
-@_option("Threads", "spin", 1, (1, MAX_THREADS), needs_idle=True, target=OptionTarget.SEARCHER, setting="threads=N")
+@_option(
+    "Threads",
+    "spin",
+    1,
+    (1, MAX_THREADS),
+    needs_idle=True,
+    target=OptionTarget.SEARCHER,
+    setting="threads=N",
+    shows="threads",
+)
 def _threads(searcher: Searcher, count: int) -> None:
     """Search threads."""
     searcher.set_threads(count)
 
 
-@_option("MultiPV", "spin", 1, (1, 256), target=OptionTarget.SEARCHER)
+@_option("MultiPV", "spin", 1, (1, 256), target=OptionTarget.SEARCHER, shows="multipv")
 def _multipv(searcher: Searcher, count: int) -> None:
     """Number of best moves to report, each with its principal variation."""
     searcher.multipv = count
@@ -195,13 +221,15 @@ def _ponder(runtime: Runtime, _: bool) -> None:
     """Tells the GUI that Merino can ponder; the GUI then sends `go ponder`."""
 
 
-@_option("Move Overhead", "spin", 50, (0, 5000), target=OptionTarget.SEARCHER, setting="overhead=MS")
+@_option(
+    "Move Overhead", "spin", 50, (0, 5000), target=OptionTarget.SEARCHER, setting="overhead=MS", shows="move_overhead"
+)
 def _move_overhead(searcher: Searcher, milliseconds: int) -> None:
     """Milliseconds reserved at each move for the GUI and the network."""
     searcher.move_overhead = milliseconds
 
 
-@_option("nodestime", "spin", 0, (0, 10_000), target=OptionTarget.SEARCHER, setting="nodestime=N")
+@_option("nodestime", "spin", 0, (0, 10_000), target=OptionTarget.SEARCHER, setting="nodestime=N", shows="nodestime")
 def _nodestime(searcher: Searcher, nodes: int) -> None:
     """Nodes that count as a millisecond of the clock, so that games can be repeated on any machine; 0 for real time."""
     searcher.nodestime = nodes
@@ -212,14 +240,14 @@ def _nodestime(searcher: Searcher, nodes: int) -> None:
 # undo nothing.
 
 
-@_option("UCI_LimitStrength", "check", False)
+@_option("UCI_LimitStrength", "check", False, shows="is_limited")
 def _limit_strength(runtime: Limited, is_on: bool) -> None:
     """Limit the playing strength to UCI_Elo. Analysis always has full strength."""
     runtime.is_limited = is_on
     runtime.searcher.strength = at_elo(runtime.elo) if is_on else None
 
 
-@_option("UCI_Elo", "spin", DEFAULT_ELO, (MIN_ELO, MAX_ELO), setting="elo=N")
+@_option("UCI_Elo", "spin", DEFAULT_ELO, (MIN_ELO, MAX_ELO), setting="elo=N", shows="elo")
 def _elo(runtime: Limited, elo: int) -> None:
     """The limited strength in Elo."""
     runtime.elo = elo
@@ -227,14 +255,14 @@ def _elo(runtime: Limited, elo: int) -> None:
         runtime.searcher.strength = at_elo(elo)
 
 
-@_option("Skill Level", "spin", FULL_LEVEL, (0, FULL_LEVEL))
+@_option("Skill Level", "spin", FULL_LEVEL, (0, FULL_LEVEL), shows="level")
 def _skill_level(runtime: Runtime, level: int) -> None:
     """Limit the strength by level: 0 is the lowest UCI_Elo, 19 the highest; 20 leaves it to UCI_LimitStrength."""
     strength = at_level(level)
     runtime.searcher.strength = at_elo(runtime.elo) if strength is None and runtime.is_limited else strength
 
 
-@_option("StyleFile", "string", "", target=OptionTarget.SEARCHER, opens=files.style)
+@_option("StyleFile", "string", "", target=OptionTarget.SEARCHER, opens=files.style, shows="style.player")
 def _style_file(searcher: Searcher, style: Style | None) -> None:
     """Profile of a player (merino profile --json) whose play to resemble, at their own level or that of UCI_Elo."""
     searcher.style = style
@@ -252,7 +280,7 @@ def _show_wdl(dialogue: Dialogue, is_on: bool) -> None:
     dialogue.show_wdl = is_on
 
 
-@_option("UCI_AnalyseMode", "check", False, target=OptionTarget.SEARCHER)
+@_option("UCI_AnalyseMode", "check", False, target=OptionTarget.SEARCHER, shows="is_analysing")
 def _analyse_mode(searcher: Searcher, is_on: bool) -> None:
     """Analysis mode: full strength and no book."""
     searcher.is_analysing = is_on
@@ -264,13 +292,13 @@ def _chess960(dialogue: Dialogue, is_on: bool) -> None:
     dialogue.chess960 = is_on
 
 
-@_option("OwnBook", "check", False)
+@_option("OwnBook", "check", False, shows="own_book")
 def _own_book(runtime: Runtime, is_on: bool) -> None:
     """Play from the book in BookFile, except in analysis and when pondering."""
     runtime.own_book = is_on
 
 
-@_option("BookFile", "string", "", opens=files.book)
+@_option("BookFile", "string", "", opens=files.book, shows="book.file")
 def _book_file(runtime: Runtime, book: Book | None) -> None:
     """Polyglot opening book (.bin)."""
     runtime.book = book
@@ -282,13 +310,13 @@ def _syzygy_path(runtime: Runtime, tables: Tables | None) -> None:
     runtime.tables = tables
 
 
-@_option("WeightsFile", "string", "", needs_idle=True, opens=files.weights)
+@_option("WeightsFile", "string", "", needs_idle=True, opens=files.weights, shows="weights_file")
 def _weights_file(runtime: Runtime, file: EvaluationFile) -> None:
     """Weights file of the evaluation; empty for the weights in use elsewhere."""
     runtime.use_weights(file)
 
 
-@_option("EvalFile", "string", "", needs_idle=True, opens=files.net)
+@_option("EvalFile", "string", "", needs_idle=True, opens=files.net, shows="net_file")
 def _eval_file(runtime: Runtime, file: EvaluationFile | None) -> None:
     """Net that evaluates instead of the terms: a file, or the name of one in weights/; empty for the terms."""
     runtime.use_net(file)

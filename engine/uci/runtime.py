@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from merino.inner.core.board.game import Position
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
-from merino.inner.engine.search.strength import DEFAULT_ELO
+from merino.inner.engine.search.strength import DEFAULT_ELO, FULL_LEVEL, at_level
 from merino.inner.engine.search.warmup import warm_up
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.families import (
@@ -53,6 +53,15 @@ class Runtime:
         self.is_limited = False  # to the strength of `elo`
         self.elo = DEFAULT_ELO
         self.searcher.clear()
+
+    @property
+    def level(self) -> int:
+        """The lowest level of strength that is as strong as the present one, at most FULL_LEVEL."""
+        strength = self.searcher.strength
+        if strength is None:
+            return FULL_LEVEL
+        ladder = (at_level(level) for level in range(FULL_LEVEL))
+        return next((level for level, each in enumerate(ladder) if each and each.elo >= strength.elo), FULL_LEVEL)
 
     def set_hash(self, megabytes: int) -> None:
         """Make a table of this size and touch all of it, so that no search pays for that; raises MemoryError.

@@ -75,8 +75,8 @@ export function replace(element, ...children) {
 
 const MINUS = "\u2212";
 
-/** A text with a real minus sign in place of its first hyphen. */
-export const withMinus = (text) => text.replace("-", MINUS);
+/** A text with real minus signs before its numbers. */
+export const withMinus = (text) => text.replace(/(^|[\s(,#])-(?=[\d.#M])/g, `$1${MINUS}`);
 
 /** A number with a real minus sign; `sign` also writes the plus. */
 export function number(value, digits = 0, sign = false) {

@@ -81,7 +81,8 @@ class Row {
 
     async #explain(line) {
         const told = await explainLine(this.asked, line.moves).catch(() => null);
-        if (told && this.line.moves.join() === line.moves.join()) this.reasons.textContent = told.reasons.join(" ");
+        if (told && this.line.moves.join() === line.moves.join())
+            this.reasons.textContent = withMinus(told.reasons.join(" "));
     }
 }
 

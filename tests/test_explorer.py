@@ -35,7 +35,9 @@ from merino.inner.app.shell.explorer import run_explorer
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError
 from merino.inner.engine.report.schema import PositionReport
+from merino.inner.engine.search.choice import COLUMNS
 from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.people import people
 from merino.inner.engine.search.strength import at_level
 from merino.inner.eval.families import DEFAULT_FILE, default, load, load_evaluation
 from merino.inner.eval.linear.registry import TERMS
@@ -858,6 +860,18 @@ def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path) -> None:
         with connect(page, "/ws/profile") as socket:
             socket.send_json({"file": True, "player": "nobody"})
             assert "has no player 'nobody'" in heard(socket, "done")[-1]["error"]
+
+
+def test_a_move_is_chosen_as_the_player_of_a_profile_would(page: TestClient) -> None:
+    style = {"player": "Anna", "coefficients": dict(zip(COLUMNS, people().means.tolist(), strict=True))}
+    with connect(page, "/ws/play") as socket:
+        found = set()
+        for _ in range(12):
+            socket.send_json({"fen": Position().fen(), "style": style, "movetime": 50})
+            found.add(heard(socket, "done")[-1]["best"])
+        assert len(found) > 1, "people do not always make the same move"
+        socket.send_json({"fen": Position().fen(), "style": style | {"coefficients": {}}})
+        assert "the style has no coefficient" in heard(socket, "done")[-1]["error"]
 
 
 def test_points_are_those_of_the_study(page: TestClient, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ import chess.pgn
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from merino.inner.engine.search.choice import COLUMNS
+from merino.inner.engine.search.people import people
 from tests.browser import Page, at, needs_browser
 
 pytestmark = needs_browser
@@ -80,6 +82,17 @@ def test_merino_answers_and_a_move_is_taken_back(page: Page) -> None:
     page.until(lambda: page.find("#hint-move").is_enabled())
     page.click("#hint-move")
     page.until(lambda: page.all(".arrows .best"))
+
+
+def test_merino_plays_like_a_player_whose_profile_was_made(page: Page) -> None:
+    coefficients = dict(zip(COLUMNS, people().means.tolist(), strict=True))
+    page.set_out(analysis=False, play=LEVEL_0 | {"side": "black", "level": 20}, styles={"Anna": coefficients})
+    page.open()
+    page.keys("p")
+    page.choose("#play-like", "Anna")
+    page.click("#play-begin")
+    page.until(lambda: len(page.moves) == 1)
+    assert page.of_module("store.js", "module.state.game.style.player") == "Anna"
 
 
 def test_a_game_survives_a_reload_and_is_resigned_saved_and_played_again(page: Page) -> None:

@@ -40,7 +40,7 @@ class Searchers:
         else:
             searcher.set_evaluation(evaluation)
         searcher.move_overhead, searcher.multipv = 0, 1
-        searcher.strength, searcher.is_analysing = None, False
+        searcher.strength, searcher.style, searcher.is_analysing = None, None, False
         try:
             yield searcher
         finally:

@@ -6,7 +6,7 @@ import threading
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from merino.inner.app.explorer.fields import MAX_MOVES, Fields
+from merino.inner.app.explorer.fields import MAX_MOVES, Fields, RequestError
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.sockets import Message, Say, Stop
 from merino.inner.core.board.game import Position
@@ -14,6 +14,7 @@ from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.notation.san import board_of, san, san_line
 from merino.inner.engine.report.static import report_score
 from merino.inner.engine.search.limits import Limits, Line, SearchResult
+from merino.inner.engine.search.people import Style, style_of
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.strength import FULL_LEVEL, at_level
 from merino.inner.eval.evaluation import Evaluation
@@ -63,13 +64,14 @@ def search(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
 
 
 def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
-    """Search for a move to play, at a level."""
+    """Search for a move to play, at a level, or as a player with a profile would, who is the `style`."""
     position, evaluation = fields.position(), fields.evaluation(state.evaluations)
     limits = _limits(fields)
     limits = Limits(movetime=MOVE_MS) if limits == Limits() else limits
     level = fields.number("level", 0, FULL_LEVEL)
     with state.searchers.borrowed(evaluation) as searcher:
         searcher.strength = None if level is None else at_level(level)
+        searcher.style = _style(fields.part("style")) if fields.has("style") else None
         best = _searched(searcher, position, limits, stop).best
     if best is None:
         return {"type": "done", "best": None, "san": None}
@@ -95,6 +97,14 @@ def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Messag
         except KeyboardInterrupt:
             is_whole = False
     return {"type": "done", "is_whole": is_whole, "account": list(account(done))}
+
+
+def _style(fields: Fields) -> Style:
+    """The style of a profile as `merino profile --json` writes it."""
+    try:
+        return style_of(fields.text("player"), fields.numbers("coefficients"))
+    except KeyError as error:
+        raise RequestError(f"the style has no coefficient {error}") from error
 
 
 def _limits(fields: Fields) -> Limits:

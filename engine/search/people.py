@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -62,13 +63,18 @@ def read_style(name: str) -> Style:
     text = read_user_text(user_path(name), SETTINGS)
     try:
         found = json.loads(text)
-        named = found["coefficients"]
-        coefficients = np.array([float(named[column]) for column in COLUMNS])
-        player = str(found["player"])
+        return style_of(str(found["player"]), found["coefficients"])
+    except StyleError as error:
+        raise StyleError(f"'{name}': {error}") from error
     except (KeyError, TypeError, ValueError) as error:
         raise StyleError(f"'{name}' is no profile with coefficients: write one by 'merino profile --json'") from error
+
+
+def style_of(player: str, named: Mapping[str, float]) -> Style:
+    """The style with these coefficients by COLUMNS; raises StyleError if they are not finite, and KeyError for none."""
+    coefficients = np.array([float(named[column]) for column in COLUMNS])
     if not np.isfinite(coefficients).all():
-        raise StyleError(f"'{name}' has coefficients that are not finite")
+        raise StyleError(f"the coefficients of {player[:80]} are not finite")
     return Style(player, coefficients)
 
 

@@ -4,6 +4,7 @@ import { byId, h, replace, segments } from "./dom.js";
 import { keep, recall } from "./kept.js";
 import { hint, leaveGame, opposite, rematch, resign, startGame, takeBack, timeLeft } from "./playing.js";
 import { hasSound, setSound } from "./sound.js";
+import { styledPlayers } from "./styles.js";
 import { SHOWN, listen, state } from "./store.js";
 import { chooser } from "./weights.js";
 
@@ -14,8 +15,9 @@ const CLOCKS = [
     [10, 5, "10 minutes + 5 s a move"],
     [30, 0, "30 minutes"],
 ];
-const USUAL = { side: "white", level: 10, clock: 0, fromHere: false };
+const USUAL = { side: "white", level: 10, clock: 0, fromHere: false, like: "" };
 let highest = 20;
+const NOBODY = ["", "nobody in particular"];
 const wanted = { ...USUAL, ...recall("play", {}), by: SHOWN };
 
 const label = (text, element) => h("label", {}, h("span", {}, text), element);
@@ -62,6 +64,18 @@ const check = (id, text, checked, change) =>
         text,
     );
 
+/** Whom Merino plays like: a player whose profile was made; at full strength that is their own level. */
+function likeField() {
+    const players = styledPlayers();
+    if (!players.includes(wanted.like)) wanted.like = "";
+    const choose = (event) => {
+        wanted.like = event.target.value;
+    };
+    const pairs = [NOBODY, ...players.map((name) => [name, name])];
+    const title = "A player of whom a profile was made under Player; at full strength it plays at their own level";
+    return label("Like", h("select", { id: "play-like", title, onchange: choose }, options(pairs, wanted.like)));
+}
+
 export function askToPlay() {
     const dialog = byId("play-dialog");
     const by = chooser("play-by", wanted.by, (id) => (wanted.by = id), [[SHOWN, "the evaluation shown"]]);
@@ -78,6 +92,7 @@ export function askToPlay() {
             ),
             label("Level", select("play-level", levelNames(), "level")),
             label("Plays by", by),
+            likeField(),
             label("Clock", select("play-clock", clocks, "clock")),
             check("play-here", "From the position on the board", wanted.fromHere, (isOn) => (wanted.fromHere = isOn)),
             check("play-sound", "Sound", hasSound(), setSound),

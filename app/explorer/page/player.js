@@ -7,6 +7,7 @@ import { loadedGames, openPgn } from "./games.js";
 import { recall, keep } from "./kept.js";
 import { profileSections } from "./profile_report.js";
 import { listen } from "./store.js";
+import { keepStyle } from "./styles.js";
 
 const NAMED = 60; // players to choose from, the most frequent first
 
@@ -54,6 +55,7 @@ function hear(kind, message) {
     if (message.type === "error" && message.error !== "stopped") showError(message.error);
     if (message.type === "done" && kind === "profile") {
         profile = message.profile;
+        keepStyle(profile);
         say(`The profile of ${profile.player} is ready`);
     }
     if (message.type === "done" && kind === "drill") openPractice(message);

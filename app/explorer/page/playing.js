@@ -5,6 +5,7 @@ import { setArrows } from "./arrows.js";
 import { say, showError } from "./dom.js";
 import { keep, recall } from "./kept.js";
 import { chime } from "./sound.js";
+import { styleOf } from "./styles.js";
 import {
     START,
     askedOf,
@@ -36,9 +37,9 @@ const turn = () => sideAfter(state.fen, state.moves.length);
 /** Whether the pieces on the board may not be moved now, for it is Merino's turn. */
 export const isMerinosTurn = () => isPlaying() && sideAfter(state.fen, state.at) !== state.game.side;
 
-/** Begin a game: { side, level, by, minutes, increment, fromHere }; without minutes it has no clocks. */
+/** Begin a game: { side, level, by, like, minutes, increment, fromHere }; without minutes it has no clocks. */
 export function startGame(wanted) {
-    const { side, level, by, minutes, increment, fromHere } = wanted;
+    const { side, level, by, like, minutes, increment, fromHere } = wanted;
     const ms = minutes * 60000;
     const fen = fromHere ? state.report.fen : START;
     state.flipped = side === "black";
@@ -47,6 +48,7 @@ export function startGame(wanted) {
         side,
         level,
         by,
+        style: styleOf(like),
         clock: minutes ? { increment: increment * 1000, left: { white: ms, black: ms }, began: Date.now() } : null,
         result: null,
         premove: null,
@@ -145,11 +147,11 @@ function checkFlag() {
 }
 
 function answer() {
-    const { level, by, clock, side } = state.game;
+    const { level, by, style, clock, side } = state.game;
     const ms = clock ? Math.min(MOVE_MS, timeLeft(opposite(side)) / SHARE + clock.increment / 2) : MOVE_MS;
     link ??= channel("/ws/play", hear);
     isThinking = true;
-    const asked = { ...question(), free: false, level, movetime: Math.max(20, Math.round(ms)) };
+    const asked = { ...question(), free: false, level, style, movetime: Math.max(20, Math.round(ms)) };
     link.send(askedOf(by, asked));
     changed("play");
 }

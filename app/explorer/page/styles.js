@@ -1,0 +1,23 @@
+// Players whose profiles were made, whom Merino can play like: their styles are kept between visits.
+
+import { keep, recall } from "./kept.js";
+
+const MAX_STYLES = 30;
+
+const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+const styles = () => recall("styles", {}, isRecord);
+
+/** The names of the players, the last one first. */
+export const styledPlayers = () => Object.keys(styles()).reverse();
+
+/** The style of a player as the server takes it; null for nobody. */
+export function styleOf(player) {
+    const coefficients = player && styles()[player];
+    return coefficients ? { player, coefficients } : null;
+}
+
+/** Keep the style of a profile. */
+export function keepStyle({ player, coefficients }) {
+    const { [player]: _, ...others } = styles();
+    keep("styles", Object.fromEntries([...Object.entries(others), [player, coefficients]].slice(-MAX_STYLES)));
+}

@@ -16,6 +16,7 @@ from merino.inner.learn.net import warmup as nets
 from merino.inner.learn.passes import carrier_counts
 from merino.inner.learn.positions import Equal, Quiet, Selection, block_of_games, rows_of_block
 from merino.inner.learn.quiet import is_open, select_quiet
+from merino.inner.learn.ranking import moves_of
 from merino.inner.learn.rescoring import Rescore
 from merino.inner.learn.rows import RowStore
 from merino.inner.learn.strays import with_strays
@@ -47,4 +48,5 @@ def warm_up_fit() -> None:
         sample = split(rows, settings)
         learn(sample, weights, settings, FitCallback())
     carrier_counts(sample)
+    moves_of(block.positions[:2].copy(), LinearEvaluation(weights))
     Rescore(20, LinearEvaluation(weights)).scores_of(block.positions[:2].copy(), np.zeros(1, dtype=np.uint64))

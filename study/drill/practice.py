@@ -33,7 +33,7 @@ def scheduling() -> ModuleType:
 
 def progress_file(games: Path) -> Path:
     """Where the progress of practice from a file of games is kept, if nobody says otherwise."""
-    return games.with_name(f"{games.name}.drill.json")
+    return games.parent / f"{games.name}.drill.json"
 
 
 @dataclass

@@ -22,11 +22,11 @@ EARLY = {"singular_depth": 4, "probcut_depth": 3, "probcut_margin": 50, "null_mo
 EARLY |= dict.fromkeys(["reverse_futility_depth", "late_move_pruning_depth", "futility_depth", "see_depth"], 4)
 EARLY |= {"noisy_futility_depth": 4, "history_pruning_depth": 3, "razor_depth": 2, "history_pruning_margin": 500}
 NODES = {
-    "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1": 1112,
-    "8/8/1p1k1p2/p1p2P1p/P1P1K2P/1P6/8/8 b - - 0 1": 1109,
-    "r2q1rk1/1b1nbppp/p2ppn2/1p6/3NP3/1BN1BP2/PPPQ2PP/2KR3R b - - 3 12": 2496,
-    "3r2k1/5ppp/2N5/1P6/4n3/8/5PPP/2R3K1 b - - 90 50": 2304,
-    "3r1rk1/pp3ppp/2p1bn2/4p3/1q2P3/1BN2P2/PPQ3PP/3R1R1K b - - 4 18": 5603,
+    "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1": 1177,
+    "8/8/1p1k1p2/p1p2P1p/P1P1K2P/1P6/8/8 b - - 0 1": 1101,
+    "r2q1rk1/1b1nbppp/p2ppn2/1p6/3NP3/1BN1BP2/PPPQ2PP/2KR3R b - - 3 12": 3033,
+    "3r2k1/5ppp/2N5/1P6/4n3/8/5PPP/2R3K1 b - - 90 50": 2950,
+    "3r1rk1/pp3ppp/2p1bn2/4p3/1q2P3/1BN2P2/PPQ3PP/3R1R1K b - - 4 18": 2198,
 }
 
 

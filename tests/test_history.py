@@ -11,10 +11,13 @@ from merino.inner.core.compiled.jit import entry
 from merino.inner.engine.search.history import (
     HISTORY_BITS,
     noisy_history,
+    note_eval_change,
     note_searched,
     quiet_history,
     update_histories,
 )
+from merino.inner.engine.search.parameters import by_name, parameter_values
+from merino.inner.engine.search.state import NO_SCORE, set_parameters
 from merino.inner.engine.search.transposition import TranspositionTable
 from merino.inner.engine.search.tree import make_move
 from merino.inner.engine.search.worker import Worker
@@ -42,6 +45,12 @@ def _histories(records, ply, quiet_move, noisy_move):
 @entry
 def _follow(records, move):
     make_move(records[0], 0, move)
+
+
+@entry
+def _change_eval(records, before, after):
+    records[0].plies[0].static_eval, records[0].plies[1].static_eval = before, after
+    note_eval_change(records[0], 1)
 
 
 @pytest.fixture
@@ -92,6 +101,18 @@ def test_where_all_fail_low_the_quiet_move_that_led_there_is_credited(worker: Wo
     assert quiet_value(worker, QUIET) > 0
 
 
+def test_where_all_fail_low_the_capture_that_led_there_is_credited(worker: Worker) -> None:
+    _follow(worker.record, Position(FEN).parse_uci(CAPTURE))
+    tell(worker, None, (), ply=1)
+    assert noisy_value(worker, CAPTURE) > 0
+
+
+def test_moves_tried_in_vain_are_blamed_for_part_of_the_bonus_of_the_best(worker: Worker) -> None:
+    set_parameters(worker.record, parameter_values({"history_malus": 25}))
+    tell(worker, QUIET, (OTHER_QUIET, QUIET))
+    assert quiet_value(worker, OTHER_QUIET) == pytest.approx(-quiet_value(worker, QUIET) / 4, abs=2)
+
+
 @pytest.mark.parametrize(("best", "value"), [(QUIET, quiet_value), (CAPTURE, noisy_value)])
 def test_what_is_credited_for_ever_grows_less_each_time_and_stays_within_bounds(worker, best, value) -> None:
     values = [value(worker, best)]
@@ -113,3 +134,40 @@ def test_what_is_blamed_for_ever_stays_within_bounds_and_recovers(worker, best, 
     assert -LIMIT <= lowest < -0.9 * LIMIT
     tell(worker, blamed, (), depth=20)
     assert value(worker, blamed) > lowest
+
+
+@pytest.mark.parametrize(("before", "after", "sign"), [(10, -60, 1), (10, 30, -1), (25, -25, 0)])
+def test_a_quiet_move_is_credited_with_what_it_gains_in_evaluation(worker, before, after, sign) -> None:
+    _follow(worker.record, Position(FEN).parse_uci(QUIET))
+    _change_eval(worker.record, before, after)  # each for the side to move there
+    assert np.sign(quiet_value(worker, QUIET)) == sign
+
+
+@pytest.mark.parametrize(("before", "after"), [(NO_SCORE, -60), (10, NO_SCORE)])
+def test_a_check_tells_nothing_of_the_evaluation(worker, before, after) -> None:
+    _follow(worker.record, Position(FEN).parse_uci(QUIET))
+    _change_eval(worker.record, before, after)
+    assert quiet_value(worker, QUIET) == 0
+
+
+def test_a_leap_of_the_evaluation_counts_for_no_more_than_the_largest_bonus(worker) -> None:
+    _follow(worker.record, Position(FEN).parse_uci(QUIET))
+    _change_eval(worker.record, 0, -20_000)
+    assert 0 < quiet_value(worker, QUIET) <= by_name(parameter_values())["history_eval_max"]
+
+
+def test_a_capture_is_not_judged_by_the_evaluation_after_it(worker) -> None:
+    _follow(worker.record, Position(FEN).parse_uci(CAPTURE))
+    _change_eval(worker.record, 0, -500)
+    assert quiet_value(worker, CAPTURE) == 0
+
+
+def test_moves_that_flee_from_an_attack_are_remembered_apart() -> None:
+    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
+    calm, attacked = Position("4k3/8/8/8/4N3/8/8/4K3 w - - 0 1"), Position("4k3/8/8/3p4/4N3/8/8/4K3 w - - 0 1")
+    worker.set_root(attacked, full_width=False)
+    move = attacked.parse_uci("e4g3")
+    _reward(worker.record, 0, move, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_), 8, 1)
+    assert _histories(worker.record, 0, move, move)[0] > 0
+    worker.set_root(calm, full_width=False)
+    assert _histories(worker.record, 0, move, move)[0] == 0

@@ -114,13 +114,14 @@ def test_new_weights_are_judged_by_games_the_best_never_saw(
 def test_a_killed_run_goes_on_to_the_same_end(
     tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    whole = improved(tmp_path / "whole", poor)
+    fitting = {"nodes": 80}  # at which a round of so few games brings weights worth a trial
+    whole = improved(tmp_path / "whole", poor, **fitting)
     dies = dies_at(STEPS[step], getattr(learner.steps, step))
     with monkeypatch.context() as patch:
         patch.setattr(learner.steps, step, dies)
         with pytest.raises(RuntimeError, match="killed"):
-            improved(tmp_path / "killed", poor)
-    again = improved(tmp_path / "killed", poor)
+            improved(tmp_path / "killed", poor, **fitting)
+    again = improved(tmp_path / "killed", poor, **fitting)
     assert settled(again.state) == settled(whole.state)
     assert (tmp_path / "killed" / "best.txt").read_bytes() == (tmp_path / "whole" / "best.txt").read_bytes()
     games = [path.read_text().count("[Result ") for path in sorted((tmp_path / "killed").glob("round-*/games.pgn"))]

@@ -34,7 +34,7 @@ def test_a_time_for_the_move_is_a_number_of_nodes() -> None:
 
 def test_on_a_clock_the_same_nodes_are_searched_each_time() -> None:
     limits = Limits(time=(20_000, 20_000), increment=(100, 100))
-    first, second, slower = (nodes(searcher(rate), limits) for rate in (10, 10, 5))
+    first, second, slower = (nodes(searcher(rate), limits) for rate in (10, 10, 2))
     assert first == second
     assert 1000 < first <= 10 * 10_000  # at most half the clock
     assert slower < first

@@ -10,7 +10,7 @@ from merino.inner.core.board.move import NO_MOVE, SQUARES
 from merino.inner.core.board.movegen import is_noisy
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.engine.search.correction_history import set_static_eval, update_correction_history
-from merino.inner.engine.search.history import note_searched, update_histories
+from merino.inner.engine.search.history import note_eval_change, note_searched, update_histories
 from merino.inner.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
 from merino.inner.engine.search.move_picker import init_move_picker, next_move
 from merino.inner.engine.search.pruning import (
@@ -65,6 +65,7 @@ def alpha_beta(s, ply, alpha, beta, depth):
     if not is_excluding:
         here.tt_pv = is_pv or entry_is_pv(tt_entry)
         set_static_eval(s, ply, tt_entry)
+        note_eval_change(s, ply)
         depth += hindsight_extension(s, ply, depth)
     s.plies[ply + 1].killers[0] = s.plies[ply + 1].killers[1] = NO_MOVE
     s.plies[ply + 2].cutoffs = 0

@@ -1,6 +1,7 @@
 """Memory of the search for move ordering: butterfly, continuation and capture history, killers, counter moves.
 
-Butterfly history: how a quiet move has done by its side and squares. Continuation history: how it has done as an
+Butterfly history: how a quiet move has done by its side and squares, told apart by whether the opponent attacks them
+(threat history). Continuation history: how it has done as an
 answer to the last move, and as a follow-up to the side's own move before. Capture history: how a capture has done by
 piece, square and victim. Each changes by bonus and malus, with gravity.
 """
@@ -10,7 +11,8 @@ from merino.inner.core.board.movegen import is_noisy
 from merino.inner.core.board.position import piece_on, side_to_move
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.engine.search.see import captured_type
-from merino.inner.engine.search.state import MAX_QUIETS
+from merino.inner.engine.search.state import MAX_QUIETS, NO_SCORE
+from merino.inner.engine.search.threats import look_at_threats, threat_index
 
 HISTORY_BITS = 14  # gravity keeps every value within 2 ** HISTORY_BITS
 CONTINUATION_PLIES = 2  # of continuation history: the opponent's last move and our own move before it
@@ -30,20 +32,23 @@ def piece_to_before(s, ply, back):
 
 @kernel(makes_arrays=True)
 def quiet_histories(s, ply):
-    """The tables for quiet moves at this node: butterfly history by squares, and the continuation histories."""
+    """The tables for quiet moves at this node: butterfly and continuation histories, and the threats to go by."""
+    look_at_threats(s, ply)
     return (
         s.butterfly_history[side_to_move(s.positions[ply])],
         s.continuation_history[piece_to_before(s, ply, 1)],
         s.continuation_history[piece_to_before(s, ply, 2)],
+        s.plies[ply].threats,
     )
 
 
 @kernel
 def quiet_history_in(histories, position, move):
     """How well a quiet move has done, by the `quiet_histories` of a node: by its squares, and after the last moves."""
-    butterfly, after_one, after_two = histories
+    butterfly, after_one, after_two, threats = histories
     index = piece_to_index(position, move)
-    return int(butterfly[origin_of(move), destination_of(move)]) + int(after_one[index]) + int(after_two[index])
+    by_squares = butterfly[threat_index(threats, move), origin_of(move), destination_of(move)]
+    return int(by_squares) + int(after_one[index]) + int(after_two[index])
 
 
 @kernel
@@ -68,11 +73,8 @@ def _gravity(value, bonus):
 @kernel
 def _update_quiet(s, ply, move, bonus):
     position = s.positions[ply]
-    side, origin, destination = side_to_move(position), origin_of(move), destination_of(move)
     index = piece_to_index(position, move)
-    s.butterfly_history[side, origin, destination] = _gravity(
-        int(s.butterfly_history[side, origin, destination]), bonus
-    )
+    _update_butterfly(s, ply, move, bonus)
     for back in range(1, CONTINUATION_PLIES + 1):
         earlier = piece_to_before(s, ply, back)
         if earlier:
@@ -80,10 +82,35 @@ def _update_quiet(s, ply, move, bonus):
 
 
 @kernel
+def _update_butterfly(s, ply, move, bonus):
+    position = s.positions[ply]
+    look_at_threats(s, ply)
+    by_squares = s.butterfly_history[side_to_move(position), threat_index(s.plies[ply].threats, move)]
+    origin, destination = origin_of(move), destination_of(move)
+    by_squares[origin, destination] = _gravity(int(by_squares[origin, destination]), bonus)
+
+
+@kernel
 def _update_noisy(s, ply, move, bonus):
     position = s.positions[ply]
     index, captured = piece_to_index(position, move), captured_type(position, move)
     s.capture_history[index, captured] = _gravity(int(s.capture_history[index, captured]), bonus)
+
+
+@kernel
+def note_eval_change(s, ply):
+    """Credit or blame the quiet move that led here for what it did to the static evaluation of its side.
+
+    It tells something about moves that are never searched deeply enough for a bonus.
+    """
+    if ply == 0 or s.plies[ply - 1].move == NO_MOVE:
+        return
+    before, after, p = s.plies[ply - 1].static_eval, s.plies[ply].static_eval, s.parameters
+    if before == NO_SCORE or after == NO_SCORE or is_noisy(s.positions[ply - 1], s.plies[ply - 1].move):
+        return
+    gained = -after - before
+    bonus = max(-p.history_eval_max, min(p.history_eval * gained, p.history_eval_max))
+    _update_butterfly(s, ply - 1, s.plies[ply - 1].move, bonus)
 
 
 @kernel
@@ -107,7 +134,7 @@ def _bonus(s, depth):
 
 @kernel
 def update_histories(s, ply, best_move, depth):
-    """After the moves of a node: a bonus for the best one, or if all failed low, for the quiet move that led here."""
+    """After the moves of a node: a bonus for the best one, or if all failed low, for the move that led here."""
     if best_move != NO_MOVE:
         _update_best(s, ply, best_move, depth)
     elif ply > 0:
@@ -116,10 +143,14 @@ def update_histories(s, ply, best_move, depth):
 
 @kernel
 def _update_prior(s, ply, depth):
-    """Every answer failed low: a bonus for the quiet move that led here."""
-    move = s.plies[ply - 1].move
-    if move != NO_MOVE and not is_noisy(s.positions[ply - 1], move):
-        _update_quiet(s, ply - 1, move, _bonus(s, depth) * s.parameters.history_prior_bonus // 100)
+    """Every answer failed low: a bonus for the move that led here."""
+    move, p = s.plies[ply - 1].move, s.parameters
+    if move == NO_MOVE:
+        return
+    if is_noisy(s.positions[ply - 1], move):
+        _update_noisy(s, ply - 1, move, _bonus(s, depth) * p.history_prior_noisy_bonus // 100)
+    else:
+        _update_quiet(s, ply - 1, move, _bonus(s, depth) * p.history_prior_bonus // 100)
 
 
 @kernel
@@ -136,9 +167,10 @@ def _update_best(s, ply, move, depth):
             here.killers[0] = move
         s.counter_moves[piece_to_before(s, ply, 1)] = move
         _update_quiet(s, ply, move, bonus)
+        malus = bonus * s.parameters.history_malus // 100
         for index in range(here.quiets):
             if s.quiets[ply, index] != move:
-                _update_quiet(s, ply, int(s.quiets[ply, index]), -bonus)
+                _update_quiet(s, ply, int(s.quiets[ply, index]), -malus)
     else:
         _update_noisy(s, ply, move, bonus)
     for index in range(here.noisies):

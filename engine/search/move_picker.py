@@ -4,33 +4,20 @@
 """
 
 from merino.inner.core.board.bitboard import (
-    BISHOP,
     FULL,
-    KING,
-    KNIGHT,
-    ONE,
     PAWN,
     QUEEN,
-    ROOK,
-    bit,
-    lsb,
-    pawn_attacks,
-    type_of,
 )
-from merino.inner.core.board.move import NO_MOVE, QUEEN_PROMOTION, destination_of, kind_of, origin_of
+from merino.inner.core.board.move import NO_MOVE, QUEEN_PROMOTION, kind_of
 from merino.inner.core.board.movegen import NOISY, QUIET, generate, is_legal, is_noisy
 from merino.inner.core.board.position import (
-    attacks_of,
     gives_check,
-    occupied_squares,
-    piece_on,
-    pieces_of,
     set_check_squares,
-    side_to_move,
 )
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.engine.search.history import noisy_history, piece_to_before, quiet_histories, quiet_history_in
 from merino.inner.engine.search.see import captured_type, see_at_least
+from merino.inner.engine.search.threats import escapes
 
 _HASH, _NOISY_GENERATION, _GOOD_NOISY, _QUIET_GENERATION, _QUIETS, _BAD_NOISY, _DONE = range(7)
 _VICTIM_WEIGHT = 16  # weight of the victim's centipawns relative to capture history, which reaches 2 ** 14
@@ -116,7 +103,6 @@ def _generate_quiets(s, ply):
     """
     here, position = s.plies[ply], s.positions[ply]
     counter, histories = int(s.counter_moves[piece_to_before(s, ply, 1)]), quiet_histories(s, ply)
-    by_pawns, by_minors = attacked_by_lesser(position)
     here.next = here.bad_end
     here.end = here.next + generate(position, s.moves[ply, here.next :], QUIET, FULL)
     for index in range(here.next, here.end):
@@ -128,7 +114,7 @@ def _generate_quiets(s, ply):
         elif move == counter:
             score = _COUNTER_SCORE
         else:
-            score = quiet_history_in(histories, position, move) + threat_score(s, ply, move, by_pawns, by_minors)
+            score = quiet_history_in(histories, position, move) + threat_score(s, ply, move)
         s.scores[ply, index] = score
 
 
@@ -176,29 +162,10 @@ def _next_quiet(s, ply):
 
 
 @kernel
-def attacked_by_lesser(position):
-    """What the opponent's pawns attack, and what they and his minor pieces attack: two sets."""
-    foe, occupied = 1 - side_to_move(position), occupied_squares(position)
-    by_pawns = by_minors = pawn_attacks(pieces_of(position, foe, PAWN), foe)
-    minors = pieces_of(position, foe, KNIGHT) | pieces_of(position, foe, BISHOP)
-    while minors:
-        square = lsb(minors)
-        by_minors |= attacks_of(type_of(piece_on(position, square)), foe, square, occupied)
-        minors &= minors - ONE
-    return by_pawns, by_minors
-
-
-@kernel
-def threat_score(s, ply, move, by_pawns, by_minors):
+def threat_score(s, ply, move):
     """How much earlier to try a quiet move for what it escapes or threatens, or later for what it walks into."""
     position = s.positions[ply]
-    kind, score = type_of(piece_on(position, origin_of(move))), 0
-    if kind != PAWN and kind != KING:
-        attacked = by_pawns if kind < ROOK else by_minors
-        if attacked & bit(origin_of(move)):
-            score += s.parameters.threat_bonus
-        if attacked & bit(destination_of(move)):
-            score -= s.parameters.threat_bonus
+    score = s.parameters.threat_bonus * escapes(position, s.plies[ply].threats, move)
     margin = -s.parameters.check_see_margin
     if gives_check(position, move, s.plies[ply].check_squares) and see_at_least(s, position, move, margin):
         score += s.parameters.check_bonus

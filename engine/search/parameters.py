@@ -36,7 +36,7 @@ PARAMETERS = (
     Parameter(
         "reverse_futility_margin", 119, (20, 250), "Reverse futility pruning: smallest distance above beta, per ply."
     ),
-    Parameter("reverse_futility_depth", 8, (1, 12), "Reverse futility pruning: maximum depth."),
+    Parameter("reverse_futility_depth", 9, (1, 12), "Reverse futility pruning: maximum depth."),
     Parameter(
         "reverse_futility_blend",
         56,
@@ -62,7 +62,7 @@ PARAMETERS = (
     Parameter("singular_depth", 6, (4, 99), "Singular extension: minimum depth."),
     Parameter(
         "singular_margin",
-        23,
+        19,
         (4, 80),
         "Singular extension: margin below the score of the hash move, per ply, in 1/16 centipawns.",
     ),
@@ -74,6 +74,12 @@ PARAMETERS = (
         3,
         (0, 8),
         "Singular extension: by how much the depth of the table entry may fall short.",
+    ),
+    Parameter(
+        "negative_extension",
+        2,
+        (0, 4),
+        "Singular extension: plies less for a hash move at a cut node that others match.",
     ),
     Parameter("internal_iterative_reduction_depth", 4, (2, 99), "Internal iterative reduction: minimum depth."),
     Parameter("correction_pawns", 30, (0, 160), "Correction history by pawn structure: maximum correction."),
@@ -115,7 +121,7 @@ PARAMETERS = (
     Parameter("reduction_base", 830, (0, 2048), "Late move reduction: the constant, 1/1024 plies."),
     Parameter("reduction_factor", 495, (100, 1000), "Late move reduction: factor of ln(depth) ln(move), 1/1024 plies."),
     Parameter("reduction_history", 13, (2, 64), "Late move reduction: less by history divided by this, 1/1024 plies."),
-    Parameter("reduction_killer", 1024, (0, 3072), "Late move reduction: less for a killer move, 1/1024 plies."),
+    Parameter("reduction_killer", 800, (0, 3072), "Late move reduction: less for a killer move, 1/1024 plies."),
     Parameter(
         "reduction_noisy", 1024, (0, 3072), "Late move reduction: less for a capture or promotion, 1/1024 plies."
     ),
@@ -137,7 +143,7 @@ PARAMETERS = (
     ),
     Parameter(
         "hindsight_margin",
-        322,
+        260,
         (0, 1000),
         "Hindsight extension: a ply less if the reduced move lowered its side's static eval by this much.",
     ),
@@ -168,6 +174,16 @@ PARAMETERS = (
         "History: percent of the bonus for the move before an all-node.",
         was="prior_bonus",
     ),
+    Parameter(
+        "history_prior_noisy_bonus", 50, (0, 200), "History: the same where that move is a capture or promotion."
+    ),
+    Parameter(
+        "history_malus", 80, (0, 200), "History: malus of the quiet moves tried before the best, percent of its bonus."
+    ),
+    Parameter(
+        "history_eval", 10, (0, 64), "History: bonus per centipawn that a quiet move gains in static evaluation ..."
+    ),
+    Parameter("history_eval_max", 1200, (0, 4000), "... and the largest such bonus or malus."),
     Parameter(
         "clock_moves",
         25,

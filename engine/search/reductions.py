@@ -25,6 +25,7 @@ def singular_extension(s, ply, beta, depth, tt_entry):
 
     Singular extension: if all others stay well below the hash move's score, it is searched deeper.
     Multi-cut: if another beats beta as well, this node has more than one way to fail high and needs no search.
+    Negative extension: where the hash move is not alone and the node should fail high, others will do it too.
     """
     p, here = s.parameters, s.plies[ply]
     here.extension = 0
@@ -50,6 +51,8 @@ def singular_extension(s, ply, beta, depth, tt_entry):
         return target  # multi-cut
     elif score >= beta:
         here.extension = -1
+    elif here.is_cut_node:
+        here.extension = -p.negative_extension
     return NO_CUTOFF
 
 

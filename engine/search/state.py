@@ -32,6 +32,8 @@ PLY = record_dtype(
         ("tt_pv", np.int64),  # whether the position is on a principal variation, or has been, by the table
         ("is_cut_node", np.int64),  # whether a fail high is expected
         ("cutoffs", np.int64),  # fail highs here since the node two plies up, or the root search, began
+        ("has_threats", np.int64),  # whether `threats` are known
+        ("threats", np.uint64, 3),  # what the opponent attacks, by pawns, by minor pieces too, and by anything
         ("move", np.int64),  # the move made here; NO_MOVE for a null move
         ("piece_to", np.int64),  # its (piece, destination) index; 0 for a null move
         ("killers", np.int64, 2),
@@ -83,7 +85,7 @@ SEARCH = record_dtype(
         ("noisies", np.int32, (MAX_PLY + 2, MAX_QUIETS)),
         ("pv", np.int32, (MAX_PLY + 2, MAX_PLY + 2)),
         ("reductions", np.int32, (REDUCTION_SIZE, REDUCTION_SIZE)),
-        ("butterfly_history", np.int16, (2, 64, 64)),  # by side, origin, destination
+        ("butterfly_history", np.int16, (2, 4, 64, 64)),  # by side, threats, origin, destination
         ("capture_history", np.int16, (PIECE_TO, 8)),  # by (piece, destination), captured type
         ("counter_moves", np.int32, PIECE_TO),
         ("continuation_history", np.int16, (PIECE_TO, PIECE_TO)),  # by earlier (piece, destination), this one

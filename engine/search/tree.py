@@ -18,6 +18,8 @@ POLL_NODES = 1024  # how often the stop flag is read
 @kernel
 def count_node(s, ply):
     """Count the node; returns whether the search was stopped or has used up its nodes."""
+    if s.stopped:
+        return True  # what is still asked on the way back to the root does not count
     s.nodes += 1
     if s.nodes & (POLL_NODES - 1) == 0 and load_word(s.stop_address) != ZERO or s.nodes >= s.node_limit:
         s.stopped = 1
@@ -46,6 +48,7 @@ def make_move(s, ply, move):
     """Make `move` from `ply` to the next, and record it for histories and repetitions."""
     position = s.positions[ply]
     s.plies[ply].move, s.plies[ply].piece_to = move, piece_to_index(position, move)
+    s.plies[ply + 1].has_threats = 0
     make(s.positions[ply + 1], position, move)
     key = s.positions[ply + 1].key
     s.keys[s.past + ply + 1] = key
@@ -58,6 +61,7 @@ def make_null_move(s, ply):
     make_null(s.positions[ply + 1], s.positions[ply])
     s.positions[ply + 1].halfmove = 0  # no repetition reaches across a null move
     s.plies[ply].move, s.plies[ply].piece_to = NO_MOVE, 0
+    s.plies[ply + 1].has_threats = 0
     s.keys[s.past + ply + 1] = s.positions[ply + 1].key
 
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import FULL, WHITE
-from merino.inner.core.board.makemove import make
-from merino.inner.core.board.movegen import ALL, MAX_MOVES, generate
+from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.board.movegen import MAX_MOVES, make_each
 from merino.inner.core.board.position import POSITION
 from merino.inner.core.common.work import in_order
 from merino.inner.core.compiled.jit import entry
@@ -91,8 +90,7 @@ def _write_moves(positions, after, parent):
     """Fill in the position after each legal move, and the number of that before; returns how many there are."""
     moves, found = np.empty(MAX_MOVES, dtype=np.int32), 0
     for index in range(len(positions)):
-        for number in range(generate(positions[index], moves, ALL, FULL)):
-            make(after[found], positions[index], np.int64(moves[number]))
-            parent[found] = index
-            found += 1
+        count = make_each(positions[index], moves, after, found)
+        parent[found:count] = index
+        found = count
     return found

@@ -34,7 +34,7 @@ from merino.inner.core.board.bitboard import (
     lsb,
     popcount,
 )
-from merino.inner.core.board.makemove import castling_destinations
+from merino.inner.core.board.makemove import castling_destinations, make
 from merino.inner.core.board.move import (
     CASTLING,
     DOUBLE_PUSH,
@@ -101,6 +101,20 @@ def generate(position, moves, wanted, origins):
 def count_legal(position):
     """How many legal moves there are."""
     return generate(position, None, ALL, FULL)
+
+
+@kernel
+def make_each(position, moves, found, count):
+    """Add the positions after each legal move to `found`, POSITION[n] with `count` so far, as far as there is room.
+
+    Returns how many there are then; `moves` is scratch of MAX_MOVES.
+    """
+    for index in range(generate(position, moves, ALL, FULL)):
+        if count == len(found):
+            break
+        make(found[count], position, int(moves[index]))
+        count += 1
+    return count
 
 
 @kernel

@@ -32,6 +32,7 @@ from merino.inner.core.board.bitboard import (
     ZERO,
     bit,
     lsb,
+    pawn_attacks,
     piece_of,
     popcount,
     type_of,
@@ -148,6 +149,18 @@ def attacks_of(kind, colour, square, occupied):
         attacks |= bishop_attacks(square, occupied)
     if kind != BISHOP:
         attacks |= rook_attacks(square, occupied)
+    return attacks
+
+
+@kernel
+def attacks_of_all(kind, colour, pieces, occupied):
+    """The squares that these pieces of one type and colour attack, uint64."""
+    if kind == PAWN:
+        return pawn_attacks(pieces, colour)
+    attacks = ZERO
+    while pieces:
+        attacks |= attacks_of(kind, colour, lsb(pieces), occupied)
+        pieces &= pieces - ONE
     return attacks
 
 

@@ -1,9 +1,9 @@
 """Memory of the search for move ordering: butterfly, continuation and capture history, killers, counter moves.
 
 Butterfly history: how a quiet move has done by its side and squares, told apart by whether the opponent attacks them
-(threat history). Continuation history: how it has done as an
-answer to the last move, and as a follow-up to the side's own move before. Capture history: how a capture has done by
-piece, square and victim. Each changes by bonus and malus, with gravity.
+(threat history). Continuation history: how it has done as an answer to the last move, and as a follow-up to the side's
+own move before. Capture history: how a capture has done by piece, square and victim. Each changes by bonus and malus,
+with gravity.
 """
 
 from merino.inner.core.board.move import NO_MOVE, destination_of, origin_of

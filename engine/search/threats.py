@@ -3,23 +3,27 @@
 It is worked out once for a node, when it is first asked for: many nodes end before.
 """
 
-from merino.inner.core.board.attacks import KING_ATTACKS, KNIGHT_ATTACKS, bishop_attacks, rook_attacks
+from merino.inner.core.board.attacks import KING_ATTACKS
 from merino.inner.core.board.bitboard import (
     BISHOP,
     KING,
     KNIGHT,
-    ONE,
     PAWN,
     QUEEN,
     ROOK,
     ZERO,
     bit,
-    lsb,
-    pawn_attacks,
     type_of,
 )
 from merino.inner.core.board.move import destination_of, origin_of
-from merino.inner.core.board.position import occupied_squares, piece_on, side_to_move
+from merino.inner.core.board.position import (
+    attacks_of_all,
+    king_square,
+    occupied_squares,
+    piece_on,
+    pieces_of,
+    side_to_move,
+)
 from merino.inner.core.compiled.jit import kernel
 
 BY_PAWNS, BY_MINORS, BY_ANY = range(3)  # each includes those before it
@@ -38,24 +42,14 @@ def look_at_threats(s, ply):
 def set_threats(position, threats):
     """Fill threats, uint64[3] in the order above, for the side to move."""
     foe, occupied = 1 - side_to_move(position), occupied_squares(position)
-    his = position.colours[foe]
-    attacked = threats[BY_PAWNS] = pawn_attacks(his & position.pieces[PAWN], foe)
-    knights, bishops = his & position.pieces[KNIGHT], his & position.pieces[BISHOP]
-    while knights:
-        attacked |= KNIGHT_ATTACKS[lsb(knights)]
-        knights &= knights - ONE
-    while bishops:
-        attacked |= bishop_attacks(lsb(bishops), occupied)
-        bishops &= bishops - ONE
+    pawns, knights = pieces_of(position, foe, PAWN), pieces_of(position, foe, KNIGHT)
+    bishops, rooks = pieces_of(position, foe, BISHOP), pieces_of(position, foe, ROOK)
+    attacked = threats[BY_PAWNS] = attacks_of_all(PAWN, foe, pawns, occupied)
+    attacked |= attacks_of_all(KNIGHT, foe, knights, occupied) | attacks_of_all(BISHOP, foe, bishops, occupied)
     threats[BY_MINORS] = attacked
-    diagonal, straight = his & position.pieces[QUEEN], his & (position.pieces[ROOK] | position.pieces[QUEEN])
-    while diagonal:
-        attacked |= bishop_attacks(lsb(diagonal), occupied)
-        diagonal &= diagonal - ONE
-    while straight:
-        attacked |= rook_attacks(lsb(straight), occupied)
-        straight &= straight - ONE
-    threats[BY_ANY] = attacked | KING_ATTACKS[lsb(his & position.pieces[KING])]
+    attacked |= attacks_of_all(ROOK, foe, rooks, occupied)
+    attacked |= attacks_of_all(QUEEN, foe, pieces_of(position, foe, QUEEN), occupied)
+    threats[BY_ANY] = attacked | KING_ATTACKS[king_square(position, foe)]
 
 
 @kernel

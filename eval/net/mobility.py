@@ -27,10 +27,9 @@ from merino.inner.core.board.bitboard import (
     ZERO,
     bit,
     lsb,
-    pawn_attacks,
     popcount,
 )
-from merino.inner.core.board.position import attacks_of
+from merino.inner.core.board.position import attacks_of_all
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.eval.net.view import ATTACKS, DESTINATIONS, OCCUPIED, OWN, PIECES, pieces_in
 
@@ -39,7 +38,7 @@ from merino.inner.eval.net.view import ATTACKS, DESTINATIONS, OCCUPIED, OWN, PIE
 def fill_moves(view):
     """Find out what all pieces attack, and where they can move."""
     for kind in range(PIECES):
-        view[ATTACKS + kind] = _attacks(view, kind >> 1, kind & 1, view[kind])
+        view[ATTACKS + kind] = attacks_of_all(kind >> 1, kind & 1, view[kind], view[OCCUPIED])
     for colour in range(2):
         _find_destinations(view, colour)
 
@@ -56,22 +55,10 @@ def renew_moves(before, after, difference):
         role, attacks = kind >> 1, before[ATTACKS + kind]
         is_blocked = BISHOP <= role <= QUEEN and attacks & blocked != ZERO
         if is_blocked or difference.kinds & bit(kind):
-            attacks = _attacks(after, role, kind & 1, after[kind])
+            attacks = attacks_of_all(role, kind & 1, after[kind], after[OCCUPIED])
         after[ATTACKS + kind] = attacks
     for colour in range(2):
         _find_destinations(after, colour)
-
-
-@kernel
-def _attacks(view, role, colour, pieces):
-    """The squares that these pieces of one kind attack."""
-    if role == PAWN:
-        return pawn_attacks(pieces, colour)
-    found = ZERO
-    while pieces:
-        found |= attacks_of(role, colour, lsb(pieces), view[OCCUPIED])
-        pieces &= pieces - ONE
-    return found
 
 
 @kernel
@@ -113,11 +100,11 @@ def _reach_with_pins(view, role, colour, king, pinned):
     """The same as `_reach` if some of the pieces are pinned, and move only on the line to their king."""
     pieces = pieces_in(view, role, colour)
     free = pieces & ~pinned
-    found = _reach(view, role, colour, free, _attacks(view, role, colour, free))
+    found = _reach(view, role, colour, free, attacks_of_all(role, colour, free, view[OCCUPIED]))
     pieces &= pinned
     while pieces:
         square = lsb(pieces)
-        reach = _reach(view, role, colour, bit(square), _attacks(view, role, colour, bit(square)))
+        reach = _reach(view, role, colour, bit(square), attacks_of_all(role, colour, bit(square), view[OCCUPIED]))
         found |= reach & LINES[king, square]
         pieces &= pieces - ONE
     return found
@@ -149,10 +136,7 @@ def _behind(view, king, by, checkers):
     """The squares that the sliders among the checkers attack through the king."""
     found, occupied = ZERO, view[OCCUPIED] & ~bit(king)
     for role in range(BISHOP, KING):
-        sliders = checkers & pieces_in(view, role, by)
-        while sliders:
-            found |= attacks_of(role, by, lsb(sliders), occupied)
-            sliders &= sliders - ONE
+        found |= attacks_of_all(role, by, checkers & pieces_in(view, role, by), occupied)
     return found
 
 

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import FULL, ZERO
-from merino.inner.core.board.makemove import make, make_null
-from merino.inner.core.board.movegen import ALL, MAX_MOVES, generate
+from merino.inner.core.board.bitboard import ZERO
+from merino.inner.core.board.makemove import make_null
+from merino.inner.core.board.movegen import MAX_MOVES, make_each
 from merino.inner.core.board.position import POSITION
-from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.memory import copy_record
 from merino.inner.study.shapley.coalitions import Coalitions
 
 MAX_NEIGHBOURS = 4096  # by moves
-
-
-@kernel
-def _fill_after_moves(position, moves, found, count):
-    """Add the positions after each legal move to `found`, as far as there is room; how many there are then."""
-    for index in range(generate(position, moves, ALL, FULL)):
-        if count == len(found):
-            break
-        make(found[count], position, moves[index])
-        count += 1
-    return count
 
 
 @entry
@@ -31,13 +20,13 @@ def _fill_neighbours(positions, moves, found):
     """Fill POSITION[n] with a legal position, those one ply and two plies on, and those one ply after a null move."""
     position = positions[0]
     copy_record(found[0], position)
-    ahead = _fill_after_moves(position, moves, found, 1)
+    ahead = make_each(position, moves, found, 1)
     count = ahead
     if position.checkers == ZERO:
         make_null(found[count], position)
-        count = _fill_after_moves(found[count], moves, found, count + 1)
+        count = make_each(found[count], moves, found, count + 1)
     for index in range(1, ahead):
-        count = _fill_after_moves(found[index], moves, found, count)
+        count = make_each(found[index], moves, found, count)
     return count
 
 

@@ -145,9 +145,11 @@ def _named(name: str | Path) -> Path:
         raise EvaluationError(f"cannot read '{name}': {error.strerror}") from error
 
 
-def default() -> Evaluation:
-    """The evaluation that comes with Merino."""
-    return load(DEFAULT_FILE)
+def default() -> LinearEvaluation:
+    """The evaluation that comes with Merino: the terms."""
+    found = load(DEFAULT_FILE)
+    assert isinstance(found, LinearEvaluation)
+    return found
 
 
 def from_identity(identity: Mapping[str, Any]) -> Evaluation:

@@ -7,7 +7,6 @@ import numpy as np
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.eval.families import default
-from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.study.points.board import BoardTally, add_games
 from merino.inner.study.points.regression import bootstrap, cells_of
@@ -25,8 +24,7 @@ def warm_up() -> None:
     vectors, _ = vectors_of_games(games)
     bootstrap(cells_of(vectors.differences, vectors.outcomes), vectors, 2, 1)
     add_games(BoardTally(), games, np.zeros(1, dtype=np.int64), default())
-    account_around(Position().record, default())
     terms = default()
-    assert isinstance(terms, LinearEvaluation)
+    account_around(Position().record, terms)
     game = PlayerGame(1, "", WHITE, None, games.starts[:1], games.moves, np.zeros(0))
     choices_of(PlayerGames("", (game,), 0), terms)

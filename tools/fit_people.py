@@ -20,7 +20,6 @@ from merino.inner.core.common.files import write_whole
 from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM
 from merino.inner.engine.search.people import FILE, People, Prior, as_toml
 from merino.inner.eval.families import default
-from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.formats.pgn_games import play_games
 from merino.inner.formats.pgn_stream import games_of
 from merino.inner.formats.sources import open_source
@@ -48,7 +47,6 @@ def choices_in(
 ) -> Iterator[tuple[PlayerGames, Choices]]:
     """The most frequent players of each file, and their choices in so many positions; tells who is done."""
     evaluation = default()
-    assert isinstance(evaluation, LinearEvaluation)
     for path in paths:
         for name in frequent_players(path, players, least):
             player = games_of_player(path, name)

@@ -23,9 +23,8 @@ from merino.inner.core.common.files import held, write_fault
 from merino.inner.core.common.folders import user_folder
 from merino.inner.engine.search.people import people
 from merino.inner.eval.families import default
-from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.study.analyser import analyser
-from merino.inner.study.drill.answers import hint_for, reply_to
+from merino.inner.study.drill.answers import ATTEMPTS, hint_for, reply_to
 from merino.inner.study.drill.exercises import MAX_EXERCISES, Exercise
 from merino.inner.study.drill.finding import practice_from
 from merino.inner.study.drill.practice import Practice, progress_file, scheduling
@@ -47,13 +46,13 @@ def profile(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message
     with _games(fields, state) as (path, _):
         player = games_of_player(path, fields.text("player"))
         most = fields.number("positions", 1, MAX_CHOICES) or MAX_CHOICES
-        found = profile_of(player, _terms(), people(), most, lambda done: _tell(say, stop, "Searching", done))
+        found = profile_of(player, default(), people(), most, lambda done: _tell(say, stop, "Searching", done))
     return {"type": "done", "profile": as_object(found)}
 
 
 def drill(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """The exercises from the mistakes of a `player`, and which are due; they are found once."""
-    evaluation, most = _terms(), fields.number("most", 1, MAX_EXERCISES) or MAX_EXERCISES
+    evaluation, most = default(), fields.number("most", 1, MAX_EXERCISES) or MAX_EXERCISES
     with _games(fields, state) as (path, place), state.searchers.borrowed(evaluation) as searcher:
         searching = analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True)
         try:
@@ -73,7 +72,13 @@ def drill(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
         except OSError as error:
             raise RequestError(write_fault(error, place)) from error
     state.practices[str(place)] = found
-    return {"type": "done", "practice": str(place), "keeps": _keeps_progress(), **_standing(found)}
+    return {
+        "type": "done",
+        "practice": str(place),
+        "attempts": ATTEMPTS,
+        "keeps": _keeps_progress(),
+        **_standing(found),
+    }
 
 
 def answer_exercise(fields: Fields, state: ServerState) -> Message:
@@ -81,8 +86,8 @@ def answer_exercise(fields: Fields, state: ServerState) -> Message:
     _, exercise = _exercise(fields, state)
     if not fields.has("move"):
         return {"hint": hint_for(exercise)}
-    with state.searchers.borrowed(_terms()) as searcher:
-        reply = reply_to(exercise, fields.text("move"), _terms(), analyser(searcher))
+    with state.searchers.borrowed(default()) as searcher:
+        reply = reply_to(exercise, fields.text("move"), default(), analyser(searcher))
     told = {"move": reply.move, "right": reply.is_right, "sentence": reply.sentence}
     return told | {"refutation": list(reply.refutation)}
 
@@ -148,9 +153,3 @@ def _games(fields: Fields, state: ServerState) -> Iterator[tuple[Path, Path]]:
     with tempfile.TemporaryDirectory(prefix="merino-") as folder, sent.naming():
         name = _UNSAFE.sub("_", sent.title).strip(".") or "games"
         yield sent.joined(Path(folder)), progress_file(user_folder("data") / "drill" / name)
-
-
-def _terms() -> LinearEvaluation:
-    evaluation = default()
-    assert isinstance(evaluation, LinearEvaluation)
-    return evaluation

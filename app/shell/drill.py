@@ -22,7 +22,6 @@ from merino.inner.core.common.progress import ProgressOfMany
 from merino.inner.engine.notation.san import MoveRejected
 from merino.inner.engine.search.limits import Limits
 from merino.inner.eval.families import default
-from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.formats.sources import SourceError
 from merino.inner.study.analyser import Analyser, analyser
 from merino.inner.study.drill.answers import ATTEMPTS, Reply, hint_for, reply_to
@@ -65,22 +64,16 @@ def _progress(args: argparse.Namespace, place: Path) -> Practice:
     """The exercises of the games, from the file if it has them, else found now and kept."""
     show = ProgressOfMany(shared.progress_stream(args.quiet))
     try:
-        return practice_from(args.file, args.player, place, args.most, _terms(), _analyser, show)
+        return practice_from(args.file, args.player, place, args.most, default(), _analyser, show)
     except OSError as error:
         raise CommandError(f"drill: {write_fault(error, place)}") from error
     finally:
         show.wipe()
 
 
-def _terms() -> LinearEvaluation:
-    evaluation = default()
-    assert isinstance(evaluation, LinearEvaluation)
-    return evaluation
-
-
 @cache
 def _analyser() -> Analyser:
-    return analyser(searcher_of(SearchRequest(Limits(), 1, 16, is_limited=True), _terms()), gives_up=True)
+    return analyser(searcher_of(SearchRequest(Limits(), 1, 16, is_limited=True), default()), gives_up=True)
 
 
 def _save(progress: Practice, place: Path) -> None:
@@ -155,7 +148,7 @@ class _DrillSession:
     def _reply(self, exercise: Exercise, text: str) -> Reply | None:
         """What is said of a move; None if it is none, with a word about it."""
         try:
-            return reply_to(exercise, text, _terms(), _analyser())
+            return reply_to(exercise, text, default(), _analyser())
         except MoveRejected as error:
             print(f"{error} ({_HELP})")
             return None

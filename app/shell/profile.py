@@ -11,7 +11,6 @@ from merino.inner.app.shell.naming import errors_named
 from merino.inner.core.common.progress import Progress
 from merino.inner.engine.search.people import people
 from merino.inner.eval.families import default
-from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.formats.sources import SourceError
 from merino.inner.study.errors import StudyError
 from merino.inner.study.profile.choices import MAX_CHOICES
@@ -24,7 +23,6 @@ def run_profile(arguments: Sequence[str]) -> int:
     """The command in a shell; raises CommandError."""
     args = _parser().parse_args(arguments)
     evaluation = default()
-    assert isinstance(evaluation, LinearEvaluation)
     with errors_named("profile", StudyError, SourceError):
         player = games_of_player(args.file, args.player)
         with Progress("Searching", shared.progress_stream(args.quiet)) as progress:

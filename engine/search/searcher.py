@@ -66,7 +66,7 @@ class Searcher:
         self._evaluation = default() if evaluation is None else evaluation
         self._given = parameters
         self._parameters = parameters or parameters_for(self._evaluation)
-        self._table, self._hash_mb = table_of(hash_mb), hash_mb
+        self._table = table_of(hash_mb)
         self._stop_flag = np.zeros(1, dtype=np.uint64)
         self._workers: list[Worker] = []
         self._chooser: Chooser | None = None  # made when it is first needed
@@ -78,7 +78,7 @@ class Searcher:
     @property
     def hash_mb(self) -> int:
         """The size of the table in MiB."""
-        return self._hash_mb
+        return self._table.megabytes
 
     @property
     def threads(self) -> int:
@@ -87,7 +87,7 @@ class Searcher:
 
     def set_hash(self, megabytes: int) -> None:
         """Use a new, empty table of this size; if memory is short, keeps the old one and raises MemoryError."""
-        self._table, self._hash_mb = table_of(megabytes), megabytes
+        self._table = table_of(megabytes)
         for worker in self._workers:
             worker.set_table(self._table)
 

@@ -155,6 +155,11 @@ class TranspositionTable:
         self.buckets = size // CACHE_LINE
         self.age = 0  # of the search among searches, modulo AGES
 
+    @property
+    def megabytes(self) -> int:
+        """Its size in MiB."""
+        return self.words.nbytes >> 20
+
     def attach(self, record: np.ndarray) -> None:
         """Let the thread of this record use the table."""
         record[0]["table_address"] = self.words.ctypes.data

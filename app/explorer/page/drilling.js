@@ -4,9 +4,7 @@ import { post } from "./api.js";
 import { byId, h, plural, say, showError } from "./dom.js";
 import { changed, isPlaying, listen, play, setGame, state, truncate } from "./store.js";
 
-const ATTEMPTS = 2; // at a move, before the solution is shown
-
-let practice = null; // what the server tells: { practice, exercises, due, practised, keeps }
+let practice = null; // what the server tells: { practice, attempts, exercises, due, practised, keeps }
 let identity = null; // of the exercise on the board
 let phase = "idle"; // "ask", "refused" or "told"
 let tries = 0;
@@ -93,7 +91,7 @@ const judge = guarded(async (uci) => {
     tries += 1;
     const answer = state.report?.moves.find((move) => move.san === reply.refutation[0]);
     if (answer) await play(answer.uci);
-    if (tries >= ATTEMPTS) await finish(false, reply.sentence);
+    if (tries >= practice.attempts) await finish(false, reply.sentence);
     else {
         phase = "refused";
         tell(reply.sentence);
@@ -108,7 +106,7 @@ const tryAgain = guarded(async () => {
 });
 
 const hint = guarded(async () => {
-    tries = Math.max(tries, ATTEMPTS - 1);
+    tries = Math.max(tries, practice.attempts - 1);
     tell((await post("/api/drill/answer", about())).hint);
 });
 

@@ -25,7 +25,7 @@ from merino.inner.core.common.work import ordered
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.learning import Settings, split
-from merino.inner.learn.passes import Detail, gather
+from merino.inner.learn.loss_and_gradient import Detail, gather
 from merino.inner.learn.positions import Selection, rows_of_games
 from merino.inner.learn.sample import FitParameters
 from merino.inner.match.config import MatchConfig

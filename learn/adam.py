@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from merino.inner.learn.fit import FitCallback, FitProblem, Step, sizes, strides
-from merino.inner.learn.passes import Detail, Samples, gather
+from merino.inner.learn.loss_and_gradient import Detail, Samples, gather
 from merino.inner.learn.sample import FitParameters
 
 RATE = 0.05

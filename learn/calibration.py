@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from merino.inner.learn.passes import Samples, scores_in
+from merino.inner.learn.loss_and_gradient import Samples, scores_in
 from merino.inner.learn.sample import FitParameters, Sample
 from merino.inner.learn.shares import Span
 

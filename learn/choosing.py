@@ -18,7 +18,7 @@ from merino.inner.eval.linear.registry import TermSet
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.fitting import Fits
 from merino.inner.learn.learning import Learned, Settings, judge, part_of_step
-from merino.inner.learn.passes import Samples
+from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.report import Tried
 from merino.inner.learn.request import Events, LearnRequest
 from merino.inner.match.heats import Heats, play_heats

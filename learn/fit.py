@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from merino.inner.learn.passes import TRAIN, Detail, Samples, Sums, gather
+from merino.inner.learn.loss_and_gradient import TRAIN, Detail, Samples, Sums, gather
 from merino.inner.learn.positions import FEATURE_SCALE
 from merino.inner.learn.sample import FitParameters, Loss
 from merino.inner.learn.shares import BLOCK

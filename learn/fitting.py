@@ -11,7 +11,7 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TermSet
 from merino.inner.learn.fit import FitCallback, prior_spread
 from merino.inner.learn.learning import Fitted, Settings, fit
-from merino.inner.learn.passes import Samples, gather
+from merino.inner.learn.loss_and_gradient import Samples, gather
 from merino.inner.learn.ranking import Moves, rank_figure
 from merino.inner.learn.request import LearnRequest
 from merino.inner.learn.source import PositionSource

@@ -27,7 +27,7 @@ from merino.inner.learn.checking import check_rows
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fen_file import Contents, FenTarget, first_line, is_ours, lines_of, target_of
 from merino.inner.learn.learning import Settings, split
-from merino.inner.learn.passes import Samples
+from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.positions import (
     PositionBlock,
     Quiet,

@@ -12,11 +12,11 @@ from merino.inner.eval.linear.phases import halves, in_two_phases, phases_of
 from merino.inner.eval.linear.registry import TERMS, Term, TermSet
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.learn.adam import adam
-from merino.inner.learn.descent import descent
+from merino.inner.learn.coordinate_descent import descent
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, FitProblem, Step, approach, fit_k, gauss_newton, prior_spread, sizes
 from merino.inner.learn.holdout import VALIDATION_SHARE, check_holdout, choose_holdout
-from merino.inner.learn.passes import Detail, Samples, Sums, errors_by_game, gather
+from merino.inner.learn.loss_and_gradient import Detail, Samples, Sums, errors_by_game, gather
 from merino.inner.learn.positions import Rows
 from merino.inner.learn.sample import BY_RESULT, FitParameters, Loss, Sample, sample_of
 from merino.inner.learn.targets import Target

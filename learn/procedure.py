@@ -36,7 +36,7 @@ from merino.inner.learn.installing import (
 )
 from merino.inner.learn.judged import Judged, RunFiles, files_of
 from merino.inner.learn.learning import Learned, Settings, start_of
-from merino.inner.learn.passes import Samples
+from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.playing_on import play_on
 from merino.inner.learn.ranking import rank_figure
 from merino.inner.learn.record import record_of

@@ -27,7 +27,7 @@ from merino.inner.learn.fit import FitCallback, fit_k
 from merino.inner.learn.fitting import fit_all
 from merino.inner.learn.inputs import PositionsHere, ReadOptions, read_rows
 from merino.inner.learn.learning import judge, start_of
-from merino.inner.learn.passes import gather
+from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.positions import Rows, Selection
 from merino.inner.learn.record import record_of, save_record
 from merino.inner.learn.report import summarise

@@ -15,7 +15,7 @@ from merino.inner.eval.linear.registry import TERMS, Term
 from merino.inner.learn.calibration import calibration
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.learning import Learned, Settings
-from merino.inner.learn.passes import Samples
+from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.report import Summary
 
 FORMAT = "merino learning record 1"

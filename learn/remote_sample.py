@@ -85,7 +85,7 @@ class _Piece:
 
 @dataclass(frozen=True)
 class RemoteSample:
-    """A sample kept by workers, see `learn.passes.Samples`; `bundles` stand for the samples of consecutive shares."""
+    """A sample kept by workers, see `Samples`; `bundles` stand for the samples of consecutive shares."""
 
     executor: RemoteExecutor
     bundles: tuple[Any, ...]

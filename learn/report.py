@@ -13,7 +13,7 @@ from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, Term
 from merino.inner.eval.material import FULL_BOARD
 from merino.inner.learn.learning import Learned, Settings
-from merino.inner.learn.passes import Samples, carrier_counts, every_row
+from merino.inner.learn.loss_and_gradient import Samples, carrier_counts, every_row
 from merino.inner.learn.ranking import RankFigure
 
 CONFIDENCE = 1.96  # standard errors on each side of a 95% interval

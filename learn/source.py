@@ -14,7 +14,7 @@ from merino.inner.formats.pgn_games import Fault
 from merino.inner.formats.sources import name_of
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.learning import Settings
-from merino.inner.learn.passes import Samples
+from merino.inner.learn.loss_and_gradient import Samples
 
 
 @dataclass(frozen=True)

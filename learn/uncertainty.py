@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from merino.inner.learn.fit import FitCallback, FitProblem, approach
-from merino.inner.learn.passes import Samples, Sums, products_by_game
+from merino.inner.learn.loss_and_gradient import Samples, Sums, products_by_game
 from merino.inner.learn.sample import FitParameters
 
 

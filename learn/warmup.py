@@ -12,8 +12,8 @@ from merino.inner.learn.checking import check_rows
 from merino.inner.learn.fen_file import lines_of
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.learning import METHODS, Settings, learn, split
+from merino.inner.learn.loss_and_gradient import carrier_counts
 from merino.inner.learn.net import warmup as nets
-from merino.inner.learn.passes import carrier_counts
 from merino.inner.learn.positions import Equal, Quiet, Selection, block_of_games, rows_of_block
 from merino.inner.learn.quiet import is_open, select_quiet
 from merino.inner.learn.ranking import moves_of

@@ -10,7 +10,7 @@ import numpy as np
 from merino.inner.eval.linear.phases import by_stage
 from merino.inner.eval.material import FULL_BOARD
 from merino.inner.formats.pgn_games import read_games
-from merino.inner.learn.passes import gather
+from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
 from merino.inner.learn.sample import FitParameters, Loss, Sample
 

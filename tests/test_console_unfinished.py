@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.app.console.kept_game import DamagedGameError, KeptGame
 from merino.inner.app.console.loop import run_lines
-from merino.inner.app.console.unfinished import MAX_GAMES, Unfinished
+from merino.inner.app.console.unfinished_folder import MAX_GAMES, Unfinished
+from merino.inner.app.console.unfinished_pgn import DamagedGameError, KeptGame
 from merino.inner.core.board.fen import START_FEN
 from tests.talk import Talk
 

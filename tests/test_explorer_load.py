@@ -10,7 +10,7 @@ import uvicorn
 
 from merino.inner.app.explorer import serving as serving_module
 from merino.inner.app.explorer.app import create_app
-from merino.inner.app.explorer.reading import Read
+from merino.inner.app.explorer.pasted_text import Read
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.serving import config_of
 from tests.load_explorer import SHORT, TRIALS, Server, run_trial
@@ -134,7 +134,7 @@ def test_work_longer_than_a_client_may_take_is_waited_for(serving: Serving, monk
         time.sleep(3 * SECONDS)
         return Read("pgn", ())
 
-    monkeypatch.setattr("merino.inner.app.explorer.answers.read_pgn", slowly)
+    monkeypatch.setattr("merino.inner.app.explorer.routes.read_pgn", slowly)
     with serving.client() as client:
         body = b'{"text": "1. e4 *"}'
         client.sendall(serving.request(body, len(body), "/api/pgn"))

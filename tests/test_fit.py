@@ -11,7 +11,7 @@ from merino.inner.eval.linear.registry import Group, Phase, Term
 from merino.inner.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
 from merino.inner.learn.fit import FitCallback, FitProblem, Step, fit_k, gauss_newton
 from merino.inner.learn.learning import METHODS, Learned, Settings, learn, split
-from merino.inner.learn.passes import BLOCK, Detail, gather
+from merino.inner.learn.loss_and_gradient import BLOCK, Detail, gather
 from merino.inner.learn.report import summarise
 from merino.inner.learn.sample import FitParameters, Loss, Sample, sample_of
 from tests.rows import made_up_rows, mean_error, selfplay_rows, some_games
@@ -203,6 +203,6 @@ def test_a_large_sample_is_first_approached_on_a_part_of_it(monkeypatch: pytest.
     start, problem = FitParameters(article_weights(), 1 / K), FitProblem(POSITIONAL, BOUNDS, False, article_weights())
     whole = gauss_newton(sample, start, problem, FitCallback())
     monkeypatch.setattr("merino.inner.learn.fit.LARGE", 1)
-    monkeypatch.setattr("merino.inner.learn.passes.BLOCK", 256)
+    monkeypatch.setattr("merino.inner.learn.loss_and_gradient.BLOCK", 256)
     monkeypatch.setattr("merino.inner.learn.shares.BLOCK", 256)
     assert np.abs(gauss_newton(sample, start, problem, FitCallback()).weights - whole.weights).max() < 0.1

@@ -23,7 +23,7 @@ from merino.inner.learn import procedure
 from merino.inner.learn.calibration import calibration
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.learning import ARTICLE, Learned, Settings, learn, split
-from merino.inner.learn.passes import gather
+from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.plots import draw
 from merino.inner.learn.record import load_record
 from merino.inner.learn.report import RARE_GAMES, Summary, WeightLine, summarise

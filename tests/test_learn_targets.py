@@ -24,7 +24,7 @@ from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.learning import METHODS, Learned, Settings, learn, split
-from merino.inner.learn.passes import gather
+from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.positions import Rows, Selection
 from merino.inner.learn.report import summarise
 from merino.inner.learn.request import Events

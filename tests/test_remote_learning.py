@@ -24,7 +24,7 @@ from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.learning import Learned, Settings, learn, split
-from merino.inner.learn.passes import Detail, gather
+from merino.inner.learn.loss_and_gradient import Detail, gather
 from merino.inner.learn.positions import Equal, Quiet, Rows, Selection
 from merino.inner.learn.procedure import learn_from_files
 from merino.inner.learn.record import record_of
@@ -46,7 +46,7 @@ START = FitParameters(defaults(), 1 / 200)
 @pytest.fixture(autouse=True)
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a few games are many shares, and blocks end within them."""
-    for name in ("merino.inner.learn.shares.BLOCK", "merino.inner.learn.passes.BLOCK"):
+    for name in ("merino.inner.learn.shares.BLOCK", "merino.inner.learn.loss_and_gradient.BLOCK"):
         monkeypatch.setattr(name, 700)
     monkeypatch.setattr(shares, "SHARE_ROWS", 3000)
     monkeypatch.setattr(pgn_stream, "CHUNK", 60_000)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from merino.inner.app.console.ending import Ending
-from merino.inner.app.console.game_file import Place
 from merino.inner.app.console.pace import Pace
 from merino.inner.app.console.scoresheet import Scoresheet
+from merino.inner.app.console.unfinished_lock import Place
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TextIO
 from merino.inner.app.console.board_view import draw
 from merino.inner.app.console.console_game import ConsoleGame
 from merino.inner.app.console.ending import UNFINISHED, Ending, by_rule, side_name
-from merino.inner.app.console.game_file import Place
-from merino.inner.app.console.kept_game import KeptGame
 from merino.inner.app.console.pace import Pace, by_time
 from merino.inner.app.console.scoresheet import Scoresheet
 from merino.inner.app.console.terminal import Terminal
 from merino.inner.app.console.thinking import ThinkingLine
-from merino.inner.app.console.unfinished import Offer, Unfinished
+from merino.inner.app.console.unfinished_folder import Offer, Unfinished
+from merino.inner.app.console.unfinished_lock import Place
+from merino.inner.app.console.unfinished_pgn import KeptGame
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move

@@ -15,11 +15,11 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from merino.inner.app.explorer import learning, matching, studying, thinking
-from merino.inner.app.explorer.answers import ANSWERS, Answer
 from merino.inner.app.explorer.fields import Fields
 from merino.inner.app.explorer.guard import MAX_BYTES, Guard
 from merino.inner.app.explorer.page_files import PageFiles
 from merino.inner.app.explorer.pieces import drawing
+from merino.inner.app.explorer.routes import ROUTES, Answer
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.sockets import FAULTS, MAX_SOCKETS, Channel, Stop, Work
 
@@ -49,7 +49,7 @@ def create_app(state: ServerState, port: int) -> Starlette:
     """The application that serves this port."""
     running: set[Stop] = set()
     routes: list[BaseRoute] = [
-        Route(path, _endpoint(answer, state), methods=[method]) for method, path, answer in ANSWERS
+        Route(path, _endpoint(answer, state), methods=[method]) for method, path, answer in ROUTES
     ]
     opened: set[WebSocket] = set()
     routes += [WebSocketRoute(path, _channel(work, longest, state, running, opened)) for path, work, longest in SOCKETS]

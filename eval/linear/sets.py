@@ -22,7 +22,7 @@ from merino.inner.eval.linear.own_file import own_file
 from merino.inner.eval.linear.registry import Group, TermSet
 
 # The modules that fill the sets. A module is imported when its set is asked for: most runs need one.
-_MODULES = {"greko2015": "terms", "full": "full.terms"}
+_MODULES = {"greko2015": "terms", "full": "full.all_terms"}
 SETS = tuple(_MODULES)  # those that come with Merino
 _OWN_MODULE = "merino_own_terms"
 

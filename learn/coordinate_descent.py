@@ -20,7 +20,16 @@ from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.eval.linear.phases import phases_of
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, FitProblem, Step, fit_k
-from merino.inner.learn.passes import Samples, Sums, gather, label_of, loss_of, scores_of, share_of, weight_of
+from merino.inner.learn.loss_and_gradient import (
+    Samples,
+    Sums,
+    gather,
+    label_of,
+    loss_of,
+    scores_of,
+    share_of,
+    weight_of,
+)
 from merino.inner.learn.positions import FEATURE_SCALE
 from merino.inner.learn.sample import FitParameters, Loss, Sample
 

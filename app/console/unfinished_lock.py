@@ -1,4 +1,4 @@
-"""The file that keeps one game, and its lock."""
+"""The file of one unfinished game, locked by the console that plays it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answers to the page's requests: plain functions from requests to plain data, each based on a study."""
+"""The routes of the server, ROUTES: what answers each request of the page, functions from requests to plain data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from merino.inner.app.explorer.evaluations import IN_USE, changed, terms, text_o
 from merino.inner.app.explorer.fields import MAX_TEXT, Fields, RequestError
 from merino.inner.app.explorer.games_file import GamesFile
 from merino.inner.app.explorer.nights import night, read_night
-from merino.inner.app.explorer.reading import course_of, read_game, read_pgn, read_text
+from merino.inner.app.explorer.pasted_text import course_of, read_game, read_pgn, read_text
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.studying import answer_exercise, review_exercise
 from merino.inner.app.explorer.trees import pgn_of
@@ -273,7 +273,7 @@ def _as_answer(report: PositionReport) -> Answer:
     return {"score_cp": report.static.score_cp, **report.to_dict()}
 
 
-ANSWERS: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = (
+ROUTES: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = (
     ("GET", "/api/start", start),
     ("GET", "/api/explain", explain),
     ("POST", "/api/explain", explain),

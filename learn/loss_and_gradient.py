@@ -1,6 +1,7 @@
-"""Passes over a sample: the sums over its rows that a fit needs, computed block by block for each share.
+"""The loss of a fit, its gradient and its Gauss-Newton matrix: passes that sum them over the rows of a sample.
 
-The work on a share is a callable frozen dataclass, plain data, since the shares of a sample may be in other processes.
+The sums are made block by block for each share. The work on a share is a callable frozen dataclass, plain data, since
+the shares of a sample may be in other processes.
 
 The prediction for a row is p = 1 / (1 + exp(-score / K)), score = features @ weights. A pass sums the loss of both
 sets, and over the training set the rows, each times its `slope`, times their residuals, and on request the products of

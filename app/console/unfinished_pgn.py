@@ -1,4 +1,4 @@
-"""A game on the disk until it goes on: PGN whose tags also tell who plays and with which limits.
+"""The text of an unfinished game, written and read: PGN whose tags also tell who plays and with which limits.
 
 Tags besides the usual ones: `PlyCount` (a file cut short is noticed), `Person` and `Seen` (a side), `Limit` (a command
 such as "level 40 5 0"), `Clocks` (what is left in ms, and the moves made), `Thought` (ms), `Elo`, `Undone` (moves) and

@@ -1,4 +1,4 @@
-"""The files of unfinished games: each is kept until it is over, however the console ends.
+"""The folder of unfinished games: each is kept until it is over, however the console ends, and offered again.
 
 `unfinished/1.pgn` in the user's data folder holds one game. A console locks the files of its games, so that another
 one neither offers nor overwrites them.
@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from merino.inner.app.console.game_file import Place, locked
-from merino.inner.app.console.kept_game import DamagedGameError, KeptGame
+from merino.inner.app.console.unfinished_lock import Place, locked
+from merino.inner.app.console.unfinished_pgn import DamagedGameError, KeptGame
 from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.user_files import UNFINISHED_GAME, UserFileError, is_there, read_user_text
 

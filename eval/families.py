@@ -15,7 +15,15 @@ from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.sets import set_named
-from merino.inner.eval.linear.weights import DEFAULT_FILE, SHIPPED, WeightsError, active_file, reason_of, text_in
+from merino.inner.eval.linear.weights import (
+    DEFAULT_FILE,
+    ENDINGS,
+    SHIPPED,
+    WeightsError,
+    active_file,
+    reason_of,
+    text_in,
+)
 from merino.inner.eval.net.file import begins_like_net, kind_of, net_in, network_of
 from merino.inner.eval.net.piece_family import net_evaluation
 
@@ -36,8 +44,6 @@ __all__ = [
     "read_net",
     "shipped",
 ]
-
-ENDINGS = (".txt", ".net")  # of the files that come with Merino: weights and nets
 
 
 class EvaluationFile(NamedTuple):

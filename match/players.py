@@ -12,12 +12,13 @@ from typing import Any
 from merino.inner.core.common.checks import instance, whole_number
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.quoting import words_of
-from merino.inner.core.common.user_files import first_there, is_there, names_in, user_path
+from merino.inner.core.common.user_files import first_there, is_there, user_path
 from merino.inner.engine.search.parameters import PARAMETERS, current_name, parameters_for
 from merino.inner.engine.search.people import Style, read_style
 from merino.inner.engine.uci.options import OPTIONS
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import default, load_evaluation, load_net, shipped
+from merino.inner.eval.linear.weights import names_like
 from merino.inner.match.errors import PlayerError
 
 DEFAULT = "default"
@@ -179,7 +180,7 @@ def _other(text: str, label: str, command: tuple[str, ...], xboard: bool, settin
 
 def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlayer:
     if head and not shipped(head) and not _is_file_named(head):
-        hint = did_you_mean(head, (DEFAULT, *names_in(Path(head).parent)))
+        hint = did_you_mean(Path(head).name, (DEFAULT, *names_like(Path(head))))
         hint = hint or "; 'merino match -h' shows what a player can be"
         raise PlayerError(f"player '{text}': '{head}' is neither a weights file nor a program{hint}")
     own = {name: _whole(text, name, settings.pop(name)) for name in SETTINGS if name in settings}

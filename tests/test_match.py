@@ -5,6 +5,7 @@ import threading
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
+from pathlib import Path
 from types import SimpleNamespace
 
 import chess
@@ -186,6 +187,13 @@ def test_the_openings_are_even_and_distinct_by_number_and_seed():
 def test_a_player_that_cannot_be_is_refused(player: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["match", "default", player]) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_a_mistyped_player_is_answered_with_the_nearest_file_of_its_folder(tmp_path: Path) -> None:
+    for name in ("mine.txt", "mnie.txt.lock"):
+        (tmp_path / name).touch()
+    with pytest.raises(PlayerError, match=r"neither a weights file nor a program; did you mean 'mine\.txt'\?"):
+        read_player(str(tmp_path / "mnie.txt"))
 
 
 def test_a_player_may_be_an_evaluation_that_comes_with_merino() -> None:

@@ -209,3 +209,13 @@ def test_a_mistyped_file_name_is_answered_with_the_nearest(tmp_path):
     write(tmp_path, "PawnDoubled -33\n").rename(tmp_path / "mine.txt")
     with pytest.raises(WeightsError, match=r"No such file or directory; did you mean 'mine\.txt'\?"):
         load(tmp_path / "mnie.txt")
+
+
+@pytest.mark.parametrize("missing", ["my.txt", "my", "mx.lock", "mz.txt"])
+def test_locks_and_other_companions_are_not_suggested_for_a_missing_file(tmp_path, missing):
+    for name in ("my.txt.lock", "my.old", "my.new.txt", "my.txt.merino-1.new", "mz.txt.lock"):
+        write(tmp_path, TEXT).rename(tmp_path / name)
+    with pytest.raises(WeightsError) as caught:
+        load(tmp_path / missing)
+    meant = "; did you mean 'my.new.txt'?" if missing == "mz.txt" else ""
+    assert str(caught.value).endswith(f"No such file or directory{meant}")

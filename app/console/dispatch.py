@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 # These fill the registry.
 import merino.inner.app.console.commands_engine
 import merino.inner.app.console.commands_explain
@@ -17,11 +15,10 @@ from merino.inner.app.console.session import Session
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.nearest import nearest
+from merino.inner.engine.notation.move_list import move_list, without_move_number
 from merino.inner.engine.notation.positions import looks_like_fen
-from merino.inner.engine.notation.san import MoveRejected, looks_like_move, san_moves, without_move_number
+from merino.inner.engine.notation.san import MoveRejected, looks_like_move, san_moves
 from merino.inner.engine.notation.words import of_descriptive
-
-_NUMBER = re.compile(r"\b(\d{1,4})\.+")  # before a move of a list
 
 
 def dispatch(session: Session, line: str) -> int | None:
@@ -65,13 +62,12 @@ def _played(session: Session, line: str) -> bool:
 
 def _listed_moves(session: Session, line: str) -> list[str]:
     """The moves of a list such as "1. e4 e5 2. Nf3", none for anything else; raises CommandError for a later one."""
-    words = _NUMBER.sub(" ", line).split()
-    if len(words) < 2 or not all(map(looks_like_move, words)):
+    listed, due = move_list(line), session.position.fullmove_number
+    if not listed.moves or not all(map(looks_like_move, listed.moves)):
         return []
-    first, due = _NUMBER.match(line), session.position.fullmove_number
-    if first and int(first[1]) != due:
-        raise CommandError(f"move {due} comes next, not {first[1]}; 'new' begins another game")
-    return words
+    if listed.number not in (None, due):
+        raise CommandError(f"move {due} comes next, not {listed.number}; 'new' begins another game")
+    return listed.moves
 
 
 def _run(session: Session, command: ConsoleCommand, arguments: str) -> int | None:

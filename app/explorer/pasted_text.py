@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -11,6 +10,7 @@ from merino.inner.app.explorer.fields import MAX_MOVES, RequestError
 from merino.inner.app.explorer.trees import PlayedMove, tree_of
 from merino.inner.core.board.fen import FenError
 from merino.inner.core.board.game import Position
+from merino.inner.engine.notation.move_list import move_list
 from merino.inner.engine.notation.positions import looks_like_fen, position_of
 from merino.inner.engine.notation.san import MoveRejected, looks_like_move, read_move, san, san_moves
 from merino.inner.eval.evaluation import Evaluation
@@ -21,8 +21,6 @@ from merino.inner.study.setups import set_up
 
 MAX_GAMES = 500
 
-_MOVE_NUMBER = re.compile(r"\d+\.+")
-_RESULTS = {"1-0", "0-1", "1/2-1/2", "*"}
 _FEN_FIELDS = 6
 
 
@@ -75,12 +73,12 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Read:
         return _read_position(text, free)
     if text.startswith("[") or set(text) & set("{(;"):
         return _read_list(whole)
-    words = [text] if looks_like_move(text) else _MOVE_NUMBER.sub(" ", text).split()
-    begins = re.match(r"1\.(?!\.)", text)
+    listed = move_list(text)
+    begins = listed.number == 1 and not listed.is_blacks
     if free and position is None and not begins:
         raise RequestError("the position on the board breaks the rules, so it has no moves")
     start = Position() if begins or position is None else position.copy()
-    return Read("moves", (_played(start, [word for word in words if word not in _RESULTS]),))
+    return Read("moves", (_played(start, [text] if looks_like_move(text) else listed.moves),))
 
 
 def read_game(content: bytes, number: int = 1) -> GameView:

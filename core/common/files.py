@@ -26,6 +26,7 @@ else:
 _MARK, _ENDING = ".merino-", ".new"  # of a file that will replace another
 _BETWEEN_TRIES = 0.1  # seconds between two looks at a lock
 _LOCKED_BYTE = (1 << 31) - 2  # of a file on Windows, where a lock keeps others from reading what it covers
+LOCK_ENDING = ".lock"  # of the file beside another that says who holds it
 
 log = logging.getLogger(__name__)
 
@@ -208,7 +209,7 @@ def held(path: Path) -> Iterator[None]:
     if target.exists() and not target.is_file():
         yield
         return
-    place = target.with_name(f"{target.name}.lock")
+    place = target.with_name(f"{target.name}{LOCK_ENDING}")
     with _naming(path):
         file = _newly_locked(place, path)
     try:

@@ -16,6 +16,7 @@ from merino.inner.core.board.game import IllegalMoveError, Position, as_position
 from merino.inner.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, Move
 from merino.inner.core.common.checks import instance, whole_number
 from merino.inner.core.common.errors import MerinoError
+from merino.inner.engine.notation.move_list import without_move_number
 from merino.inner.engine.notation.refusals import MoveRequest, Refusal, why_not
 from merino.inner.engine.notation.words import CASTLE_HOW, in_letters, is_castle
 
@@ -26,7 +27,6 @@ _NOTATION = re.compile(
 _CAPITAL_COORDINATES = re.compile(r"[A-H][1-8]-?[A-H][1-8][NBRQ]?")
 _CASTLING = re.compile(r"[0Oo]-?[0Oo](?P<queenside>-?[0Oo])?")
 _OFF_BOARD = re.compile(r"[PNBRQKnrqk]?[a-h]?[1-8]?[-x:]?(?P<to>[a-z][0-9])")
-_MOVE_NUMBER = re.compile(r"^\d+\.+\s*")
 DOUBLE_PUSH_SQUARES = 16
 _ANNOTATION = re.compile(r"(?:\s*e\.p\.)?[+#!?]*$")
 
@@ -146,11 +146,6 @@ def _off_board(text: str) -> Refusal | None:
     """The refusal of a move to a square outside the board."""
     found = _OFF_BOARD.fullmatch(_bare(text))
     return Refusal(f"there is no square {found['to']}") if found else None
-
-
-def without_move_number(text: str) -> str:
-    """A text without the move number before it: "1. e4" is "e4"; a number alone stays."""
-    return _MOVE_NUMBER.sub("", text) or text
 
 
 def _bare(text: str) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import merino.inner.eval.linear.terms  # noqa: F401  (fills the default set)
-from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.files import LOCK_ENDING, write_whole
 from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.user_files import WEIGHTS, is_there, names_in, read_user_text, text_of, user_path
@@ -29,6 +29,7 @@ from merino.inner.eval.outlook import DEFAULT_K
 
 SHIPPED = Path(__file__).resolve().parents[2] / "weights"
 DEFAULT_FILE = SHIPPED / "default.txt"
+ENDINGS = (".txt", ".net")  # of weights and nets
 ENVIRONMENT_VARIABLE = "MERINO_WEIGHTS"
 SET_WORD = "set"  # begins the line that names the set
 _FORMS = "'Name value' or 'Name middlegame endgame'"
@@ -183,8 +184,18 @@ def text_in(content: bytes, path: Path) -> str:
 
 def reason_of(error: OSError, path: Path) -> str:
     """Why a file of an evaluation cannot be read, with a file that may have been meant."""
-    hint = did_you_mean(path.name, names_in(path.parent)) if isinstance(error, FileNotFoundError) else ""
+    hint = did_you_mean(path.name, names_like(path)) if isinstance(error, FileNotFoundError) else ""
     return f"{error.strerror}{hint}"
+
+
+def names_like(path: Path) -> list[str]:
+    """The names of what may have been meant by a file that is not there: weights and nets beside it.
+
+    They may also have its ending. Companions of it, such as its lock and the old weights, are never meant.
+    """
+    endings = {*ENDINGS, path.suffix} - {LOCK_ENDING}
+    beside = map(Path, names_in(path.parent))
+    return [str(name) for name in beside if name.suffix in endings and not name.stem.startswith(f"{path.stem}.")]
 
 
 def _number(text: str, where: str) -> float:

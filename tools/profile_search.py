@@ -3,7 +3,7 @@
 A timer interrupts the search every few milliseconds of its CPU time and notes where it is, in the code that is played
 with. What LLVM has inlined counts for the function around it. Needs Linux on x86-64 and nm of the GNU binutils.
 
-    python tools/profile_search.py [--rounds 40] [--functions 40]
+    python tools/profile_search.py [--rounds 40] [--functions 40] [--evalfile gen12]
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ from merino.inner.engine.search import worker  # noqa: E402
 from merino.inner.engine.search.bench import DEPTH, HASH_MB, POSITIONS  # noqa: E402
 from merino.inner.engine.search.limits import Limits  # noqa: E402
 from merino.inner.engine.search.searcher import Searcher  # noqa: E402
-from merino.inner.eval.families import default  # noqa: E402
+from merino.inner.eval.evaluation import Evaluation  # noqa: E402
+from merino.inner.eval.families import load_evaluation  # noqa: E402
 from merino.inner.eval.linear.compiled import install_of  # noqa: E402
-from merino.inner.eval.linear.registry import TERMS  # noqa: E402
-
-ENTRIES = (worker.link, install_of(TERMS))  # whose programs a search runs in
+from merino.inner.eval.linear.family import LinearEvaluation  # noqa: E402
+from merino.inner.eval.net.family import _install as install_net  # noqa: E402
 
 
 @intrinsic
@@ -130,9 +130,14 @@ class Sampler:
         return Counter(self._samples[1 : int(self._samples[0]) + 1].tolist())
 
 
-def run_bench(rounds: int, sampler: Sampler) -> tuple[int, float]:
+def entries_of(evaluation: Evaluation) -> tuple[Any, ...]:
+    """Whose programs a search with this evaluation runs in."""
+    return worker.link, install_of(evaluation.terms) if isinstance(evaluation, LinearEvaluation) else install_net
+
+
+def run_bench(evaluation: Evaluation, rounds: int, sampler: Sampler) -> tuple[int, float]:
     """Search the positions of the bench so often under the sampler; nodes, and seconds of CPU time."""
-    searcher = Searcher(hash_mb=HASH_MB, evaluation=default())
+    searcher = Searcher(hash_mb=HASH_MB, evaluation=evaluation)
     searcher.search(Position(), Limits(depth=2))
     nodes, seconds = 0, 0.0
     for _ in range(rounds):
@@ -182,11 +187,12 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=40, help="how often the bench is searched (default 40)")
     parser.add_argument("--functions", type=int, default=40, help="how many functions are listed (default 40)")
+    parser.add_argument("--evalfile", default="default", help="weights or a net (default: the default weights)")
     options = parser.parse_args()
-    sampler = Sampler()
-    nodes, seconds = run_bench(options.rounds, sampler)
+    evaluation, sampler = load_evaluation(options.evalfile), Sampler()
+    nodes, seconds = run_bench(evaluation, options.rounds, sampler)
     addresses = sampler.addresses
-    functions = sum((functions_in(entry, addresses) for entry in ENTRIES), Counter[str]())
+    functions = sum((functions_in(entry, addresses) for entry in entries_of(evaluation)), Counter[str]())
     functions["outside the compiled search"] = sum(addresses.values()) - sum(functions.values())
     steps = Counter[str]()
     for name, count in functions.items():

@@ -26,10 +26,10 @@ def quiescence(s, ply, alpha, beta, depth):
         return 0
     if ply >= MAX_PLY:
         return static_evaluation(s, ply)
+    set_static_eval(s, ply, ZERO)  # while the table's entry is still on its way from memory
     tt_entry = probe(s, position.key)
     if beta - alpha == 1 and transposition_table_cutoff(tt_entry, entry_score(tt_entry, ply), beta, 0):
         return entry_score(tt_entry, ply)
-    set_static_eval(s, ply, tt_entry)
     best = np.int64(-INFINITE)
     if position.checkers == ZERO:
         best = stand_pat(s, ply, alpha, beta, tt_entry)

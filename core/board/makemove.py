@@ -92,6 +92,20 @@ def make(after, before, move):
 
 
 @kernel
+def likely_key(position, move):
+    """The key of the position after a legal move, uint64, before it is made.
+
+    Exact but for castling, promotion, en passant, and for rights to castle or to take en passant that change.
+    """
+    origin, destination = origin_of(move), destination_of(move)
+    piece, captured = piece_on(position, origin), piece_on(position, destination)
+    key = position.key ^ ZOBRIST_BLACK ^ ZOBRIST_PIECES[piece, origin] ^ ZOBRIST_PIECES[piece, destination]
+    if captured != EMPTY:
+        key ^= ZOBRIST_PIECES[captured, destination]
+    return key
+
+
+@kernel
 def _castle(position, side, king, rook):
     """Lift king and rook, then set them down: in Chess960 their squares may overlap."""
     king_to, rook_to = castling_destinations(king, rook)

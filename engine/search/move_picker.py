@@ -20,9 +20,11 @@ from merino.inner.engine.search.see import captured_type, see_at_least
 from merino.inner.engine.search.threats import escapes
 
 _HASH, _NOISY_GENERATION, _GOOD_NOISY, _QUIET_GENERATION, _QUIETS, _BAD_NOISY, _DONE = range(7)
-_VICTIM_WEIGHT = 16  # weight of the victim's centipawns relative to capture history, which reaches 2 ** 14
-_KILLER_SCORES = (200_000, 190_000)  # above any sum of histories and threats of a quiet move
+VICTIM_WEIGHT = 16  # weight of the victim's centipawns relative to capture history, which reaches 2 ** 14
+KILLER_SCORES = (200_000, 190_000)  # above any sum of histories and threats of a quiet move
 _COUNTER_SCORE = 180_000
+PLACE_BITS = 8  # of a place in the list of moves, of which there are MAX_MOVES
+_LAST_PLACE = (1 << PLACE_BITS) - 1
 
 
 @kernel
@@ -79,6 +81,21 @@ def is_losing_capture_stage(s, ply):
 
 
 @kernel
+def ranked(score, index):
+    """A score with the place of its move in the list as its lowest bits: the greatest says which move is the best.
+
+    Of equal scores the first is the greatest.
+    """
+    return score << PLACE_BITS | _LAST_PLACE - index
+
+
+@kernel
+def place_of(ranked_score):
+    """The place of the move with this score of `ranked`."""
+    return _LAST_PLACE - (ranked_score & _LAST_PLACE)
+
+
+@kernel
 def _generate_noisy(s, ply):
     """Captures and promotions by MVV: the most valuable victim first.
 
@@ -89,10 +106,10 @@ def _generate_noisy(s, ply):
     here.end = generate(position, s.moves[ply], NOISY, FULL)
     for index in range(here.end):
         move = int(s.moves[ply, index])
-        score = _VICTIM_WEIGHT * s.exchange_values[captured_type(position, move)] + noisy_history(s, ply, move)
+        score = VICTIM_WEIGHT * s.exchange_values[captured_type(position, move)] + noisy_history(s, ply, move)
         if kind_of(move) == QUEEN_PROMOTION:
-            score += _VICTIM_WEIGHT * (s.exchange_values[QUEEN] - s.exchange_values[PAWN])
-        s.scores[ply, index] = score
+            score += VICTIM_WEIGHT * (s.exchange_values[QUEEN] - s.exchange_values[PAWN])
+        s.scores[ply, index] = ranked(score, index)
 
 
 @kernel
@@ -108,29 +125,28 @@ def _generate_quiets(s, ply):
     for index in range(here.next, here.end):
         move = int(s.moves[ply, index])
         if move == here.killers[0]:
-            score = _KILLER_SCORES[0]
+            score = KILLER_SCORES[0]
         elif move == here.killers[1]:
-            score = _KILLER_SCORES[1]
+            score = KILLER_SCORES[1]
         elif move == counter:
             score = _COUNTER_SCORE
         else:
             score = quiet_history_in(histories, position, move) + threat_score(s, ply, move)
-        s.scores[ply, index] = score
+        s.scores[ply, index] = ranked(score, index)
 
 
 @kernel
 def _take_best(s, ply):
     """One step of selection sort: swap the best remaining move to the front and hand it out."""
     here = s.plies[ply]
-    moves, scores = s.moves[ply, here.next : here.end], s.scores[ply, here.next : here.end]
-    best_score, best = scores[0], 0
-    for score in scores:  # in two loops, of which the compiler vectorises the first
-        best_score = max(best_score, score)
-    while scores[best] != best_score:
-        best += 1
-    move = int(moves[best])
-    moves[best], scores[best] = moves[0], scores[0]
-    moves[0] = move
+    best = s.scores[ply, here.next]
+    for score in s.scores[ply, here.next + 1 : here.end]:  # without a branch, so that the compiler vectorises it
+        best = max(best, score)
+    index = place_of(best)
+    move = int(s.moves[ply, index])
+    s.moves[ply, index] = s.moves[ply, here.next]
+    s.scores[ply, index] = ranked(s.scores[ply, here.next] >> PLACE_BITS, index)
+    s.moves[ply, here.next] = move
     here.next += 1
     return move
 

@@ -2,7 +2,7 @@
 
 from merino.inner.core.board.bitboard import ZERO
 from merino.inner.core.board.game import FIFTY_MOVES
-from merino.inner.core.board.makemove import make, make_null
+from merino.inner.core.board.makemove import likely_key, make, make_null
 from merino.inner.core.board.move import NO_MOVE
 from merino.inner.core.board.movegen import count_legal
 from merino.inner.core.compiled.jit import kernel
@@ -47,12 +47,11 @@ def is_draw(s, ply):
 def make_move(s, ply, move):
     """Make `move` from `ply` to the next, and record it for histories and repetitions."""
     position = s.positions[ply]
+    prefetch(bucket_address(s, likely_key(position, move)))  # so early that it has come when it is asked for
     s.plies[ply].move, s.plies[ply].piece_to = move, piece_to_index(position, move)
     s.plies[ply + 1].has_threats = 0
     make(s.positions[ply + 1], position, move)
-    key = s.positions[ply + 1].key
-    s.keys[s.past + ply + 1] = key
-    prefetch(bucket_address(s, key))
+    s.keys[s.past + ply + 1] = s.positions[ply + 1].key
 
 
 @kernel

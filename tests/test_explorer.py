@@ -826,6 +826,30 @@ def test_a_match_tells_each_game_and_how_it_stands(page: TestClient) -> None:
         assert heard(socket, "done")[-1]["interrupted"]
 
 
+def test_a_match_goes_on_when_its_tab_closes_and_is_found_again(page: TestClient) -> None:
+    players = {"new": {"weights": "default"}, "old": {"weights": "default", "changes": {"VAL_Q": 100}}}
+    with connect(page, "/ws/match") as socket:
+        socket.send_json({**players, "nodes": 300, "games": 400})
+        while not any(message["type"] == "game" for message in socket.receive_json()):
+            pass
+    found = page.get("/api/match").json()["match"]
+    assert found["running"] and found["old"]["changes"] == {"VAL_Q": 100}
+    with connect(page, "/ws/match") as socket, connect(page, "/ws/match") as other:
+        other.send_json(players)
+        assert "already being played" in heard(other, "error")[-1]["error"]
+        socket.send_json({"follow": True})
+        earlier = []
+        while len(earlier) < 3:
+            earlier += [message for message in socket.receive_json() if message["type"] == "game"]
+        assert [game["number"] for game in earlier[:2]] == [1, 2]
+        socket.send_json({"stop": True})
+        last = heard(socket, "done")[-1]
+    assert last["standing"]["games"] >= 3
+    assert not page.get("/api/match").json()["match"]["running"]
+    page.post("/api/learning/drop", json={})
+    assert page.get("/api/match").json()["match"] is None
+
+
 def test_weights_put_in_use_are_those_that_merino_plays_with(page: TestClient, data_folder: Path) -> None:
     answer = page.post("/api/weights/use", json={"weights": "default", "changes": {"RookOpen": 77}}).json()
     assert answer["file"] == str(data_folder / "weights.txt")

@@ -146,10 +146,10 @@ def test_two_evaluations_analyse_side_by_side(page: Page) -> None:
 def test_the_analysis_rests_while_nobody_looks(page: Page) -> None:
     analysed(page, MIDDLEGAME)
     page.until(lambda: depth(page) > 2)
-    page.of_module("looking.js", "module.patience.ms = 1")
+    page.of_module("attention.js", "module.patience.ms = 1")
     page.until(lambda: page.text("#analysis-status").startswith("resting until somebody looks"))
     page.until(lambda: page.of_module("analysis.js", "!module.searches[0].search.isRunning"))
-    page.of_module("looking.js", "module.patience.ms = 1e6")
+    page.of_module("attention.js", "module.patience.ms = 1e6")
     page.hover(square("e4"))
     page.until(lambda: page.of_module("analysis.js", "module.searches[0].search.isRunning"))
 

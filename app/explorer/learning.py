@@ -92,6 +92,7 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     learned = _with_weights(evaluation, {line.name: line.new for line in summary.weights}, summary.k)
     learned.name = f"learned from {sent.title}"
     entry = state.evaluations.add(learned.name, learned)
+    state.learned = entry.id
     return {"type": "done", "record": state.record, "weights": asdict(entry), "accepted": summary.accepted}
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from merino.inner.app.explorer.evaluations import IN_USE, changed, terms, text_of
 from merino.inner.app.explorer.fields import MAX_TEXT, Fields, RequestError
 from merino.inner.app.explorer.games_file import GamesFile
+from merino.inner.app.explorer.matching import match_so_far
 from merino.inner.app.explorer.nights import night, read_night
 from merino.inner.app.explorer.pasted_text import course_of, read_game, read_pgn, read_text
 from merino.inner.app.explorer.server_state import ServerState
@@ -258,14 +259,26 @@ def use_in_play(fields: Fields, state: ServerState) -> Answer:
 
 
 def learning(_: Fields, state: ServerState) -> Answer:
-    """GET /api/learning: the record of the last run of `learn`, on this page or on disk; null if there is none."""
+    """GET /api/learning: the record of the last run of `learn`, on this page or on disk; null if there is none.
+
+    `weights` is the entry of those that it has made, while the server has them.
+    """
     if state.record is not None:
-        return {"record": state.record}
+        made = (entry for entry in state.evaluations.entries() if entry.id == state.learned)
+        return {"record": state.record, "weights": next((asdict(entry) for entry in made), None)}
     for entry in state.evaluations.entries():
         if entry.id == IN_USE and entry.file is not None:
             path = state.record_beside(entry.file, RECORD_NAME)
-            return {"record": load_record(path) if path else None}
-    return {"record": None}
+            return {"record": load_record(path) if path else None, "weights": None}
+    return {"record": None, "weights": None}
+
+
+def drop_learned(_: Fields, state: ServerState) -> Answer:
+    """POST /api/learning/drop: forget what was learned on the page, and stop and forget its match."""
+    if state.match is not None:
+        state.match.stop()
+    state.record = state.learned = state.match = None
+    return {}
 
 
 def _as_answer(report: PositionReport) -> Answer:
@@ -296,6 +309,8 @@ ROUTES: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = (
     ("POST", "/api/weights/text", weights_text),
     ("POST", "/api/weights/use", use_in_play),
     ("GET", "/api/learning", learning),
+    ("POST", "/api/learning/drop", drop_learned),
+    ("GET", "/api/match", match_so_far),
     ("POST", "/api/drill/answer", answer_exercise),
     ("POST", "/api/drill/review", review_exercise),
     ("GET", "/api/night", night),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merino.inner.app.explorer.evaluations import Evaluations
 from merino.inner.app.explorer.fields import RequestError
@@ -16,6 +16,9 @@ from merino.inner.core.common.user_files import first_there
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.drill.practice import Practice
+
+if TYPE_CHECKING:
+    from merino.inner.app.explorer.matching import ServerMatch
 
 HASH_MB = 16
 
@@ -52,9 +55,9 @@ class Searchers:
 
 @dataclass
 class ServerState:
-    """The evaluations to choose from, what the command line asked for, and what was learned and practised last.
+    """The evaluations to choose from, what the command line asked for, and what was learned, played and practised last.
 
-    `practices` are by the file of their progress.
+    `learned` is the id of the weights that `record` tells of. `practices` are by the file of their progress.
     """
 
     first_text: str | None = None
@@ -63,6 +66,8 @@ class ServerState:
     evaluations: Evaluations = field(default_factory=Evaluations)
     searchers: Searchers = field(default_factory=Searchers)
     record: dict[str, Any] | None = None
+    learned: str | None = None
+    match: ServerMatch | None = None
     practices: dict[str, Practice] = field(default_factory=dict)
 
     @staticmethod

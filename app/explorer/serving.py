@@ -52,6 +52,8 @@ def serve(state: ServerState, port: int, opens_browser: bool, say: Callable[[str
         finally:
             for stop in list(app.state.running):
                 stop.set()
+            if state.match is not None:
+                state.match.stop()
 
 
 def config_of(app: Starlette, port: int) -> uvicorn.Config:

@@ -27,9 +27,13 @@ FAULTS = (MerinoError, ValueError)  # errors of work that cannot be done; ValueE
 
 
 class Stop:
-    """Asks work to end. `calling` is for work that does not check by itself."""
+    """Asks work to end. `calling` is for work that does not check by itself.
+
+    `is_left`: nobody will hear the end, for the tab has closed or has asked for other work.
+    """
 
     def __init__(self) -> None:
+        self.is_left = False
         self._event = threading.Event()
         self._actions: list[Callable[[], object]] = []
         self._lock = threading.Lock()
@@ -38,6 +42,11 @@ class Stop:
     def is_set(self) -> bool:
         """Whether the work is to end."""
         return self._event.is_set()
+
+    def leave(self) -> None:
+        """Ask the work to end, which nobody hears any more."""
+        self.is_left = True
+        self.set()
 
     def set(self) -> None:
         """Ask the work to end."""
@@ -87,7 +96,7 @@ class Channel:
         except (WebSocketDisconnect, KeyError):  # KeyError for a message that is not text
             pass
         finally:
-            self._end_work()
+            self._stop.leave()
             sender.cancel()
 
     async def _hear(self, text: str) -> None:
@@ -100,9 +109,10 @@ class Channel:
         except MerinoError as error:
             await self._tell(str(error))
             return
-        self._end_work()
         if is_stop:
+            self._stop.set()
             return
+        self._stop.leave()
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
         if len(self._running) >= MAX_AT_ONCE:
@@ -114,9 +124,6 @@ class Channel:
             target=self._run, args=(fields, self._stop, number), name="explorer", daemon=True
         )
         self._thread.start()
-
-    def _end_work(self) -> None:
-        self._stop.set()
 
     def _run(self, fields: Fields, stop: Stop, number: int) -> None:
         def say(message: Message) -> None:

@@ -1,7 +1,7 @@
 // Always-on analysis: what is on the board is searched, by one evaluation or by two, while somebody looks.
 
-import { keep, recall } from "./kept.js";
-import { isLooked, onLook } from "./looking.js";
+import { keep, recall } from "./browser_storage.js";
+import { isLooked, onLook } from "./attention.js";
 import { Search } from "./searching.js";
 import { SHOWN, askedOf, changed, isUnaided, listen, question, state } from "./store.js";
 

@@ -1,19 +1,35 @@
 // What each move of the game on the board has lost, by search: at once and roughly, and deeper when asked.
 
-import { channel } from "./api.js";
-import { say, showError } from "./dom.js";
+import { say } from "./dom.js";
 import { wholeGame } from "./store.js";
+import { Work } from "./work.js";
 
 export const FIRST_NODES = 2000; // a move, searched without being asked
 
+const work = new Work("/ws/annotate", {
+    told: (message) => {
+        annotation.found.set(message.ply, message);
+        tell("move");
+    },
+    done: (message) => {
+        annotation.account = isWhole ? message.account : [];
+        say(annotation.account.join(" "));
+    },
+    ended: () => tell("done"),
+});
+
 /** `found` has what the server tells of each move, by ply; `account` is a sentence for each side. */
-export const annotation = { found: new Map(), account: [], isWorking: false };
+export const annotation = {
+    found: new Map(),
+    account: [],
+    get isWorking() {
+        return work.isRunning;
+    },
+};
 
 let key = ""; // the start and the evaluation of what was searched
 let searched = []; // its moves
 let isWhole = true; // whether the search began at the first move
-let link;
-/** @type {(what: "begun" | "move" | "done") => void} */
 /** @type {(what: "begun" | "move" | "done") => void} */
 let tell = () => {};
 
@@ -27,10 +43,8 @@ export function annotate(nodes, onlyNew = false) {
     for (const ply of [...annotation.found.keys()]) if (ply > common) annotation.found.delete(ply);
     annotation.account = [];
     if (common === moves.length && annotation.found.size === common) return;
-    annotation.isWorking = true;
     isWhole = annotation.found.size === 0;
-    link ??= channel("/ws/annotate", hear);
-    link.send({ ...conditions, moves, nodes, first: annotation.found.size + 1 });
+    work.begin({ ...conditions, moves, nodes, first: annotation.found.size + 1 });
     tell("begun");
 }
 
@@ -41,24 +55,7 @@ function commonLength(moves, others) {
 
 export function stopAnnotating() {
     if (!annotation.isWorking) return;
-    annotation.isWorking = false;
-    link.stop();
-    tell("done");
-}
-
-function hear(message) {
-    if (message.type === "move") {
-        if (!annotation.isWorking) return;
-        annotation.found.set(message.ply, message);
-        tell("move");
-        return;
-    }
-    if (message.type === "done" && annotation.isWorking) {
-        annotation.account = isWhole ? message.account : [];
-        say(annotation.account.join(" "));
-    }
-    if (message.type === "error") showError(message.error);
-    annotation.isWorking = false;
+    work.drop();
     tell("done");
 }
 

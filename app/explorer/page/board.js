@@ -1,6 +1,6 @@
 // The board: an SVG of our own with the pieces of python-chess, moved by pointer, keyboard or both.
 
-import { arrows } from "./arrows.js";
+import { drawnArrows } from "./drawn_arrows.js";
 import { byId, h, number, s } from "./dom.js";
 import { look } from "./look.js";
 import { boardOf, listen, movesFrom, preview, shown, state, shownValue } from "./store.js";
@@ -273,7 +273,7 @@ export function drawMarks() {
 /** The arrow of a tried move, or else those of the analysis and of threats. */
 function drawArrows() {
     const tried = state.preview?.move;
-    const drawn = tried ? [{ uci: tried, kind: "tried", share: 1 }] : arrows();
+    const drawn = tried ? [{ uci: tried, kind: "tried", share: 1 }] : drawnArrows();
     layers.arrows.replaceChildren(...(hand.drag ? [] : drawn.map(arrow)));
 }
 

@@ -1,28 +1,23 @@
 // Below the board: back and forth, flip, and Merino's moves; and the switches above it.
 
-import { channel } from "./api.js";
 import { byId, h, replace, segments, showError } from "./dom.js";
 import { askToPlay } from "./play_controls.js";
 import { changed, goTo, listen, play, question, setFree, setGame, START, state, ways } from "./store.js";
+import { Work } from "./work.js";
 
 const MOVE_MS = 1000;
-let thinking = false;
-let link;
+
+const thinking = new Work("/ws/play", {
+    done: (message) => {
+        if (message.best) play(message.best);
+    },
+    ended: () => draw(),
+});
 
 /** Let Merino make the next move at full strength. */
 function answer() {
-    if (thinking || state.mode !== "game" || !state.report?.moves.length) return;
-    thinking = true;
-    link ??= channel("/ws/play", hear);
-    link.send({ ...question(), free: false, movetime: MOVE_MS });
-    draw();
-}
-
-function hear(message) {
-    if (!thinking) return;
-    thinking = false;
-    if (message.type === "error") showError(message.error);
-    if (message.type === "done" && message.best) play(message.best);
+    if (thinking.isRunning || state.mode !== "game" || !state.report?.moves.length) return;
+    thinking.begin({ ...question(), free: false, movetime: MOVE_MS });
     draw();
 }
 
@@ -80,7 +75,7 @@ const button = (id, text, title, onclick, disabled = false, kind = "icon") =>
 
 function draw() {
     const { at, moves, report } = state;
-    const canMove = !thinking && Boolean(report?.moves.length);
+    const canMove = !thinking.isRunning && Boolean(report?.moves.length);
     replace(
         byId("game-controls"),
         h(
@@ -96,7 +91,14 @@ function draw() {
             { class: "group" },
             button("flip", "\u21c5", "Turn the board round (F)", flip),
             button("new", "New", "The starting position", () => setGame({ fen: START }), false, ""),
-            button("let-move", thinking ? "Thinking" : "Let Merino move", "Merino makes a move", answer, !canMove, ""),
+            button(
+                "let-move",
+                thinking.isRunning ? "Thinking" : "Let Merino move",
+                "Merino makes a move",
+                answer,
+                !canMove,
+                "",
+            ),
             button("play", "Play", "Play against Merino (P)", askToPlay, false, ""),
         ),
     );
@@ -108,14 +110,11 @@ export function makeControls() {
     listen((topics) => {
         if (topics.has("mode")) {
             drawSwitches();
-            if (state.mode === "free") thinking = false;
+            if (state.mode === "free") thinking.drop();
         }
         if (topics.has("mode") || topics.has("moves")) byId("hint").textContent = "";
+        if (topics.has("moves")) thinking.drop();
         if (topics.has("moves") || topics.has("mode") || topics.has("report")) draw();
-        if (topics.has("moves") && thinking) {
-            thinking = false;
-            link.stop();
-        }
         if (topics.has("report") && offered !== names()) drawSwitches();
     });
 }

@@ -4,7 +4,7 @@ import { annotate, annotation, FIRST_NODES, onAnnotation, stopAnnotating } from 
 import { post } from "./api.js";
 import { COLOURS, chart } from "./chart.js";
 import { byId, h, percent, showError, spaced } from "./dom.js";
-import { isLooked } from "./looking.js";
+import { isLooked } from "./attention.js";
 import { goTo, isUnaided, listen, numbered, sideAfter, state, wholeGame } from "./store.js";
 
 const MAX_NAMED = 60; // marks that have room for the names of inaccuracies

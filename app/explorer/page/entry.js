@@ -2,6 +2,7 @@
 
 import { post } from "./api.js";
 import { byId, say, showError } from "./dom.js";
+import { fragmentOf, showLink } from "./links.js";
 import { playLine, playedMoves, setFree, setGame, state } from "./store.js";
 import { ofFile } from "./game_sources.js";
 import { openGames, showGames } from "./games.js";
@@ -22,6 +23,11 @@ export async function explainRefusal(move) {
 
 /** Take a text, whatever it is. */
 export async function enter(text, label = "") {
+    const fragment = fragmentOf(text);
+    if (fragment) {
+        await showLink(fragment);
+        return;
+    }
     if (text.length > LONGEST) {
         await openGames(ofFile(new Blob([text]), "the text"));
         return;

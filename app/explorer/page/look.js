@@ -1,6 +1,6 @@
 // How board and pieces look: chosen by the user, and kept between visits.
 
-import { keep, recall } from "./kept.js";
+import { keep, recall } from "./browser_storage.js";
 
 export const BOARDS = [
     ["stone", "Stone"],

@@ -1,7 +1,7 @@
 // The page: makes its parts, reads the address, and knows the keys.
 
 import { makeAnalysis, switchAnalysis } from "./analysis.js";
-import { get, post } from "./api.js";
+import { get } from "./api.js";
 import { makeBars } from "./bars.js";
 import { makeBoard } from "./board.js";
 import { makeCompare } from "./compare.js";
@@ -13,7 +13,8 @@ import { makeFree } from "./free.js";
 import { ofFile, ofServer } from "./game_sources.js";
 import { makeGames, openGames } from "./games.js";
 import { makeHands } from "./hands.js";
-import { makeLive } from "./live.js";
+import { makeLive } from "./analysis_view.js";
+import { showLink } from "./links.js";
 import { makeLook } from "./look_dialog.js";
 import { makeMoveList } from "./move_list.js";
 import { makeMoves } from "./moves.js";
@@ -21,12 +22,12 @@ import { makeOpening } from "./opening.js";
 import { makePlayer } from "./player.js";
 import { askToPlay, makePlayControls } from "./play_controls.js";
 import { makePlaying } from "./playing.js";
-import { makeSession, restore } from "./session.js";
+import { makeReload, restoreBoard } from "./reload.js";
 import { makeShapley } from "./shapley.js";
 import { makeShare } from "./share.js";
-import { goTo, listen, redoEdit, refresh, setFree, setGame, state, undoEdit } from "./store.js";
+import { goTo, listen, redoEdit, refresh, setFree, state, undoEdit } from "./store.js";
 import { makeTabs, openTab, shownTab } from "./tabs.js";
-import { dropOnTeaching, makeTeaching, openTaught } from "./teaching.js";
+import { dropOnTeaching, makeTeaching } from "./teaching.js";
 import { makeTerms } from "./terms.js";
 import { makeVerdict } from "./verdict.js";
 import { loadWeights, makeWeights } from "./weights.js";
@@ -133,38 +134,6 @@ function makeKeys(turnTheme, showHelp) {
     });
 }
 
-/** Show what the address asks for; whether it asks for anything. */
-async function followAddress() {
-    const fields = new URLSearchParams(location.hash.slice(1));
-    const [fen, taught] = [fields.get("fen"), fields.get("taught")];
-    if (!fen && !taught) return false;
-    try {
-        if (taught) {
-            openTab("learning");
-            history.replaceState(null, "", location.pathname);
-            await openTaught(taught);
-            return false;
-        }
-        const free = fields.get("mode") === "free";
-        const read = await post("/api/read", { text: fen, free });
-        if (free) {
-            await setFree(read.games[0].fen);
-            return true;
-        }
-        const moves = fields.get("moves");
-        if (!moves) {
-            await setGame({ fen: read.games[0].fen });
-            return true;
-        }
-        const played = await post("/api/read", { text: moves, fen: read.games[0].fen });
-        await setGame({ fen: read.games[0].fen, moves: played.games[0].moves });
-    } catch (error) {
-        showError(error.message);
-        return false;
-    }
-    return true;
-}
-
 /** Take files that were dropped: a result that was shared, games to learn from where that is open, or games to list. */
 function takeDropped(files) {
     const [file] = files;
@@ -190,7 +159,7 @@ async function show(start) {
     if (start.file) await openGames(ofServer(start.file));
     else if (start.free) await setFree(start.text);
     else if (start.text) await enter(start.text);
-    else if (!(await restore()) && isFirstVisit()) welcome();
+    else if (!(await restoreBoard()) && isFirstVisit()) welcome();
 }
 
 async function begin() {
@@ -226,10 +195,10 @@ async function begin() {
     makeOpening();
     makeKeys(turnTheme, makeHelp(start));
     await first;
-    if (!(await followAddress())) await show(start).catch((error) => showError(error.message));
-    makeSession();
+    if (!(await showLink(location.hash))) await show(start).catch((error) => showError(error.message));
+    makeReload();
     makeDrop();
-    window.addEventListener("hashchange", followAddress);
+    window.addEventListener("hashchange", () => showLink(location.hash));
     listen((topics) => {
         if (topics.has("mode") || topics.has("moves"))
             document.title = state.label ? `${state.label} - Merino Explorer` : "Merino Explorer";

@@ -3,8 +3,8 @@
 
 import { pointAt } from "./board.js";
 import { framed, h, number, pawns, percent, replace, scrolling, spaced, withMinus } from "./dom.js";
-import { tint } from "./heat.js";
-import { isLooked, onLook } from "./looking.js";
+import { tint } from "./tint.js";
+import { isLooked, onLook } from "./attention.js";
 import { Search } from "./searching.js";
 import { isUnaided, listen, play, question, state } from "./store.js";
 import { compareMoves, comparison } from "./two_moves.js";

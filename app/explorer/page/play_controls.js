@@ -1,10 +1,10 @@
 // To play against Merino: the dialog that begins a game, and the bar with clocks and what can be done in it.
 
 import { byId, h, replace, segments } from "./dom.js";
-import { keep, recall } from "./kept.js";
+import { keep, recall } from "./browser_storage.js";
 import { hint, leaveGame, opposite, rematch, resign, startGame, takeBack, timeLeft } from "./playing.js";
 import { hasSound, setSound } from "./sound.js";
-import { styledPlayers } from "./styles.js";
+import { styledPlayers } from "./player_styles.js";
 import { SHOWN, listen, state } from "./store.js";
 import { chooser } from "./weights.js";
 

@@ -1,13 +1,13 @@
 // One player of the games that are loaded: what their moves say of them, and exercises from their mistakes.
 
-import { channel } from "./api.js";
 import { byId, h, percent, plural, replace, say, showError } from "./dom.js";
 import { closePractice, drillSection, makeDrilling, openPractice } from "./drilling.js";
 import { loadedGames, openPgn } from "./games.js";
-import { recall, keep } from "./kept.js";
+import { recall, keep } from "./browser_storage.js";
 import { profileSections } from "./profile_report.js";
 import { listen } from "./store.js";
-import { keepStyle } from "./styles.js";
+import { keepStyle } from "./player_styles.js";
+import { Work } from "./work.js";
 
 const NAMED = 60; // players to choose from, the most frequent first
 
@@ -15,8 +15,9 @@ let wanted = recall("player", "");
 let working = null; // "profile" or "drill"
 let progress = "";
 let profile = null;
-const links = {};
 let draw = () => {};
+
+const works = { profile: workOf("profile", showProfile), drill: workOf("drill", openPractice) };
 
 async function begin(kind) {
     const games = loadedGames();
@@ -33,8 +34,7 @@ async function begin(kind) {
     if (kind === "profile") profile = null;
     draw();
     try {
-        links[kind] ??= channel(`/ws/${kind}`, (message) => hear(kind, message));
-        links[kind].send({ ...(await games.request()), player: wanted });
+        works[kind].begin({ ...(await games.request()), player: wanted });
     } catch (error) {
         working = null;
         showError(error.message);
@@ -42,24 +42,23 @@ async function begin(kind) {
     }
 }
 
-function hear(kind, message) {
-    if (message.type === "progress") {
+function workOf(kind, done) {
+    const told = (message) => {
         progress = `${message.what} ${percent(message.done)}`;
         byId("player-state").textContent = progress;
-        return;
-    }
-    if (message.type === "closed" && working !== kind) return;
-    if (message.type === "closed") showError("the connection to the server has ended");
-    working = null;
-    progress = "";
-    if (message.type === "error" && message.error !== "stopped") showError(message.error);
-    if (message.type === "done" && kind === "profile") {
-        profile = message.profile;
-        keepStyle(profile);
-        say(`The profile of ${profile.player} is ready`);
-    }
-    if (message.type === "done" && kind === "drill") openPractice(message);
-    draw();
+    };
+    const ended = () => {
+        working = null;
+        progress = "";
+        draw();
+    };
+    return new Work(`/ws/${kind}`, { told, done, ended });
+}
+
+function showProfile(message) {
+    profile = message.profile;
+    keepStyle(profile);
+    say(`The profile of ${profile.player} is ready`);
 }
 
 function nameField(games) {
@@ -88,7 +87,7 @@ function nameField(games) {
 
 function buttons() {
     const button = (id, text, onclick, more = {}) => h("button", { type: "button", id, onclick, ...more }, text);
-    if (working) return button("player-stop", "Stop", () => links[working].stop(), { class: "on" });
+    if (working) return button("player-stop", "Stop", () => works[working].stop(), { class: "on" });
     return [
         button("profile-start", "Profile", () => begin("profile"), { class: "main" }),
         button("drill-start", "Exercises from mistakes", () => begin("drill")),

@@ -1,11 +1,10 @@
 // A game against Merino: whose turn it is, clocks, taking back, hints, and how it ends.
 
-import { channel } from "./api.js";
-import { setArrows } from "./arrows.js";
-import { say, showError } from "./dom.js";
-import { keep, recall } from "./kept.js";
+import { showArrows } from "./drawn_arrows.js";
+import { say } from "./dom.js";
+import { keep, recall } from "./browser_storage.js";
 import { chime } from "./sound.js";
-import { styleOf } from "./styles.js";
+import { styleOf } from "./player_styles.js";
 import {
     START,
     askedOf,
@@ -19,6 +18,7 @@ import {
     state,
     truncate,
 } from "./store.js";
+import { Work } from "./work.js";
 
 const MOVE_MS = 1000; // for a move of Merino's, at most
 const HINT_MS = 600;
@@ -26,8 +26,18 @@ const SHARE = 25; // a move may take this part of the time left
 const TICK_MS = 200;
 const MAX_SAVED = 200; // games that are kept
 
-let link, hints;
-let isThinking = false;
+const thinking = new Work("/ws/play", {
+    done: (message) => {
+        if (message.best && isPlaying()) play(message.best);
+    },
+});
+const hints = new Work("/ws/play", {
+    done: (message) => {
+        if (!message.best || !isPlaying()) return;
+        showArrows("hint", [{ uci: message.best, kind: "best", share: 1 }]);
+        say(`Hint: ${message.san}`);
+    },
+});
 
 export const opposite = (side) => (side === "white" ? "black" : "white");
 
@@ -62,7 +72,7 @@ export const rematch = () => startGame({ ...state.game.wanted, side: opposite(st
 
 /** End the game with a result such as "1-0" and a reason, and keep it. */
 function finish(score, reason) {
-    stopThinking();
+    thinking.drop();
     state.game = { ...state.game, result: { score, reason }, premove: null };
     const moves = state.moves.map(({ san, uci }) => ({ san, uci }));
     const saved = { fen: state.fen, moves, label: state.label, score, reason, at: new Date().toISOString() };
@@ -80,14 +90,14 @@ export const resign = () => finish(wins(opposite(state.game.side)), `${state.gam
 
 /** Leave the game; its moves stay on the board. */
 export function leaveGame() {
-    stopThinking();
+    thinking.drop();
     state.game = null;
     changed("play");
 }
 
 /** Take back the last move of the user's, and the answer to it. */
 export function takeBack() {
-    stopThinking();
+    thinking.drop();
     state.game = { ...state.game, result: null, premove: null };
     const count = state.moves.length; // counted, as the report of the last move may still be on its way
     const own = sideAfter(state.fen, count) === state.game.side ? 2 : 1;
@@ -97,24 +107,12 @@ export function takeBack() {
 /** Keep a move for when it is the user's turn. */
 export function setPremove(uci) {
     state.game.premove = uci;
-    setArrows("premove", uci ? [{ uci, kind: "tried", share: 0.4 }] : []);
+    showArrows("premove", uci ? [{ uci, kind: "tried", share: 0.4 }] : []);
 }
 
 /** Show a good move as an arrow. */
 export function hint() {
-    hints ??= channel("/ws/play", (message) => {
-        if (message.type === "done" && message.best && isPlaying()) {
-            setArrows("hint", [{ uci: message.best, kind: "best", share: 1 }]);
-            say(`Hint: ${message.san}`);
-        }
-        if (message.type === "error") showError(message.error);
-    });
-    hints.send({ ...question(), free: false, movetime: HINT_MS });
-}
-
-function stopThinking() {
-    if (isThinking) link.stop();
-    isThinking = false;
+    hints.begin({ ...question(), free: false, movetime: HINT_MS });
 }
 
 /** Milliseconds left to a side, at this moment. */
@@ -149,18 +147,9 @@ function checkFlag() {
 function answer() {
     const { level, by, style, clock, side } = state.game;
     const ms = clock ? Math.min(MOVE_MS, timeLeft(opposite(side)) / SHARE + clock.increment / 2) : MOVE_MS;
-    link ??= channel("/ws/play", hear);
-    isThinking = true;
     const asked = { ...question(), free: false, level, style, movetime: Math.max(20, Math.round(ms)) };
-    link.send(askedOf(by, asked));
+    thinking.begin(askedOf(by, asked));
     changed("play");
-}
-
-function hear(message) {
-    if (!isThinking) return;
-    isThinking = false;
-    if (message.type === "error") showError(message.error);
-    if (message.type === "done" && message.best && isPlaying()) play(message.best);
 }
 
 function tryPremove() {
@@ -178,7 +167,7 @@ function goOn() {
     const now = gameNow();
     if (!isPlaying() || now === last || state.at !== state.moves.length) return;
     last = now;
-    setArrows("hint", []);
+    showArrows("hint", []);
     if (state.moves.length) chime("move");
     const { ending } = state.report;
     if (ending) finish(ending === "checkmate" ? wins(opposite(turn())) : "1/2-1/2", ending);
@@ -191,7 +180,7 @@ export function makePlaying() {
     listen((topics) => {
         if (topics.has("mode") && state.mode === "free") leaveGame();
         if (topics.has("moves")) {
-            stopThinking();
+            thinking.drop();
             chargeClock();
         }
         if (topics.has("report")) goOn();

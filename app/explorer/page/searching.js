@@ -1,7 +1,6 @@
 // A search that is followed as it goes deeper: one of what is asked now, until it is stopped.
 
-import { channel } from "./api.js";
-import { showError } from "./dom.js";
+import { Work } from "./work.js";
 
 export class Search {
     /** `ask` gives what the server is asked, or null for no search; `tell` is called when lines or state change. */
@@ -9,10 +8,19 @@ export class Search {
         this.ask = ask;
         this.tell = tell;
         this.lines = []; // the messages of the server, the best first
-        this.isRunning = false;
         this.asked = null; // what is searched, or was: lines are of this
         this.key = null; // the same as text
-        this.link = channel("/ws/search", (message) => this.#hear(message));
+        this.work = new Work("/ws/search", {
+            told: (line) => {
+                this.#take(line);
+                this.tell();
+            },
+            ended: () => this.tell(),
+        });
+    }
+
+    get isRunning() {
+        return this.work.isRunning;
     }
 
     /** The lines that are known, the best first. */
@@ -29,15 +37,13 @@ export class Search {
         if (key !== this.key) this.lines = [];
         Object.assign(this, { asked, key });
         this.depth = null; // of the lines that are coming
-        this.isRunning = true;
-        this.link.send(asked);
+        this.work.begin(asked);
         this.tell();
     }
 
     /** Stop. What was found stays as long as it is that of what would be asked. */
     stop() {
-        if (this.isRunning) this.link.stop();
-        this.isRunning = false;
+        this.work.drop();
         if (!this.isCurrent(this.key)) this.lines = [];
         this.tell();
     }
@@ -53,16 +59,5 @@ export class Search {
         this.depth = line.depth;
         this.coming[line.number - 1] = line;
         if (this.coming.filter(Boolean).length >= this.lines.length) this.lines = [...this.coming];
-    }
-
-    #hear(message) {
-        if (message.type === "line") {
-            if (!this.isRunning) return;
-            this.#take(message);
-        } else {
-            this.isRunning = false;
-            if (message.type === "error") showError(message.error);
-        }
-        this.tell();
     }
 }

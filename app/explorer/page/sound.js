@@ -1,6 +1,6 @@
 // A sound for a move and for the end of a game, if it is wanted.
 
-import { keep, recall } from "./kept.js";
+import { keep, recall } from "./browser_storage.js";
 
 const PITCH = { move: [520], end: [520, 390] }; // hertz
 const SECONDS = 0.09;

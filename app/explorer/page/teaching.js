@@ -1,17 +1,18 @@
 // Teach your own engine: games, what to learn from them, the learning itself, the match that decides, keep or drop.
 
-import { channel, get } from "./api.js";
+import { get, post } from "./api.js";
 import { chart } from "./chart.js";
 import { byId, h, number, openFile, percent, plural, replace, say, showError, spaced } from "./dom.js";
 import { calibrationData, errorData, learnedSections, pathData } from "./learning_report.js";
 import { chosenSettings, settingFields } from "./learning_settings.js";
 import { nightSection, redrawNight } from "./nights.js";
 import { balanceData, pointSections } from "./point_values.js";
-import { addFiles, chosenFiles, filesField } from "./teaching_files.js";
-import { clearMatch, match, matchResult, matchSection } from "./teaching_match.js";
+import { addFiles, chosenFiles, filesField } from "./teaching_games.js";
+import { beginMatch, clearMatch, isMatchOn, matchAtServer, matchResult, matchSection } from "./teaching_match.js";
 import { changedTable, keepBar, resultOf, sharedWords, takeFile, takeLink } from "./teaching_result.js";
 import { catalogue, loadWeights } from "./weights.js";
 import { listen, state } from "./store.js";
+import { Work } from "./work.js";
 
 let steps = [];
 let remarks = []; // what the learner says in words before it fits
@@ -21,21 +22,20 @@ let old = null; // those they come from, as the server is asked for them
 let points = null;
 let working = null; // "learn" or "points"
 let progress = "";
-const links = {};
+const works = { learn: workOf("learn", takeLearned), points: workOf("points", takePoints) };
 let draw = () => {};
 let charts = {};
 
 function begin(kind) {
     working = kind;
     progress = "Starting; this part is compiled first, once";
-    links[kind] ??= channel(`/ws/${kind}`, (message) => hear(kind, message));
     const message = { files: chosenFiles(), weights: state.weights, changes: state.changes };
     if (kind === "learn") {
         forget();
         old = { weights: state.weights, changes: state.changes };
         Object.assign(message, chosenSettings());
     } else points = null;
-    links[kind].send(message);
+    works[kind].begin(message);
     draw();
 }
 
@@ -47,23 +47,25 @@ function forget() {
     record = taught = null;
 }
 
-function hear(kind, message) {
-    if (message.type === "step") return hearStep(message);
-    if (message.type === "progress") {
-        progress = `${message.what}${message.done === null ? "" : ` ${percent(message.done)}`}`;
-        return showState();
-    }
-    if (message.type === "text") {
-        if (!steps.length && !message.text.includes("weights.txt")) remarks.push(message.text);
-        return showState();
-    }
-    if (message.type === "closed" && working !== kind) return undefined;
-    if (message.type === "closed") showError("the connection to the server has ended");
-    working = null;
-    progress = "";
-    if (message.type === "error") showError(message.error);
-    if (message.type === "done") finish(kind, message);
-    return draw();
+function workOf(kind, done) {
+    const ended = () => {
+        working = null;
+        progress = "";
+        draw();
+    };
+    return new Work(`/ws/${kind}`, { told: (message) => TOLD[message.type](message), done, ended });
+}
+
+const TOLD = { step: hearStep, progress: hearProgress, text: hearText };
+
+function hearProgress({ what, done }) {
+    progress = `${what}${done === null ? "" : ` ${percent(done)}`}`;
+    showState();
+}
+
+function hearText({ text }) {
+    if (!steps.length && !text.includes("weights.txt")) remarks.push(text);
+    showState();
 }
 
 function hearStep(message) {
@@ -75,12 +77,12 @@ function hearStep(message) {
     if (steps.length === 1) draw();
 }
 
-function finish(kind, message) {
-    if (kind === "points") {
-        points = message.points;
-        say("The point values are ready");
-        return;
-    }
+function takePoints(message) {
+    points = message.points;
+    say("The point values are ready");
+}
+
+function takeLearned(message) {
     record = message.record;
     taught = { id: message.weights.id, ...resultOf(record, message.weights.name) };
     loadWeights().catch((error) => showError(error.message));
@@ -121,7 +123,7 @@ const makeCharts = () => ({
 const button = (id, label, onclick, more = {}) => h("button", { type: "button", id, onclick, ...more }, label);
 
 function workButtons() {
-    if (working) return button("learn-stop", "Stop", () => links[working].stop(), { class: "on" });
+    if (working) return button("learn-stop", "Stop", () => works[working].stop(), { class: "on" });
     const none = !chosenFiles().length;
     return [
         button("learn-start", "Learn the weights", () => begin("learn"), {
@@ -165,6 +167,7 @@ const players = () => ({ new: { weights: taught.id, changes: {} }, old });
 
 function drop() {
     forget();
+    post("/api/learning/drop", {}).catch((error) => showError(error.message));
     draw();
     say("Dropped; the weights are as they were");
 }
@@ -240,19 +243,29 @@ function drawPanel(panel) {
     for (const each of Object.values(charts)) if (each.isConnected) each.redraw();
 }
 
+/** Show what was learned before the page was loaded, and the match that the server plays or has played. */
+async function findAgain() {
+    const [{ record: known, weights }, played] = await Promise.all([get("/api/learning"), matchAtServer()]);
+    if (working || record || taught) return;
+    record = known;
+    if (weights) taught = { id: weights.id, ...resultOf(record, weights.name) };
+    if (taught && !played) old = { weights: state.weights, changes: state.changes };
+    if (played) {
+        const isOther = played.new.weights !== taught?.id;
+        if (isOther) taught = { id: played.new.weights, name: played.new.name, fit: null, changed: [] };
+        old = played.old;
+        beginMatch({ follow: true });
+    }
+    draw();
+}
+
 export function makeTeaching(panel, isShown) {
     charts = makeCharts();
     draw = () => {
         if (isShown()) drawPanel(panel);
     };
-    get("/api/learning").then(
-        (answer) => {
-            record ??= answer.record;
-            draw();
-        },
-        (error) => showError(error.message),
-    );
+    findAgain().catch((error) => showError(error.message));
     listen((topics) => {
-        if (topics.has("tab") || (topics.has("weights") && !match.isOn)) draw();
+        if (topics.has("tab") || (topics.has("weights") && !isMatchOn())) draw();
     });
 }

@@ -1,26 +1,58 @@
 // The new weights play the old ones, live: the games as they come, how it stands, and what decides.
 
-import { channel, post } from "./api.js";
+import { get, post } from "./api.js";
 import { h, number, percent, plural, say, showError } from "./dom.js";
 import { Replay } from "./replay.js";
 import { setGame } from "./store.js";
+import { Work } from "./work.js";
 
 const MAX_SHOWN = 60; // games in the list
 
-/** @type {{trial: any, standing: any, games: any[], verdict: string | null, isOn: boolean, interrupted: boolean}} */
-const NOTHING = { trial: null, standing: null, games: [], verdict: null, isOn: false, interrupted: false };
+/** @type {{trial: any, standing: any, games: any[], verdict: string | null, interrupted: boolean}} */
+const NOTHING = { trial: null, standing: null, games: [], verdict: null, interrupted: false };
 
-export let match = NOTHING;
-let link = null;
+let match = NOTHING;
+let usual = null; // how a match is played, as the server has told
 let replay = null;
 let draw = () => {};
 
-/** Forget the match. */
+const TOLD = {
+    trial: (message) => {
+        match = { ...match, trial: message };
+    },
+    game: ({ fens, standing, ...game }) => {
+        match = { ...match, standing, games: [game, ...match.games] };
+        if (fens.length) replay.offer({ title: titleOf(game), fens, moves: game.moves });
+    },
+};
+
+const work = new Work("/ws/match", {
+    told: (message) => {
+        TOLD[message.type](message);
+        follow();
+    },
+    done: ({ standing, verdict, interrupted }) => {
+        match = { ...match, standing, verdict, interrupted };
+        say(verdictWords());
+    },
+    ended: () => draw(),
+});
+
+/** Whether a match is being played. */
+export const isMatchOn = () => work.isRunning;
+
+/** Forget the match; one that is being played ends. */
 export function clearMatch() {
-    link?.close();
-    link = null;
+    work.drop();
     replay?.clear();
     match = NOTHING;
+}
+
+/** What the server tells of the match that it plays, or has played: who plays, null without one. */
+export async function matchAtServer() {
+    const found = await get("/api/match");
+    usual = found.usual;
+    return found.match;
 }
 
 /** What is shared of a match: nothing before it has ended. */
@@ -37,11 +69,12 @@ export const matchResult = () =>
               verdict: match.verdict,
           };
 
-function begin(players) {
+/** Play a match, or with `{ follow: true }` see the one that the server plays. */
+export function beginMatch(asked) {
     clearMatch();
-    match = { ...NOTHING, games: [], isOn: true };
-    link = channel("/ws/match", hear);
-    link.send(players);
+    replay ??= new Replay();
+    match = { ...NOTHING, games: [] };
+    work.begin(asked);
     draw();
 }
 
@@ -49,27 +82,6 @@ const titleOf = (game) => {
     const names = game.white === "new" ? "new – old" : "old – new";
     return `Game ${game.number}: ${names}, ${game.result}, ${game.reason}`;
 };
-
-function hear(message) {
-    if (message.type === "trial") match = { ...match, trial: message };
-    if (message.type === "game") {
-        const { fens, standing, ...game } = message;
-        match = { ...match, standing, games: [game, ...match.games] };
-        if (fens.length) replay.offer({ title: titleOf(game), fens, moves: game.moves });
-    }
-    if (message.type === "closed" && !match.isOn) return;
-    if (message.type === "closed") showError("the connection to the server has ended");
-    if (message.type === "error") showError(message.error);
-    if (message.type === "done") {
-        match = { ...match, standing: message.standing, verdict: message.verdict, interrupted: message.interrupted };
-        say(verdictWords());
-    }
-    if (message.type === "game" || message.type === "trial") follow();
-    else {
-        match = { ...match, isOn: false };
-        draw();
-    }
-}
 
 const STOPPED = "Stopped before it was settled.";
 const VERDICTS = {
@@ -83,12 +95,13 @@ const verdictWords = () =>
 
 /** How it stands, in words. */
 function standingWords() {
-    const { standing, trial, isOn } = match;
-    if (!standing?.games) return isOn ? "The first games are being played; this part is compiled first, once." : "";
+    const { standing, trial } = match;
+    if (!standing?.games)
+        return isMatchOn() ? "The first games are being played; this part is compiled first, once." : "";
     const { games, wins, draws, losses, elo, elo_error: error } = standing;
     const points = (wins + draws / 2) / games;
     const strength = elo === null || error === null ? "" : `, Elo ${number(elo, 0, true)} ± ${number(error, 0)}`;
-    const most = trial && isOn ? ` of ${trial.most.toLocaleString("en")} at most` : "";
+    const most = trial && isMatchOn() ? ` of ${trial.most.toLocaleString("en")} at most` : "";
     return `${plural(games, "game")}${most}: ${wins} won, ${draws} drawn, ${losses} lost by the new (${percent(points)} of the points${strength}).`;
 }
 
@@ -143,17 +156,27 @@ function follow() {
 }
 
 function matchButton(players) {
-    if (match.isOn)
-        return h("button", { type: "button", id: "match-stop", class: "on", onclick: () => link.stop() }, "Stop");
+    if (isMatchOn())
+        return h("button", { type: "button", id: "match-stop", class: "on", onclick: () => work.stop() }, "Stop");
     const label = match.verdict === null ? "Let the new play the old" : "Let them play again";
-    return h("button", { type: "button", id: "match-start", class: "main", onclick: () => begin(players()) }, label);
+    return h(
+        "button",
+        { type: "button", id: "match-start", class: "main", onclick: () => beginMatch(players()) },
+        label,
+    );
 }
+
+const howPlayed = () => {
+    const nodes = match.trial?.nodes ?? usual?.nodes;
+    const told = nodes ? `${nodes.toLocaleString("en")} nodes a move; it goes on when this tab is closed. ` : "";
+    return `${told}A lower error is not yet more strength.`;
+};
 
 /** The match: `players` gives the request for both; `redraw` draws the panel. */
 export function matchSection(players, redraw) {
     draw = redraw;
     replay ??= new Replay();
-    const hasBegun = match.isOn || match.games.length > 0;
+    const hasBegun = isMatchOn() || match.games.length > 0;
     followed.words = h("p", { id: "match-standing" }, standingWords());
     followed.evidence = h("div", {}, evidence());
     followed.games = h(
@@ -166,7 +189,7 @@ export function matchSection(players, redraw) {
             "div",
             { class: "panel-bar" },
             matchButton(players),
-            h("span", { class: "note" }, "2,000 nodes a move; a lower error is not yet more strength."),
+            h("span", { class: "note", id: "match-how" }, howPlayed()),
         ),
         hasBegun
             ? h(

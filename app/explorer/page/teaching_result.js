@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { h, number, plainTable, plural, saveFile, say, showError, spaced } from "./dom.js";
-import { asFile, asLink, ofFileText, ofLink } from "./taught_file.js";
+import { asFile, asLink, ofFileText, ofLink } from "./shared_result.js";
 import { loadWeights, saveWeights, useWeights } from "./weights.js";
 
 const MAX_CHANGED = 12; // changes that are shared and listed
@@ -38,11 +38,13 @@ async function whole(taught, match) {
 async function shareLink(taught, match) {
     await navigator.clipboard.writeText(await asLink(await whole(taught, match)));
     say("Link copied");
-    showDone("The link is copied: whoever has Merino's explorer running on this port opens the result with it.");
+    showDone("The link is copied: it holds the whole result. Paste it into the box at the top of any explorer.");
 }
 
-const shareFile = async (taught, match) =>
-    saveFile("taught.json", asFile(await whole(taught, match)), "application/json");
+async function shareFile(taught, match) {
+    await saveFile("taught.json", asFile(await whole(taught, match)), "application/json");
+    showDone("The file holds the whole result. Drop it on the page of any explorer.");
+}
 
 function showDone(text) {
     const place = document.getElementById("taught-done");

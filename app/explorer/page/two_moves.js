@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { h, number, scrolling, showError, spaced, worded } from "./dom.js";
-import { tint } from "./heat.js";
+import { tint } from "./tint.js";
 import { question } from "./store.js";
 
 const NODES = 50000; // of each search

@@ -2,7 +2,7 @@
 
 import { settings } from "./analysis.js";
 import { post } from "./api.js";
-import { setArrows } from "./arrows.js";
+import { showArrows } from "./drawn_arrows.js";
 import { byId, h, pawns, percent, replace, shortName, worded } from "./dom.js";
 import { isUnaided, listen, question, shown, state } from "./store.js";
 
@@ -24,7 +24,7 @@ async function askThreat(report) {
 function showThreat(found) {
     const place = byId("threat");
     if (place) place.textContent = found?.threat ?? "";
-    setArrows("threat", found?.move && settings.arrows ? [{ uci: found.move, kind: "threat", share: 0.5 }] : []);
+    showArrows("threat", found?.move && settings.arrows ? [{ uci: found.move, kind: "threat", share: 0.5 }] : []);
 }
 
 const entry = (title, text, more = {}) => h("div", {}, h("dt", {}, title), h("dd", more, text));

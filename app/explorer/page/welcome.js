@@ -3,7 +3,7 @@
 import { settings, switchAnalysis } from "./analysis.js";
 import { byId, h, replace, showError } from "./dom.js";
 import { enter } from "./entry.js";
-import { keep, recall } from "./kept.js";
+import { keep, recall } from "./browser_storage.js";
 import { openTab } from "./tabs.js";
 
 const EXAMPLES = [

@@ -1,6 +1,6 @@
 // Players whose profiles were made, whom Merino can play like: their styles are kept between visits.
 
-import { keep, recall } from "./kept.js";
+import { keep, recall } from "./browser_storage.js";
 
 const MAX_STYLES = 30;
 

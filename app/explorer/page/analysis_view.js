@@ -2,7 +2,7 @@
 
 import { MAX_LINES, NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "./analysis.js";
 import { explainLine } from "./api.js";
-import { setArrows } from "./arrows.js";
+import { showArrows } from "./drawn_arrows.js";
 import { byId, framed, h, percent, replace, scrolling, shortName, withMinus } from "./dom.js";
 import { hideBoard, showBoard } from "./mini_board.js";
 import { SHOWN, listen, numbered, playLine, state } from "./store.js";
@@ -118,11 +118,11 @@ function statusText() {
     return reason === null ? speed : `${reason}; depth ${line.depth}`;
 }
 
-function drawArrows() {
+function showBestMoves() {
     const lines = settings.arrows && settings.isOn ? searches[0].search.found : [];
     const loss = (line) => Math.abs(line.score.expected_score - lines[0].score.expected_score);
     const shown = lines.filter((line) => line.moves.length && loss(line) < MIN_SHARE);
-    setArrows(
+    showArrows(
         "analysis",
         shown.map((line, at) => ({ uci: line.moves[0], kind: "best", share: 1 / (1 + at) })),
     );
@@ -134,7 +134,7 @@ const draw = framed(() => {
     parts.score.textContent = line ? withMinus(line.score.text) : "";
     parts.status.textContent = statusText();
     drawLines();
-    drawArrows();
+    showBestMoves();
 });
 
 function drawSettings() {

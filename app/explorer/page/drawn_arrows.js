@@ -5,10 +5,10 @@ import { changed } from "./store.js";
 const bySource = new Map();
 
 /** Show these arrows of a source instead of those before: { uci, kind, share }, where `share` is how strong, 0 to 1. */
-export function setArrows(source, arrows) {
+export function showArrows(source, arrows) {
     if (JSON.stringify(bySource.get(source) ?? []) === JSON.stringify(arrows)) return;
     bySource.set(source, arrows);
     changed("arrows");
 }
 
-export const arrows = () => [...bySource.values()].flat();
+export const drawnArrows = () => [...bySource.values()].flat();

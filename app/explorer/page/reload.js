@@ -1,6 +1,6 @@
 // What is on the board survives a reload of the tab, with its variations and a game against Merino.
 
-import { keep, recall } from "./kept.js";
+import { keep, recall } from "./browser_storage.js";
 import { changed, listen, openTree, setFree, state } from "./store.js";
 import { listed, pathTo } from "./tree.js";
 
@@ -14,7 +14,7 @@ function store() {
 }
 
 /** Show what the tab showed before it was loaded anew; whether there was anything. */
-export async function restore() {
+export async function restoreBoard() {
     const kept = recall(NAME, null, isRecord, sessionStorage);
     if (!kept) return false;
     state.flipped = kept.flipped;
@@ -25,7 +25,7 @@ export async function restore() {
     return true;
 }
 
-export function makeSession() {
+export function makeReload() {
     listen((topics) => {
         if (["moves", "mode", "play", "view", "clock"].some((topic) => topics.has(topic))) store();
     });

@@ -41,9 +41,27 @@ began = performance.now();
 board.dispatchEvent(new PointerEvent("pointerup", at(to)));
 """
 
+# From a move to the frame in which the first lines of the search after it are seen.
+LINES = """
+const [move, done] = arguments, main = document.querySelector("script[type=module]").src;
+const module = (name) => import(main.replace("main.js", name));
+Promise.all([module("store.js"), module("analysis.js")]).then(([{ play }, { searches }]) => {
+  const [{ search }] = searches, before = search.key;
+  const check = () => {
+    const first = document.querySelector("#lines-by:not([hidden]) li button");
+    const isThere = search.key !== before && search.found.length && first?.textContent === search.found[0].names[0];
+    if (isThere) done(performance.now() - began);
+    else requestAnimationFrame(check);
+  };
+  const began = performance.now();
+  play(move);
+  check();
+});
+"""
+
 
 def report() -> None:
-    """Print the waits by the wall clock, as medians and the worst."""
+    """Print the waits by the wall clock, as medians, the best and the worst."""
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         print(f"explorer: not measured, {', '.join(missing)} not installed (the extra 'dev')")
@@ -64,6 +82,7 @@ def report() -> None:
                 _tell("first paint, warm cache, in an empty tab", _times(_first_paint, page, False))
                 _tell("first paint, warm cache, on reload", _times(_first_paint, page, True))
                 _tell("drop to new values on the screen", _times(_drop, page))
+                _tell("move to the first lines of its search", _times(_first_lines, page))
             finally:
                 page.driver.quit()
 
@@ -73,7 +92,7 @@ def _times(wait: Callable[..., float], *arguments: Any) -> list[float]:
 
 
 def _tell(what: str, milliseconds: list[float]) -> None:
-    line(what, median(milliseconds), "ms", f"worst {max(milliseconds):.1f}")
+    line(what, median(milliseconds), "ms", f"{min(milliseconds):.1f} to {max(milliseconds):.1f}")
 
 
 def _explain(address: str, number: int) -> float:
@@ -93,6 +112,13 @@ def _first_paint(page: Any, is_reload: bool) -> float:
     if is_reload:
         page.reload()
     return float(page.run("return performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+
+
+def _first_lines(page: Any) -> float:
+    page.set_out()
+    page.open()
+    page.until(lambda: page.all("#lines-by li button"))
+    return float(page.driver.execute_async_script(LINES, "e2e4"))
 
 
 def _drop(page: Any) -> float:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from importlib.resources import files
 
 FOLDER = files(__name__.rpartition(".")[0]) / "page"
-HOME = "index.html"
+HOME, MAIN = "index.html", "main.js"
 IN_HOME = '="/page/'  # how HOME begins the address of another file
+
+_IMPORTED = re.compile(rb'^(?:import|export)\b[^;]*?"\./([\w.]+)";', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,21 @@ class PageFiles:
         return digest.hexdigest()
 
     @cached_property
+    def first_modules(self) -> list[str]:
+        """The modules that the page begins with; others are loaded when a panel is opened."""
+        found = {MAIN}
+        waiting = [MAIN]
+        while waiting:
+            text = self.contents[waiting.pop()]
+            imported = {name.decode() for name in _IMPORTED.findall(text)} - found
+            found |= imported
+            waiting += imported
+        return sorted(found)
+
+    @cached_property
     def home(self) -> str:
-        """The page itself; all its modules are asked for at once, not one after another as they import each other."""
+        """The page itself; its first modules are asked for at once, not one after another as they import each other."""
         text = self.contents[HOME].decode().replace(IN_HOME, f"{IN_HOME}{self.version}/")
-        modules = (name for name in self.contents if name.endswith(".js"))
+        modules = self.first_modules
         links = (f'<link rel="modulepreload" href="/page/{self.version}/{name}">\n' for name in modules)
         return text.replace("</head>", f"{''.join(links)}</head>")

@@ -4,7 +4,6 @@ import { post } from "./api.js";
 import { showError } from "./dom.js";
 import { setFree, setGame } from "./store.js";
 import { openTab } from "./tabs.js";
-import { openTaught } from "./teaching.js";
 
 /** The part of a text that is a link to an explorer's page, on whatever port, behind its `#`; null for another text. */
 export const fragmentOf = (text) => /^https?:\/\/[^\s#]+\/#((?:fen|taught)=\S+)$/.exec(text.trim())?.[1] ?? null;
@@ -18,7 +17,7 @@ export async function showLink(fragment) {
         if (!taught) return await showPosition(fen, fields.get("moves"), fields.get("mode") === "free");
         openTab("learning");
         history.replaceState(null, "", location.pathname);
-        await openTaught(taught);
+        await (await import("./teaching.js")).openTaught(taught);
     } catch (error) {
         showError(error.message);
     }

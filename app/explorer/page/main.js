@@ -4,7 +4,6 @@ import { makeAnalysis, switchAnalysis } from "./analysis.js";
 import { get } from "./api.js";
 import { makeBars } from "./bars.js";
 import { makeBoard } from "./board.js";
-import { makeCompare } from "./compare.js";
 import { flip, makeControls, nextWay, redo, setMode, undo } from "./controls.js";
 import { around, byId, h, replace, showError } from "./dom.js";
 import { enter, makeEntry } from "./entry.js";
@@ -19,7 +18,6 @@ import { makeLook } from "./look_dialog.js";
 import { makeMoveList } from "./move_list.js";
 import { makeMoves } from "./moves.js";
 import { makeOpening } from "./opening.js";
-import { makePlayer } from "./player.js";
 import { askToPlay, makePlayControls } from "./play_controls.js";
 import { makePlaying } from "./playing.js";
 import { makeReload, restoreBoard } from "./reload.js";
@@ -27,7 +25,6 @@ import { makeShapley } from "./shapley.js";
 import { makeShare } from "./share.js";
 import { goTo, listen, redoEdit, refresh, setFree, state, undoEdit } from "./store.js";
 import { makeTabs, openTab, shownTab } from "./tabs.js";
-import { dropOnTeaching, makeTeaching } from "./teaching.js";
 import { makeTerms } from "./terms.js";
 import { makeVerdict } from "./verdict.js";
 import { loadWeights, makeWeights } from "./weights.js";
@@ -135,12 +132,12 @@ function makeKeys(turnTheme, showHelp) {
 }
 
 /** Take files that were dropped: a result that was shared, games to learn from where that is open, or games to list. */
-function takeDropped(files) {
+async function takeDropped(files) {
     const [file] = files;
     const isShared = file.name.endsWith(".json");
     if (isShared) openTab("learning");
-    if (shownTab() === "learning") return dropOnTeaching(files);
-    return openGames(ofFile(file, file.name));
+    if (shownTab() === "learning") await (await import("./teaching.js")).dropOnTeaching(files);
+    else await openGames(ofFile(file, file.name));
 }
 
 /** Let files be dropped on the page. */
@@ -175,11 +172,11 @@ async function begin() {
         ["terms", "Terms", makeTerms],
         ["pieces", "Pieces", makeBars],
         ["moves", "Moves", makeMoves],
-        ["compare", "Compare", makeCompare],
+        ["compare", "Compare", null, async () => (await import("./compare.js")).makeCompare],
         ["weights", "Weights", makeWeights],
         ["games", "Games", makeGames],
-        ["player", "Player", makePlayer],
-        ["learning", "Teach", makeTeaching],
+        ["player", "Player", null, async () => (await import("./player.js")).makePlayer],
+        ["learning", "Teach", null, async () => (await import("./teaching.js")).makeTeaching],
     ]);
     makeEntry();
     makeShare();

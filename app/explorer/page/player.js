@@ -145,5 +145,6 @@ export function makePlayer(panel, isShown) {
         if (topics.has("games")) followGames();
         if (topics.has("tab") || topics.has("games")) draw();
     });
+    followGames();
     draw();
 }

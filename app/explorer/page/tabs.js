@@ -1,10 +1,11 @@
 // The tabs of the reasons. The pieces' bars have a column of their own where there is room.
 
-import { byId, h, replace } from "./dom.js";
+import { byId, h, replace, showError } from "./dom.js";
 import { changed, state } from "./store.js";
 
 const WIDE = matchMedia("(min-width: 140rem)");
 const panels = new Map();
+const unmade = new Map(); // loaders of panels that nobody has opened yet
 let chosen = "terms";
 let titles = [];
 
@@ -17,6 +18,7 @@ export function openTab(name, focus = false) {
     chosen = name;
     if (name !== "terms") state.term = null;
     for (const [key, panel] of panels) panel.hidden = !isOpen(key);
+    makeNow(name);
     draw();
     if (focus) byId(`tab-${name}`).focus();
     changed("tab");
@@ -54,10 +56,27 @@ function draw() {
     byId(`tab-${chosen}`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
-/** Make the tabs: [name, title, make], where `make` fills the panel it is given. */
+/** Load and fill a panel that is opened for the first time. */
+async function makeNow(name) {
+    const load = unmade.get(name);
+    if (!load) return;
+    unmade.delete(name);
+    try {
+        (await load())(panels.get(name), () => isOpen(name));
+        changed("tab");
+    } catch (error) {
+        unmade.set(name, load);
+        showError(error.message);
+    }
+}
+
+/**
+ * Make the tabs: [name, title, make, load], where `make` fills the panel it is given. Those that few visits need have
+ * none: `load` gets it from their module when they are opened.
+ */
 export function makeTabs(list) {
     titles = list;
-    for (const [name, , make] of list) {
+    for (const [name, , make, load] of list) {
         const panel = h("div", {
             id: `panel-${name}`,
             class: "panel",
@@ -67,7 +86,8 @@ export function makeTabs(list) {
         });
         panels.set(name, panel);
         byId("panels").append(panel);
-        make(panel, () => isOpen(name));
+        if (make) make(panel, () => isOpen(name));
+        else unmade.set(name, load);
     }
     const arrange = () => {
         const pieces = panels.get("pieces");

@@ -758,7 +758,7 @@ def test_learning_is_followed_step_by_step_and_kept(page: TestClient, state: Ser
     assert last["type"] == "done", last
     assert steps[-1]["train"] < steps[0]["train"] and len(steps[0]["weights"]) == len(TERMS)
     assert last["record"]["files"] == ["few.pgn"]
-    assert page.get("/api/learning").json() == {"record": last["record"]}
+    assert page.get("/api/learning").json() == {"record": last["record"], "weights": last["weights"]}
     values = page.get("/api/weights", params={"weights": last["weights"]["id"]}).json()["values"]
     assert values == {line["name"]: line["new"] for line in last["record"]["summary"]["weights"]}
 

@@ -87,11 +87,12 @@ PAGE = ROOT / "app" / "explorer" / "page"
 PAGE_FLOORS = {
     "api": set(),
     "dom": set(),
-    "kept": set(),
-    "look": {"kept"},
+    "browser_storage": set(),
+    "look": {"browser_storage"},
     "tree": set(),
     "store": {"api", "dom", "tree"},
-    "board": {"arrows", "dom", "look", "store"},
+    "board": {"drawn_arrows", "dom", "look", "store"},
+    "work": {"dom"},
 }
 
 MAX_MODULE, MAX_KERNEL, MAX_TEST_NAME = 400, 60, 80
@@ -297,8 +298,13 @@ def scripts() -> dict[str, str]:
 def script_imports(script: str) -> dict[str, list[str]]:
     """The modules that one of the page imports, each with the names taken from it."""
     found = re.findall(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', scripts()[script], re.MULTILINE)
+    later = re.findall(r'\(await import\("\./(\w+)\.js"\)\)\.(\w+)', scripts()[script])  # when a panel is opened
+    found += [(name, module) for module, name in later]
     assert len(found) == len(re.findall(r"\bimport\b", re.sub(r"//.*|/\*.*?\*/", "", scripts()[script]))), script
-    return {module: re.findall(r"(\w+)(?: as \w+)?", names) for names, module in found}
+    taken: dict[str, list[str]] = {}
+    for names, module in found:
+        taken.setdefault(module, []).extend(re.findall(r"(\w+)(?: as \w+)?", names))
+    return taken
 
 
 def test_no_module_of_the_page_imports_itself_by_a_detour():

@@ -30,7 +30,8 @@ from merino.inner.app.explorer.learning import learn
 from merino.inner.app.explorer.page_files import HOME, PageFiles
 from merino.inner.app.explorer.server_state import Searchers, ServerState
 from merino.inner.app.explorer.serving import listen
-from merino.inner.app.explorer.sockets import MAX_UNREAD, Channel, Stop
+from merino.inner.app.explorer.sockets import MAX_UNREAD, Channel
+from merino.inner.app.explorer.stopping import Stop
 from merino.inner.app.shell.explorer import run_explorer
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError

@@ -21,7 +21,8 @@ from merino.inner.app.explorer.page_files import PageFiles
 from merino.inner.app.explorer.pieces import drawing
 from merino.inner.app.explorer.routes import ROUTES, Answer
 from merino.inner.app.explorer.server_state import ServerState
-from merino.inner.app.explorer.sockets import FAULTS, MAX_SOCKETS, Channel, Stop, Work
+from merino.inner.app.explorer.sockets import MAX_SOCKETS, Channel, Work
+from merino.inner.app.explorer.stopping import FAULTS, Stop
 
 MAX_MESSAGE = 80 << 20  # characters of games that the page may send at once
 MEDIA = {

@@ -17,7 +17,7 @@ from merino.inner.app.console.learn_options import target
 from merino.inner.app.explorer.fields import Fields, RequestError
 from merino.inner.app.explorer.sent_games import SentGames
 from merino.inner.app.explorer.server_state import ServerState
-from merino.inner.app.explorer.sockets import Message, Say, Stop
+from merino.inner.app.explorer.stopping import Message, Say, Stop
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import column_names, phases_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from merino.inner.app.explorer.fields import Fields
 from merino.inner.app.explorer.server_state import ServerState
-from merino.inner.app.explorer.sockets import Message
+from merino.inner.app.explorer.stopping import Message
 from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.json_text import finite
 from merino.inner.core.common.user_files import is_there

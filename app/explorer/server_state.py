@@ -7,18 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from merino.inner.app.explorer.evaluations import Evaluations
 from merino.inner.app.explorer.fields import RequestError
 from merino.inner.app.explorer.games_file import GamesFile
+from merino.inner.app.explorer.server_match import ServerMatch
 from merino.inner.core.common.user_files import first_there
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.drill.practice import Practice
-
-if TYPE_CHECKING:
-    from merino.inner.app.explorer.matching import ServerMatch
 
 HASH_MB = 16
 

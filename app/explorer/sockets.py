@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from merino.inner.app.explorer.fields import Fields
 from merino.inner.app.explorer.server_state import ServerState
+from merino.inner.app.explorer.stopping import FAULTS, Message, Say, Stop
 from merino.inner.core.common.errors import MerinoError
 
 MAX_AT_ONCE = 12  # pieces of work
@@ -19,55 +18,6 @@ MAX_IDS = 10**9
 MAX_SOCKETS = 64  # open, all tabs together
 MAX_UNREAD = 500  # messages that a tab has not read; then its work waits
 GATHERING_SECONDS = 0.06  # after a list of messages, in which those of the next list are collected
-
-Message = Mapping[str, Any]
-Say = Callable[[Message], None]
-
-FAULTS = (MerinoError, ValueError)  # errors of work that cannot be done; ValueError is that of moves
-
-
-class Stop:
-    """Asks work to end. `calling` is for work that does not check by itself.
-
-    `is_left`: nobody will hear the end, for the tab has closed or has asked for other work.
-    """
-
-    def __init__(self) -> None:
-        self.is_left = False
-        self._event = threading.Event()
-        self._actions: list[Callable[[], object]] = []
-        self._lock = threading.Lock()
-
-    @property
-    def is_set(self) -> bool:
-        """Whether the work is to end."""
-        return self._event.is_set()
-
-    def leave(self) -> None:
-        """Ask the work to end, which nobody hears any more."""
-        self.is_left = True
-        self.set()
-
-    def set(self) -> None:
-        """Ask the work to end."""
-        with self._lock:
-            self._event.set()
-            for action in self._actions:
-                action()
-
-    @contextmanager
-    def calling(self, action: Callable[[], object]) -> Iterator[None]:
-        """Within this block, call `action` when the work is to end, at once if it is already."""
-        with self._lock:
-            self._actions.append(action)
-            if self._event.is_set():
-                action()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._actions.remove(action)
-
 
 # Does the work, reports its progress, and returns the last message.
 Work = Callable[[Fields, ServerState, Say, Stop], Message]

@@ -17,7 +17,7 @@ from typing import Any
 from merino.inner.app.explorer.fields import Fields, RequestError
 from merino.inner.app.explorer.sent_games import SentGames
 from merino.inner.app.explorer.server_state import ServerState
-from merino.inner.app.explorer.sockets import Message, Say, Stop
+from merino.inner.app.explorer.stopping import Message, Say, Stop
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.files import held, write_fault
 from merino.inner.core.common.folders import user_folder

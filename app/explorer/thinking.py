@@ -8,7 +8,7 @@ from typing import Any
 
 from merino.inner.app.explorer.fields import MAX_MOVES, Fields, RequestError
 from merino.inner.app.explorer.server_state import ServerState
-from merino.inner.app.explorer.sockets import Message, Say, Stop
+from merino.inner.app.explorer.stopping import Message, Say, Stop
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.notation.san import board_of, san, san_line

@@ -24,7 +24,7 @@ from merino.inner.engine.search.tree import make_move, make_null_move
 from merino.inner.engine.search.worker import Worker
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.explanation import Change
-from merino.inner.eval.families import default, from_identity
+from merino.inner.eval.families import default, from_identity, load_evaluation
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.eval.net.network import Shape
 from merino.inner.eval.net.piece_family import net_evaluation
@@ -47,6 +47,7 @@ def random_net(*layers: object) -> NetEvaluation:
 FAMILIES: dict[str, Callable[[], Evaluation]] = {
     "terms": default,
     "two phases": lambda: default().with_numbers({"VAL_R_mg": 500, "KnightOutpost_eg": -50, "KingCenterEnd_mg": 90}),
+    "full": lambda: load_evaluation("full"),
     "material": MaterialEvaluation,
     "net": lambda: random_net("ALL", 64),
     "net of two layers": lambda: random_net("ALL", 20, 8, "crelu"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import random
 from functools import cache
 from pathlib import Path
 
@@ -43,6 +44,21 @@ def positions() -> np.ndarray:
 @pytest.fixture(scope="module")
 def counts(positions: np.ndarray) -> np.ndarray:
     return counts_of(positions, FULL)
+
+
+def with_other_pieces(board: chess.Board, draw: random.Random) -> chess.Board:
+    """A legal board with the same pawns, and kings and other pieces at random."""
+    while True:
+        found = chess.Board(None)
+        found.turn = draw.choice(chess.COLORS)
+        free = list(chess.SquareSet(~board.pawns & chess.BB_ALL))
+        draw.shuffle(free)
+        for square in chess.SquareSet(board.pawns):
+            found.set_piece_at(square, board.piece_at(square))
+        for symbol in ["K", "k", *draw.sample("NNBBRRQnnbbrrq", draw.randint(0, 10))]:
+            found.set_piece_at(free.pop(), chess.Piece.from_symbol(symbol))
+        if found.is_valid():
+            return found
 
 
 def weights() -> np.ndarray:
@@ -190,3 +206,10 @@ def test_the_numbers_of_a_set_are_those_of_its_terms() -> None:
     assert (changed["Hanging"], changed["KingAttack_mg"], changed["KingAttack_eg"]) == (40, 70, 1)
     assert "KingAttack" in other.describe() and "VAL_P" not in other.describe()
     assert render(changed, [], FULL).startswith("set full\nPawnValue")
+
+
+def test_terms_of_pawns_alone_count_the_same_whatever_pieces_there_are(counts: np.ndarray) -> None:
+    draw = random.Random(12)
+    others = counts_of(records([with_other_pieces(board, draw) for board in boards()]), FULL)
+    changing = {name for name, column in COLUMNS.items() if (counts[:, :, column] != others[:, :, column]).any()}
+    assert changing == {term.name for term in FULL if not term.pawns_only}

@@ -21,7 +21,7 @@ from tests.uci_process import run_merino
 
 ON_THE_RIM = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P3N/2NB4/PP3PPP/R1BQ1RK1 b - - 0 9"
 SOURCE = '''
-from merino.terms import Group, bitboard, derived
+from merino.terms import Group, Phase, bitboard, derived
 
 TERMS = derived("mine", "greko2015", without=["Rook7th"])
 
@@ -108,11 +108,12 @@ def test_a_file_that_cannot_be_read_is_refused_at_once(arguments: list[str], com
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ("import Group", "import Grup", "cannot be used: ImportError"),
+        ("import Group,", "import Grup,", "cannot be used: ImportError"),
         ("TERMS =", "MINE =", "cannot be used: NameError"),
         ('"mine"', '"full"', "another name than 'full'"),
         ('"mine"', '"my set"', "'my set' cannot be a name"),
         ('"Rook7th"', '"Rook8th"', "greko2015 has no term called 'Rook8th'; did you mean 'Rook7th'"),
+        ("sign=-1", "Phase.ENDGAME, pawns_only=True", "KnightOnRim cannot depend on pawns alone: its phase"),
         ('"KnightOnRim"', '"KnightCenter"', "two terms are called 'KnightCenter'"),
         ('without=["Rook7th"]', 'without=["VAL_P", "VAL_N", "VAL_B", "VAL_R", "VAL_Q"]', "the value of a pawn"),
     ],

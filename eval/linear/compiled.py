@@ -8,7 +8,7 @@ uses a set is compiled for all of them together.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
@@ -22,7 +22,8 @@ from merino.inner.core.compiled.jit import entry, in_python, kernel
 from merino.inner.core.compiled.memory import array_at
 from merino.inner.core.compiled.recursion import counts_address, evaluation_address, sum_address
 from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.linear.registry import TermSet
+from merino.inner.eval.linear.pawn_table import entry_of, pawn_stage_key
+from merino.inner.eval.linear.registry import Term, TermSet
 from merino.inner.eval.material import middlegame_share, stage_of
 
 # Of what numba says: its colours, the functions that it names, and the line that says what is wrong.
@@ -44,8 +45,10 @@ class Addresses(NamedTuple):
     side_counts: np.uint64
 
 
-def _for_each_term(terms: TermSet, arguments: str, line: str, start: str = "", end: str = "") -> Any:
-    """A kernel with `line` for each term in order, in which {index}, {count}, {phase} and {multiplier} are the term's.
+def _for_each_term(
+    terms: TermSet, arguments: str, line: str, start: str = "", end: str = "", wanted: Callable[[Term], bool] = bool
+) -> Any:
+    """A kernel with `line` for each wanted term in order: {index}, {count}, {phase} and {multiplier} are the term's.
 
     numba compiles such lines in half the time of a loop over the functions that count, which it would unroll itself.
     """
@@ -53,6 +56,7 @@ def _for_each_term(terms: TermSet, arguments: str, line: str, start: str = "", e
     lines = [
         line.format(index=index, count=count, phase=int(term.phase), multiplier=term.group.multiplier)
         for index, (count, term) in enumerate(zip(counts, terms, strict=True))
+        if wanted(term)
     ]
     source = "\n    ".join([f"def each_term({arguments}):", *filter(None, [start, *lines, end])])
     exec(compile(source, f"<the terms: {line}>", "exec"), counts)
@@ -66,28 +70,68 @@ def phase_shares(side_view):
     return 1.0, middlegame, 1.0 - middlegame
 
 
+class _PartialSums(NamedTuple):
+    """Kernels (views and phase shares of both sides, weights) -> White's score by some of the terms, float64."""
+
+    pawns: Any  # the terms that depend on pawns alone
+    others: Any
+
+
+@cache
+def _sums_of(terms: TermSet) -> _PartialSums:
+    arguments = "white, black, white_shares, black_shares, weights"
+    line = (
+        "score += weights[{index}] * "
+        "({multiplier} * (white_shares[{phase}] * {count}(white) - black_shares[{phase}] * {count}(black)))"
+    )
+    start, end = "score = 0.0", "return score"
+    return _PartialSums(
+        pawns=_for_each_term(terms, arguments, line, start, end, wanted=lambda term: term.pawns_only),
+        others=_for_each_term(terms, arguments, line, start, end, wanted=lambda term: not term.pawns_only),
+    )
+
+
 @cache
 def weighted_sum_of(terms: TermSet) -> Any:
     """The kernel (position, weights) -> White's score before rules and rounding, float64.
 
     `weights` is float64[terms], those of the position's stage.
     """
-    add_terms = _for_each_term(
-        terms,
-        "white, black, white_shares, black_shares, weights",
-        "score += weights[{index}] * "
-        "({multiplier} * (white_shares[{phase}] * {count}(white) - black_shares[{phase}] * {count}(black)))",
-        start="score = 0.0",
-        end="return score",
-    )
+    by_pawns, by_others = _sums_of(terms)
     views = terms.views
 
     @kernel
     def weighted_sum(position, weights):
         white, black = views(position)
-        return add_terms(white, black, phase_shares(white), phase_shares(black), weights)
+        white_shares, black_shares = phase_shares(white), phase_shares(black)
+        pawns = by_pawns(white, black, white_shares, black_shares, weights)
+        return pawns + by_others(white, black, white_shares, black_shares, weights)
 
     return weighted_sum
+
+
+@cache
+def _remembered_sum_of(terms: TermSet) -> Any:
+    """The kernel (position, stage, weights, address of the pawn table) -> what `weighted_sum_of` returns."""
+    by_pawns, by_others = _sums_of(terms)
+    views = terms.views
+
+    @kernel
+    def remembered_sum(position, stage, weights, pawn_table):
+        white, black = views(position)
+        white_shares, black_shares = phase_shares(white), phase_shares(black)
+        key = pawn_stage_key(position, stage)
+        known = entry_of(pawn_table, key)
+        if known.key != key:
+            known.key, known.score = key, by_pawns(white, black, white_shares, black_shares, weights)
+        return known.score + by_others(white, black, white_shares, black_shares, weights)
+
+    return remembered_sum
+
+
+def has_pawn_terms(terms: TermSet) -> bool:
+    """Whether the search remembers some terms of the set by pawns alone, in the table of `pawn_table`."""
+    return any(term.pawns_only for term in terms)
 
 
 def install(terms: TermSet, records: np.ndarray) -> None:
@@ -111,15 +155,23 @@ def _compiling(terms: TermSet) -> Iterator[None]:
 
 @cache
 def install_of(terms: TermSet) -> Any:
-    """The entry (search record) that lets it use this set; `evaluation_data` are the weights of each stage in turn."""
+    """The entry (search record) that lets it use this set; `evaluation_data` are the weights of each stage in turn.
+
+    `accumulators` is the address of its pawn table, if the set `has_pawn_terms`.
+    """
     weighted_sum, number, row_bytes = weighted_sum_of(terms), len(terms), U64(8 * len(terms))
+    remembers, remembered_sum = has_pawn_terms(terms), _remembered_sum_of(terms)
 
     @kernel
     def white_score(s, ply):
         """White's score at `ply` of a search record before draw rules, float64."""
         position = s.positions[ply]
-        row = s.evaluation_data + U64(stage_of(position)) * row_bytes  # chosen once, as the sum has no stages
-        return weighted_sum(position, array_at(row, np.float64, number))
+        stage = stage_of(position)
+        row = s.evaluation_data + U64(stage) * row_bytes  # chosen once, as the sum has no stages
+        weights = array_at(row, np.float64, number)
+        if remembers:
+            return remembered_sum(position, stage, weights, s.accumulators)
+        return weighted_sum(position, weights)
 
     @entry(of=terms.key)
     def install(records):

@@ -45,7 +45,8 @@ class Term:
     before phase and group multiplier). `bounds` are of the weight in centipawns. `sign` is the expected sign of the
     weight: 1 if more of the term should be good for its side, -1 if bad. `sentence` is the chess. `default` is the
     weight in a file that does not name the term, None for that of the file that comes with Merino. A new term takes 0,
-    so that older files score as before.
+    so that older files score as before. `pawns_only` promises that the count depends on the pawns of both sides alone:
+    the search then remembers it by them.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Term:
     sentence: str
     count: Any
     default: float | None = None
+    pawns_only: bool = False
 
 
 class TermSet(Sequence[Term]):
@@ -101,13 +103,19 @@ class TermSet(Sequence[Term]):
         phase: Phase = Phase.ALWAYS,
         sign: int = 1,
         default: float | None = None,
+        pawns_only: bool = False,
     ) -> Callable[[Callable[..., Any]], Any]:
-        """Add the decorated count as the next term. Its docstring is the sentence that users read."""
+        """Add the decorated count as the next term. Its docstring is the sentence that users read.
+
+        Raises ValueError for a term of pawns alone that counts in one phase, as that depends on the pieces.
+        """
+        if pawns_only and phase is not Phase.ALWAYS:
+            raise ValueError(f"{name} cannot depend on pawns alone: its phase depends on the pieces")
 
         def register(count: Callable[..., Any]) -> Any:
             sentence = " ".join((count.__doc__ or "").split())
             compiled = kernel(count)
-            self._terms.append(Term(name, group, bounds, phase, sign, sentence, compiled, default))
+            self._terms.append(Term(name, group, bounds, phase, sign, sentence, compiled, default, pawns_only))
             return compiled
 
         return register

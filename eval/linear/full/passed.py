@@ -29,7 +29,7 @@ def _enemies(view):
     return view.enemy_pawns | view.enemy_minors | view.enemy_rooks | view.enemy_queens
 
 
-@term("PassedPawn", Group.PASSED_PAWNS, (-300, 300))
+@term("PassedPawn", Group.PASSED_PAWNS, (-300, 300), pawns_only=True)
 def passed_pawn(view):
     """A passed pawn, by the square of its rank; the weight would be reached on rank 8."""
     return passed_sum(view.passed)
@@ -53,7 +53,7 @@ def passed_path(view):
     return passed_sum(view.passed & ~south_fill((view.enemy_attacked | _enemies(view)) >> U64(8)))
 
 
-@term("PassedConnected", Group.PASSED_PAWNS, (-300, 300))
+@term("PassedConnected", Group.PASSED_PAWNS, (-300, 300), pawns_only=True)
 def passed_connected(view):
     """A passed pawn with another on a file beside it and at most one rank away, by the square of its rank."""
     near = view.passed | view.passed << U64(8) | view.passed >> U64(8)

@@ -25,70 +25,70 @@ def _isolated(pawns):
     return pawns & ~beside(south_fill(north_fill(pawns)))
 
 
-@term("PawnDoubled", Group.PAWN_STRUCTURE, EITHER, sign=-1)
+@term("PawnDoubled", Group.PAWN_STRUCTURE, EITHER, sign=-1, pawns_only=True)
 def pawn_doubled(view):
     """A pawn with an own pawn behind it on its file."""
     return popcount(view.pawns & north_fill(view.pawns << U64(8)))
 
 
-@term("PawnIsolated", Group.PAWN_STRUCTURE, EITHER, sign=-1)
+@term("PawnIsolated", Group.PAWN_STRUCTURE, EITHER, sign=-1, pawns_only=True)
 def pawn_isolated(view):
     """A pawn with no own pawn on the files beside it."""
     return popcount(_isolated(view.pawns))
 
 
-@term("PawnIsolatedOpen", Group.PAWN_STRUCTURE, EITHER, sign=-1)
+@term("PawnIsolatedOpen", Group.PAWN_STRUCTURE, EITHER, sign=-1, pawns_only=True)
 def pawn_isolated_open(view):
     """An isolated pawn with no enemy pawn ahead on its file, so that rooks can attack it."""
     return popcount(_open_ahead(_isolated(view.pawns), view.enemy_pawns))
 
 
-@term("PawnBackward", Group.PAWN_STRUCTURE, EITHER, sign=-1)
+@term("PawnBackward", Group.PAWN_STRUCTURE, EITHER, sign=-1, pawns_only=True)
 def pawn_backward(view):
     """A pawn that no own pawn can support and that an enemy pawn hinders from a step."""
     has_support = beside(north_fill(view.pawns))
     return popcount(view.pawns & ~_isolated(view.pawns) & ~has_support & (view.enemy_by_pawns >> U64(8)))
 
 
-@term("PawnPhalanx", Group.PAWN_STRUCTURE, EITHER)
+@term("PawnPhalanx", Group.PAWN_STRUCTURE, EITHER, pawns_only=True)
 def pawn_phalanx(view):
     """A pawn with an own pawn beside it, by the square of its rank."""
     return passed_sum(view.pawns & beside(view.pawns))
 
 
-@term("PawnSupported", Group.PAWN_STRUCTURE, EITHER)
+@term("PawnSupported", Group.PAWN_STRUCTURE, EITHER, pawns_only=True)
 def pawn_supported(view):
     """A pawn guarded by an own pawn, by the square of its rank."""
     return passed_sum(view.pawns & view.own.by_pawns)
 
 
-@term("PawnIslands", Group.PAWN_STRUCTURE, EITHER, sign=-1)
+@term("PawnIslands", Group.PAWN_STRUCTURE, EITHER, sign=-1, pawns_only=True)
 def pawn_islands(view):
     """A group of own pawns on neighbouring files."""
     files = south_fill(view.pawns) & U64(0xFF)
     return popcount(files & ~(files << ONE))
 
 
-@term("PawnCandidate", Group.PASSED_PAWNS, EITHER)
+@term("PawnCandidate", Group.PASSED_PAWNS, EITHER, pawns_only=True)
 def pawn_candidate(view):
     """A pawn, not passed, with no enemy pawn ahead on its file and an own pawn beside or guarding it, by its rank."""
     near = view.own.by_pawns | beside(view.pawns)
     return passed_sum(_open_ahead(view.pawns & ~view.passed & near, view.enemy_pawns))
 
 
-@term("PawnCenter", Group.PAWN_STRUCTURE, EITHER)
+@term("PawnCenter", Group.PAWN_STRUCTURE, EITHER, pawns_only=True)
 def pawn_center(view):
     """A pawn on d4 to e6; one on the squares around counts half."""
     return popcount(view.pawns & FULL_CENTER) + 0.5 * popcount(view.pawns & HALF_CENTER)
 
 
-@term("PawnAdvance", Group.PAWN_STRUCTURE, EITHER)
+@term("PawnAdvance", Group.PAWN_STRUCTURE, EITHER, pawns_only=True)
 def pawn_advance(view):
     """A pawn by its rank: 0 on the second, 1 on the seventh."""
     return table_sum(view.pawns, ADVANCE)
 
 
-@term("PawnFile", Group.PAWN_STRUCTURE, EITHER)
+@term("PawnFile", Group.PAWN_STRUCTURE, EITHER, pawns_only=True)
 def pawn_file(view):
     """A pawn by its file: 0 on the a- and h-file, 1 on the d- and e-file."""
     return table_sum(view.pawns, FILE_CENTER)

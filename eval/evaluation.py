@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any, Self
 
@@ -139,6 +140,14 @@ class Evaluation(ABC):
     def describe(self, width: int = WIDTH) -> str:
         """Its description, as text of at most `width` columns; raises EvaluationError if it has none."""
         raise EvaluationError(f"{self.name} cannot be shown as text")
+
+    def _repr_html_(self) -> str:
+        """What Jupyter shows: its name and its description."""
+        try:
+            described = f"<pre>{escape(self.describe())}</pre>"
+        except EvaluationError:
+            described = ""
+        return f"<p><b>{escape(Path(self.name).name)}</b></p>{described}"
 
     def explain(self, record: np.ndarray) -> Explanation:
         """The score of POSITION[1] taken apart: by terms where a family has them, else whole and with the reason."""

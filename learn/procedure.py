@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
+from html import escape
 from pathlib import Path
 
 import numpy as np
 
 from merino.inner.core.common.files import held, write_together
+from merino.inner.core.common.html import table_of
 from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TermSet
@@ -59,6 +61,24 @@ class LearnResult:
     summary: Summary | None = None
     record: Path | None = None
     csv: Path | None = None
+
+    def _repr_html_(self) -> str:
+        """What Jupyter shows: what was done, the errors, and the weights that changed."""
+        done = escape(f"{self.outcome.verdict}. {self.outcome.state}")
+        if self.summary is None:
+            return f"<p>{done}</p>"
+        found = self.summary
+        errors = ("Error before", "after", "fall (95%)"), [_errors(found)]
+        changed = [(line.name, round(line.old), round(line.new), _CLEAR[line.clear]) for line in found.weights]
+        weights = table_of(("Weight", "Before", "After", "Clear"), [row for row in changed if row[1] != row[2]])
+        return f"<p>{found.games:,} games, {found.positions:,} positions: {done}</p>{table_of(*errors)}{weights}"
+
+
+_CLEAR = {True: "yes", False: "no", None: ""}
+
+
+def _errors(found: Summary) -> tuple[str, str, str]:
+    return f"{found.valid_before:.6f}", f"{found.valid_after:.6f}", f"{found.gain:.6f} ± {1.96 * found.gain_error:.6f}"
 
 
 def learn_from_files(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from merino.inner.core.board.fen import FenError
+from merino.inner.core.common.html import table_of
 from merino.inner.core.common.runs import Run, RunName, at_work, begun
 from merino.inner.core.common.work import RemoteExecutor, WorkError, ordered, threads
 from merino.inner.formats.openings import Opening, OpeningError
@@ -68,9 +69,7 @@ class MatchResult:
         losses, draws, wins = self.tally.points
         strength = signed(self.estimate.elo, self.estimate.elo_error) if self.tally.games else ""
         cells = {"Games": self.tally.games, "Won": wins, "Drawn": draws, "Lost": losses, "Elo (95%)": strength}
-        heads = "".join(f"<th>{head}</th>" for head in cells)
-        values = "".join(f"<td>{value}</td>" for value in cells.values())
-        return f"<table><tr>{heads}</tr><tr>{values}</tr></table>"
+        return table_of(list(cells), [list(cells.values())])
 
 
 class BrokenOffError(MatchError):

@@ -20,7 +20,7 @@ from merino.inner.engine.search.strength import DEFAULT_ELO, MAX_ELO, MIN_ELO, S
 from merino.inner.engine.tables.book import Book, BookError
 from merino.inner.engine.tables.tablebase import TablebaseError, advise, open_tables
 from merino.inner.engine.uci import execute, session
-from merino.inner.engine.uci.options import OPTIONS
+from merino.inner.engine.uci.options import OPTIONS, find
 from merino.inner.engine.uci.output import Output
 from merino.inner.engine.uci.runtime import Runtime
 from merino.inner.engine.uci.session import UciSession
@@ -328,6 +328,8 @@ def test_a_book_that_cannot_be_used_is_an_error_and_no_more(
 class FakeTables:
     """Tables in which a side wins that has the only queen, the sooner the closer its king is to the other."""
 
+    path = "tables"
+
     def __init__(self, fault: Callable[[], Exception] | None = None, distance: Callable[[int], int] = int) -> None:
         self.fault, self.distance = fault, distance
 
@@ -437,7 +439,9 @@ def test_tables_are_found_by_name_and_a_false_one_noticed_when_it_is_read(tmp_pa
 def test_each_option_that_shows_its_value_shows_what_was_set() -> None:
     runtime = Runtime(1)
     shown = [option for option in OPTIONS.values() if option.shows]
-    assert {"Hash", "Threads", "MultiPV", "Skill Level", "OwnBook", "WeightsFile"} <= {each.name for each in shown}
+    assert {"Hash", "Threads", "MultiPV", "Skill Level", "Seed", "OwnBook", "SyzygyPath", "WeightsFile"} <= {
+        each.name for each in shown
+    }
     for option in shown:
         assert option.present(runtime), option.name
         if option.kind == "check":
@@ -447,3 +451,5 @@ def test_each_option_that_shows_its_value_shows_what_was_set() -> None:
         for value in values:
             option.apply_to(runtime, value)
             assert option.present(runtime) == {True: "on", False: "off"}.get(value, str(value)), option.name
+    find("SyzygyPath").apply_to(runtime, FakeTables())
+    assert find("SyzygyPath").present(runtime) == "tables"

@@ -2,7 +2,7 @@
 
 import json
 import runpy
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,10 @@ from merino.inner.engine.notation.san import read_move
 from merino.inner.engine.report.schema import VERSION, PositionReport
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
-from merino.inner.eval.families import default
+from merino.inner.eval.families import default, load
+from merino.inner.learn.installing import InstallOutcome, Verdict
+from merino.inner.learn.procedure import LearnResult
+from merino.inner.learn.report import Summary, WeightLine
 from merino.inner.match.games import Tally
 from merino.inner.match.runner import MatchResult
 from merino.inner.study.analyser import analyser
@@ -258,6 +261,27 @@ def test_jupyter_shows_a_position_as_a_board_and_a_match_as_a_table() -> None:
     tally.points[:], tally.pairs[:] = (1, 2, 3), (0, 1, 0, 2, 0)
     table = MatchResult(tally)._repr_html_()
     assert "<td>6</td><td>3</td><td>2</td><td>1</td>" in table and "Elo" in table
+
+
+def test_jupyter_shows_a_search_as_the_board_with_its_move_and_line() -> None:
+    searcher = Searcher()
+    shown = searcher.search("6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1", Limits(depth=4))._repr_html_()
+    assert "<td>mate in 1</td>" in shown and "<td>1. Re8#</td>" in shown
+    assert shown.count("<use ") == 6 and 'class="arrow"' in shown
+    mated = searcher.search("4R1k1/5ppp/8/8/8/8/8/K7 b - - 0 1", Limits(depth=4))._repr_html_()
+    assert "no legal move" in mated and "checkmate" in mated and 'class="arrow"' not in mated
+    bare = searcher.search("3r2k1/8/8/8/8/8/5PPP/4K2R w K - 0 1", Limits(depth=1))
+    assert ("O-O" in bare._repr_html_()) == ("e1g1" in replace(bare, position=None)._repr_html_())
+
+
+def test_jupyter_shows_what_was_learned_and_what_evaluates() -> None:
+    weight = WeightLine("RookOpen", 20.0, 33.0, 25.0, 41.0, 900, 90, True, ())
+    same = replace(weight, name="Rook7th", new=20.0, clear=None)
+    numbers = dict.fromkeys((each.name for each in fields(Summary)), 0) | {"weights": (weight, same), "games": 1200}
+    shown = LearnResult(InstallOutcome(Verdict.NO_MATCH), Summary(**numbers))._repr_html_()  # type: ignore[arg-type]
+    assert "1,200 games" in shown and "<td>RookOpen</td><td>20</td><td>33</td><td>yes</td>" in shown
+    assert "Rook7th" not in shown and "no match" in LearnResult(InstallOutcome(Verdict.NO_MATCH))._repr_html_()
+    assert "RookOpen" in default()._repr_html_() and "screlu" in load(ROOT / "weights" / "gen1.net")._repr_html_()
 
 
 def test_jupyter_shows_a_report_as_board_sentences_and_terms() -> None:

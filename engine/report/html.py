@@ -8,6 +8,7 @@ from html import escape
 import chess
 import chess.svg
 
+from merino.inner.core.common.html import table_of
 from merino.inner.engine.notation.scores import pawns
 
 SIZE = 260  # pixels of the board
@@ -19,14 +20,9 @@ def html_of(fen: str, score_cp: float, summary: Sequence[str], terms: Iterable[t
     board = chess.svg.board(chess.BaseBoard(fen.split(maxsplit=1)[0]), size=SIZE)
     said = f"<p><b>{pawns(score_cp)}</b> {escape(' '.join(summary))}</p>"
     rows = [
-        _row((name, f"{white:.1f}", f"{black:.1f}", f"{net:+.1f}"), "td")
+        (name, f"{white:.1f}", f"{black:.1f}", f"{net:+.1f}")
         for name, white, black, net in terms
         if abs(net) >= MIN_SHOWN
     ]
-    head = _row(("Term", "White cp", "Black cp", "Net"), "th")
-    table = f"<table>{head}{''.join(rows)}</table>" if rows else ""
+    table = table_of(("Term", "White cp", "Black cp", "Net"), rows) if rows else ""
     return f'<div style="display: flex; gap: 1em"><div>{board}</div><div>{said}{table}</div></div>'
-
-
-def _row(cells: Iterable[str], tag: str) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"

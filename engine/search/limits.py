@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from merino.inner.core.common.checks import instance, whole_number
+
+if TYPE_CHECKING:
+    from merino.inner.core.board.game import Position
 
 MATE_SCORE = 32000  # mated at the root; a mate in n plies scores MATE_SCORE - n
 MAX_PLY = 128
@@ -81,6 +84,12 @@ class Score(int):
             return -((MATE_SCORE + self + 1) // 2)
         return None
 
+    def words(self) -> str:
+        """Pawns for the side to move, or moves to mate: "+0.35", "mate in 3", "mated in 3"."""
+        if self.mate is None:
+            return f"{self / 100:+.2f}"
+        return f"mate in {self.mate}" if self.mate > 0 else f"mated in {-self.mate}" if self.mate else "checkmate"
+
     def uci(self) -> str:
         """As UCI writes it: "cp 35" or "mate -3"."""
         return f"cp {int(self)}" if self.mate is None else f"mate {self.mate}"
@@ -103,8 +112,21 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The result of a search: the best move (None if there is no legal move), a move to ponder on, the last line."""
+    """The result of a search: the best move (None if there is no legal move), a move to ponder on, the last line.
+
+    `position` is what was searched, for notebooks, which draw it.
+    """
 
     best: int | None
     ponder: int | None
     line: Line | None
+    position: Position | None = field(default=None, repr=False, compare=False)
+
+    def _repr_html_(self) -> str:
+        """What Jupyter shows: the board with the best move, the score, and the line."""
+        from merino.inner.engine.search.drawing import html_of  # noqa: PLC0415 (only notebooks draw)
+
+        if self.line is None:
+            return html_of(self.position, {}, ())
+        score, depth, nodes = self.line.score, self.line.depth, f"{self.line.nodes:,}"
+        return html_of(self.position, {"Score": score.words(), "Depth": depth, "Nodes": nodes}, self.line.pv)

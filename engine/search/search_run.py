@@ -110,7 +110,7 @@ class SearchRun:
         self._finish(threads)
         self._wait_for_release()
         pv = self.last.pv if self.last else ()
-        return SearchResult(pv[0] if pv else None, pv[1] if len(pv) > 1 else None, self.last)
+        return SearchResult(pv[0] if pv else None, pv[1] if len(pv) > 1 else None, self.last, self.position)
 
     def start_clock(self, first: int = 0) -> None:
         """Start the time limits now, where the search has visited its first nodes."""

@@ -62,7 +62,7 @@ class Searcher:
         self.strength: Strength | None = None
         self.style: Style | None = None
         self.is_analysing = False
-        self.random = Random()
+        self.seed = 0
         self._evaluation = default() if evaluation is None else evaluation
         self._given = parameters
         self._parameters = parameters or parameters_for(self._evaluation)
@@ -74,6 +74,15 @@ class Searcher:
         self._run: SearchRun | None = None  # the last one
         self._thread = OneThread("search")
         self.set_threads(threads)
+
+    @property
+    def seed(self) -> int:
+        """The seed that `random` began with; 0 for another game each time."""
+        return self._seed
+
+    @seed.setter
+    def seed(self, seed: int) -> None:
+        self._seed, self.random = seed, Random(seed or None)
 
     @property
     def hash_mb(self) -> int:

@@ -21,7 +21,9 @@ class TablebaseError(ValueError):
 
 
 class Tables(Protocol):
-    """The part of `chess.syzygy.Tablebase` used here. Both methods raise KeyError if a table is missing."""
+    """The part of `chess.syzygy.Tablebase` used here, and the folders. Both methods raise KeyError without a table."""
+
+    path: str
 
     def probe_wdl(self, board: chess.Board) -> int:
         """The result for the side to move: WIN to LOSS."""
@@ -37,9 +39,17 @@ class Advice(NamedTuple):
     hits: int
 
 
+class _FolderTables(chess.syzygy.Tablebase):
+    """Those of some folders, as the user has written them."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.path = path
+
+
 def open_tables(path: str) -> Tables:
     """The tables in the folders of `path`, separated by the system's separator; raises TablebaseError."""
-    tables = chess.syzygy.Tablebase()
+    tables = _FolderTables(path)
     for folder in filter(None, path.split(os.pathsep)):
         try:
             found = tables.add_directory(str(check_folder(user_path(folder))))

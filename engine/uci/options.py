@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from random import Random
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from merino.inner.core.common.about import AUTHOR, NAME, __version__
@@ -268,10 +267,10 @@ def _style_file(searcher: Searcher, style: Style | None) -> None:
     searcher.style = style
 
 
-@_option("Seed", "spin", 0, (0, MAX_SEED), target=OptionTarget.SEARCHER, setting="seed=N")
+@_option("Seed", "spin", 0, (0, MAX_SEED), target=OptionTarget.SEARCHER, setting="seed=N", shows="seed")
 def _seed(searcher: Searcher, seed: int) -> None:
     """Seed of what is drawn by chance, from the book and in weakened play; 0 for another game each time."""
-    searcher.random = Random(seed or None)
+    searcher.seed = seed
 
 
 @_option("UCI_ShowWDL", "check", False, target=OptionTarget.DIALOGUE)
@@ -304,7 +303,7 @@ def _book_file(runtime: Runtime, book: Book | None) -> None:
     runtime.book = book
 
 
-@_option("SyzygyPath", "string", "", opens=files.tables)
+@_option("SyzygyPath", "string", "", opens=files.tables, shows="tables.path")
 def _syzygy_path(runtime: Runtime, tables: Tables | None) -> None:
     """Folders of Syzygy tablebases. In positions that they cover, Merino plays no move that spoils the result."""
     runtime.tables = tables

@@ -6,18 +6,22 @@ import io
 import threading
 import time
 import unittest.mock
+from collections.abc import Iterator
 
 import chess
 import pytest
 
 from merino.inner.core.board.game import Position
 from merino.inner.core.compiled import inventory
+from merino.inner.core.compiled.compiling import WATCH
 from merino.inner.engine.uci import cold_start, runtime
 from merino.inner.engine.uci.cold_start import ColdStart
 from merino.inner.engine.uci.commands import COMMANDS, run
 from merino.inner.engine.uci.fallback import quick_move
+from merino.inner.engine.uci.options import OPTIONS
 from merino.inner.engine.uci.output import Output
 from merino.inner.engine.uci.session import UciSession
+from merino.inner.eval.evaluation import Evaluation
 
 AFTER_E4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
 
@@ -243,3 +247,90 @@ def test_nothing_waits_for_the_bestmove_of_an_endless_go_that_is_just_handed_ove
     thread.start()
     thread.join(5)
     assert not thread.is_alive()
+
+
+class Compiling:
+    """A loaded engine, and a net that is ready once a test says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, is_compiled: bool) -> None:
+        self.is_read, self.done = threading.Event(), threading.Event()
+        self.stream = io.BytesIO()
+        self.session = UciSession(Output(self.stream))
+        self._is_compiled = is_compiled
+        slow = OPTIONS["evalfile"]._replace(prepares=self._prepare)
+        monkeypatch.setitem(OPTIONS, "evalfile", slow)
+        monkeypatch.setattr("merino.inner.engine.uci.session.FILE_SECONDS", 0.4)
+        self.say("isready")
+
+    def _prepare(self, net: Evaluation) -> Evaluation:
+        if not self._is_compiled:
+            WATCH.on_begin()
+        self.is_read.set()
+        assert self.done.wait(300)
+        return net
+
+    def name_the_net(self) -> None:
+        self.say("setoption name EvalFile value gen1")
+        assert self.is_read.wait(60)
+
+    def say(self, line: str) -> str:
+        """What is said while a line is carried out, which waits for nothing that a test holds."""
+        before, (name, _, text) = len(self.stream.getvalue()), line.partition(" ")
+        thread = threading.Thread(target=run, args=(self.session, COMMANDS[name], text), daemon=True)
+        thread.start()
+        thread.join(60)
+        assert not thread.is_alive(), line
+        return self.stream.getvalue()[before:].decode()
+
+    def until_bestmove(self) -> str:
+        """All that was said when the last search has ended."""
+        self.session.wait()
+        return self.stream.getvalue().decode()
+
+
+@pytest.fixture
+def compiling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiling]:
+    found = Compiling(monkeypatch, is_compiled=False)
+    yield found
+    found.done.set()
+
+
+def test_the_dialogue_goes_on_while_a_net_is_compiled(compiling: Compiling) -> None:
+    compiling.name_the_net()
+    said = compiling.say("isready")
+    assert "'gen1' is still being made ready; until then it stays unchanged" in said and said.endswith("readyok\n")
+    compiling.say("position startpos moves e2e4")
+    compiling.say("go infinite")
+    assert compiling.say("isready").endswith("readyok\n") and not compiling.session._is_searching
+    compiling.say("stop")
+    assert "weights: " in compiling.until_bestmove() and "bestmove" in compiling.until_bestmove()
+    compiling.session.close(1)
+
+
+def test_a_go_waits_for_a_net_that_is_compiled_as_long_as_its_clock_bears(compiling: Compiling) -> None:
+    compiling.name_the_net()
+    compiling.say("go wtime 1000 btime 1000")
+    said = compiling.until_bestmove()
+    assert "info string weights: " in said and "compiling for this machine" in said and said.count("bestmove") == 1
+    compiling.say("go depth 1")
+    time.sleep(0.6)
+    assert compiling.stream.getvalue().count(b"bestmove") == 1
+    compiling.done.set()
+    said = compiling.until_bestmove()
+    assert said.count("bestmove") == 2 and said.index("info string net: ") > said.index("bestmove")
+
+
+def test_the_evaluation_is_shown_by_the_net_that_was_asked_for(compiling: Compiling) -> None:
+    compiling.name_the_net()
+    threading.Timer(0.6, compiling.done.set).start()
+    compiling.say("eval")
+    assert str(compiling.session.ready().net_file).endswith("gen1.net")
+
+
+def test_a_go_waits_for_a_net_whose_code_only_needs_loading(monkeypatch: pytest.MonkeyPatch) -> None:
+    loading = Compiling(monkeypatch, is_compiled=True)
+    loading.name_the_net()
+    threading.Timer(0.6, loading.done.set).start()
+    loading.say("go wtime 1000 btime 1000")
+    said = loading.until_bestmove()
+    assert "net: " in said and "compiling" not in said

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from merino.inner.core.common.waiting import until_ended
 
@@ -45,10 +45,14 @@ class BackgroundJobs:
 
 
 class FileWork(Generic[Found]):
-    """A call that reads files, begun at once. What it returns or raises is kept until it is asked for."""
+    """A call that reads files, begun at once. What it returns or raises is kept until it is asked for.
 
-    def __init__(self, call: Callable[[], Found]) -> None:
-        self._call = call
+    `prepare` makes something else of what it returns, and may compile for a long time.
+    """
+
+    def __init__(self, call: Callable[[], Any], prepare: Callable[[Any], Found] | None = None) -> None:
+        self._call, self._prepare = call, prepare
+        self._is_read = False
         self._began = time.monotonic()
         self._ended = threading.Event()
         self._found: list[Found] = []
@@ -59,6 +63,15 @@ class FileWork(Generic[Found]):
         """Whether it has ended, now or before this time since its beginning is over."""
         return self._ended.wait(max(0.0, self._began + seconds - time.monotonic()))
 
+    @property
+    def is_read(self) -> bool:
+        """Whether all files are read; what they hold may still be prepared."""
+        return self._is_read
+
+    def is_settled(self, reading: float, seconds: float) -> bool:
+        """Whether it has ended or has been reading for longer than `reading`, now or after waiting for `seconds`."""
+        return self._ended.wait(seconds) or not self._is_read and time.monotonic() > self._began + reading
+
     def result(self) -> Found:
         """What the call has returned, once it is done; raises what it has raised."""
         if self._fault is not None:
@@ -67,7 +80,9 @@ class FileWork(Generic[Found]):
 
     def _run(self) -> None:
         try:
-            self._found.append(self._call())
+            found = self._call()
+            self._is_read = True
+            self._found.append(found if self._prepare is None else self._prepare(found))
         except Exception as error:  # noqa: BLE001  (raised again by `result`)
             self._fault = error
         finally:

@@ -3,7 +3,10 @@
 Compiling takes longer than a GUI waits for `readyok`, and longer than some clocks allow. So `readyok` comes after some
 seconds in any case, and `engine.uci.fallback` answers a `go` whose clock cannot wait. Once it is compiled, the code is
 in the cache and later starts are warm: on those every move is searched, however slow the machine is. The cache tells
-which start this is, never the time that it takes. Imports nothing heavy.
+which start this is, never the time that it takes.
+
+Later an evaluation that an option names may have to be compiled, too: a `go` waits for that as long as its clock bears,
+and is then searched with the evaluation in use. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -47,7 +50,10 @@ class ColdStart:
         self._stop_requested = threading.Event()
         self._thread: threading.Thread | None = None
         self._has_announced = False
+        self._is_waiting = False
         self.chess960 = False
+        # Whether the evaluation that options name is ready, too, now or before so many seconds are over.
+        self.is_prepared: Callable[[float], bool] = lambda seconds: True
 
     def judge(self, is_compiled: bool) -> None:
         """Say whether all the code that play needs is in the cache."""
@@ -65,15 +71,20 @@ class ColdStart:
             self._loaded.wait(max(0.0, self._began + READY_SECONDS - time.perf_counter()))
 
     def wait_if_warm(self, seconds: float | None = None) -> bool:
-        """Wait until the engine is loaded, or not longer than this, unless the start is cold; whether it is loaded."""
+        """Wait until the engine is ready, or not longer than this, unless something is compiled; whether it is ready.
+
+        It is ready once it is loaded with the evaluation that options name.
+        """
         deadline = None if seconds is None else time.perf_counter() + seconds
         until_set(self._judged)
-        while not self._is_cold and not self._loaded.is_set():
+        while not self._is_cold:
             left = _POLL_SECONDS if deadline is None else deadline - time.perf_counter()
-            if left <= 0:
+            if left <= 0 or self._is_ready(min(left, _POLL_SECONDS)):
                 break
-            self._loaded.wait(min(left, _POLL_SECONDS))
-        return self._loaded.is_set()
+        return self._is_ready(0)
+
+    def _is_ready(self, seconds: float) -> bool:
+        return self._loaded.wait(seconds) and self.is_prepared(seconds)
 
     def position(self, text: str) -> None:
         """Note a position for `go`, or for the engine when it is loaded."""
@@ -86,10 +97,14 @@ class ColdStart:
         return text
 
     def go(self, text: str, hand_over: Callable[[str], None]) -> None:
-        """Answer a `go` on a cold start: by `hand_over(text)` if the engine is loaded in time, else by a quick move."""
+        """Answer a `go` while something is compiled: by `hand_over(text)` if the engine is ready in time.
+
+        Else it is handed over with the evaluation that is in use, or answered by a quick move if there is no engine.
+        """
         self.stop()
         self._tell()
         self._stop_requested.clear()
+        self._is_waiting = True
         self._thread = threading.Thread(target=self._play, args=(text, hand_over), name="cold start", daemon=True)
         self._thread.start()
 
@@ -104,6 +119,11 @@ class ColdStart:
             until_ended(self._thread, seconds)
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether a `go` waits for the compiler."""
+        return self._is_waiting
+
+    @property
     def is_stop_requested(self) -> bool:
         """Whether the last `go` has been stopped."""
         return self._stop_requested.is_set()
@@ -114,22 +134,23 @@ class ColdStart:
 
     def _play(self, text: str, hand_over: Callable[[str], None]) -> None:
         limits = parse_go(text.split(), lambda move: None).limits
-        board = self._read_board()
-        if self._wait_for_engine(_longest_wait(limits, board)):
+        is_loaded = self._loaded.is_set()  # then only an evaluation is compiled, and the engine has the position
+        board = None if is_loaded else self._read_board()
+        self._wait_for_engine(_longest_wait(limits, board) if is_loaded or board is not None else 0.0)
+        self._is_waiting = False
+        if self._loaded.is_set():
             hand_over(text)
             return
         if limits.infinite or limits.ponder:
             self._stop_requested.wait()
         self._answer(board, text)
 
-    def _wait_for_engine(self, seconds: float | None) -> bool:
-        """Wait for the engine; whether it is loaded before the time is up and before `stop`."""
+    def _wait_for_engine(self, seconds: float | None) -> None:
+        """Wait until the engine is ready, but only until the time is up and until `stop`."""
         deadline = None if seconds is None else time.perf_counter() + seconds
-        while not self._loaded.is_set():
-            if self._stop_requested.is_set() or deadline is not None and time.perf_counter() >= deadline:
-                return False
-            self._loaded.wait(_POLL_SECONDS)
-        return True
+        while not self._stop_requested.is_set() and (deadline is None or time.perf_counter() < deadline):
+            if self._is_ready(_POLL_SECONDS):
+                return
 
     def _answer(self, board: chess.Board | None, text: str) -> None:
         from merino.inner.engine.uci.fallback import quick_move  # noqa: PLC0415 (python-chess is needed in a cold start only)
@@ -169,15 +190,18 @@ class ColdStart:
 
 
 def _longest_wait(limits: Limits, board: chess.Board | None) -> float | None:
-    """How long a search may wait for the compiler, in seconds; None without a clock: for ever."""
-    if board is None:
-        return 0.0
+    """How long a search may wait for the compiler, in seconds; None without a clock: for ever.
+
+    Without a board, whose turn it is is not known: the shorter clock counts.
+    """
     if limits.ponder or limits.infinite:
         return None
     if limits.movetime is not None:
         return max(0.0, limits.movetime / 1000 - 2 * QUICK_SECONDS)
-    clock = limits.time[0 if board.turn else 1]
-    return None if clock is None else CLOCK_SHARE * clock / 1000
+    clocks = [clock for clock in limits.time if clock is not None]
+    if board is not None and clocks:
+        clocks = clocks[:1] if board.turn else clocks[-1:]
+    return CLOCK_SHARE * min(clocks) / 1000 if clocks else None
 
 
 def _search_moves(board: chess.Board, text: str) -> list[chess.Move]:

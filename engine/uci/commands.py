@@ -12,7 +12,7 @@ from merino.inner.core.common.about import AUTHOR, NAME, __version__
 from merino.inner.core.common.command import Command, by_name
 from merino.inner.engine.uci.go import parse_go
 from merino.inner.engine.uci.options import OPTIONS
-from merino.inner.engine.uci.session import UciSession
+from merino.inner.engine.uci.session import GLANCE_SECONDS, UciSession
 
 _HERE = "merino.inner.engine.uci.commands"
 _BOARD = "merino.inner.engine.uci.board"
@@ -55,16 +55,17 @@ def run(session: UciSession, command: Command, text: str) -> None:
         command.load()(session, text)
         return
     if session.waits_for_compiler:
-        session.ready()
+        session.wait_until_prepared()
     if command.name == "go":
         session.go_received = time.perf_counter()
+        session.end_search()
     if command.name == "position" and not session.is_loaded:
         session.cold.position(text)
     elif command.name == "go" and not _is_count(text) and not session.load_if_compiled():
         session.cold.go(text, lambda text: _take_over(session, command, text))
     else:
         session.cold.stop()
-        _run_loaded(session, command, text)
+        _run_loaded(session, command, text, GLANCE_SECONDS if command.name == "position" else None)
 
 
 def _is_count(text: str) -> bool:
@@ -72,9 +73,15 @@ def _is_count(text: str) -> bool:
     return parse_go(text.split(), lambda move: None).perft is not None
 
 
-def _run_loaded(session: UciSession, command: Command, text: str) -> None:
-    """Run a command that needs the engine, after the position received while it was loading."""
-    session.ready()
+def _run_loaded(session: UciSession, command: Command, text: str, seconds: float | None = None) -> None:
+    """Run a command that needs the engine, after the position received while it was loading.
+
+    Options whose files take longer than `seconds`, see `UciSession.ready`, come later, except for commands that no GUI
+    sends.
+    """
+    if command.name not in STANDARD:
+        session.wait_until_prepared()
+    session.ready(seconds)
     with session.turn:
         waiting = session.cold.take_position()
         if waiting is not None and command.name != "position":
@@ -84,7 +91,7 @@ def _run_loaded(session: UciSession, command: Command, text: str) -> None:
 
 def _take_over(session: UciSession, go: Command, text: str) -> None:
     """Run the `go` that waited for the compiler, and a `stop` that came meanwhile."""
-    _run_loaded(session, go, text)
+    _run_loaded(session, go, text, GLANCE_SECONDS)
     if session.cold.is_stop_requested:
         session.stop()
 

@@ -1,7 +1,7 @@
 """What the options that name files open, by the text of their values. A disk may be slow: the dialogue does not wait.
 
-These functions run on threads of their own, and what they return is put into use when the engine is idle. Imports
-nothing heavy: each loads what it needs.
+These functions run on threads of their own, and what they return is put into use when the engine is idle. An evaluation
+is `compiled` there, too, if its code is not in the cache. Imports nothing heavy: each loads what it needs.
 """
 
 from __future__ import annotations
@@ -14,21 +14,30 @@ if TYPE_CHECKING:
     from merino.inner.engine.search.people import Style
     from merino.inner.engine.tables.book import Book
     from merino.inner.engine.tables.tablebase import Tables
-    from merino.inner.eval.families import EvaluationFile
+    from merino.inner.eval.evaluation import Evaluation
 
 
-def weights(name: str) -> EvaluationFile:
-    """The file of the evaluation `name`, the active one if empty; raises EvaluationError."""
-    from merino.inner.eval.families import active_file, read_evaluation  # noqa: PLC0415 (with numba)
+def weights(name: str) -> Evaluation:
+    """The evaluation of the file `name`, of the active one if empty; its name is the path. Raises EvaluationError."""
+    from merino.inner.eval.families import active_file, load  # noqa: PLC0415 (with numba)
 
-    return read_evaluation(active_file(name or None).absolute())
+    return load(active_file(name or None).absolute())
 
 
-def net(name: str) -> EvaluationFile | None:
-    """The file of the net `name`, none if empty; raises EvaluationError."""
-    from merino.inner.eval.families import read_net  # noqa: PLC0415 (with numba)
+def net(name: str) -> Evaluation | None:
+    """The net `name`, none if empty; its name is the path. Raises EvaluationError."""
+    from merino.inner.eval.families import load_net  # noqa: PLC0415 (with numba)
 
-    return read_net(name) if name else None
+    return load_net(name) if name else None
+
+
+def compiled(evaluation: Evaluation | None) -> Evaluation | None:
+    """The same evaluation with its code loaded or compiled, so that it can be put into use at once."""
+    from merino.inner.engine.search.state import new_search_record  # noqa: PLC0415 (with numba)
+
+    if evaluation is not None:
+        evaluation.install(new_search_record())
+    return evaluation
 
 
 def book(name: str) -> Book | None:

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from merino.inner.engine.tables.book import Book
     from merino.inner.engine.tables.tablebase import Tables
     from merino.inner.engine.uci.runtime import Runtime
-    from merino.inner.eval.families import EvaluationFile
+    from merino.inner.eval.evaluation import Evaluation
 
 Value = int | bool | str | None
 Apply = Callable[[Any, Any], None]
 Open = Callable[[str], object]
+Prepare = Callable[[Any], object]
 
 DEFAULT_HASH = 16  # MiB
 MAX_SEED = 2**31 - 1
@@ -73,9 +74,10 @@ class OptionTarget(Enum):
 class UciOption(NamedTuple):
     """One option. `apply` applies a value to its `target`; if `needs_idle`, only while no search runs.
 
-    Where there is an `opens`, the value names a file or folder, and `apply` gets what `opens` makes of it, which may
-    take its time. `setting` is how a player of a match sets it, WORD=UNIT, empty where none can. `shows` is where its
-    target has the present value, such as "style.player", empty where it does not tell.
+    Where there is an `opens`, the value names a file or folder. `apply` gets what `opens` makes of it, which may take
+    its time, and what `prepares` makes of that, which may compile. `setting` is how a player of a match sets it,
+    WORD=UNIT, empty where none can. `shows` is where its target has the present value, such as "style.player", empty
+    where it does not tell.
     """
 
     name: str
@@ -88,6 +90,7 @@ class UciOption(NamedTuple):
     sentence: str
     apply: Apply
     opens: Open | None = None
+    prepares: Prepare | None = None
     shows: str = ""
 
     @property
@@ -171,11 +174,12 @@ def _option(
     target: OptionTarget = OptionTarget.RUNTIME,
     setting: str = "",
     opens: Open | None = None,
+    prepares: Prepare | None = None,
     shows: str = "",
 ) -> Callable[[Apply], Apply]:
     def register(apply: Apply) -> Apply:
         sentence = " ".join((apply.__doc__ or "").split())
-        rest = needs_idle, target, setting, sentence, apply, opens, shows
+        rest = needs_idle, target, setting, sentence, apply, opens, prepares, shows
         OPTIONS[name.lower()] = UciOption(name, kind, default, bounds, *rest)
         return apply
 
@@ -309,16 +313,18 @@ def _syzygy_path(runtime: Runtime, tables: Tables | None) -> None:
     runtime.tables = tables
 
 
-@_option("WeightsFile", "string", "", needs_idle=True, opens=files.weights, shows="weights_file")
-def _weights_file(runtime: Runtime, file: EvaluationFile) -> None:
+@_option(
+    "WeightsFile", "string", "", needs_idle=True, opens=files.weights, prepares=files.compiled, shows="weights_file"
+)
+def _weights_file(runtime: Runtime, terms: Evaluation) -> None:
     """Weights file of the evaluation; empty for the weights in use elsewhere."""
-    runtime.use_weights(file)
+    runtime.use_weights(terms)
 
 
-@_option("EvalFile", "string", "", needs_idle=True, opens=files.net, shows="net_file")
-def _eval_file(runtime: Runtime, file: EvaluationFile | None) -> None:
+@_option("EvalFile", "string", "", needs_idle=True, opens=files.net, prepares=files.compiled, shows="net_file")
+def _eval_file(runtime: Runtime, net: Evaluation | None) -> None:
     """Net that evaluates instead of the terms: a file, or the name of one in weights/; empty for the terms."""
-    runtime.use_net(file)
+    runtime.use_net(net)
 
 
 @_option("Debug Log File", "string", "", target=OptionTarget.DIALOGUE, opens=files.log)

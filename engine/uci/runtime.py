@@ -13,12 +13,9 @@ from merino.inner.engine.search.warmup import warm_up
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.families import (
     DEFAULT_FILE,
-    EvaluationFile,
     active_file,
     default,
-    evaluation_in,
     load,
-    net_of_file,
 )
 
 if TYPE_CHECKING:
@@ -74,17 +71,16 @@ class Runtime:
         self.searcher.set_hash(megabytes)
         self.searcher.clear()
 
-    def use_weights(self, file: EvaluationFile) -> None:
-        """Use the weights in a file; raises EvaluationError and keeps the old."""
-        terms = evaluation_in(file)
+    def use_weights(self, terms: Evaluation) -> None:
+        """Use the evaluation of a weights file, as of `files.weights`; raises EvaluationError and keeps the old."""
         if self.net_file is None:
             self._evaluate_by(terms)
-        self.terms, self.weights_file, self.weights_error = terms, file.path, ""
+        self.terms, self.weights_file, self.weights_error = terms, Path(terms.name), ""
 
-    def use_net(self, file: EvaluationFile | None) -> None:
-        """Evaluate with the net in a file, with the terms if None; raises EvaluationError and keeps the old one."""
-        self._evaluate_by(self.terms if file is None else net_of_file(file))
-        self.net_file = None if file is None else file.path
+    def use_net(self, net: Evaluation | None) -> None:
+        """Evaluate with a net, as of `files.net`, with the terms if None; raises EvaluationError and keeps the old."""
+        self._evaluate_by(net or self.terms)
+        self.net_file = None if net is None else Path(net.name)
 
     def _evaluate_by(self, evaluation: Evaluation) -> None:
         self.searcher.set_evaluation(evaluation)

@@ -16,7 +16,6 @@ from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.waiting import until_set
 from merino.inner.core.compiled.compiling import WATCH
 from merino.inner.engine.search.limits import Line, Score, SearchResult
-from merino.inner.engine.uci import files
 from merino.inner.engine.uci.background import BackgroundJobs, FileWork, IsStopped
 from merino.inner.engine.uci.cold_start import ColdStart
 from merino.inner.engine.uci.lag import Lag
@@ -52,11 +51,14 @@ class UciSession:
         self._runtime: Runtime | None = None
         self._loaded = threading.Event()
         self.cold = ColdStart(output, self._loaded)
+        self.cold.is_prepared = self.is_prepared
         self._background_jobs = BackgroundJobs()
         self.turn = threading.RLock()  # held while a command runs: the end of a cold start runs one too
         self._loader: threading.Thread | None = None
         self._pending: dict[str, Value] = {}  # options by name that wait for an idle engine, or for their file
-        self._opening: dict[str, FileWork[object]] = {}  # the files of such options, by the name of the option
+        self._opening: dict[
+            str, tuple[Value, FileWork[object]]
+        ] = {}  # of such options: value, and the work on its file
         self._slow_said: set[str] = set()  # the names of those whose file has been said to be slow
         self._is_searching = False  # until just before the bestmove: after it a GUI may set options
         self.go_received = float("inf")  # when the last `go` came, by time.perf_counter(): its clock runs since then
@@ -97,7 +99,7 @@ class UciSession:
         return self._loaded.is_set()
 
     def load_if_compiled(self) -> bool:
-        """Wait for the engine, however long that takes, unless it has to be compiled; whether it is loaded."""
+        """Wait for the engine, however long that takes, unless something has to be compiled; whether it is ready."""
         self.start_loading()
         return self.cold.wait_if_warm()
 
@@ -109,11 +111,33 @@ class UciSession:
             self.ready()
         return self._loaded.is_set()
 
-    def ready(self) -> Runtime:
-        """The engine, once it is loaded with the options set so far; a file that takes long comes later."""
+    def ready(self, seconds: float | None = None) -> Runtime:
+        """The engine, once it is loaded with the options set so far.
+
+        What is not read and compiled in this time since its `setoption`, FILE_SECONDS for None, comes later.
+        """
         runtime = self._wait_until_loaded()
-        self._apply_pending(runtime)
+        self._apply_pending(runtime, FILE_SECONDS if seconds is None else seconds)
         return runtime
+
+    def is_prepared(self, seconds: float) -> bool:
+        """Whether the evaluations that options name can be put into use, now or before this time is over.
+
+        One whose file is slow is not waited for, nor are those that come after the search.
+        """
+        if self._is_searching:
+            return True
+        for name, value in list(self._pending.items()):
+            option = find(name)
+            if option.prepares and not self._work(option, value).is_settled(FILE_SECONDS, seconds):
+                return False
+        return True
+
+    def wait_until_prepared(self) -> None:
+        """Wait for that, however long it takes."""
+        self._wait_until_loaded()
+        while not self.is_prepared(FILE_SECONDS):
+            pass
 
     def set_position(self, make: Callable[[], Position]) -> None:
         """Set up the position that `make` returns; none if it raises ValueError."""
@@ -159,7 +183,7 @@ class UciSession:
         """Start a search of the position, after a running one has given its move."""
         self.end_search()
         self._background_jobs.stop()
-        runtime = self.ready()
+        runtime = self.ready(GLANCE_SECONDS)
         if self.position is None:
             self.output.error("there is no valid position to search")
             self.output.say("bestmove (none)")
@@ -264,9 +288,11 @@ class UciSession:
         assert self._runtime is not None
         return self._runtime
 
-    def _apply_pending(self, runtime: Runtime, seconds: float = FILE_SECONDS) -> None:
+    def _apply_pending(self, runtime: Runtime, seconds: float) -> None:
         """Apply the options set so far, except those that must wait for the end of a search or for a slow file."""
-        self.cold.wait()  # a `go` that is being handed over uses these options too
+        if self.cold.is_waiting:
+            return  # a `go` that waits for the compiler will apply them
+        self.cold.wait()  # one that is being handed over uses these options too
         seconds = GLANCE_SECONDS if self._is_searching else seconds
         for name in list(self._pending):
             option = find(name)
@@ -277,7 +303,7 @@ class UciSession:
             if not self._is_opened(option, self._pending[name], seconds):
                 continue
             engine = None if option.is_about_dialogue else runtime
-            if self._apply(option, self._pending.pop(name), engine) and option.opens in (files.weights, files.net):
+            if self._apply(option, self._pending.pop(name), engine) and option.prepares is not None:
                 self._weights_said = ""
                 self._say_weights(runtime)
 
@@ -285,21 +311,27 @@ class UciSession:
         """Whether the file that an option names is open; waits until this time after the beginning, and says if not."""
         if option.opens is None:
             return True
-        work = self._opening.get(option.name)
-        if work is None:
-            work = self._opening[option.name] = FileWork(partial(option.opened, value))
+        work = self._work(option, value)
         if work.is_done(seconds):
             return True
         if seconds == FILE_SECONDS and option.name not in self._slow_said:
             self._slow_said.add(option.name)
-            self.output.info(f"{option.name}: '{value}' is still being read; until then it stays unchanged")
+            doing = "made ready" if work.is_read else "read"
+            self.output.info(f"{option.name}: '{value}' is still being {doing}; until then it stays unchanged")
         return False
+
+    def _work(self, option: UciOption, value: Value) -> FileWork[object]:
+        """What opens the file that an option names, begun now if it is not under way."""
+        found = self._opening.get(option.name)
+        if found is None or found[0] != value:
+            found = self._opening[option.name] = value, FileWork(partial(option.opened, value), option.prepares)
+        return found[1]
 
     def _apply(self, option: UciOption, value: Value, runtime: Runtime | None = None) -> bool:
         """Apply a value to the engine, to this dialogue for None; returns whether that worked, and prints why not."""
-        work = self._opening.pop(option.name, None)
+        opening = self._opening.pop(option.name, None)
         try:
-            opened = value if work is None else work.result()
+            opened = value if opening is None else opening[1].result()
             if runtime is None:
                 option.apply(self, opened)
             else:
@@ -321,7 +353,7 @@ class UciSession:
         """What the endgame tables say, if there are any and they answer in time."""
         if runtime.tables is None:
             return None
-        work = FileWork(partial(runtime.advice, position.copy()))
+        work: FileWork[Advice | None] = FileWork(partial(runtime.advice, position.copy()))
         if not work.is_done(TABLES_SECONDS):
             self.output.info("SyzygyPath: the disk of the tablebases is slow; this move is searched without them")
             return None

@@ -18,6 +18,7 @@ from merino.inner.engine.report.schema import (
     SearchReport,
 )
 from merino.inner.engine.report.static import report_change, report_evaluation, report_piece_change, report_score
+from merino.inner.engine.report.summary import ending_sentence
 from merino.inner.engine.search.limits import Limits, Line, Score
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.explain import Change, Explanation
@@ -140,6 +141,7 @@ def _with_moves(
     return replace(
         report,
         ending=outcome.termination.value if outcome else None,
+        summary=(ending_sentence(outcome.termination.value, outcome.winner),) if outcome else report.summary,
         search=_search(position, evaluation, before, searched[:LINES]),
         moves=tuple(reports),
     )

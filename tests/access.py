@@ -14,6 +14,16 @@ RULES = {
 }
 
 
+def violations_in_all(page: Page, *parts: str) -> list[str]:
+    """What is wrong with parts of the page, light and dark, which is light again after that."""
+    found = []
+    for scheme in RULES:
+        page.prefer(scheme)
+        found += violations(page, scheme, list(parts))
+    page.prefer("light")
+    return found
+
+
 def violations(page: Page, scheme: str, part: list[str] | None) -> list[str]:
     """What is wrong with the whole page or with parts of it, each with the elements it is about."""
     options = {"runOnly": RULES[scheme], "resultTypes": ["violations"]}

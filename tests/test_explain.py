@@ -13,7 +13,7 @@ from merino.inner.core.board.game import Position
 from merino.inner.engine.report.phrases import phrase
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.report.static import between, report_change, report_evaluation
-from merino.inner.engine.report.summary import summarise, summarise_change
+from merino.inner.engine.report.summary import MIN_AHEAD, summarise, summarise_change
 from merino.inner.engine.report.text import render, render_change, render_pieces
 from merino.inner.eval.draws import after_rules
 from merino.inner.eval.families import load
@@ -270,7 +270,8 @@ def test_sentences_name_only_what_the_table_shows(positions: list[Position], wei
         squares = re.findall(r"[a-h][1-8]", text)
         assert all(position.piece_at(SQUARE_NAMES.index(square)) for square in squares)
         leader = "White" if explanation.score_white > 0 else "Black"
-        assert text.startswith(f"{leader} is ahead by" if explanation.score_white else "Neither side is ahead.")
+        has_lead = abs(explanation.score_white) >= MIN_AHEAD
+        assert text.startswith(f"{leader} is ahead by" if has_lead else "Neither side is ahead.")
         change = Change(explain(Position().record, weights), explanation)
         told = f"This {'gains' if change.score > 0 else 'costs'} White {abs(change.score)} centipawns."
         expected = told if change.score else "This leaves the score as it is."

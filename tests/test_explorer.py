@@ -643,7 +643,9 @@ def test_a_threat_has_a_move_and_a_sentence(page: TestClient) -> None:
     fen = "rnb1kbnr/pppp1ppp/8/4p3/4P2q/8/PPPP1PPP/RNBQKBNR w KQkq - 2 3"
     told = page.post("/api/threat", json={"fen": fen, "weights": "default"}).json()
     assert told["move"] == "h4e4" and told["threat"].startswith("Black threatens Qxe4+")
-    assert page.post("/api/threat", json={"fen": Position().fen()}).json() == {"threat": None, "move": None}
+    assert page.post("/api/threat", json={"fen": Position().fen()}).json() == dict.fromkeys(
+        ("threat", "move", "score", "depth")
+    )
 
 
 TREE = """[White "A"]

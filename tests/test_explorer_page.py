@@ -19,7 +19,7 @@ from merino.inner.eval.linear.registry import TERMS
 from merino.inner.learn.night.plan import NightPlan
 from merino.inner.learn.night.state import Generation, GenerationData, NightState
 from merino.inner.study.reporting import report_position
-from tests.access import violations
+from tests.access import violations_in_all
 from tests.browser import ROOT, Explorer, Page, at, needs_browser, square
 
 pytestmark = needs_browser
@@ -564,7 +564,7 @@ def test_an_engine_is_taught_tried_kept_and_shared_on_one_panel(page: Page, tmp_
     assert re.match(r"\d+ games of 1,400 at most: \d+ won", page.text("#match-standing"))
     page.click("#match-games li:last-child button")
     page.until(lambda: len(page.moves) > 10)
-    assert violations(page, "light", ["#panel-learning"]) == []
+    assert violations_in_all(page, "#panel-learning") == []
     page.click("#match-stop")
     page.until(lambda: page.text("#match-verdict") == "Stopped before it was settled.")
     page.click("#taught-file")
@@ -604,7 +604,7 @@ def test_a_players_mistakes_are_walked_through_on_the_board(page: Page, tmp_path
     page.until(lambda: page.moves == ["Rb1", "h6"])
     page.click("#drill-again")
     page.until(lambda: page.moves == [])
-    assert violations(page, "light", ["#panel-player"]) == []
+    assert violations_in_all(page, "#panel-player") == []
     page.move("a1", "a8")
     page.until(lambda: "Ra8# was right" in page.text("#drill-told") and page.moves == ["Ra8#"])
     page.until(lambda: page.text("#drill-standing") == "0 due of 1 exercise, 1 practised; 0 of 1 found now.")
@@ -632,10 +632,10 @@ def test_a_profile_tells_what_is_sure_with_moves_to_look_at(page: Page) -> None:
     show = f"document.querySelector('#panel-player').replaceChildren(module.profileSections({json.dumps(PROFILE)}))"
     page.of_module("profile_report.js", show)
     text = page.text("#profile")
-    assert "Anna, rating 1800" in text and "Of 12 mistakes" in text and "1 game cannot be read" in text
+    assert "Anna, rating 1800" in text and "Of 12 mistakes" in text and "1 faulty game left out" in text
     assert [row.text.split("\n")[0] for row in page.all("#profile-tastes tbody th")] == ["Rook open"]
     assert "2.1%" in page.text("#profile-parts") and "1.20 times" in page.text("#profile-habits")
-    assert violations(page, "light", ["#profile"]) == []
+    assert violations_in_all(page, "#profile") == []
     page.click(".example-move")
     page.until(lambda: shows(page, MIDDLEGAME))
 
@@ -649,7 +649,7 @@ def test_the_report_of_a_night_is_shown_from_its_state(page: Page, tmp_path: Pat
     page.until(lambda: "2 generations in" in page.text("#night-summary"))
     assert len(page.all("#night-table tbody tr")) == 2 and len(page.all("#night .chart svg")) == 2
     assert page.text("#night-table .strong th") == "2", "the best one is the last that has won"
-    assert violations(page, "light", ["#night"]) == []
+    assert violations_in_all(page, "#night") == []
     (tmp_path / "night.json").write_text("{}")
     page.choose_file("#night-open", tmp_path / "night.json")
     page.until(lambda: page.error.startswith("'night.json' is "))

@@ -274,7 +274,7 @@ def searched(fen: str, *moves: str) -> tuple[PositionReport, Position]:
 
 def test_why_names_the_better_move_what_is_exchanged_and_pieces() -> None:
     report, position = searched(MIDDLEGAME, "Bxh6", "Be3")
-    first, exchanged, *pieces = why(report, position, default())
+    first, exchanged, *pieces = why(report, position, default()).sentences
     assert first.startswith("The search prefers Be3: ")
     assert exchanged.startswith("In the line of Be3 ") and "in that of Bxh6 Black has a bishop for" in exchanged
     assert pieces and all(re.match(r"With Be3, (White|Black)'s \w+ on [a-h][1-8]", sentence) for sentence in pieces)
@@ -283,7 +283,7 @@ def test_why_names_the_better_move_what_is_exchanged_and_pieces() -> None:
 def test_without_a_search_there_is_no_why() -> None:
     position = Position(MIDDLEGAME)
     report = report_moves(position, [read_move(position, move) for move in ("Bxh6", "Be3")], default())
-    assert why(report, position, default()) == ()
+    assert why(report, position, default()).sentences == ()
 
 
 def test_pieces_are_followed_through_castling_captures_and_promotion() -> None:
@@ -313,6 +313,7 @@ def test_pieces_are_followed_through_castling_captures_and_promotion() -> None:
 def test_a_threat_is_what_the_other_side_would_win(fen: str, said: str | None) -> None:
     found = threat_in(Position(fen), analyser(Searcher(hash_mb=1)), Limits(nodes=5_000))
     assert found is None if said is None else found is not None and found.sentence.startswith(said)
+    assert found is None or (found.score[0] == "+") == (said or "").startswith("White") and found.depth > 0
 
 
 OUTCOMES = (
@@ -325,18 +326,24 @@ OUTCOMES = (
 
 @pytest.mark.parametrize(("moves", "said"), OUTCOMES)
 def test_the_outcome_of_a_line_is_what_it_exchanges_once_captures_have_ended(moves: str, said: str) -> None:
-    assert outcome(Position(MIDDLEGAME), moves.split(), default())[0] == said
+    assert outcome(Position(MIDDLEGAME), moves.split(), default()).sentences[0] == said
 
 
 def test_the_outcome_of_a_line_names_pieces_as_a_comparison_does() -> None:
-    _, *pieces = outcome(Position(MIDDLEGAME), ["e1e6", "f7e6", "d3e4", "a8c8"], default())
+    found = outcome(Position(MIDDLEGAME), ["e1e6", "f7e6", "d3e4", "a8c8"], default())
+    _, *pieces = found.sentences
     assert pieces[1].startswith("Black's rook on c8 (from a8) is worth 0.37 more: rook on a file without own pawns")
+    told = found.pieces[1].as_json()
+    assert (told["name"], told["there"]) == ("Black's rook on c8", "a8") and round(told["total_cp"]) == 37
+    assert abs(sum(told["terms_cp"].values()) - told["total_cp"]) < 0.5 and "RookOpen" in told["terms_cp"]
 
 
 def test_the_outcome_of_a_line_tells_mate_and_promotion() -> None:
-    assert outcome(Position("6k1/5ppp/8/8/8/8/8/4R1K1 w - - 0 1"), ["e1e8"], default()) == ("1. Re8# is mate.",)
+    assert outcome(Position("6k1/5ppp/8/8/8/8/8/4R1K1 w - - 0 1"), ["e1e8"], default()).sentences == (
+        "1. Re8# is mate.",
+    )
     promoted = outcome(Position("8/P3k3/8/8/8/8/4K3/8 w - - 0 1"), ["a7a8q"], default())
-    assert promoted[0] == "White promotes to a queen by 1. a8=Q."
+    assert promoted.sentences[0] == "White promotes to a queen by 1. a8=Q."
 
 
 def test_compare_and_explain_tell_why_and_what_is_threatened(capsys: pytest.CaptureFixture[str]) -> None:

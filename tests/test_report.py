@@ -15,7 +15,7 @@ from merino.inner.app.shell.explain import run_explain, run_moves
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import read_move
 from merino.inner.engine.report.schema import VERSION, PositionReport
-from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.limits import Limits, Line, Score, SearchResult
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default, load
 from merino.inner.learn.installing import InstallOutcome, Verdict
@@ -263,6 +263,18 @@ def test_jupyter_shows_a_position_as_a_board_and_a_match_as_a_table() -> None:
     assert "<td>6</td><td>3</td><td>2</td><td>1</td>" in table and "Elo" in table
 
 
+@pytest.mark.parametrize(
+    ("fen", "said"),
+    [
+        (MATED, "White has won by checkmate."),
+        ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "The game is drawn: stalemate."),
+        ("7k/8/6K1/8/8/8/8/8 b - - 0 1", "The game is drawn: insufficient material."),
+    ],
+)
+def test_the_summary_of_a_game_that_is_over_says_how_it_has_ended(fen: str, said: str) -> None:
+    assert report_position(Position(fen), default()).summary == (said,)
+
+
 def test_jupyter_shows_a_search_as_the_board_with_its_move_and_line() -> None:
     searcher = Searcher()
     shown = searcher.search("6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1", Limits(depth=4))._repr_html_()
@@ -270,8 +282,10 @@ def test_jupyter_shows_a_search_as_the_board_with_its_move_and_line() -> None:
     assert shown.count("<use ") == 6 and 'class="arrow"' in shown
     mated = searcher.search("4R1k1/5ppp/8/8/8/8/8/K7 b - - 0 1", Limits(depth=4))._repr_html_()
     assert "no legal move" in mated and "checkmate" in mated and 'class="arrow"' not in mated
-    bare = searcher.search("3r2k1/8/8/8/8/8/5PPP/4K2R w K - 0 1", Limits(depth=1))
-    assert ("O-O" in bare._repr_html_()) == ("e1g1" in replace(bare, position=None)._repr_html_())
+    position = Position("4k3/8/8/8/8/8/5PPP/4K2R w K - 0 1")
+    castles = read_move(position, "O-O")
+    castled = SearchResult(castles, None, Line(1, 1, 1, Score(9), "", 1, 1, 0, 0, (castles,)))
+    assert "e1g1" in castled._repr_html_() and "1. O-O" in replace(castled, position=position)._repr_html_()
 
 
 def test_jupyter_shows_what_was_learned_and_what_evaluates() -> None:

@@ -88,7 +88,7 @@ class Explainer:
     def compare_moves(self, position: Position, texts: Sequence[str]) -> None:
         """Compare two moves, and say why one is better; raises MoveRejected."""
         report = self._report_moves(position, texts)
-        reasons = why(report, position, self.evaluation)
+        reasons = why(report, position, self.evaluation).sentences
         found = {"fen": report.fen, "moves": [move_json(report, move) for move in report.moves], "why": list(reasons)}
         self._say(found, render_two_moves(report, self.width, reasons))
 

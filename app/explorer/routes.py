@@ -190,12 +190,14 @@ def _two_moves(fields: Fields, state: ServerState) -> Answer:
         report = report_moves(position, moves, evaluation, analyser(searcher) if nodes else None, Limits(nodes=nodes))
     first, second = report.moves
     change = difference(first.change, second.change)
+    reasons = why(report, position, evaluation)
     return {
         "moves": [move_json(report, move) for move in report.moves],
         "change": change_json(change),
         "summaries": [summarise_change(move.change, move.san, position.turn) for move in report.moves],
         "summary": summarise_change(change, f"{second.san} instead of {first.san}", position.turn),
-        "why": list(why(report, position, evaluation)),
+        "why": list(reasons.sentences),
+        "why_pieces": [each.as_json() for each in reasons.pieces],
     }
 
 
@@ -205,7 +207,8 @@ def threat(fields: Fields, state: ServerState) -> Answer:
     limits = Limits(nodes=fields.number("nodes", 1, MAX_NODES) or THREAT_NODES)
     with state.searchers.borrowed(evaluation) as searcher:
         found = threat_in(position, analyser(searcher), limits)
-    return {"threat": found and found.sentence, "move": found and found.move}
+    told = {"threat": found and found.sentence, "move": found and found.move}
+    return told | {"score": found and found.score, "depth": found and found.depth}
 
 
 def line(fields: Fields, state: ServerState) -> Answer:
@@ -216,7 +219,9 @@ def line(fields: Fields, state: ServerState) -> Answer:
         name = san(after, after.parse_uci(text))
         after.push_uci(text)
         steps.append({"san": name, "uci": text, "fen": after.fen()})
-    return {"steps": steps, "reasons": list(outcome(position, moves, evaluation))}
+    found = outcome(position, moves, evaluation)
+    pieces = [each.as_json() for each in found.pieces]
+    return {"steps": steps, "reasons": list(found.sentences), "pieces": pieces}
 
 
 def weights(fields: Fields, state: ServerState) -> Answer:

@@ -12,6 +12,7 @@ from merino.inner.eval.explanation import Explanation, PieceValues
 from merino.inner.eval.linear.registry import Group
 
 NAMED = 3  # groups or terms in a list, at most
+MIN_AHEAD = 3  # centipawns; less is no lead
 MIN_VALUE = 0.5  # centipawns; smaller values are not mentioned
 
 
@@ -23,7 +24,7 @@ def summarise(values: PieceValues) -> tuple[str, ...]:
     expected = explanation.expected_score if leader == WHITE else 1 - explanation.expected_score
     sentences = [
         f"{COLOUR_NAMES[leader]} is ahead by {abs(score) / 100:.2f} pawns and may expect {expected:.0%} of the points."
-        if score
+        if abs(score) >= MIN_AHEAD
         else "Neither side is ahead."
     ]
     if explanation.without_terms:
@@ -33,6 +34,11 @@ def summarise(values: PieceValues) -> tuple[str, ...]:
     if said := largest_for_each_side(values):
         sentences.append(f"{said[0].upper()}{said[1:]}.")
     return (*sentences, *_rule_sentence(explanation))
+
+
+def ending_sentence(ending: str, winner: int | None) -> str:
+    """How a game has ended, in place of what its last position would be worth."""
+    return f"The game is drawn: {ending}." if winner is None else f"{COLOUR_NAMES[winner]} has won by {ending}."
 
 
 def _rule_sentence(explanation: Explanation) -> Iterable[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import chess
 
@@ -18,6 +19,7 @@ from merino.inner.study.reasons.motifs import WORTH, taken_on
 
 NAMED_TERMS = 2
 MIN_PIECE = 8.0  # centipawns by which a piece must differ to be named
+MIN_TERM = 0.05  # centipawns by which a term must differ to be listed
 _COUNTS = {1: "a", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 _OF_PAWNS = (Group.PAWN_STRUCTURE, Group.PASSED_PAWNS)
 _OF_PIECES = (Group.BOARD_CONTROL, Group.MOBILITY, Group.KING_SAFETY)
@@ -70,6 +72,23 @@ class PieceDifference:
         said = ", ".join(f"{phrase(name)} {cp / 100:+.2f}" for name, cp in named if abs(cp) >= MIN_PIECE / 2)
         more = "more" if self.total > 0 else "less"
         return f"is worth {abs(self.total) / 100:.2f} {more}{f': {said}' if said else ''}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for `json.dumps`: the piece, its squares, and its terms in centipawns for its owner."""
+        return {
+            "name": self.name,
+            "here": chess.square_name(self.here),
+            "there": chess.square_name(self.there),
+            "total_cp": self.total,
+            "terms_cp": {name: cp for name, cp in self.terms.items() if abs(cp) >= MIN_TERM},
+        }
+
+
+class Reasons(NamedTuple):
+    """Sentences, and the numbers that they are made from: all pieces that differ, the largest difference first."""
+
+    sentences: tuple[str, ...]
+    pieces: tuple[PieceDifference, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import chess
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.study.reasons.ends import LineEnd, differences, end_of
+from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, differences, end_of
 from merino.inner.study.reasons.motifs import exchange
 from merino.inner.study.words.telling import in_terms
 
@@ -18,7 +18,7 @@ MIN_WON = 2  # pawns that an exchange wins where a line cannot end
 MAX_NAMED_PLIES = 2  # of a line whose moves are named; of a longer one only the last
 
 
-def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) -> tuple[str, ...]:
+def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) -> Reasons:
     """Sentences on the end of a line of legal moves, coordinates, against the `position` now.
 
     They name what the line exchanges and its promotions, and the pieces that become better or worse. The line is
@@ -29,12 +29,13 @@ def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) ->
     boards = _boards(board_of(position), made)
     plies = _settled(boards, made)
     if not plies:
-        return ()
+        return Reasons(())
     by_terms = in_terms(position.record, evaluation)
     end = end_of(position, moves[:plies], by_terms)
     if end.board.is_checkmate():
-        return (f"{_named(boards, made, plies)} is mate.",)
-    return (*_material(end, boards, made[:plies]), *_pieces(end, end_of(position, (), by_terms)))
+        return Reasons((f"{_named(boards, made, plies)} is mate.",))
+    pieces = tuple(differences(end, end_of(position, (), by_terms)))
+    return Reasons((*_material(end, boards, made[:plies]), *_pieces(pieces)), pieces)
 
 
 def _boards(start: chess.Board, moves: Sequence[chess.Move]) -> list[chess.Board]:
@@ -79,8 +80,8 @@ def _material(end: LineEnd, boards: Sequence[chess.Board], moves: Sequence[chess
         yield "Nothing is taken."
 
 
-def _pieces(end: LineEnd, now: LineEnd) -> Iterator[str]:
+def _pieces(differing: Sequence[PieceDifference]) -> Iterator[str]:
     """The pieces that become better or worse: "White's knight on d5 (from c3) is worth 0.21 more: ..."."""
-    for each in differences(end, now)[:NAMED_PIECES]:
+    for each in differing[:NAMED_PIECES]:
         origin = f" (from {chess.square_name(each.there)})" if each.here != each.there else ""
         yield f"{each.name}{origin} {each.worth}."

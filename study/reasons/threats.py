@@ -8,6 +8,7 @@ import chess
 
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
+from merino.inner.engine.notation.scores import score_text
 from merino.inner.engine.search.limits import Limits
 from merino.inner.study.analyser import Analyser
 from merino.inner.study.reasons.winning import FoundLine, win_by
@@ -15,10 +16,15 @@ from merino.inner.study.reasons.winning import FoundLine, win_by
 
 @dataclass(frozen=True)
 class Threat:
-    """What the other side threatens: its move, coordinates, and a sentence with the line."""
+    """What the other side threatens: its move, coordinates, and a sentence with the line.
+
+    `score`, White's, and `depth` are those of the search in which it was its turn.
+    """
 
     move: str
     sentence: str
+    score: str
+    depth: int
 
 
 def threat_in(position: Position, analyser: Analyser, limits: Limits) -> Threat | None:
@@ -35,7 +41,7 @@ def threat_in(position: Position, analyser: Analyser, limits: Limits) -> Threat 
         mate = found.score.mate
         line = FoundLine(board_of(passed), moves, mate if mate and mate > 0 else None)
         said = _sentence(line, "White" if passed.turn == 0 else "Black")
-        return Threat(moves[0].uci(), said) if said else None
+        return Threat(moves[0].uci(), said, score_text(found.score, passed.turn), found.depth) if said else None
     return None
 
 

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import chess
 
 from merino.inner.core.board.game import Position
 from merino.inner.engine.report.schema import MoveReport, PositionReport
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.study.reasons.ends import LineEnd, differences, end_of
+from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, differences, end_of
 from merino.inner.study.words.telling import in_terms
 
 NAMED_PIECES = 3
 
 
-def why(report: PositionReport, position: Position, evaluation: Evaluation) -> tuple[str, ...]:
+def why(report: PositionReport, position: Position, evaluation: Evaluation) -> Reasons:
     """Sentences on why one of the two searched moves of a report of the legal `position` is better than the other.
 
     Empty unless both have lines. The terms are those of the evaluation, or of its account around the position.
     """
     first, second = report.moves
     if first.score is None or second.score is None:
-        return ()
+        return Reasons(())
     better, other = (first, second) if first.rank <= second.rank else (second, first)
     by_terms = in_terms(position.record, evaluation)
     ends = [end_of(position, _line_of(report, move), by_terms) for move in (better, other)]
-    return (_verdict(better, other), _exchanges(better, other, *ends), *_pieces(better, other, *ends))
+    pieces = tuple(differences(*ends))
+    sentences = (_verdict(better, other), _exchanges(better, other, *ends), *_pieces(better, other, pieces))
+    return Reasons(sentences, pieces)
 
 
 def _line_of(report: PositionReport, move: MoveReport) -> tuple[str, ...]:
@@ -49,8 +51,8 @@ def _exchanges(better: MoveReport, other: MoveReport, best_end: LineEnd, other_e
     return f"In the line of {better.san} {first}; in that of {other.san} {second}."
 
 
-def _pieces(better: MoveReport, other: MoveReport, best_end: LineEnd, other_end: LineEnd) -> Iterator[str]:
+def _pieces(better: MoveReport, other: MoveReport, differing: Sequence[PieceDifference]) -> Iterator[str]:
     """The pieces on the board at both ends that differ most in value, with where they stand and by which terms."""
-    for each in differences(best_end, other_end)[:NAMED_PIECES]:
+    for each in differing[:NAMED_PIECES]:
         elsewhere = f" (on {chess.square_name(each.there)} with {other.san})" if each.here != each.there else ""
         yield f"With {better.san}, {each.name}{elsewhere} {each.worth}."

@@ -3,8 +3,9 @@
 import { MAX_LINES, NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "./analysis.js";
 import { explainLine } from "./api.js";
 import { showArrows } from "./drawn_arrows.js";
-import { byId, framed, h, percent, replace, scrolling, shortName, withMinus } from "./dom.js";
+import { byId, framed, h, percent, replace, shortName, withMinus } from "./dom.js";
 import { hideBoard, showBoard } from "./mini_board.js";
+import { differencesTable, unfolding } from "./piece_differences.js";
 import { SHOWN, listen, numbered, playLine, state } from "./store.js";
 import { catalogue, chooser, onCatalogue } from "./weights.js";
 
@@ -26,8 +27,11 @@ class Row {
         this.score = h("b", { class: "line-score" });
         this.share = h("span", { class: "line-share", title: "White's expected score" });
         this.moves = h("span", { class: "line-moves", ...this.#listeners() });
-        this.reasons = h("div", scrolling("What the line leads to", "line-reasons"));
-        this.box = h("li", {}, this.score, this.share, this.moves, this.reasons);
+        this.pieces = []; // that differ at its end from now
+        this.reasons = unfolding({ class: "line-reasons", title: "The numbers behind this" }, () =>
+            differencesTable(this.pieces, "where it stands now"),
+        );
+        this.box = h("li", {}, this.score, this.share, this.moves, this.reasons.box);
         this.box.addEventListener("pointerleave", () => this.show(this.line));
     }
 
@@ -81,8 +85,10 @@ class Row {
 
     async #explain(line) {
         const told = await explainLine(this.asked, line.moves).catch(() => null);
-        if (told && this.line.moves.join() === line.moves.join())
-            this.reasons.textContent = withMinus(told.reasons.join(" "));
+        if (!told || this.line.moves.join() !== line.moves.join()) return;
+        this.pieces = told.pieces;
+        this.reasons.summary.textContent = withMinus(told.reasons.join(" "));
+        this.reasons.fill();
     }
 }
 

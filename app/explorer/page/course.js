@@ -3,7 +3,7 @@
 import { annotate, annotation, FIRST_NODES, onAnnotation, stopAnnotating } from "./annotating.js";
 import { post } from "./api.js";
 import { COLOURS, chart } from "./chart.js";
-import { byId, h, percent, showError, spaced } from "./dom.js";
+import { byId, h, percent, showError, spaced, withMinus } from "./dom.js";
 import { isLooked } from "./attention.js";
 import { goTo, isUnaided, listen, numbered, sideAfter, state, wholeGame } from "./store.js";
 
@@ -145,16 +145,18 @@ function annotateBar() {
 const stateText = () => (annotation.isWorking ? `${annotation.found.size} of ${state.moves.length}` : "");
 
 function mistakeItem(move) {
-    const { grade, better, mistake, pieces_text: pieces } = move;
+    const { grade, better, mistake, pieces_text: pieces, before, after } = move;
+    const chances = `${before.text} (${percent(before.expected_score)}) to ${after.text} (${percent(after.expected_score)})`;
     const button = { type: "button", class: `plain ${grade.name}`, onclick: () => goTo(move.ply) };
     return h(
         "li",
         {},
         h("button", button, h("i", { class: grade.name }), titleOf(move)),
         ` ${grade.name}, ${percent(move.loss, 1)} lost`,
-        mistake ? h("div", { class: "note", "data-mistake": mistake.kind }, mistake.text) : null,
-        pieces ? h("div", { class: "note", "data-pieces": "" }, `By piece: ${pieces}`) : null,
-        better.line ? h("div", { class: "note" }, `Better ${better.text}: ${better.line}`) : null,
+        mistake ? h("div", { class: "note", "data-mistake": mistake.kind }, withMinus(mistake.text)) : null,
+        h("div", { class: "note" }, withMinus(`White's score and chances: ${chances}`)),
+        pieces ? h("div", { class: "note", "data-pieces": "" }, withMinus(`By piece: ${pieces}`)) : null,
+        better.line ? h("div", { class: "note" }, withMinus(`Better ${better.text}: ${better.line}`)) : null,
     );
 }
 

@@ -85,7 +85,7 @@ const judge = guarded(async (uci) => {
     const reply = await post("/api/drill/answer", about({ move: uci }));
     if (identity !== at) return;
     if (reply.right) {
-        await finish(tries === 0, tries === 0 ? "Right." : "Right now.");
+        await finish(tries === 0, tries === 0 ? "Right." : "Right this time.");
         return;
     }
     tries += 1;

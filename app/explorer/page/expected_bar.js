@@ -2,16 +2,18 @@
 
 import { best } from "./analysis.js";
 import { byId, percent } from "./dom.js";
-import { listen, shown, state } from "./store.js";
+import { listen, resultOf, shareOf, shown, state } from "./store.js";
 
 function draw() {
     const report = shown();
     if (!report) return;
     const line = state.preview ? null : best();
-    const share = line ? line.score.expected_score : report.static.expected_score;
-    const source = line
-        ? `by search to depth ${line.depth}`
-        : `by the evaluation alone, 1 / (1 + exp(-score / ${report.k.toFixed(1)} centipawns))`;
+    const share = line ? line.score.expected_score : shareOf(report);
+    const source = resultOf(report)
+        ? "the game is over"
+        : line
+          ? `by search to depth ${line.depth}`
+          : `by the evaluation alone, 1 / (1 + exp(-score / ${report.k.toFixed(1)} centipawns))`;
     const bar = byId("expected");
     bar.classList.toggle("flipped", state.flipped);
     bar.classList.toggle("searched", Boolean(line));

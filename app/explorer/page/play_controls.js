@@ -113,7 +113,10 @@ function clockText(side) {
     return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
-const clockElement = (side) => h("span", { class: "clock", id: `clock-${side}`, "data-side": side }, clockText(side));
+const clockElement = (side) => [
+    h("span", { class: "note" }, side === state.game.side ? "You" : "Merino"),
+    h("span", { class: "clock", id: `clock-${side}`, "data-side": side }, clockText(side)),
+];
 
 function drawClocks() {
     for (const side of ["white", "black"]) {

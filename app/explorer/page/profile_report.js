@@ -82,7 +82,7 @@ export function profileSections(profile) {
             "p",
             { class: "summary" },
             `${plural(profile.games, "game")}, ${moves} after the opening. `,
-            profile.faulty ? `${plural(profile.faulty, "game")} cannot be read and are left out. ` : "",
+            profile.faulty ? `${plural(profile.faulty, "faulty game")} left out. ` : "",
             sights(profile),
         ),
         h("h4", {}, "What the moves lose"),

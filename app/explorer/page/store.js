@@ -265,6 +265,18 @@ export async function preview(uci) {
 /** The values and the score shown now: those that would be where a move is tried. */
 export const shown = () => state.preview?.report ?? state.report;
 
+/** How the game on the board has ended: "1-0", "0-1" or "½-½"; null while it goes on. */
+export function resultOf({ ending, to_move: turn }) {
+    if (!ending) return null;
+    if (ending !== "checkmate") return "\u00bd-\u00bd";
+    return turn === "white" ? "0-1" : "1-0";
+}
+
+const SHARES = { "1-0": 1, "0-1": 0, "\u00bd-\u00bd": 0.5 };
+
+/** White's share of the points: as expected by the evaluation, or as the game has ended. */
+export const shareOf = (report) => SHARES[resultOf(report) ?? ""] ?? report.static.expected_score;
+
 /** The kinds of value that the report has: a net does not tell what a piece adds, unless it is a piece-value net. */
 export function ways() {
     const report = state.report;

@@ -111,7 +111,10 @@ function showState() {
     if (place) place.textContent = working ? stateWords() : "";
 }
 
-const chosenName = () => catalogue.weights.find((entry) => entry.id === state.weights)?.name ?? "the weights chosen";
+function chosenName() {
+    const name = catalogue.weights.find((entry) => entry.id === state.weights)?.name ?? "the weights chosen";
+    return name.replace(/^in use: (.*)/, "the weights in use ($1)");
+}
 
 const makeCharts = () => ({
     errors: chart({ label: "Error by step", height: 210, read: () => errorData(record, steps) }),
@@ -137,7 +140,7 @@ function workButtons() {
 const hint = () =>
     catalogue.has_terms
         ? `Learning starts from ${chosenName()}, and changes no file until you put the result in use.`
-        : `${chosenName()} has no weights to learn: choose a weights file under Weights.`;
+        : `Of ${chosenName()} there is nothing to learn: choose a weights file under Weights.`;
 
 /** A part of the panel, numbered as the reader goes through them. */
 const stage = (count, title, ...content) =>

@@ -13,6 +13,7 @@ const COLUMNS = [
     ["net_cp", "Net"],
 ];
 const MIN_SHOWN = 0.05;
+const MIN_REST = 1; // centipawns of a piece in what a net sees more
 let sort = null; // { key, up }; by group while null
 let showsAll = false;
 let catalogue = new Map();
@@ -20,6 +21,19 @@ let catalogue = new Map();
 /** The sentences of the terms. */
 export function learnTerms(terms) {
     catalogue = new Map(terms.map((term) => [term.name, term]));
+}
+
+/** What sentences call the terms of the report. */
+export const phrases = () => [...catalogue.values()].flatMap((term) => term.phrases);
+
+/** The term that a sentence calls so: of several that which adds most. */
+export function calledSo(phrase) {
+    const report = shown();
+    const cp = new Map(report.terms.map((term) => [term.name, term.net_cp]));
+    for (const term of report.words?.terms ?? []) cp.set(term.name, term.cp);
+    const named = [...catalogue.values()].filter((term) => term.phrases.includes(phrase) && cp.has(term.name));
+    named.sort((a, b) => Math.abs(cp.get(b.name)) - Math.abs(cp.get(a.name)));
+    return named[0]?.name ?? null;
 }
 
 const size = (term) => Math.abs(term.net_cp);
@@ -119,7 +133,7 @@ function groupRow(group, terms) {
     const sum = (key) => terms.reduce((total, term) => total + term[key], 0);
     return h(
         "tr",
-        { class: "group" },
+        { class: "group", "data-group": group },
         h("th", { scope: "rowgroup" }, group),
         h("td", { class: "wide" }),
         h("td", { class: "wide" }),
@@ -148,7 +162,7 @@ function totals(report) {
         );
     return [
         line("Sum", sum_cp, 1),
-        Math.abs(rule_cp) >= MIN_SHOWN ? line("Draw rule", rule_cp, 1) : null,
+        Math.abs(rule_cp) >= MIN_SHOWN ? line("Draw rule", rule_cp, 1, "term-rule") : null,
         Math.abs(rounding_cp) >= MIN_SHOWN ? line("Rounding", rounding_cp, 1) : null,
         line("Score", score_cp, 0, "term-score"),
     ];
@@ -158,26 +172,49 @@ function totals(report) {
 function accountOf(words) {
     const seen = words.terms.filter(isTold).sort((a, b) => Math.abs(b.cp) - Math.abs(a.cp));
     const scale = Math.max(1, Math.abs(words.rest_cp), ...seen.map((term) => Math.abs(term.cp)));
-    const line = (name, value) =>
+    const line = (name, value, term) =>
         h(
             "tr",
-            { "data-told": name },
+            { "data-told": name, "data-told-term": term },
             h("th", { scope: "row" }, name),
             h("td", { class: "net" }, number(value, 1, true)),
             h("td", { class: "bar-cell" }, bar(value, scale)),
         );
     return [
-        h("p", {}, `As far as the terms can tell it, which is ${percent(Math.max(0, words.r2))} of what moves change:`),
+        h(
+            "p",
+            { id: "words-share" },
+            `As far as the terms can tell it, which is ${percent(Math.max(0, words.r2))} of what moves change:`,
+        ),
         h(
             "table",
             { class: "terms", id: "words-table" },
             h(
                 "tbody",
                 {},
-                seen.map((term) => line(spaced(term.name), term.cp)),
+                seen.map((term) => line(spaced(term.name), term.cp, term.name)),
                 line("What the net sees more", words.rest_cp),
             ),
         ),
+    ];
+}
+
+/** What of the rest goes with each piece, when it is taken off the board. */
+function restOf(pieces) {
+    const parts = pieces.filter((piece) => Math.abs(piece.rest_cp ?? 0) >= MIN_REST);
+    const scale = Math.max(1, ...parts.map((piece) => Math.abs(piece.rest_cp)));
+    parts.sort((a, b) => Math.abs(b.rest_cp) - Math.abs(a.rest_cp));
+    const line = (piece) =>
+        h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, picture(piece.piece, 18), ` ${piece.square}`),
+            h("td", { class: "net" }, number(piece.rest_cp, 1, true)),
+            h("td", { class: "bar-cell" }, bar(piece.rest_cp, scale)),
+        );
+    return [
+        h("p", {}, "Of what the net sees more, this goes with a piece that is taken off (a king that stands at home):"),
+        h("table", { class: "terms", id: "rest-table" }, h("tbody", {}, parts.map(line))),
     ];
 }
 
@@ -188,7 +225,7 @@ function withoutTerms(report) {
     const beside = report.beside;
     return [
         h("p", { class: "empty", id: "without-terms" }, `${report.without_terms}.`),
-        report.words ? accountOf(report.words) : null,
+        report.words ? [accountOf(report.words), restOf(report.pieces)] : null,
         h(
             "p",
             {},

@@ -1,7 +1,8 @@
 // Two moves compared: both are searched, and their lines and terms set against each other.
 
 import { post } from "./api.js";
-import { h, number, scrolling, showError, spaced, worded } from "./dom.js";
+import { h, number, scrolling, showError, spaced, withMinus, worded } from "./dom.js";
+import { differencesTable, unfolding } from "./piece_differences.js";
 import { tint } from "./tint.js";
 import { question } from "./store.js";
 
@@ -37,6 +38,13 @@ function termRows(a, b) {
         .map(([name, x, y]) => row(spaced(name), x, y, y - x, 1, tint(y - x, SCALE)));
 }
 
+/** Why one is better, which unfolds the pieces that stand better or worse at the end of its line. */
+function whySection({ why, why_pieces: pieces }) {
+    const { box, summary } = unfolding({ id: "why" }, () => differencesTable(pieces, "where it stands with the other"));
+    summary.textContent = withMinus(why.join(" "));
+    return box;
+}
+
 /** The card that shows what `compareMoves` has found. */
 export function comparison(compared) {
     const [a, b] = compared.moves;
@@ -53,7 +61,7 @@ export function comparison(compared) {
         "section",
         { class: "card", id: "comparison" },
         h("h3", {}, `${b.move} instead of ${a.move}`),
-        h("p", { id: "why" }, compared.why.join(" ")),
+        whySection(compared),
         h("p", { class: "note" }, worded(`At once: ${compared.summary.join(" ")}`)),
         h(
             "div",

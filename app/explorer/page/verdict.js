@@ -1,12 +1,22 @@
 // The score in a line, White's expected score as a bar beside the board, and the sentences.
 
-import { settings } from "./analysis.js";
+import { best, settings } from "./analysis.js";
 import { post } from "./api.js";
 import { showArrows } from "./drawn_arrows.js";
-import { byId, h, pawns, percent, replace, shortName, worded } from "./dom.js";
-import { isUnaided, listen, question, shown, state } from "./store.js";
+import { byId, h, pawns, percent, replace, shortName, withMinus, worded } from "./dom.js";
+import { unfolding } from "./piece_differences.js";
+import { sentenceParts } from "./sentences.js";
+import { isUnaided, listen, question, resultOf, shareOf, shown, state } from "./store.js";
 
 const NODES = 20000; // of the search for a threat
+const CLEAR_GAP = 0.1; // of the points, between a search and the evaluation by itself
+const NO_THREAT = { threat: null, move: null, score: null, depth: null };
+
+const threat = unfolding({ id: "threat" }, () => {
+    const { score, depth } = shown()?.threat ?? NO_THREAT;
+    const told = `Searched as if it were the other side's turn: ${score} for White at depth ${depth}, ${NODES.toLocaleString("en")} nodes.`;
+    return h("p", { class: "note" }, withMinus(told));
+});
 
 /** Say under the verdict what the other side would win if it were to move, and show it on the board. */
 async function askThreat(report) {
@@ -15,15 +25,16 @@ async function askThreat(report) {
         return;
     }
     if (report.threat === undefined) {
-        report.threat = { threat: null, move: null }; // until it is known
+        report.threat = NO_THREAT; // until it is known
         report.threat = await post("/api/threat", { ...question(), nodes: NODES }).catch(() => report.threat);
     }
     if (shown() === report) showThreat(report.threat);
 }
 
 function showThreat(found) {
-    const place = byId("threat");
-    if (place) place.textContent = found?.threat ?? "";
+    threat.summary.textContent = withMinus(found?.threat ?? "");
+    threat.box.hidden = !found?.threat;
+    threat.fill();
     showArrows("threat", found?.move && settings.arrows ? [{ uci: found.move, kind: "threat", share: 0.5 }] : []);
 }
 
@@ -41,15 +52,16 @@ function status(report) {
 
 function scoreLine(report) {
     const { beside } = report;
+    const result = state.preview ? null : resultOf(report);
     const middlegame = (report.static.white_middlegame + report.static.black_middlegame) / 2;
     return h(
         "div",
         { class: `score ${state.preview ? "trying" : ""}` },
-        h("output", { id: "score" }, pawns(report.score_cp)),
+        h("output", { id: "score" }, result ?? pawns(report.score_cp)),
         h(
             "dl",
             {},
-            entry("White expects", percent(report.static.expected_score, 1), { id: "expected-score" }),
+            entry(result ? "White has" : "White expects", percent(shareOf(report), 1), { id: "expected-score" }),
             status(report),
             entry("Middlegame", percent(middlegame)),
             beside && entry(`Score by ${shortName(beside.evaluation)}`, pawns(beside.score_cp), { id: "beside-score" }),
@@ -57,11 +69,26 @@ function scoreLine(report) {
     );
 }
 
+const searched = h("p", { class: "summary", id: "searched" });
+
+/** Say what the search finds, where that is something else: a score by itself does not see what is about to be taken. */
+function showSearched() {
+    const [line, report] = [best(), state.report];
+    const differs = line && report && !state.preview && !report.ending;
+    const gap = differs ? Math.abs(line.score.expected_score - report.static.expected_score) : 0;
+    searched.hidden = gap < CLEAR_GAP;
+    if (searched.hidden) return;
+    const [share, first] = [percent(line.score.expected_score), line.names[0]];
+    const told = `The search sees more than stands on the board: ${line.score.text} (${share}) at depth ${line.depth}, by ${first}.`;
+    searched.textContent = withMinus(told);
+}
+
 export function makeVerdict() {
     listen((topics) => {
+        if (topics.has("lines") || topics.has("report") || topics.has("preview")) showSearched();
         const report = shown();
         if (!report || !(topics.has("report") || topics.has("preview") || topics.has("view"))) return;
-        const { fault, summary, threat } = report;
+        const { fault, summary } = report;
         const { rule } = report.static;
         replace(
             byId("verdict"),
@@ -71,10 +98,12 @@ export function makeVerdict() {
             h(
                 "p",
                 { class: "summary" },
-                summary.map((sentence) => `${worded(sentence)} `),
+                summary.map((sentence) => [sentenceParts(withMinus(worded(sentence))), " "]),
             ),
-            h("p", { class: "summary", id: "threat" }, threat?.threat ?? ""),
+            searched,
+            threat.box,
         );
+        showThreat(report.threat);
         askThreat(report);
     });
 }

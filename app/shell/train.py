@@ -41,6 +41,7 @@ from merino.inner.formats.packed_files import training_records
 from merino.inner.formats.sources import SourceError, find_files
 from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.net.bearing import EPOCHS, caution, epochs_for, neurons_for
+from merino.inner.learn.net.factorising import factorised
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.labelling import label_games
 from merino.inner.learn.net.plots import log_of
@@ -64,7 +65,9 @@ def run_train(arguments: Sequence[str]) -> int:
         ExitStack() as stack,
     ):
         start = _start(args)
-        _shape(args, start.shape if start else SHAPE)  # what is wrong with it is said before files are read
+        wanted = _shape(args, start.shape if start else SHAPE)  # what is wrong with it is said before files are read
+        if args.factorised:
+            factorised(wanted)
         checkpoint = out.parent / f"{out.name}.state"
         try:
             for path in (out, checkpoint):
@@ -84,6 +87,7 @@ def run_train(arguments: Sequence[str]) -> int:
                 not args.no_mirror,
                 args.validation,
                 args.seed,
+                args.factorised,
             )
             trainer = Trainer(
                 records,
@@ -134,6 +138,8 @@ def _parser() -> Parser:
         "with the same weights for all its squares (default: random weights)"
     )
     add("--start", metavar="NET", help=sentence)
+    sentence = "learn what --features multiplies with the own king for all its squares at once as well"
+    add("--factorised", action="store_true", help=sentence)
     add = parser.group("training").add_argument
     sentence = f"passes over all positions (default: {EPOCHS}, more if they are few)"
     add("--epochs", type=positive, metavar="N", help=sentence)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from merino.inner.eval.net.features import FeatureSet, block_of
+from merino.inner.eval.net.features import FeatureSet, Summand, block_of
 from merino.inner.eval.net.network import Network, Shape
 from merino.inner.learn.errors import TrainingError
 
@@ -51,12 +51,16 @@ def _shared(wanted: FeatureSet, known: FeatureSet) -> Iterator[tuple[np.ndarray,
     for term in wanted.terms:
         blocks = [factor.block for factor in term.moving]
         base = next((each for each in left if blocks and [factor.block for factor in each.factors] == blocks), None)
-        if base is None:
-            continue
-        left.remove(base)
-        own, theirs, strides = np.array(term.offset), np.array(base.offset), iter(base.factors)
-        for factor in term.factors:
-            numbers = np.arange(block_of(factor.block).size)
-            own = np.add.outer(own, factor.stride * numbers)
-            theirs = np.add.outer(theirs, next(strides).stride * numbers if factor in term.moving else 0 * numbers)
-        yield own.ravel(), theirs.ravel()
+        if base is not None:
+            left.remove(base)
+            yield indices_by(term, base)
+
+
+def indices_by(term: Summand, base: Summand) -> tuple[np.ndarray, np.ndarray]:
+    """The indices of the features of a term, and of those of `base`, the same but for the blocks of the own king."""
+    own, theirs, strides = np.array(term.offset), np.array(base.offset), iter(base.factors)
+    for factor in term.factors:
+        numbers = np.arange(block_of(factor.block).size)
+        own = np.add.outer(own, factor.stride * numbers)
+        theirs = np.add.outer(theirs, next(strides).stride * numbers if factor in term.moving else 0 * numbers)
+    return own.ravel(), theirs.ravel()

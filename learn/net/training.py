@@ -24,6 +24,7 @@ from merino.inner.eval.net.quantisation import quantised
 from merino.inner.formats.packed import unpack, without_checks
 from merino.inner.formats.packed_files import is_held_out
 from merino.inner.learn.errors import TrainingError
+from merino.inner.learn.net.factorising import extended, factorised, folded
 from merino.inner.learn.net.gradient import Gradient, Layout, Objective
 from merino.inner.learn.net.starting import layers_of, random_layers
 
@@ -51,11 +52,19 @@ class TrainingSettings:
     mirror: bool = True
     validation: float = 0.02  # share of the games kept for validation
     seed: int = 1
+    factorised: bool = False  # learn what is by the own king for all its squares at once as well
+
+    @property
+    def trained_shape(self) -> Shape:
+        """The shape that is trained: that of the net, or `factorised`; raises TrainingError."""
+        return factorised(self.shape) if self.factorised else self.shape
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, by the names in net files: the share for validation is `apart` there."""
         found: dict[str, Any] = asdict(self)
         found["apart"] = found.pop("validation")
+        if not self.factorised:
+            del found["factorised"]  # as in files that are older than it
         return found
 
 
@@ -135,7 +144,7 @@ class Trainer:
         Raises TrainingError.
         """
         self._records, self._settings, self._checkpoint = records, settings, checkpoint
-        self._layout = Layout(settings.shape)
+        self._layout = Layout(settings.trained_shape)
         self._threads = threads or cores()
         recipe = recipe_of(records)
         self._about: dict[str, Any] = {"data": {**recipe, **(about or {})}, "settings": settings.as_json()}
@@ -228,12 +237,17 @@ class Trainer:
 
     def _initialise(self, start: Network | None) -> None:
         """Random weights by the seed, or those of a net."""
-        shape = self._settings.shape
-        layers = layers_of(start, shape) if start is not None else random_layers(shape, self._settings.seed)
+        shape, trained = self._settings.shape, self._settings.trained_shape
+        if start is None:
+            layers = random_layers(trained, self._settings.seed)
+        else:
+            layers = extended(layers_of(start, shape), trained)
         self._layout.fill(self._weights, layers)
 
     def _network(self) -> Network:
         shape, layers = self._settings.shape, self._layout.cut(self._best_weights)
+        if self._settings.factorised:
+            layers = folded(layers, shape)
         rounded = quantised(shape, layers, self._settings.objective.k, {})
         errors = {"epochs": self._epoch, "error": self._error, "error_apart": self._best}
         errors["rounding_cp"] = round(self._rounding_error(layers, rounded), 2)

@@ -63,7 +63,7 @@ def test_a_second_process_compiles_the_rest(second_processes: list[subprocess.Po
 
 
 def test_the_second_process_ends_with_the_first(second_processes: list[subprocess.Popen[bytes]]) -> None:
-    with pytest.raises(KeyboardInterrupt), warmup._rest_on_another_core():
+    with pytest.raises(KeyboardInterrupt), warmup._on_another_core():
         raise KeyboardInterrupt
     (process,) = second_processes
     process.wait(60)
@@ -74,7 +74,7 @@ def test_a_second_process_that_is_stopped_is_not_waited_for_for_ever(
     second_processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(warmup, "MIN_PATIENCE", 0.2)
-    with warmup._rest_on_another_core():
+    with warmup._on_another_core():
         (process,) = second_processes
         process.send_signal(signal.SIGSTOP)
     assert process.returncode == -signal.SIGKILL
@@ -86,4 +86,28 @@ def test_one_core_compiles_everything_itself(
 ) -> None:
     monkeypatch.setattr(warmup, "cores", lambda: 1)
     warmup.warm_up()
+    assert second_processes == []
+
+
+def test_parts_without_code_are_compiled_beside_others(
+    second_processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warmup, "must_compile", lambda _: False)
+    monkeypatch.setattr(warmup, "has_code", lambda group: group == "study")
+    assert [name for name, _ in warmup.warm_up_parts([PLAY, "formats", "match", "study", "tune"])] == [
+        PLAY,
+        "formats",
+        "match",
+        "study",
+        "tune",
+    ]
+    assert [process.args[3:] for process in second_processes] == [["formats"], ["tune"]]
+    assert [process.returncode for process in second_processes] == [0, 0]
+
+
+def test_parts_that_are_compiled_need_no_second_process(
+    second_processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warmup, "must_compile", lambda _: False)
+    list(warmup.warm_up_parts([PLAY, "formats"]))
     assert second_processes == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -24,7 +23,7 @@ from merino.inner.core.common.streams import is_lost_output
 from merino.inner.core.common.user_files import GAMES, open_user_file, user_path
 from merino.inner.core.compiled.jit import CACHE
 from merino.inner.engine.search.bench import run_bench
-from merino.inner.engine.search.warmup import parts
+from merino.inner.engine.search.warmup import parts, warm_up_parts
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.families import active_file, load
 
@@ -115,12 +114,9 @@ def warmup(arguments: list[str]) -> int:
     if unknown:
         hint = did_you_mean(unknown[0], known)
         parser.error(f"there is no part '{unknown[0][:40]}' among {', '.join(known)}{hint}")
-    chosen = {name: known[name] for name in wanted} or known
-    for name, warm_up in chosen.items():
-        began = time.perf_counter()
-        warm_up()
+    for name, seconds in warm_up_parts(list(dict.fromkeys(wanted)) or list(known)):
         if not args.quiet:
-            print(f"{name:<7}{time.perf_counter() - began:7.1f} s", flush=True)
+            print(f"{name:<7}{seconds:7.1f} s", flush=True)
     if not args.quiet:
         print(f"ready; the compiled code is in {CACHE.parent if CACHE else 'memory only'}")
     return 0

@@ -108,6 +108,12 @@ def must_compile(compiled: Any) -> bool:
     return isinstance(saved, CodeCache) and saved.is_empty
 
 
+def has_code(group: str) -> bool:
+    """Whether compiled code of this group is in the cache; also where nothing is kept."""
+    folder = cache_of(group)
+    return folder is None or next(folder.rglob("*.code"), None) is not None
+
+
 def code_in_use() -> list[Path] | None:
     """The files of the compiled code in use that lie in CACHE; None if some of its code is in no file."""
     found: list[Path] = []

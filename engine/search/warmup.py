@@ -6,8 +6,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 
@@ -16,7 +16,7 @@ from merino.inner.core.board.perft import perft
 from merino.inner.core.common.work import cores
 from merino.inner.core.compiled.cache import CACHE_GROUPS, PLAY, remove_stale
 from merino.inner.core.compiled.inventory import write_inventory
-from merino.inner.core.compiled.jit import CACHE, code_in_use, must_compile
+from merino.inner.core.compiled.jit import CACHE, code_in_use, has_code, must_compile
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.state import new_search_record
@@ -27,7 +27,11 @@ from merino.inner.eval.net import warmup as nets
 
 log = logging.getLogger(__name__)
 
-MIN_PATIENCE = 60.0  # seconds for a second process to end after the first has compiled the search
+MIN_PATIENCE = 60.0  # seconds for a second process to end after the first has done its part
+BESIDE = {
+    PLAY: ("formats",),
+    "match": ("study", "tune"),
+}  # what a second process compiles from the beginning of a part on
 
 
 def warm_up() -> float:
@@ -37,7 +41,7 @@ def warm_up() -> float:
     """
     began = time.perf_counter()
     if must_compile(link) and cores() > 1:
-        with _rest_on_another_core():
+        with _on_another_core():
             link(new_search_record())  # the search: most of the work
     searcher = Searcher(hash_mb=1)
     _play_a_move().outcome()
@@ -61,13 +65,14 @@ def _put_in_order() -> None:
 
 
 @contextmanager
-def _rest_on_another_core() -> Iterator[None]:
-    """Let a second process compile what play needs besides the search meanwhile, and wait for it.
+def _on_another_core(*names: str) -> Iterator[None]:
+    """Let a second process compile these parts meanwhile, or without names the rest of play, and wait for it.
 
-    It has less to do than the block. If it takes twice as long, it has been stopped, and this process does without it.
+    The rest is what play needs besides the search. The process has less to do than the block. If it takes twice as
+    long, it has been stopped, and this process does without it.
     """
     began = time.monotonic()
-    command = [sys.executable, "-m", "merino.inner.engine.search.warmup"]
+    command = [sys.executable, "-m", "merino.inner.engine.search.warmup", *names]
     nothing = subprocess.DEVNULL
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing) as process:
         yield
@@ -83,7 +88,6 @@ def _rest_on_another_core() -> Iterator[None]:
 
 def _compile_the_rest() -> None:
     """What play needs besides the search itself: the rules and the evaluation."""
-    threading.Thread(target=_end_with_the_first_process, daemon=True).start()
     default().install(new_search_record())
     _play_a_move().outcome()
 
@@ -107,6 +111,20 @@ def parts() -> dict[str, Callable[[], object]]:
     return {PLAY: _warm_up_lowest, **{group: partial(_warm_up_group, group) for group in CACHE_GROUPS[1:]}}
 
 
+def warm_up_parts(names: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Warm parts up in this order, some on another core; yields each with the seconds that it was waited for."""
+    with ExitStack() as second:
+        for name in names:
+            began = time.perf_counter()
+            if any(name in others for others in BESIDE.values()):
+                second.close()  # waits for it: what it has compiled is in the cache
+            beside = [other for other in BESIDE.get(name, ()) if other in names and not has_code(other)]
+            if beside and cores() > 1:
+                second.enter_context(_on_another_core(*beside))
+            parts()[name]()
+            yield name, time.perf_counter() - began
+
+
 def _warm_up_group(group: str) -> None:
     import_module(f"merino.inner.{group}.warmup").warm_up()
 
@@ -123,5 +141,14 @@ def _warm_up_lowest() -> None:
     Searcher(hash_mb=1).exchange_gain(position, position.legal_moves[0])
 
 
+def _be_second(names: Sequence[str]) -> None:
+    """The work of a second process."""
+    threading.Thread(target=_end_with_the_first_process, daemon=True).start()
+    if not names:
+        _compile_the_rest()
+    for name in names:
+        parts()[name]()
+
+
 if __name__ == "__main__":
-    _compile_the_rest()
+    _be_second(sys.argv[1:])

@@ -1,7 +1,8 @@
 """The stage that judges: fits are judged on games kept apart, and those that are better meet in heats.
 
 A lower error does not foretell strength: what is compared by it is only how strongly a fit is pulled to the old
-weights. Between targets, and between shares of the step from the old weights to the new, short matches decide.
+weights. Between targets short matches decide. They also tell how far to go from the old weights to the new: the gain of
+a share of the step is a curve through what the shares that played have gained, and its top is taken.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,16 +22,18 @@ from merino.inner.learn.learning import Learned, Settings, judge, part_of_step
 from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.report import Tried
 from merino.inner.learn.request import Events, LearnRequest
-from merino.inner.match.heats import Heats, play_heats
+from merino.inner.match.heats import Belief, Heats, expected_gains, play_heats
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.report import duration, signed
 from merino.inner.match.statistics import estimate, score_of
 
 WHOLE = 1.0
-# How the gains of ways to learn vary before any game, where a share s of a step gains a * s - b * s**2: the standard
-# deviations of a and of b, and the correlation of those of two targets.
-SLOPE, BEND, ALIKE = score_of(100.0) - 0.5, score_of(60.0) - 0.5, 0.5
+# A share s of a step gains a * s - b * s**2. What a and b are before any game, and the deviations from that, are from
+# heats of ten runs, from weak weights and from good ones (docs/lab/learning.md). ALIKE: the correlation of two targets.
+RISE, BEND = score_of(100.0) - 0.5, score_of(90.0) - 0.5
+RISE_SPREAD, BEND_SPREAD, ALIKE = score_of(100.0) - 0.5, score_of(50.0) - 0.5, 0.5
 SHARES = {1.0: "", 0.5: ", half of the step", 0.25: ", a quarter of the step"}
+CURVE = np.arange(2, 21) / 20  # the shares of which one is taken in the end
 
 
 @dataclass(frozen=True)
@@ -108,22 +111,37 @@ def _by_heats(
     began = time.perf_counter()
     players = [_player(way.name, way.learned.end.weights, terms) for way in ways]
     old = _player("the old weights", ways[0].learned.start.weights, terms)
-    akin = kinship([(way.settings, way.share) for way in ways])
-    found = play_heats(players, old, heats, akin, events.match_state, request.concurrency, executor)
+    about = belief([(way.settings, way.share) for way in ways])
+    found = play_heats(players, old, heats, about, events.match_state, request.concurrency, executor)
     tried = tuple(_tried(way, pairs) for way, pairs in zip(ways, found.pairs, strict=True))
     for each in tried:
         if each.games:
             events.say(f"  {each.way}: {each.games} games, Elo {signed(each.elo, each.elo_error)}")
     best, seconds = ways[found.best], time.perf_counter() - began
-    events.say(f"The best of them after {duration(seconds)}: {best.name}.")
+    if not found.interrupted:
+        best = _top_of_curve(ways, found.pairs, best)
+    events.say(f"The best after {duration(seconds)}, by the games of all shares: {best.name}.")
     return Chosen(best, tried, found.interrupted, seconds)
 
 
-def kinship(steps: Sequence[tuple[Settings, float]]) -> np.ndarray:
-    """How far the gains of these shares of fits go together, float64[n, n], as `expected_gains` takes it."""
+def _top_of_curve(ways: Sequence[Way], pairs: Sequence[np.ndarray], best: Way) -> Way:
+    """The share of this step that is expected to gain most after these games, or `best` if its error does not fall."""
+    steps = [(way.settings, way.share) for way in ways]
+    gains = expected_gains(pairs, belief(steps + [(best.settings, share) for share in CURVE.tolist()]))
+    share = float(CURVE[np.argmax(gains[len(ways) :])])
+    whole = next(way for way in ways if way.settings == best.settings)
+    if share == WHOLE:
+        return whole
+    found = replace(whole, learned=part_of_step(whole.sample, whole.learned, share), share=share)
+    return found if found.learned.accepted else best
+
+
+def belief(steps: Sequence[tuple[Settings, float]]) -> Belief:
+    """What is believed of the gains of these shares of fits before any game."""
     share = np.array([share for _, share in steps])
     same = np.array([[1.0 if one == other else ALIKE for other, _ in steps] for one, _ in steps])
-    return same * (SLOPE**2 * np.outer(share, share) + BEND**2 * np.outer(share**2, share**2))
+    spread = RISE_SPREAD**2 * np.outer(share, share) + BEND_SPREAD**2 * np.outer(share**2, share**2)
+    return Belief(RISE * share - BEND * share**2, same * spread)
 
 
 def _player(name: str, weights: np.ndarray, terms: TermSet) -> OwnPlayer:

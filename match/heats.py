@@ -40,6 +40,18 @@ class Heats:
 
 
 @dataclass(frozen=True)
+class Belief:
+    """What is believed of the gains of players before any game, in points a game.
+
+    `gains`, float64[n], are the expected ones, and `kinship`, float64[n, n], is their covariance: how far the games of
+    one speak for another.
+    """
+
+    gains: np.ndarray
+    kinship: np.ndarray
+
+
+@dataclass(frozen=True)
 class Standings:
     """The results of heats: for each player the pairs by half points, int64[5], against the old one.
 
@@ -60,14 +72,14 @@ def play_heats(
     players: Sequence[OwnPlayer],
     old: OwnPlayer,
     heats: Heats,
-    kinship: np.ndarray | None = None,
+    belief: Belief | None = None,
     show: Callable[[str], object] | None = None,
     threads: int | None = None,
     executor: Executor | None = None,
 ) -> Standings:
     """Play heats of `players` against `old`, or until Ctrl-C; the same players give the same standings everywhere.
 
-    `kinship` is as for `expected_gains`. `show` gets the state of a match several times a second. `executor` plays,
+    `belief` is as for `expected_gains`. `show` gets the state of a match several times a second. `executor` plays,
     None for threads of this process. Raises MatchError.
     """
     from merino.inner.match.config import MatchConfig  # noqa: PLC0415 (with python-chess, which those who only fit need not wait for)
@@ -83,8 +95,8 @@ def play_heats(
             result = run_match(config, threads or cores(), None, MatchOutput(_named(show, players[index])), executor)
             pairs[index] += result.tally.pairs
             if result.interrupted:
-                return Standings(_ranked(inside, pairs, kinship)[0], tuple(pairs), True)
-        inside = _ranked(inside, pairs, kinship)[: staying(len(inside))]
+                return Standings(_ranked(inside, pairs, belief)[0], tuple(pairs), True)
+        inside = _ranked(inside, pairs, belief)[: staying(len(inside))]
     return Standings(inside[0], tuple(pairs), False)
 
 
@@ -92,22 +104,24 @@ def _named(show: Callable[[str], object] | None, player: OwnPlayer) -> Callable[
     return None if show is None else lambda line: show(f"{player.label}: {line}")
 
 
-def expected_gains(pairs: Sequence[np.ndarray], kinship: np.ndarray | None = None) -> np.ndarray:
+def expected_gains(pairs: Sequence[np.ndarray], belief: Belief | None = None) -> np.ndarray:
     """What each player is expected to gain on the old one after these pairs, float64[n] in points a game.
 
-    `kinship`, float64[n, n], is the covariance of their gains before any game, with mean 0; None where the games of one
-    say nothing of another. The gains are then those of a Gaussian process at its points (C. Rasmussen and C. Williams,
-    "Gaussian Processes for Machine Learning", 2006, chapter 2).
+    With a `belief` about players of whom only the first n have played, float64[belief], one for each of them. The gains
+    are those of a Gaussian process at its points (C. Rasmussen and C. Williams, "Gaussian Processes for Machine
+    Learning", 2006, chapter 2).
     """
     number, mean, _ = moments(np.array(pairs))
     gains = np.where(number > 0, mean - 0.5, 0.0)
-    if kinship is None:
+    if belief is None:
         return gains
-    certainty = number / PAIR_VARIANCE
-    return kinship @ np.linalg.solve(np.eye(len(gains)) + certainty[:, None] * kinship, certainty * gains)
+    played, certainty = len(gains), number / PAIR_VARIANCE
+    known, kinship = belief.gains[:played], belief.kinship[:played, :played]
+    news = np.linalg.solve(np.eye(played) + certainty[:, None] * kinship, certainty * (gains - known))
+    return np.asarray(belief.gains + belief.kinship[:, :played] @ news)
 
 
-def _ranked(players: Sequence[int], pairs: Sequence[np.ndarray], kinship: np.ndarray | None) -> list[int]:
+def _ranked(players: Sequence[int], pairs: Sequence[np.ndarray], belief: Belief | None) -> list[int]:
     """The players by their expected gain, best first; of equals the earlier."""
-    gains = expected_gains(pairs, kinship)
+    gains = expected_gains(pairs, belief)
     return sorted(players, key=lambda index: (-gains[index], index))

@@ -18,7 +18,7 @@ from merino.inner.eval.families import load_net
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.weights import as_mapping, defaults, load, render
 from merino.inner.learn import choosing
-from merino.inner.learn.choosing import kinship
+from merino.inner.learn.choosing import Way, belief
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.learning import ARTICLE, Settings
 from merino.inner.learn.positions import Selection
@@ -27,7 +27,7 @@ from merino.inner.learn.request import DEFAULT_CHOICE, NO_CHOICE, Events, LearnR
 from merino.inner.learn.targets import Target
 from merino.inner.learn.teaching import DEFAULT_TEACHER
 from merino.inner.match.config import MatchConfig
-from merino.inner.match.heats import PAIR_VARIANCE, Heats, expected_gains, play_heats
+from merino.inner.match.heats import PAIR_VARIANCE, Belief, Heats, expected_gains, play_heats
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.prove import GAIN
 from merino.inner.match.statistics import Model, Sprt
@@ -166,28 +166,63 @@ def pairs(*half_points: int) -> np.ndarray:
     return np.array(half_points, dtype=np.int64)
 
 
-def test_without_kinship_a_gain_is_what_the_games_say() -> None:
+def test_without_belief_a_gain_is_what_the_games_say() -> None:
     assert expected_gains([pairs(0, 0, 0, 0, 0), pairs(0, 0, 5, 5, 0)]) == pytest.approx([0.0, 0.125], rel=0.01)
 
 
 def test_a_gain_is_believed_the_more_the_more_games_there_are() -> None:
-    apart = np.eye(2) * 0.01
+    apart = Belief(np.zeros(2), np.eye(2) * 0.01)
     found = expected_gains([pairs(0, 0, 5, 5, 0), pairs(0, 0, 500, 500, 0)], apart)
     assert found == pytest.approx([0.125 * 0.01 / (0.01 + PAIR_VARIANCE / n) for n in (10, 1000)], rel=0.01)
 
 
+def test_of_players_without_games_what_was_believed_before_is_expected() -> None:
+    apart = Belief(np.array([0.02, -0.01]), np.eye(2) * 0.01)
+    assert expected_gains([pairs(0, 0, 0, 0, 0)], apart) == pytest.approx([0.02, -0.01])
+
+
 def test_the_games_of_one_share_speak_for_the_others_of_its_step() -> None:
     steps = [(Settings(target=Target(points)), share) for points in (0.0, 1.0) for share in (1.0, 0.5)]
+    about = belief(steps)
     none, good = pairs(0, 0, 0, 0, 0), pairs(0, 0, 50, 50, 0)
-    whole, half, other_whole, other_half = expected_gains([good, none, none, none], kinship(steps))
-    assert 0.07 < whole < 0.125
-    assert whole > half > other_half > 0 and whole > other_whole > other_half
+    risen = expected_gains([good, none, none, none], about) - about.gains
+    assert risen[0] > risen[1] > risen[3] > 0 and risen[0] > risen[2] > risen[3]
+    assert 0.07 < (about.gains + risen)[0] < 0.125
 
 
-def test_kinship_is_the_covariance_of_gains_that_rise_and_bend_with_the_share() -> None:
+def test_beliefs_are_of_gains_that_rise_and_bend_with_the_share() -> None:
     shares = np.array([1.0, 0.5, 0.25])
-    parts = np.stack([choosing.SLOPE * shares, choosing.BEND * shares**2])
-    assert kinship([(Settings(), share) for share in shares.tolist()]) == pytest.approx(parts.T @ parts)
+    about = belief([(Settings(), share) for share in shares.tolist()])
+    parts = np.stack([choosing.RISE_SPREAD * shares, choosing.BEND_SPREAD * shares**2])
+    assert about.kinship == pytest.approx(parts.T @ parts)
+    assert about.gains == pytest.approx(choosing.RISE * shares - choosing.BEND * shares**2)
+
+
+def scoring(share_of_games: float, games: int) -> np.ndarray:
+    """So many pairs that score this much on average."""
+    high = round(games * share_of_games)
+    return pairs(games - high, 0, 0, 0, high)
+
+
+@pytest.mark.parametrize(
+    ("rise", "bend", "low", "high"), [(0.2, 0.2, 0.4, 0.6), (0.2, 0.0, 1.0, 1.0), (0.02, 0.1, 0.1, 0.2)]
+)
+def test_the_share_at_the_top_of_the_curve_is_taken(
+    monkeypatch: pytest.MonkeyPatch, rise: float, bend: float, low: float, high: float
+) -> None:
+    monkeypatch.setattr(choosing, "part_of_step", lambda *_: SimpleNamespace(accepted=True))
+    whole: Any = SimpleNamespace(accepted=True)
+    ways = [Way(Settings(), Any, whole, share) for share in (1.0, 0.5, 0.25)]
+    played = [scoring(0.5 + rise * way.share - bend * way.share**2, 10_000) for way in ways]
+    assert low <= choosing._top_of_curve(ways, played, ways[1]).share <= high
+
+
+def test_a_share_whose_error_does_not_fall_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choosing, "part_of_step", lambda *_: SimpleNamespace(accepted=False))
+    whole: Any = SimpleNamespace(accepted=True)
+    ways = [Way(Settings(), Any, whole, share) for share in (1.0, 0.5)]
+    played = [scoring(0.5, 100), scoring(0.6, 100)]
+    assert choosing._top_of_curve(ways, played, ways[1]) is ways[1]
 
 
 def test_heats_tell_beforehand_how_many_games_they_take() -> None:
@@ -210,7 +245,7 @@ def test_the_plain_command_tries_several_ways_and_tells_what_came_of_it(weights:
     assert {each["target"] for each in found["tried"]} > ({"search"} if words else set())
     assert len(found["tried"]) > len(DEFAULT_CHOICE.shares) or not words, "more than one target was accepted"
     text = " ".join(told)
-    assert "ways to learn are compared in" in text and "The best of them after" in text
+    assert "ways to learn are compared in" in text and "The best after" in text
     assert weights.read_bytes() != before and weights.with_suffix(".old").read_bytes() == before
 
 

@@ -169,9 +169,8 @@ def learn_parser(command: str = "merino learn") -> Parser:
         notes="FILE is a PGN, plain or compressed ('-' for standard input), a file of labelled positions (.epd, .fen), "
         f"or the .fen cache of an earlier run. Of the terms of the weights, {len(TERMS)} by default, FIRST to LAST are "
         "fitted; by default all. "
-        f"'merino weights' lists them. Without options the net {DEFAULT_TEACHER} teaches, alone and together with the "
-        "results of the games, and short matches choose between the ways to learn; with --no-match or --out the net "
-        "alone.",
+        f"'merino weights' lists them. Without options the net {DEFAULT_TEACHER} teaches, and short matches find how "
+        "far to go from the old weights to the new; with --no-match or --out all the way.",
         examples=(
             "merino learn games.pgn",
             "merino learn games.pgn --terms 6-27 --weights my-weights.txt --no-match",

@@ -7,7 +7,7 @@ import pytest
 
 from merino.inner.core.compiled.jit import entry
 from merino.inner.engine.search.iterative_deepening import aspiration_window, fail_high_depth, widened_window
-from merino.inner.engine.search.limits import MATE_IN_MAX_PLY
+from merino.inner.engine.search.limits import KNOWN_WIN
 from merino.inner.engine.search.state import INFINITE, NO_SCORE, new_search_record
 
 WIDTH = 20
@@ -35,14 +35,14 @@ def record() -> np.ndarray:
     return record
 
 
-@pytest.mark.parametrize("guess", [-300, 0, 15, MATE_IN_MAX_PLY - 1, 1 - MATE_IN_MAX_PLY])
+@pytest.mark.parametrize("guess", [-300, 0, 15, KNOWN_WIN - 1, 1 - KNOWN_WIN])
 def test_from_depth_five_on_the_window_lies_around_the_last_score(record: np.ndarray, guess: int) -> None:
     assert _window(record, 4, guess) == (-INFINITE, INFINITE, WIDTH)
     for depth in (5, 6, 40):
         assert _window(record, depth, guess) == (guess - WIDTH, guess + WIDTH, WIDTH)
 
 
-@pytest.mark.parametrize("guess", [NO_SCORE, MATE_IN_MAX_PLY, -MATE_IN_MAX_PLY])
+@pytest.mark.parametrize("guess", [NO_SCORE, KNOWN_WIN, -KNOWN_WIN])
 def test_the_window_is_open_without_a_last_score_and_after_a_mate(record: np.ndarray, guess: int) -> None:
     assert _window(record, 9, guess) == (-INFINITE, INFINITE, WIDTH)
 

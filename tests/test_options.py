@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -15,7 +15,7 @@ import chess.polyglot
 import pytest
 
 from merino.inner.core.board.game import Position
-from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.limits import TABLEBASE_WIN, Limits
 from merino.inner.engine.search.strength import DEFAULT_ELO, MAX_ELO, MIN_ELO, Strength, at_elo, at_level
 from merino.inner.engine.tables.book import Book, BookError
 from merino.inner.engine.tables.tablebase import TablebaseError, advise, open_tables
@@ -28,9 +28,11 @@ from merino.inner.eval.linear.explain import explain
 from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults, learned_k
 from merino.inner.eval.outlook import DEFAULT_K, expected_score, win_draw_loss
 from tests.boards import KIWIPETE
+from tests.fake_tables import FakeTables
 
 MATED = "6k1/5ppp/8/8/8/8/r4PPP/1r4K1 w - - 0 1"
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
+ROOK_TO_TAKE = "3r3k/8/8/8/8/8/8/K2Q4 w - - 0 1"  # d1d8 leaves a queen against a king
 QUEEN_ENDING = "8/8/8/3k4/8/8/4Q3/K7 w - - 0 1"
 
 
@@ -72,7 +74,8 @@ def talk(shared_talk: Talk) -> Iterator[Talk]:
     yield shared_talk
     shared_talk.runtime.tables = None
     for option in OPTIONS.values():
-        if option.kind == "check" or option.name in ("MultiPV", "UCI_Elo", "Skill Level", "BookFile", "Debug Log File"):
+        numbers = "MultiPV", "UCI_Elo", "Skill Level", "SyzygyProbeDepth"
+        if option.kind == "check" or option.name in (*numbers, "BookFile", "Debug Log File"):
             shared_talk.say(f"setoption name {option.name} value {str(option.default).lower()}")
     shared_talk.say("debug off")
 
@@ -325,25 +328,6 @@ def test_a_book_that_cannot_be_used_is_an_error_and_no_more(
 # Endgame tables
 
 
-class FakeTables:
-    """Tables in which a side wins that has the only queen, the sooner the closer its king is to the other."""
-
-    path = "tables"
-
-    def __init__(self, fault: Callable[[], Exception] | None = None, distance: Callable[[int], int] = int) -> None:
-        self.fault, self.distance = fault, distance
-
-    def probe_wdl(self, board: chess.Board) -> int:
-        if self.fault:
-            raise self.fault()
-        queens = [len(board.pieces(chess.QUEEN, colour)) for colour in (board.turn, not board.turn)]
-        return 2 * (queens[0] - queens[1])
-
-    def probe_dtz(self, board: chess.Board) -> int:
-        steps = chess.square_manhattan_distance(board.king(chess.WHITE) or 0, board.king(chess.BLACK) or 0)
-        return self.probe_wdl(board) // 2 * self.distance(steps)
-
-
 def kept(fen: str, tables: FakeTables) -> set[str]:
     advice = advise(tables, Position(fen))
     assert advice is not None
@@ -408,6 +392,23 @@ def test_a_broken_table_is_said_once_and_not_used_again(talk: Talk) -> None:
     )
     assert first[-1].startswith("bestmove")
     assert not any("error" in line for line in talk.say("go depth 2"))
+
+
+def test_the_engine_counts_what_the_search_found_in_tables(talk: Talk) -> None:
+    talk.runtime.tables = FakeTables()
+    lines = talk.say("setoption name SyzygyProbeDepth value 1", f"position fen {ROOK_TO_TAKE}", "go depth 8")
+    last = next(line for line in reversed(lines) if " tbhits " in line)
+    assert int(last.split(" tbhits ")[1].split()[0]) > 0
+    assert f"score cp {TABLEBASE_WIN - 1}" in last and lines[-1].startswith("bestmove d1d8")
+
+
+def test_a_table_that_breaks_in_the_search_is_said_before_the_move(talk: Talk) -> None:
+    talk.runtime.tables = FakeTables(fault=lambda: OSError("invalid magic header"))
+    go = ["setoption name SyzygyProbeDepth value 1", f"position fen {ROOK_TO_TAKE}", "go depth 8"]
+    lines = talk.say(*go)
+    error = "info string error: SyzygyPath: a broken table: invalid magic header; the tablebases are no longer used"
+    assert lines.count(error) == 1 and lines[-1].startswith("bestmove")
+    assert error not in talk.say(*go)
 
 
 def test_a_move_does_not_wait_for_tables_on_a_slow_disk(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:

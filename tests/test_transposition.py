@@ -9,7 +9,7 @@ import pytest
 
 from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.memory import CACHE_LINE
-from merino.inner.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE
+from merino.inner.engine.search.limits import KNOWN_WIN, MATE_SCORE
 from merino.inner.engine.search.pruning import transposition_table_cutoff, tt_adjusted_eval
 from merino.inner.engine.search.state import NO_SCORE
 from merino.inner.engine.search.transposition import (
@@ -129,11 +129,11 @@ def test_a_mate_keeps_its_distance_from_the_position(table: Table, plies: int, s
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_longest_mate_counts_as_a_mate_and_one_centipawn_less_as_none(table: Table, sign: int) -> None:
-    table.store(Stored(score=sign * MATE_IN_MAX_PLY), KEY, ply=4)
-    table.store(Stored(score=sign * (MATE_IN_MAX_PLY - 1)), KEY + 1, ply=4)
+    table.store(Stored(score=sign * KNOWN_WIN), KEY, ply=4)
+    table.store(Stored(score=sign * (KNOWN_WIN - 1)), KEY + 1, ply=4)
     mate, score = table.probe(KEY, ply=1), table.probe(KEY + 1, ply=1)
-    assert mate is not None and mate.score == sign * (MATE_IN_MAX_PLY + 3)
-    assert score is not None and score.score == sign * (MATE_IN_MAX_PLY - 1)
+    assert mate is not None and mate.score == sign * (KNOWN_WIN + 3)
+    assert score is not None and score.score == sign * (KNOWN_WIN - 1)
 
 
 @pytest.mark.parametrize(

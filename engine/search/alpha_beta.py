@@ -11,7 +11,7 @@ from merino.inner.core.board.movegen import is_noisy
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.engine.search.correction_history import set_static_eval, update_correction_history
 from merino.inner.engine.search.history import note_eval_change, note_searched, update_histories
-from merino.inner.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
+from merino.inner.engine.search.limits import KNOWN_WIN, MATE_SCORE, MAX_PLY
 from merino.inner.engine.search.move_picker import init_move_picker, next_move
 from merino.inner.engine.search.pruning import (
     NO_CUTOFF,
@@ -28,6 +28,7 @@ from merino.inner.engine.search.reductions import (
 )
 from merino.inner.engine.search.state import INFINITE
 from merino.inner.engine.search.static_eval import static_evaluation
+from merino.inner.engine.search.tablebase_probe import tablebase_cutoff
 from merino.inner.engine.search.transposition import (
     EXACT,
     LOWER_BOUND,
@@ -66,6 +67,9 @@ def alpha_beta(s, ply, alpha, beta, depth):
         here.tt_pv = is_pv or entry_is_pv(tt_entry)
         set_static_eval(s, ply, tt_entry)
         note_eval_change(s, ply)
+        score = tablebase_cutoff(s, ply, depth)
+        if score != NO_CUTOFF:
+            return score
         depth += hindsight_extension(s, ply, depth)
     s.plies[ply + 1].killers[0] = s.plies[ply + 1].killers[1] = NO_MOVE
     s.plies[ply + 2].cutoffs = 0
@@ -94,7 +98,7 @@ def search_moves(s, ply, alpha, beta, depth):
         if move == here.excluded or ply == 0 and not is_searched_at_root(s, move):
             continue
         is_quiet = not is_noisy(position, move)
-        if best > -MATE_IN_MAX_PLY and prune_move(s, ply, move, is_quiet, alpha, depth, searched):
+        if best > -KNOWN_WIN and prune_move(s, ply, move, is_quiet, alpha, depth, searched):
             continue
         searched += 1
         if ply == 0:

@@ -11,7 +11,7 @@ from merino.inner.core.board.bitboard import BISHOP, BLACK, KING, KNIGHT, QUEEN,
 from merino.inner.core.board.position import side_to_move
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.engine.search.history import piece_to_before
-from merino.inner.engine.search.limits import MATE_IN_MAX_PLY
+from merino.inner.engine.search.limits import KNOWN_WIN
 from merino.inner.engine.search.scaling import rule50_scaling
 from merino.inner.engine.search.state import CORRECTION_BITS, NO_SCORE
 from merino.inner.engine.search.static_eval import static_evaluation
@@ -67,7 +67,7 @@ def set_static_eval(s, ply, tt_entry):
     known = tt_entry != ZERO and entry_static_eval(tt_entry) != NO_SCORE
     here.raw_eval = entry_static_eval(tt_entry) if known else static_evaluation(s, ply)
     corrected = rule50_scaling(position, here.raw_eval + _correction(s, ply))
-    here.static_eval = max(1 - MATE_IN_MAX_PLY, min(corrected, MATE_IN_MAX_PLY - 1))
+    here.static_eval = max(1 - KNOWN_WIN, min(corrected, KNOWN_WIN - 1))
 
 
 @kernel

@@ -10,7 +10,7 @@ from merino.inner.core.board.movegen import ALL, generate
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.core.compiled.memory import clear_record, copy_record
 from merino.inner.core.compiled.recursion import call_at
-from merino.inner.engine.search.limits import MATE_IN_MAX_PLY
+from merino.inner.engine.search.limits import KNOWN_WIN
 from merino.inner.engine.search.state import INFINITE, NO_SCORE, PAST
 
 NO_LIMIT = 1 << 62
@@ -45,7 +45,7 @@ def aspiration_window(s, depth, guess):
     Scores change little from one iteration to the next, and a narrow window cuts off more.
     """
     width = s.parameters.aspiration_window
-    if depth < ASPIRATION_DEPTH or abs(guess) >= MATE_IN_MAX_PLY:
+    if depth < ASPIRATION_DEPTH or abs(guess) >= KNOWN_WIN:
         return -INFINITE, INFINITE, width
     return max(guess - width, -INFINITE), min(guess + width, INFINITE), width
 

@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 MATE_SCORE = 32000  # mated at the root; a mate in n plies scores MATE_SCORE - n
 MAX_PLY = 128
 MATE_IN_MAX_PLY = MATE_SCORE - MAX_PLY
+TABLEBASE_WIN = MATE_IN_MAX_PLY - 1  # that endgame tables know; one that is n plies away scores TABLEBASE_WIN - n
+KNOWN_WIN = TABLEBASE_WIN - MAX_PLY  # no score from here on is a judgement
 MAX_MS = 10**9  # twelve days, the longest time that timers of all systems accept
 MAX_NODES = 10**15
 MAX_HASH_MB, MAX_THREADS = 65536, 256
+DEFAULT_PROBE_DEPTH = 6  # of the nodes from which tablebases are asked: a probe takes as long as many nodes
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,10 @@ class Score(int):
         return None
 
     def words(self) -> str:
-        """Pawns for the side to move, or moves to mate: "+0.35", "mate in 3", "mated in 3"."""
+        """Pawns for the side to move, or moves to mate: "+0.35", "mate in 3", or what the tablebases know."""
         if self.mate is None:
+            if abs(self) >= KNOWN_WIN:
+                return "a win by the tablebases" if self > 0 else "a loss by the tablebases"
             return f"{self / 100:+.2f}"
         return f"mate in {self.mate}" if self.mate > 0 else f"mated in {-self.mate}" if self.mate else "checkmate"
 

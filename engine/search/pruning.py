@@ -1,7 +1,7 @@
 """Pruning: techniques that decide a node before its moves are searched, and techniques that skip single moves.
 
-`prune_node` and `prune_move` list them in the order in which they are tried. None applies to mate scores: a margin in
-centipawns says nothing about them.
+`prune_node` and `prune_move` list them in the order in which they are tried. None applies to mates and other known
+wins: a margin in centipawns says nothing about them.
 """
 
 from merino.inner.core.board.bitboard import ZERO
@@ -10,7 +10,7 @@ from merino.inner.core.board.position import gives_check, has_pieces, side_to_mo
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.core.compiled.recursion import call_at
 from merino.inner.engine.search.history import quiet_history
-from merino.inner.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE
+from merino.inner.engine.search.limits import KNOWN_WIN, MATE_SCORE
 from merino.inner.engine.search.move_picker import init_move_picker, is_losing_capture_stage, next_move
 from merino.inner.engine.search.see import captured_type, see_at_least
 from merino.inner.engine.search.state import INFINITE, NO_SCORE
@@ -67,7 +67,7 @@ def is_improving(s, ply):
 @kernel
 def prune_node(s, ply, alpha, beta, depth, tt_entry):
     """Try to decide a null-window node out of check without searching its moves; its score or NO_CUTOFF."""
-    if abs(beta) >= MATE_IN_MAX_PLY:
+    if abs(beta) >= KNOWN_WIN:
         return NO_CUTOFF
     adjusted_eval = tt_adjusted_eval(tt_entry, s.plies[ply].static_eval, ply)
     score = reverse_futility_pruning(s, ply, beta, depth, adjusted_eval)
@@ -91,7 +91,7 @@ def reverse_futility_pruning(s, ply, beta, depth, adjusted_eval):
         return NO_CUTOFF
     if adjusted_eval - p.reverse_futility_margin * (depth - is_improving(s, ply)) < beta:
         return NO_CUTOFF
-    if abs(adjusted_eval) >= MATE_IN_MAX_PLY:
+    if abs(adjusted_eval) >= KNOWN_WIN:
         return adjusted_eval
     return adjusted_eval - (adjusted_eval - beta) * p.reverse_futility_blend // 100
 
@@ -122,7 +122,7 @@ def null_move_pruning(s, ply, beta, depth, adjusted_eval):
         return 0
     if score < beta:
         return NO_CUTOFF
-    score = score if score < MATE_IN_MAX_PLY else beta  # a mate after a pass proves nothing
+    score = score if score < KNOWN_WIN else beta  # a known win after a pass proves nothing
     if depth < p.null_move_verify_depth or s.null_move_verified_ply > 0:
         return score
     # At high depth an undetected zugzwang costs most: verify that a move does as well as the pass.

@@ -7,7 +7,7 @@ from merino.inner.core.board.move import NO_MOVE, PROMOTION, kind_of
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.core.compiled.recursion import call_at
 from merino.inner.engine.search.correction_history import set_static_eval
-from merino.inner.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
+from merino.inner.engine.search.limits import KNOWN_WIN, MATE_SCORE, MAX_PLY
 from merino.inner.engine.search.move_picker import init_move_picker, next_move
 from merino.inner.engine.search.pruning import transposition_table_cutoff, tt_adjusted_eval
 from merino.inner.engine.search.see import captured_type
@@ -44,7 +44,7 @@ def quiescence(s, ply, alpha, beta, depth):
 def stand_pat(s, ply, alpha, beta, tt_entry):
     """Stand pat: the score of the side to move without a capture, as nobody has to capture."""
     score = tt_adjusted_eval(tt_entry, s.plies[ply].static_eval, ply)
-    if beta - alpha > 1 and abs(score) >= MATE_IN_MAX_PLY:
+    if beta - alpha > 1 and abs(score) >= KNOWN_WIN:
         return s.plies[ply].static_eval  # a principal variation must lead to the mate it promises
     return score
 
@@ -56,7 +56,7 @@ def delta_pruning(s, ply, move, best, stand_pat_score, alpha):
     In check, for promotions and against a mate every move is searched.
     """
     position = s.positions[ply]
-    if best <= -MATE_IN_MAX_PLY or position.checkers != ZERO or kind_of(move) >= PROMOTION:
+    if best <= -KNOWN_WIN or position.checkers != ZERO or kind_of(move) >= PROMOTION:
         return INFINITE
     futility_value = stand_pat_score + s.parameters.delta_margin + s.exchange_values[captured_type(position, move)]
     return futility_value if futility_value <= alpha else INFINITE

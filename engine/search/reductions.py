@@ -7,7 +7,7 @@ from merino.inner.core.board.move import NO_MOVE
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.core.compiled.recursion import call_at
 from merino.inner.engine.search.history import noisy_history, quiet_history
-from merino.inner.engine.search.limits import MATE_IN_MAX_PLY
+from merino.inner.engine.search.limits import KNOWN_WIN
 from merino.inner.engine.search.move_picker import is_losing_capture_stage
 from merino.inner.engine.search.pruning import NO_CUTOFF, is_improving
 from merino.inner.engine.search.state import NO_SCORE, REDUCTION_SIZE
@@ -36,7 +36,7 @@ def singular_extension(s, ply, beta, depth, tt_entry):
     score = entry_score(tt_entry, ply)
     if entry_move(tt_entry) == NO_MOVE or entry_bound(tt_entry) == UPPER_BOUND:
         return NO_CUTOFF
-    if entry_depth(tt_entry) < depth - p.singular_entry_plies or abs(score) >= MATE_IN_MAX_PLY:
+    if entry_depth(tt_entry) < depth - p.singular_entry_plies or abs(score) >= KNOWN_WIN:
         return NO_CUTOFF
     target = score - p.singular_margin * depth // SINGULAR_UNIT
     here.excluded = entry_move(tt_entry)

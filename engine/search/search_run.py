@@ -20,6 +20,7 @@ from merino.inner.engine.search.move_clock import MoveClock
 from merino.inner.engine.search.parameters import by_name
 from merino.inner.engine.search.people import Style
 from merino.inner.engine.search.strength import Strength
+from merino.inner.engine.search.tablebase_probe import TablebaseProbe
 from merino.inner.engine.search.time_management import Budget, budget
 from merino.inner.engine.search.transposition import TranspositionTable
 from merino.inner.engine.search.worker import RootLine, Worker
@@ -36,7 +37,8 @@ MoveReport = Callable[[int, int, int], None]
 class Conditions(NamedTuple):
     """What a searcher gives to a search: what it works with, and its settings at the start. See `Searcher`.
 
-    `advised` are legal moves, or none: where the limits allow some of them, only these are searched at the root.
+    `advised` are legal moves, or none: where the limits allow some of them, only these are searched at the root, and
+    no tablebases are asked.
     """
 
     workers: list[Worker]
@@ -53,6 +55,7 @@ class Conditions(NamedTuple):
     strength: Strength | None
     style: Style | None
     is_analysing: bool
+    tablebases: TablebaseProbe | None = None
     advised: Sequence[int] = ()
 
 
@@ -142,6 +145,7 @@ class SearchRun:
         self.conditions.table.begin_search()
         for worker in self.workers:
             worker.set_root(self.position, full_width=self.limits.mate is not None)
+            worker.set_tablebases(None if self.conditions.advised or self.chooser else self.conditions.tablebases)
             worker.allow(None)
 
     def _root_moves(self, legal: list[Move]) -> list[Move]:

@@ -24,6 +24,7 @@ from merino.inner.engine.search.people import Style
 from merino.inner.engine.search.search_run import Conditions, LineReport, MoveReport, SearchRun
 from merino.inner.engine.search.see import exchange_gain
 from merino.inner.engine.search.strength import Strength
+from merino.inner.engine.search.tablebase_probe import TablebaseProbe
 from merino.inner.engine.search.worker import Worker
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import default
@@ -36,7 +37,8 @@ class Searcher:
 
     Read at each start: `multipv` (lines to report), `move_overhead` (ms per move reserved for what happens outside the
     search), `lag` (ms that it has cost lately), `nodestime` (nodes that count as a millisecond, 0 for real time),
-    `strength`, None for full strength, and `style`, whose play to resemble, None for nobody's. Both weaken only play,
+    `tablebases`, None without endgame tables, `strength`, None for full strength, and `style`, whose play to resemble,
+    None for nobody's. The last two weaken only play,
     not analysis: not `infinite` searches, searches for a mate, or any search while `is_analysing`. `random` draws the
     moves of weakened play.
     """
@@ -61,6 +63,7 @@ class Searcher:
         self.nodestime = 0
         self.strength: Strength | None = None
         self.style: Style | None = None
+        self.tablebases: TablebaseProbe | None = None
         self.is_analysing = False
         self.seed = 0
         self._evaluation = default() if evaluation is None else evaluation
@@ -170,7 +173,7 @@ class Searcher:
         work = self._workers[:], self._table, self._stop_flag, chooser, self._released, self._parameters, self.random
         clock = self.move_overhead, self.lag, self.nodestime
         who = self.strength, self.style
-        return Conditions(*work, max(1, self.multipv), *clock, *who, self.is_analysing, advised)
+        return Conditions(*work, max(1, self.multipv), *clock, *who, self.is_analysing, self.tablebases, advised)
 
     @property
     def is_weakened(self) -> bool:

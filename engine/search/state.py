@@ -62,6 +62,9 @@ SEARCH = record_dtype(
         ("alpha_beta", np.uint64),  # addresses of the kernels that search on
         ("quiescence", np.uint64),
         ("stop_address", np.uint64),
+        ("tablebase", np.uint64),  # address of the function that knows results, and of which positions it is asked:
+        ("tablebase_men", np.int64),  # with so many pieces at most, kings included; 0 for none
+        ("tablebase_depth", np.int64),  # at nodes of this depth at least
         ("table_address", np.uint64),
         ("buckets", np.uint64),
         ("age", np.uint64),  # of the search among searches, 0..AGES - 1

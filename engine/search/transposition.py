@@ -9,7 +9,7 @@ import numpy as np
 from merino.inner.core.board.bitboard import U64, ZERO
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import CACHE_LINE, aligned_bytes, load_word, store_word
-from merino.inner.engine.search.limits import MATE_IN_MAX_PLY
+from merino.inner.engine.search.limits import KNOWN_WIN
 
 NO_BOUND, UPPER_BOUND, LOWER_BOUND, EXACT = range(4)
 AGES = 32
@@ -50,11 +50,11 @@ def entry_move(data):
 
 @kernel
 def entry_score(data, ply):
-    """The score of an entry as seen from `ply`, int64: mates count from the root again."""
+    """The score of an entry as seen from `ply`, int64: known wins count from the root again."""
     score = np.int64(np.int16((data >> U64(16)) & _LOW_16))
-    if score >= MATE_IN_MAX_PLY:
+    if score >= KNOWN_WIN:
         return score - ply
-    if score <= -MATE_IN_MAX_PLY:
+    if score <= -KNOWN_WIN:
         return score + ply
     return score
 
@@ -111,9 +111,9 @@ def _pack(move, score, static, depth, bound, tt_pv, age):
 @kernel
 def store(s, ply, key, move, score, static, depth, bound, tt_pv):
     """Store a result; it replaces the same position, or else the shallowest and oldest entry of the bucket."""
-    if score >= MATE_IN_MAX_PLY:
+    if score >= KNOWN_WIN:
         score += ply
-    elif score <= -MATE_IN_MAX_PLY:
+    elif score <= -KNOWN_WIN:
         score -= ply
     address = bucket_address(s, key)
     place, least = address, np.int64(1 << 30)

@@ -23,6 +23,7 @@ from merino.inner.engine.search.limits import MAX_PLY, Score
 from merino.inner.engine.search.parameters import parameters_for
 from merino.inner.engine.search.quiescence import quiescence
 from merino.inner.engine.search.state import NO_SCORE, PAST, forget, new_search_record, set_parameters
+from merino.inner.engine.search.tablebase_probe import TablebaseProbe
 from merino.inner.engine.search.transposition import TranspositionTable
 from merino.inner.eval.evaluation import Evaluation
 
@@ -91,6 +92,12 @@ class Worker:
         """Use this transposition table from now on."""
         self._table = table
         table.attach(self.record)
+
+    def set_tablebases(self, tablebases: TablebaseProbe | None) -> None:
+        """Ask these endgame tables from now on, or none."""
+        self.record[0]["tablebase_men"] = 0
+        if tablebases is not None:
+            tablebases.attach(self.record)
 
     def set_evaluation(self, evaluation: Evaluation, parameters: tuple[int, ...] | None = None) -> None:
         """Use this evaluation from now on, with these parameters; None for the evaluation's."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from merino.inner.core.common.about import AUTHOR, NAME, __version__
 from merino.inner.core.common.nearest import did_you_mean
-from merino.inner.engine.search.limits import MAX_HASH_MB, MAX_THREADS
+from merino.inner.engine.search.limits import DEFAULT_PROBE_DEPTH, MAX_HASH_MB, MAX_THREADS
 from merino.inner.engine.search.strength import DEFAULT_ELO, FULL_LEVEL, MAX_ELO, MIN_ELO, at_elo, at_level
 from merino.inner.engine.uci import files
 
@@ -309,8 +309,14 @@ def _book_file(runtime: Runtime, book: Book | None) -> None:
 
 @_option("SyzygyPath", "string", "", opens=files.tables, shows="tables.path")
 def _syzygy_path(runtime: Runtime, tables: Tables | None) -> None:
-    """Folders of Syzygy tablebases. In positions that they cover, Merino plays no move that spoils the result."""
+    """Folders of Syzygy tablebases. The search asks them, and a result that they know is not spoilt."""
     runtime.tables = tables
+
+
+@_option("SyzygyProbeDepth", "spin", DEFAULT_PROBE_DEPTH, (1, 100), shows="probe_depth")
+def _syzygy_probe_depth(runtime: Runtime, depth: int) -> None:
+    """Depth of the nodes from which the search asks the tablebases, right after a capture or pawn move."""
+    runtime.probe_depth = depth
 
 
 @_option(

@@ -94,12 +94,16 @@ class Output:
 class Report:
     """The reports of one search to the GUI; `write_move` turns its moves into text.
 
-    With the scale `k` of expected scores, lines include chances to win, draw and lose. `table_hits` is the number of
-    positions found in endgame tables.
+    With the scale `k` of expected scores, lines include chances to win, draw and lose. `table_hits` says how many
+    positions have been found in endgame tables so far.
     """
 
     def __init__(
-        self, output: Output, write_move: Callable[[int], str], k: float | None = None, table_hits: int = 0
+        self,
+        output: Output,
+        write_move: Callable[[int], str],
+        k: float | None = None,
+        table_hits: Callable[[], int] = int,
     ) -> None:
         self._output = output
         self._write_move = write_move
@@ -132,7 +136,8 @@ class Report:
             score += " wdl {} {} {}".format(*_win_draw_loss(line.score, self._k))
         text = (
             f"info depth {line.depth} seldepth {line.seldepth} multipv {line.multipv} score {score} "
-            f"nodes {line.nodes} nps {line.nps} hashfull {line.hashfull} tbhits {self._table_hits} time {line.time_ms}"
+            f"nodes {line.nodes} nps {line.nps} hashfull {line.hashfull} tbhits {self._table_hits()} "
+            f"time {line.time_ms}"
         )
         return " ".join([text, *(["pv"] if line.pv else []), *map(self._write_move, line.pv)])
 

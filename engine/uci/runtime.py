@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from merino.inner.core.board.game import Position
-from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.limits import DEFAULT_PROBE_DEPTH, Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.strength import DEFAULT_ELO, FULL_LEVEL, at_level
+from merino.inner.engine.search.tablebase_probe import TablebaseProbe
 from merino.inner.engine.search.warmup import warm_up
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.families import (
@@ -47,6 +48,7 @@ class Runtime:
         self.own_book = False
         self.book: Book | None = None
         self.tables: Tables | None = None
+        self.probe_depth = DEFAULT_PROBE_DEPTH
         self.is_limited = False  # to the strength of `elo`
         self.elo = DEFAULT_ELO
         self.searcher.clear()
@@ -104,6 +106,14 @@ class Runtime:
         from merino.inner.engine.tables.tablebase import advise  # noqa: PLC0415 (few have the tables)
 
         return advise(self.tables, position)
+
+    def tablebases(self) -> TablebaseProbe | None:
+        """The endgame tables for the search, None without any."""
+        if self.tables is None:
+            return None
+        from merino.inner.engine.tables.tablebase import probe_of  # noqa: PLC0415 (few have the tables)
+
+        return probe_of(self.tables, self.probe_depth)
 
 
 def _free_megabytes() -> int | None:

@@ -204,7 +204,9 @@ class UciSession:
         else:
             limits = self._node_clock.limits(position.keys, position.turn, limits)
         advice = self._consult_tables(runtime, position)
-        report = Report(self.output, position.uci, k, advice.hits if advice else 0)
+        searcher.tablebases = tablebases = runtime.tablebases()
+        hits = advice.hits if advice else 0
+        report = Report(self.output, position.uci, k, lambda: hits + (tablebases.hits if tablebases else 0))
 
         waited = max(0.0, 1000 * (time.perf_counter() - self.go_received))
 
@@ -212,6 +214,8 @@ class UciSession:
             self._lag.move_made(waited + searcher.planned)
             self._node_clock.move_made(searcher.planned)
             self._is_searching = False
+            if tablebases is not None and tablebases.fault is not None:
+                self._drop_tables(runtime, tablebases.fault)
             report.done(result)
             self._bestmove_said.set()
 
@@ -360,9 +364,12 @@ class UciSession:
         try:
             return work.result()
         except ValueError as error:
-            self.output.error(f"SyzygyPath: {error}; the tablebases are no longer used")
-            runtime.tables = None
+            self._drop_tables(runtime, error)
             return None
+
+    def _drop_tables(self, runtime: Runtime, fault: Exception) -> None:
+        self.output.error(f"SyzygyPath: {fault}; the tablebases are no longer used")
+        runtime.tables = None
 
     def _say_weights(self, runtime: Runtime) -> None:
         """Print which weights are in use, unless they were printed last."""

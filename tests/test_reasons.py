@@ -20,7 +20,7 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default
 from merino.inner.study.analyser import analyser
 from merino.inner.study.reasons.castling import left_in_the_centre
-from merino.inner.study.reasons.ends import end_of
+from merino.inner.study.reasons.ends import PieceDifference, end_of, told
 from merino.inner.study.reasons.mistakes import MistakeKind, mistake_of
 from merino.inner.study.reasons.motifs import (
     discovered_by,
@@ -336,6 +336,15 @@ def test_the_outcome_of_a_line_names_pieces_as_a_comparison_does() -> None:
     told = found.pieces[1].as_json()
     assert (told["name"], told["there"]) == ("Black's rook on c8", "a8") and round(told["total_cp"]) == 37
     assert abs(sum(told["terms_cp"].values()) - told["total_cp"]) < 0.5 and "RookOpen" in told["terms_cp"]
+
+
+def test_terms_with_a_strange_weight_are_no_reason_and_faults_that_cost_less_are_told_so() -> None:
+    king = chess.Piece.from_symbol("K")
+    terms = {"KingCenterEnd": 29.0, "KingPawnShield": 12.0, "RookOpen": 2.0}
+    found = PieceDifference(king, chess.H1, chess.G1, terms, {"KingCenterEnd"})
+    assert found.worth == "is worth 0.43 more: less lost by gaps before the king +0.12"
+    nameless = PieceDifference(king, chess.H1, chess.G1, {"KingCenterEnd": 29.0}, {"KingCenterEnd"})
+    assert told([nameless, found], 2) == [found]
 
 
 def test_the_outcome_of_a_line_tells_mate_and_promotion() -> None:

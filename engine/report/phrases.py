@@ -91,6 +91,7 @@ _OPPOSITES = {
     "RookMobility": "immobile rooks",
     "KingCenterEnd": "king far from the centre",
 }
+_COUNTED_BELOW_ZERO = {"KingPawnShield"}  # what its phrase says is counted so, and its weight is above zero
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
@@ -101,6 +102,15 @@ def phrase(name: str, count: float = 1.0) -> str:
     """
     own = _PHRASES.get(name) or " ".join(_WORD.findall(name)).lower()
     return _OPPOSITES.get(name, own) if count < 0 else own
+
+
+def change_phrase(name: str, cp: float) -> str:
+    """What a change of a term is called where it is worth so much to its side.
+
+    What counts against a side may count less, be it that there is less of it or that it matters less now.
+    """
+    is_fault = _term(name).sign < 0 or name in _COUNTED_BELOW_ZERO
+    return f"less lost by {phrase(name)}" if cp > 0 and is_fault else phrase(name)
 
 
 def is_usual(name: str, weight: float) -> bool:

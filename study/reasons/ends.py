@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import chess
 
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
-from merino.inner.engine.report.phrases import group_of, phrase
+from merino.inner.engine.report.phrases import change_phrase, group_of, is_usual
 from merino.inner.engine.report.static import report_evaluation
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.registry import Group
@@ -32,6 +32,7 @@ class LineEnd:
     board: chess.Board
     taken: Mapping[chess.Color, Sequence[chess.PieceType]]
     pieces: Mapping[chess.Square, tuple[chess.Square, Mapping[str, float]]]  # terms in centipawns for White
+    unusual: Collection[str]  # terms whose weight has a sign that chess players do not expect
 
     @property
     def balance(self) -> str:
@@ -47,12 +48,16 @@ class LineEnd:
 
 @dataclass(frozen=True)
 class PieceDifference:
-    """How much more a piece is worth at one end than at another, in centipawns for its owner, and by which terms."""
+    """How much more a piece is worth at one end than at another, in centipawns for its owner, and by which terms.
+
+    Sentences do not name `unusual` terms, whose weight has another sign than players expect.
+    """
 
     piece: chess.Piece
     here: chess.Square
     there: chess.Square  # at the other end
     terms: Mapping[str, float]
+    unusual: Collection[str] = ()
 
     @property
     def total(self) -> float:
@@ -66,10 +71,15 @@ class PieceDifference:
         return f"{side}'s {chess.piece_name(self.piece.piece_type)} on {chess.square_name(self.here)}"
 
     @property
+    def named(self) -> list[tuple[str, float]]:
+        """The terms that sentences name, the largest first."""
+        usual = [pair for pair in self.terms.items() if pair[0] not in self.unusual and abs(pair[1]) >= MIN_PIECE / 2]
+        return sorted(usual, key=lambda pair: -abs(pair[1]))[:NAMED_TERMS]
+
+    @property
     def worth(self) -> str:
         """The difference in words: "is worth 0.30 more: central knights +0.21, knight mobility +0.09"."""
-        named = sorted(self.terms.items(), key=lambda pair: -abs(pair[1]))[:NAMED_TERMS]
-        said = ", ".join(f"{phrase(name)} {cp / 100:+.2f}" for name, cp in named if abs(cp) >= MIN_PIECE / 2)
+        said = ", ".join(f"{change_phrase(name, cp)} {cp / 100:+.2f}" for name, cp in self.named)
         more = "more" if self.total > 0 else "less"
         return f"is worth {abs(self.total) / 100:.2f} {more}{f': {said}' if said else ''}"
 
@@ -115,10 +125,11 @@ def follow(position: Position, moves: Sequence[int]) -> Followed:
 def end_of(position: Position, moves: Sequence[str], by_terms: Evaluation) -> LineEnd:
     """The end of a line of legal moves, coordinates; `by_terms` has terms."""
     end = follow(position, position.copy().push_all(moves))
-    values = report_evaluation(end.after.record, "", by_terms).pieces
-    terms = {chess.parse_square(piece.square): piece.terms for piece in values}
+    report = report_evaluation(end.after.record, "", by_terms)
+    terms = {chess.parse_square(piece.square): piece.terms for piece in report.pieces}
     pieces = {origin: (square, terms[square]) for square, origin in end.origins.items()}
-    return LineEnd(end.board, end.taken, pieces)
+    unusual = {term.name for term in report.terms if term.weight and not is_usual(term.name, term.weight)}
+    return LineEnd(end.board, end.taken, pieces, unusual)
 
 
 def differences(end: LineEnd, other: LineEnd) -> list[PieceDifference]:
@@ -130,9 +141,15 @@ def differences(end: LineEnd, other: LineEnd) -> list[PieceDifference]:
         assert piece
         sign = 1 if piece.color == chess.WHITE else -1
         differing = {name: sign * (mine.get(name, 0.0) - theirs.get(name, 0.0)) for name in (*mine, *theirs)}
-        found.append(PieceDifference(piece, here, there, _of_piece(differing, piece.piece_type)))
+        own = _of_piece(differing, piece.piece_type)
+        found.append(PieceDifference(piece, here, there, own, end.unusual))
     found.sort(key=lambda each: (-abs(each.total), each.here))
     return [each for each in found if abs(each.total) >= MIN_PIECE]
+
+
+def told(differing: Sequence[PieceDifference], most: int) -> list[PieceDifference]:
+    """Those that sentences are about: at most so many, each with a reason that can be named."""
+    return [each for each in differing if each.named][:most]
 
 
 def _follow(

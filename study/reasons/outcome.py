@@ -9,7 +9,7 @@ import chess
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, differences, end_of
+from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, differences, end_of, told
 from merino.inner.study.reasons.motifs import exchange
 from merino.inner.study.words.telling import in_terms
 
@@ -82,6 +82,6 @@ def _material(end: LineEnd, boards: Sequence[chess.Board], moves: Sequence[chess
 
 def _pieces(differing: Sequence[PieceDifference]) -> Iterator[str]:
     """The pieces that become better or worse: "White's knight on d5 (from c3) is worth 0.21 more: ..."."""
-    for each in differing[:NAMED_PIECES]:
+    for each in told(differing, NAMED_PIECES):
         origin = f" (from {chess.square_name(each.there)})" if each.here != each.there else ""
         yield f"{each.name}{origin} {each.worth}."

@@ -9,7 +9,7 @@ import chess
 from merino.inner.core.board.game import Position
 from merino.inner.engine.report.schema import MoveReport, PositionReport
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, differences, end_of
+from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, differences, end_of, told
 from merino.inner.study.words.telling import in_terms
 
 NAMED_PIECES = 3
@@ -53,6 +53,6 @@ def _exchanges(better: MoveReport, other: MoveReport, best_end: LineEnd, other_e
 
 def _pieces(better: MoveReport, other: MoveReport, differing: Sequence[PieceDifference]) -> Iterator[str]:
     """The pieces on the board at both ends that differ most in value, with where they stand and by which terms."""
-    for each in differing[:NAMED_PIECES]:
+    for each in told(differing, NAMED_PIECES):
         elsewhere = f" (on {chess.square_name(each.there)} with {other.san})" if each.here != each.there else ""
         yield f"With {better.san}, {each.name}{elsewhere} {each.worth}."

@@ -78,13 +78,13 @@ class Row {
 
     async #point(button) {
         if (!button) return;
-        const { steps } = await explainLine(this.asked, this.drawn.moves);
+        const { steps } = await explainLine(this.asked, this.drawn.moves.slice(0, SHOWN_PLIES));
         const step = steps[button.dataset.at];
         if (button.matches(":hover, :focus")) showBoard(button, step.fen, step.uci);
     }
 
     async #explain(line) {
-        const told = await explainLine(this.asked, line.moves).catch(() => null);
+        const told = await explainLine(this.asked, line.moves.slice(0, SHOWN_PLIES)).catch(() => null);
         if (!told || this.line.moves.join() !== line.moves.join()) return;
         this.pieces = told.pieces;
         this.reasons.summary.textContent = withMinus(told.reasons.join(" "));

@@ -855,6 +855,25 @@ def test_a_match_goes_on_when_its_tab_closes_and_is_found_again(page: TestClient
     assert page.get("/api/match").json()["match"] is None
 
 
+@pytest.mark.usefixtures("data_folder")
+def test_a_night_begins_and_ends_by_request_and_keeps_its_work(page: TestClient) -> None:
+    assert refused(page.post("/api/night/start", json={})) == "a night needs its 'hours'"
+    page.post("/api/night/start", json={"hours": 1})
+    try:
+        assert "already at work" in refused(page.post("/api/night/start", json={"hours": 1}))
+        began = time.monotonic()
+        while "games" not in (run := page.get("/api/night").json()["run"])["doing"] and time.monotonic() - began < 120:
+            assert run["running"], run
+            time.sleep(0.1)
+    finally:
+        page.post("/api/night/stop", json={})
+    while page.get("/api/night").json()["run"]["running"]:
+        time.sleep(0.05)
+    found = page.get("/api/night").json()
+    assert found["night"]["generations"] == [] and found["night"]["start"].endswith("gen12.net"), found
+    assert found["run"]["error"] == ""
+
+
 def test_weights_put_in_use_are_those_that_merino_plays_with(page: TestClient, data_folder: Path) -> None:
     answer = page.post("/api/weights/use", json={"weights": "default", "changes": {"RookOpen": 77}}).json()
     assert answer["file"] == str(data_folder / "weights.txt")

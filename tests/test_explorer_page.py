@@ -655,6 +655,20 @@ def test_the_report_of_a_night_is_shown_from_its_state(page: Page, tmp_path: Pat
     page.until(lambda: page.error.startswith("'night.json' is "))
 
 
+def test_a_night_is_begun_watched_and_stopped_on_the_page(page: Page) -> None:
+    page.tab("learning")
+    page.click("#night summary")
+    page.choose("#night-hours", "1")
+    page.click("#night-start")
+    page.until(lambda: "games" in page.text("#night-doing"))
+    page.reload()
+    page.tab("learning")
+    page.click("#night summary")
+    page.click("#night-stop")
+    page.until(lambda: page.all("#night-start") and "No generation is finished yet" in page.text("#night"))
+    assert violations_in_all(page, "#night") == []
+
+
 def night_of(count: int) -> NightState:
     """A night of so many generations, each of which has won."""
     data = GenerationData(10, 1000, 5000, "hash", "player")

@@ -1,27 +1,50 @@
-"""The report of a run of `merino night` shown on the page: that in the user's folder, or of a state that it sends."""
+"""Runs of `merino night` on the page: one that the server carries out, and the report of any."""
 
 from __future__ import annotations
 
 import tempfile
+import threading
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from merino.inner.app.explorer.fields import Fields
+from merino.inner.app.explorer.fields import Fields, RequestError
+from merino.inner.app.explorer.server_night import MAX_HOURS, ServerNight, usual_folder
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.stopping import Message
-from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.json_text import finite
 from merino.inner.core.common.user_files import is_there
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.night.report import summary
 from merino.inner.learn.night.state import STATE_NAME, Generation, NightState, load_state
 
+_BEGINNING = threading.Lock()
 
-def night(_: Fields, __: ServerState) -> Message:
-    """GET /api/night: the report of the run in the user's folder; null where there is none."""
-    path = user_folder("data") / "night" / STATE_NAME
-    return {"night": report(load_state(path), str(path.parent)) if is_there(path) else None}
+
+def night(_: Fields, state: ServerState) -> Message:
+    """GET /api/night: the report of the run in the user's folder, null where there is none; `run` at work, or null."""
+    path = usual_folder() / STATE_NAME
+    found = report(load_state(path), str(path.parent)) if is_there(path) else None
+    return {"night": found, "run": state.night and state.night.as_json(), "place": str(path.parent)}
+
+
+def start_night(fields: Fields, state: ServerState) -> Message:
+    """POST /api/night/start: a run of so many `hours`; there is one at a time."""
+    hours = fields.number("hours", 1, MAX_HOURS)
+    if hours is None:
+        raise RequestError("a night needs its 'hours'")
+    with _BEGINNING:
+        if state.night is not None and state.night.is_running:
+            raise RequestError("a night is already at work: stop it first")
+        state.night = ServerNight(hours)
+    return {"run": state.night.as_json()}
+
+
+def stop_night(_: Fields, state: ServerState) -> Message:
+    """POST /api/night/stop: end the run, which keeps its work."""
+    if state.night is not None:
+        state.night.stop()
+    return {"run": state.night and state.night.as_json()}
 
 
 def read_night(fields: Fields, _: ServerState) -> Message:

@@ -14,7 +14,7 @@ from merino.inner.app.explorer.evaluations import IN_USE, changed, terms, text_o
 from merino.inner.app.explorer.fields import MAX_TEXT, Fields, RequestError
 from merino.inner.app.explorer.games_file import GamesFile
 from merino.inner.app.explorer.matching import match_so_far
-from merino.inner.app.explorer.nights import night, read_night
+from merino.inner.app.explorer.nights import night, read_night, start_night, stop_night
 from merino.inner.app.explorer.pasted_text import course_of, read_game, read_pgn, read_text
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.studying import answer_exercise, review_exercise
@@ -320,4 +320,6 @@ ROUTES: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = (
     ("POST", "/api/drill/review", review_exercise),
     ("GET", "/api/night", night),
     ("POST", "/api/night", read_night),
+    ("POST", "/api/night/start", start_night),
+    ("POST", "/api/night/stop", stop_night),
 )

@@ -13,6 +13,7 @@ from merino.inner.app.explorer.evaluations import Evaluations
 from merino.inner.app.explorer.fields import RequestError
 from merino.inner.app.explorer.games_file import GamesFile
 from merino.inner.app.explorer.server_match import ServerMatch
+from merino.inner.app.explorer.server_night import ServerNight
 from merino.inner.core.common.user_files import first_there
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.evaluation import Evaluation
@@ -66,6 +67,7 @@ class ServerState:
     record: dict[str, Any] | None = None
     learned: str | None = None
     match: ServerMatch | None = None
+    night: ServerNight | None = None
     practices: dict[str, Practice] = field(default_factory=dict)
 
     @staticmethod

@@ -24,6 +24,7 @@ from merino.inner.study.words.account import account_around
 
 HOST = "127.0.0.1"
 GRACE_SECONDS = 1
+NIGHT_SECONDS = 5.0  # for a night to keep its work; one that is cut off loses little
 REQUEST_SECONDS = 15.0  # for a client to send a whole request, and to read the answer
 MAX_CONNECTIONS = 200  # below what a process may open, 256 on some systems
 
@@ -54,6 +55,9 @@ def serve(state: ServerState, port: int, opens_browser: bool, say: Callable[[str
                 stop.set()
             if state.match is not None:
                 state.match.stop()
+            if state.night is not None:
+                state.night.stop()
+                state.night.wait(NIGHT_SECONDS)
 
 
 def config_of(app: Starlette, port: int) -> uvicorn.Config:

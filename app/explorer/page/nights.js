@@ -1,13 +1,20 @@
-// What a run of `merino night` has brought: its generations of nets, as a table and as graphs.
+// A run of `merino night`: begun and stopped here, and what it has brought: generations of nets, as table and graphs.
 
 import { get, post } from "./api.js";
 import { COLOURS, chart } from "./chart.js";
-import { h, number, openFile, plainTable, showError } from "./dom.js";
+import { byId, h, number, openFile, plainTable, showError } from "./dom.js";
 
 const VERDICTS = { H1: "kept", H0: "dropped" };
 
+const HOURS = [1, 2, 4, 8, 12];
+const LOOK_MS = 2000; // while one is at work
+
 let night = null;
+let run = null; // what the server says of the one that it carries out
+let place = ""; // the usual folder
+let hours = 8;
 let isAsked = false;
+let timer = 0;
 let isOpen = false;
 let draw = () => {};
 let charts = null;
@@ -15,11 +22,79 @@ let charts = null;
 async function askUsual() {
     isAsked = true;
     try {
-        night ??= (await get("/api/night")).night;
+        const found = await get("/api/night");
+        night ??= found.night;
+        take(found);
         draw();
     } catch (error) {
         showError(error.message);
     }
+}
+
+/** Take what the server says of its run, and look again while it is at work. */
+function take(found) {
+    ({ run, place = place } = found);
+    clearTimeout(timer);
+    if (run?.running) timer = setTimeout(lookAgain, LOOK_MS);
+    else if (run?.error) showError(run.error);
+}
+
+async function lookAgain() {
+    const before = night?.generations.length;
+    try {
+        const found = await get("/api/night");
+        take(found);
+        if (run?.running && found.night?.generations.length === before) {
+            const words = byId("night-doing");
+            if (words) words.textContent = run.doing;
+            return;
+        }
+        night = found.night;
+        draw();
+    } catch (error) {
+        showError(error.message);
+    }
+}
+
+async function ask(what, asked = {}) {
+    try {
+        take(await post(`/api/night/${what}`, asked));
+        draw();
+    } catch (error) {
+        showError(error.message);
+    }
+}
+
+const START =
+    "Plays games with the best net, trains the next one, and keeps it if it wins a match, on all cores but one. " +
+    "It goes on when this tab is closed, ends with the explorer, and later continues where it stopped. " +
+    "Nothing is put in use by itself.";
+
+function runBar() {
+    const choose = (event) => {
+        hours = Number(event.target.value);
+    };
+    const option = (count) =>
+        h("option", { value: count, selected: count === hours }, count === 1 ? "1 hour" : `${count} hours`);
+    if (run?.running)
+        return [
+            h(
+                "div",
+                { class: "panel-bar" },
+                h("button", { type: "button", id: "night-stop", class: "on", onclick: () => ask("stop") }, "Stop"),
+                h("span", { class: "note" }, `A night of ${run.hours} h, in ${place}`),
+            ),
+            h("p", { class: "note", id: "night-doing", role: "status" }, run.doing),
+        ];
+    return [
+        h(
+            "div",
+            { class: "panel-bar" },
+            h("button", { type: "button", id: "night-start", onclick: () => ask("start", { hours }) }, "Start a night"),
+            h("label", {}, "of ", h("select", { id: "night-hours", onchange: choose }, HOURS.map(option))),
+        ),
+        h("p", { class: "note" }, START),
+    ];
 }
 
 async function openState() {
@@ -82,9 +157,11 @@ function content() {
         h("button", { type: "button", id: "night-again", onclick: askAgain }, "Look again"),
         h("span", { class: "note" }, night ? `From ${night.start}, in ${night.place}` : "No run in the usual folder."),
     );
-    if (!night) return [bar, h("p", { class: "note" }, "In a shell: merino night --hours 8")];
-    if (!night.generations.length) return [bar, h("p", { id: "night-summary" }, "No generation is finished yet.")];
+    if (!night) return [runBar(), bar];
+    if (!night.generations.length)
+        return [runBar(), bar, h("p", { id: "night-summary" }, "No generation is finished yet.")];
     return [
+        runBar(),
         bar,
         h("p", { class: "summary", id: "night-summary" }, `${night.summary}.`),
         plainTable("night-table", HEADS, night.generations.map(generationRow)),
@@ -104,7 +181,12 @@ export function nightSection(redraw) {
         elo: chart({ label: "Elo by generation", height: 210, read: eloData }),
         error: chart({ label: "Error by generation", height: 210, read: nightErrors }),
     };
-    const box = h("details", { id: "night", open: isOpen }, h("summary", {}, "What a night has brought"), content());
+    const box = h(
+        "details",
+        { id: "night", open: isOpen },
+        h("summary", {}, "A night: nets that grow stronger"),
+        content(),
+    );
     box.addEventListener("toggle", () => {
         isOpen = box.open;
         if (isOpen && !isAsked) askUsual();

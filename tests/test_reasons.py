@@ -338,7 +338,7 @@ def test_the_outcome_of_a_line_names_pieces_as_a_comparison_does() -> None:
     assert abs(sum(told["terms_cp"].values()) - told["total_cp"]) < 0.5 and "RookOpen" in told["terms_cp"]
 
 
-def test_terms_with_a_strange_weight_are_no_reason_and_faults_that_cost_less_are_told_so() -> None:
+def test_a_term_with_a_strange_weight_is_no_reason_and_a_lighter_fault_is_one() -> None:
     king = chess.Piece.from_symbol("K")
     terms = {"KingCenterEnd": 29.0, "KingPawnShield": 12.0, "RookOpen": 2.0}
     found = PieceDifference(king, chess.H1, chess.G1, terms, {"KingCenterEnd"})

@@ -419,6 +419,7 @@ def test_a_move_does_not_wait_for_tables_on_a_slow_disk(talk: Talk, monkeypatch:
     disk.set()
     assert first[0] == "info string SyzygyPath: the disk of the tablebases is slow; this move is searched without them"
     assert first[-1].startswith("bestmove")
+    assert talk.runtime.searcher.tablebases is None
     assert not any("SyzygyPath" in line for line in talk.say("go depth 2"))
 
 

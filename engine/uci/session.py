@@ -26,6 +26,7 @@ from merino.inner.engine.uci.output import Output, Report
 if TYPE_CHECKING:
     from merino.inner.core.board.game import Position
     from merino.inner.engine.search.limits import Limits
+    from merino.inner.engine.search.tablebase_probe import TablebaseProbe
     from merino.inner.engine.tables.tablebase import Advice
     from merino.inner.engine.uci.runtime import Runtime
 
@@ -203,8 +204,8 @@ class UciSession:
             self._lag.go_came(position.keys, position.turn, limits)
         else:
             limits = self._node_clock.limits(position.keys, position.turn, limits)
-        advice = self._consult_tables(runtime, position)
-        searcher.tablebases = tablebases = runtime.tablebases()
+        advice, tablebases = self._consult_tables(runtime, position)
+        searcher.tablebases = tablebases
         hits = advice.hits if advice else 0
         report = Report(self.output, position.uci, k, lambda: hits + (tablebases.hits if tablebases else 0))
 
@@ -353,19 +354,19 @@ class UciSession:
         self.output.error(f"{option.name}: {fault}; it stays unchanged")
         return False
 
-    def _consult_tables(self, runtime: Runtime, position: Position) -> Advice | None:
-        """What the endgame tables say, if there are any and they answer in time."""
+    def _consult_tables(self, runtime: Runtime, position: Position) -> tuple[Advice | None, TablebaseProbe | None]:
+        """What the endgame tables say of the position, and the tables for the search, if they answer in time."""
         if runtime.tables is None:
-            return None
+            return None, None
         work: FileWork[Advice | None] = FileWork(partial(runtime.advice, position.copy()))
         if not work.is_done(TABLES_SECONDS):
             self.output.info("SyzygyPath: the disk of the tablebases is slow; this move is searched without them")
-            return None
+            return None, None
         try:
-            return work.result()
+            return work.result(), runtime.tablebases()
         except ValueError as error:
             self._drop_tables(runtime, error)
-            return None
+            return None, None
 
     def _drop_tables(self, runtime: Runtime, fault: Exception) -> None:
         self.output.error(f"SyzygyPath: {fault}; the tablebases are no longer used")

@@ -118,10 +118,20 @@ def parsed(path: Path) -> ast.Module:
 
 
 @cache
+def walked(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a file, as of `ast.walk`."""
+    return tuple(ast.walk(parsed(path)))
+
+
+def nodes(module: str) -> tuple[ast.AST, ...]:
+    return walked(sources()[module])
+
+
+@cache
 def imports(module: str) -> frozenset[str]:
     """All that a module imports, inside functions too: our modules by their names, others by their package."""
     found = set()
-    for node in ast.walk(tree(module)):
+    for node in nodes(module):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -145,13 +155,13 @@ def modules(*packages: str) -> list[str]:
 
 def names_used(module: str) -> set[str]:
     """Every name and attribute in the code of a module."""
-    used = {node.id for node in ast.walk(tree(module)) if isinstance(node, ast.Name)}
-    return used | {node.attr for node in ast.walk(tree(module)) if isinstance(node, ast.Attribute)}
+    used = {node.id for node in nodes(module) if isinstance(node, ast.Name)}
+    return used | {node.attr for node in nodes(module) if isinstance(node, ast.Attribute)}
 
 
 def compiled_functions(module: str) -> Iterator[ast.FunctionDef]:
     """The functions under `@kernel`, `@entry` or `@term(...)`."""
-    for node in ast.walk(tree(module)):
+    for node in nodes(module):
         if isinstance(node, ast.FunctionDef):
             decorators = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
             if {d.id for d in decorators if isinstance(d, ast.Name)} & {"kernel", "entry", "term"}:
@@ -205,7 +215,7 @@ def test_every_module_has_one_name_and_is_imported_by_it():
         path for folder in (*PACKAGES, TOP, "benchmarks", "tests", "tools") for path in (ROOT / folder).rglob("*.py")
     ]
     for path in everywhere:
-        for node in ast.walk(parsed(path)):
+        for node in walked(path):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             assert not {name.split(".")[0] for name in names} & bare, f"{path}:{node.lineno}: begin with {INNER}"
@@ -222,7 +232,7 @@ def test_a_cache_group_knows_only_the_groups_before_it():
 
 def test_only_the_tables_of_commands_name_functions_by_string():
     for module in modules():
-        texts = [node.value for node in ast.walk(tree(module)) if isinstance(node, ast.Constant)]
+        texts = [node.value for node in nodes(module) if isinstance(node, ast.Constant)]
         named = {
             text for text in texts if isinstance(text, str) and re.fullmatch(rf"{re.escape(INNER)}[\w.]+:\w+", text)
         }
@@ -232,8 +242,8 @@ def test_only_the_tables_of_commands_name_functions_by_string():
 def readings(module: str) -> set[str]:
     """The functions of a module, as `module:function`, in which a file is looked at or read, or none of ours opened."""
     found = set()
-    functions = [node for node in ast.walk(tree(module)) if isinstance(node, ast.FunctionDef)]
-    for node in ast.walk(tree(module)):
+    functions = [node for node in nodes(module) if isinstance(node, ast.FunctionDef)]
+    for node in nodes(module):
         if not isinstance(node, ast.Call):
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -337,7 +347,7 @@ def test_only_one_module_calls_the_compiler():
     for module in modules():
         imported = {
             alias.name
-            for node in ast.walk(tree(module))
+            for node in nodes(module)
             if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "numba"
             for alias in node.names
         }
@@ -366,7 +376,7 @@ def test_a_compiled_function_can_be_taken_in_at_a_glance():
 def test_no_two_classes_have_one_name_be_they_public_or_private():
     homes: dict[str, list[str]] = {}
     for module in sources():
-        for node in ast.walk(tree(module)):
+        for node in nodes(module):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name.lstrip("_"), []).append(module)
     twice = {name: found for name, found in homes.items() if len(found) > 1}
@@ -375,7 +385,7 @@ def test_no_two_classes_have_one_name_be_they_public_or_private():
 
 def test_the_name_of_a_test_fits_on_a_line():
     for path in sorted((ROOT / "tests").glob("test_*.py")):
-        functions = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)]
+        functions = [node for node in walked(path) if isinstance(node, ast.FunctionDef)]
         long = [node.name for node in functions if len(node.name) > MAX_TEST_NAME and node.name.startswith("test_")]
         assert not long, path.name
 

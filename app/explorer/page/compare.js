@@ -1,7 +1,7 @@
 // Two evaluations side by side: weights, terms, piece values, and the moves whose rank they change.
 
 import { post } from "./api.js";
-import { h, number, pawns, percent, plainTable, replace, shortName, showError, spaced, worded } from "./dom.js";
+import { h, number, pawns, percent, plainTable, replace, shortName, tellError, spaced, worded } from "./dom.js";
 import { picture } from "./board.js";
 import { catalogue, chooser, onCatalogue, openWeights, useWeights } from "./weights.js";
 import { listen, question, state } from "./store.js";
@@ -159,7 +159,7 @@ async function ask(panel) {
         found = compared;
         return draw(panel);
     } catch (error) {
-        return showError(error.message);
+        return tellError(error);
     }
 }
 
@@ -168,7 +168,7 @@ function bar(panel) {
         second = id;
         ask(panel);
     };
-    const open = () => openWeights().then(use, (error) => showError(error.message));
+    const open = () => openWeights().then(use, (error) => tellError(error));
     const isChanged = Object.keys(state.changes).length > 0;
     return h(
         "div",

@@ -3,7 +3,7 @@
 import { annotate, annotation, FIRST_NODES, onAnnotation, stopAnnotating } from "./annotating.js";
 import { post } from "./api.js";
 import { COLOURS, chart } from "./chart.js";
-import { byId, h, percent, showError, spaced, withMinus } from "./dom.js";
+import { byId, h, percent, tellError, spaced, withMinus } from "./dom.js";
 import { isLooked } from "./attention.js";
 import { goTo, isUnaided, listen, numbered, sideAfter, state, wholeGame } from "./store.js";
 
@@ -28,7 +28,7 @@ async function askCourse() {
         if (isLooked() && !isUnaided()) annotate(FIRST_NODES, true);
         draw();
     } catch (error) {
-        showError(error.message);
+        tellError(error);
     }
 }
 

@@ -129,6 +129,18 @@ export function showError(text) {
 }
 
 /**
+ * What has gone wrong, in words.
+ * @param {unknown} error
+ */
+export const wordsOf = (error) => (error instanceof Error ? error.message : String(error));
+
+/**
+ * Show what has gone wrong.
+ * @param {unknown} error
+ */
+export const tellError = (error) => showError(wordsOf(error));
+
+/**
  * The nearest element around what an event happened to.
  * @param {Event} event
  * @param {string} selector
@@ -158,7 +170,7 @@ export async function saveFile(name, content, kind) {
             await stream.write(blob);
             await stream.close();
         } catch (error) {
-            if (error.name !== "AbortError") throw error;
+            if (!(error instanceof Error && error.name === "AbortError")) throw error;
         }
         return;
     }

@@ -1,7 +1,7 @@
 // Exercises from mistakes, walked through on the board: a move is refused with what refutes it, and the reason is told.
 
 import { post } from "./api.js";
-import { byId, h, plural, say, showError } from "./dom.js";
+import { byId, h, plural, say, showError, tellError } from "./dom.js";
 import { changed, isPlaying, listen, play, setGame, state, truncate } from "./store.js";
 
 let practice = null; // what the server tells: { practice, attempts, exercises, due, practised, keeps }
@@ -76,7 +76,7 @@ function leave() {
 const guarded =
     (action) =>
     (...given) =>
-        action(...given).catch((error) => showError(error.message));
+        action(...given).catch(tellError);
 
 /** Judge the move that was made on the board. */
 const judge = guarded(async (uci) => {

@@ -1,7 +1,7 @@
 // The one box for everything that can be typed or pasted; and why a move is not possible.
 
 import { post } from "./api.js";
-import { byId, say, showError } from "./dom.js";
+import { byId, say, showError, tellError, wordsOf } from "./dom.js";
 import { fragmentOf, showLink } from "./links.js";
 import { playLine, playedMoves, setFree, setGame, state } from "./store.js";
 import { ofFile } from "./game_sources.js";
@@ -15,8 +15,8 @@ export async function explainRefusal(move) {
         const played = await post("/api/move", { fen: state.fen, moves: playedMoves().map((each) => each.uci), move });
         return played.uci;
     } catch (error) {
-        showError(error.message);
-        say(error.message);
+        tellError(error);
+        say(wordsOf(error));
         return null;
     }
 }
@@ -74,7 +74,7 @@ async function submit() {
         box.value = "";
         showFault(null);
     } catch (error) {
-        showFault(error.message);
+        showFault(wordsOf(error));
     }
 }
 

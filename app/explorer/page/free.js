@@ -135,6 +135,7 @@ function setCastling(letter, isAllowed) {
 }
 
 function rightFields() {
+    /** @param {string[]} right */
     const check = ([letter, name]) => {
         const change = (event) => setCastling(letter, event.target.checked);
         return h("label", {}, h("input", { type: "checkbox", "data-castling": letter, onchange: change }), name);

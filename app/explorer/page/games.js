@@ -1,7 +1,7 @@
 // Games: the list of those in a file, and the chosen one with the course of its evaluation.
 
 import { courseElements, followCourse, makeCourse } from "./course.js";
-import { chooseFile, h, plural, replace, say, showError } from "./dom.js";
+import { wordsOf, chooseFile, h, plural, replace, say, showError, tellError } from "./dom.js";
 import { GameList, queryOf } from "./game_list.js";
 import { ofFile } from "./game_sources.js";
 import { GameTable, makeSearch } from "./game_table.js";
@@ -73,7 +73,7 @@ async function listRest(from, first) {
         }
         say(plural(list.length, "game"));
     } catch (error) {
-        if (from === source) showError(`${from.name}: ${error.message}`);
+        if (from === source) showError(`${from.name}: ${wordsOf(error)}`);
     }
 }
 
@@ -118,7 +118,7 @@ export async function openPgn() {
         const file = await chooseFile(".pgn,text/plain");
         await openGames(ofFile(file, file.name));
     } catch (error) {
-        showError(error.message);
+        tellError(error);
     }
 }
 

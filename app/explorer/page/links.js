@@ -1,7 +1,7 @@
 // Links to the page: a position, a game or a shared result in the part behind `#`, which any explorer can open.
 
 import { post } from "./api.js";
-import { showError } from "./dom.js";
+import { tellError } from "./dom.js";
 import { setFree, setGame } from "./store.js";
 import { openTab } from "./tabs.js";
 
@@ -19,7 +19,7 @@ export async function showLink(fragment) {
         history.replaceState(null, "", location.pathname);
         await (await import("./teaching.js")).openTaught(taught);
     } catch (error) {
-        showError(error.message);
+        tellError(error);
     }
     return false;
 }

@@ -5,7 +5,7 @@ import { get } from "./api.js";
 import { makeBars } from "./bars.js";
 import { makeBoard } from "./board.js";
 import { flip, makeControls, nextWay, redo, setMode, undo } from "./controls.js";
-import { around, byId, h, replace, showError } from "./dom.js";
+import { around, byId, h, replace, showError, tellError } from "./dom.js";
 import { enter, makeEntry } from "./entry.js";
 import { makeExpectedBar } from "./expected_bar.js";
 import { makeFree } from "./free.js";
@@ -147,7 +147,7 @@ function makeDrop() {
         const files = event.dataTransfer?.files ?? [];
         if (!files.length) return;
         event.preventDefault();
-        takeDropped(files).catch((error) => showError(error.message));
+        takeDropped(files).catch(tellError);
     });
 }
 
@@ -192,7 +192,7 @@ async function begin() {
     makeOpening();
     makeKeys(turnTheme, makeHelp(start));
     await first;
-    if (!(await showLink(location.hash))) await show(start).catch((error) => showError(error.message));
+    if (!(await showLink(location.hash))) await show(start).catch(tellError);
     makeReload();
     makeDrop();
     window.addEventListener("hashchange", () => showLink(location.hash));
@@ -203,4 +203,4 @@ async function begin() {
     document.documentElement.dataset.ready = "yes";
 }
 
-begin().catch((error) => showError(error.message));
+begin().catch(tellError);

@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { COLOURS, chart } from "./chart.js";
-import { byId, h, number, openFile, plainTable, showError } from "./dom.js";
+import { byId, h, number, openFile, plainTable, showError, tellError } from "./dom.js";
 
 const VERDICTS = { H1: "kept", H0: "dropped" };
 
@@ -27,7 +27,7 @@ async function askUsual() {
         take(found);
         draw();
     } catch (error) {
-        showError(error.message);
+        tellError(error);
     }
 }
 
@@ -52,7 +52,7 @@ async function lookAgain() {
         night = found.night;
         draw();
     } catch (error) {
-        showError(error.message);
+        tellError(error);
     }
 }
 
@@ -61,7 +61,7 @@ async function ask(what, asked = {}) {
         take(await post(`/api/night/${what}`, asked));
         draw();
     } catch (error) {
-        showError(error.message);
+        tellError(error);
     }
 }
 
@@ -103,7 +103,7 @@ async function openState() {
         night = (await post("/api/night", { name, text })).night;
         draw();
     } catch (error) {
-        showError(error.message);
+        tellError(error);
     }
 }
 

@@ -1,6 +1,6 @@
 // One player of the games that are loaded: what their moves say of them, and exercises from their mistakes.
 
-import { byId, h, percent, plural, replace, say, showError } from "./dom.js";
+import { byId, h, percent, plural, replace, say, showError, tellError } from "./dom.js";
 import { closePractice, drillSection, makeDrilling, openPractice } from "./drilling.js";
 import { loadedGames, openPgn } from "./games.js";
 import { recall, keep } from "./browser_storage.js";
@@ -37,7 +37,7 @@ async function begin(kind) {
         works[kind].begin({ ...(await games.request()), player: wanted });
     } catch (error) {
         working = null;
-        showError(error.message);
+        tellError(error);
         draw();
     }
 }

@@ -1,6 +1,6 @@
 // What a player's moves say, as tables: what they lose and value, what draws them, and how well they are foretold.
 
-import { h, number, percent, plainTable, plural, shortName, showError, spaced } from "./dom.js";
+import { h, number, percent, plainTable, plural, shortName, tellError, spaced } from "./dom.js";
 import { setGame } from "./store.js";
 
 const MAX_TASTES = 8;
@@ -14,7 +14,7 @@ const cells = (first, ...others) =>
     );
 
 function exampleButton(example) {
-    const show = () => setGame({ fen: example.fen, label: example.title }).catch((error) => showError(error.message));
+    const show = () => setGame({ fen: example.fen, label: example.title }).catch(tellError);
     const title = `Game ${example.game}, ${example.title}: show the position before it`;
     return h("button", { type: "button", class: "plain example-move", title, onclick: show }, example.move);
 }
@@ -59,6 +59,7 @@ const habitRow = (habit) =>
         number(habit.others, 2),
     );
 
+/** @param {any[]} told a name, and how well the moves are foretold by it */
 const foretoldRow = ([name, told]) =>
     cells(shortName(name), percent(told.top1, 1), percent(told.top3, 1), number(told.log_loss, 3));
 

@@ -1,7 +1,7 @@
 // Shapley values of the pieces: asked for while they are looked at, first rough and then finer.
 
 import { post } from "./api.js";
-import { showError } from "./dom.js";
+import { tellError } from "./dom.js";
 import { changed, listen, question, shown, state } from "./store.js";
 
 const ERRORS = [8, 2]; // centipawns: the first answer comes at once, the second within a second or so
@@ -29,7 +29,7 @@ async function ask() {
         }
     } catch (error) {
         report.shapley_asked = false;
-        showError(error.message);
+        tellError(error);
     }
 }
 

@@ -1,6 +1,6 @@
 // What the page gives away: FEN, link, moves, JSON, CSV, and the board as SVG or PNG.
 
-import { around, byId, h, replace, s, saveFile, say, showError } from "./dom.js";
+import { around, byId, h, replace, s, saveFile, say, tellError } from "./dom.js";
 import { post } from "./api.js";
 import { boardSvg } from "./board.js";
 import { playedGames } from "./playing.js";
@@ -232,7 +232,7 @@ async function take(action) {
     try {
         await action();
     } catch (error) {
-        showError(error.message);
+        tellError(error);
     }
 }
 

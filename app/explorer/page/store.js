@@ -1,7 +1,7 @@
 // What the page knows: the game or the free position, the weights, what is chosen; and the report of what is shown.
 
 import { explain } from "./api.js";
-import { pawns, percent, say, shortName, showError } from "./dom.js";
+import { pawns, percent, say, shortName, showError, tellError } from "./dom.js";
 import { append, follow, grown, lineThrough, listed, pathTo } from "./tree.js";
 
 export const START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -110,7 +110,7 @@ export async function refresh({ silent = false } = {}) {
         changed("report");
         if (!silent) speak();
     } catch (error) {
-        if (number === asked) showError(error.message);
+        if (number === asked) tellError(error);
     }
 }
 

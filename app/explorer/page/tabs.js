@@ -1,6 +1,6 @@
 // The tabs of the reasons. The pieces' bars have a column of their own where there is room.
 
-import { byId, h, replace, showError } from "./dom.js";
+import { byId, h, replace, tellError } from "./dom.js";
 import { changed, state } from "./store.js";
 
 const WIDE = matchMedia("(min-width: 140rem)");
@@ -66,7 +66,7 @@ async function makeNow(name) {
         changed("tab");
     } catch (error) {
         unmade.set(name, load);
-        showError(error.message);
+        tellError(error);
     }
 }
 

@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { chart } from "./chart.js";
-import { byId, h, number, openFile, percent, plural, replace, say, showError, spaced } from "./dom.js";
+import { byId, h, number, openFile, percent, plural, replace, say, tellError, spaced } from "./dom.js";
 import { calibrationData, errorData, learnedSections, pathData } from "./learning_report.js";
 import { chosenSettings, settingFields } from "./learning_settings.js";
 import { nightSection, redrawNight } from "./nights.js";
@@ -85,7 +85,7 @@ function takePoints(message) {
 function takeLearned(message) {
     record = message.record;
     taught = { id: message.weights.id, ...resultOf(record, message.weights.name) };
-    loadWeights().catch((error) => showError(error.message));
+    loadWeights().catch(tellError);
     say(message.accepted ? "Learned: better on other games" : "Learned, but not clearly better");
 }
 
@@ -170,7 +170,7 @@ const players = () => ({ new: { weights: taught.id, changes: {} }, old });
 
 function drop() {
     forget();
-    post("/api/learning/drop", {}).catch((error) => showError(error.message));
+    post("/api/learning/drop", {}).catch(tellError);
     draw();
     say("Dropped; the weights are as they were");
 }
@@ -198,7 +198,7 @@ async function openShared() {
     try {
         await showShared(await takeFile((await openFile(".json,application/json")).text));
     } catch (error) {
-        showError(error.message);
+        tellError(error);
     }
 }
 
@@ -267,7 +267,7 @@ export function makeTeaching(panel, isShown) {
     draw = () => {
         if (isShown()) drawPanel(panel);
     };
-    findAgain().catch((error) => showError(error.message));
+    findAgain().catch(tellError);
     listen((topics) => {
         if (topics.has("tab") || (topics.has("weights") && !isMatchOn())) draw();
     });

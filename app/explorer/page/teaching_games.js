@@ -1,6 +1,6 @@
 // The games to learn from: PGN files that are dropped or chosen.
 
-import { h, plural, showError } from "./dom.js";
+import { h, plural, showError, tellError } from "./dom.js";
 
 const MAX_BYTES = 60e6; // of all files
 const KINDS = ".pgn,text/plain";
@@ -25,7 +25,7 @@ export async function addFiles(list, redraw) {
         }
         showError(null);
     } catch (error) {
-        showError(error.message);
+        tellError(error);
     }
     redraw();
 }

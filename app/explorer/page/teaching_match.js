@@ -1,7 +1,7 @@
 // The new weights play the old ones, live: the games as they come, how it stands, and what decides.
 
 import { get, post } from "./api.js";
-import { h, number, percent, plural, say, showError } from "./dom.js";
+import { h, number, percent, plural, say, tellError } from "./dom.js";
 import { Replay } from "./replay.js";
 import { setGame } from "./store.js";
 import { Work } from "./work.js";
@@ -130,7 +130,7 @@ async function openGame(game) {
         await setGame({ ...read.games[0], label, tags }, 0);
         say(`${titleOf(game)}, on the board`);
     } catch (error) {
-        showError(error.message);
+        tellError(error);
     }
 }
 

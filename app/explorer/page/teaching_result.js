@@ -1,14 +1,14 @@
 // What becomes of new weights: kept in one of several ways, shared, or dropped; and those that somebody else has shared.
 
 import { post } from "./api.js";
-import { h, number, plainTable, plural, saveFile, say, showError, spaced } from "./dom.js";
+import { h, number, plainTable, plural, saveFile, say, tellError, spaced } from "./dom.js";
 import { asFile, asLink, ofFileText, ofLink } from "./shared_result.js";
 import { loadWeights, saveWeights, useWeights } from "./weights.js";
 
 const MAX_CHANGED = 12; // changes that are shared and listed
 const SMALL = 0.5; // centipawns; less is no change to speak of
 
-const guarded = (action) => () => action().catch((error) => showError(error.message));
+const guarded = (action) => () => action().catch(tellError);
 
 /** The largest changes of the weights, those that are clear first. */
 const changedBy = (summary) =>

@@ -244,6 +244,7 @@ function turn(key) {
     draw();
 }
 
+/** @param {string[]} column */
 function headCell([key, title, kind]) {
     const direction = sort?.key === key ? (sort.up ? "ascending" : "descending") : undefined;
     const own = { type: "button", class: "plain", "data-sort": key, title: "Sort", onclick: () => turn(key) };

@@ -1,7 +1,7 @@
 // Two moves compared: both are searched, and their lines and terms set against each other.
 
 import { post } from "./api.js";
-import { h, number, scrolling, showError, spaced, withMinus, worded } from "./dom.js";
+import { h, number, scrolling, tellError, spaced, withMinus, worded } from "./dom.js";
 import { differencesTable, unfolding } from "./piece_differences.js";
 import { tint } from "./tint.js";
 import { question } from "./store.js";
@@ -15,7 +15,7 @@ export async function compareMoves(first, second) {
     try {
         return await post("/api/compare", { ...question(), first_move: first, second_move: second, nodes: NODES });
     } catch (error) {
-        showError(error.message);
+        tellError(error);
         return null;
     }
 }

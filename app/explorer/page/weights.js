@@ -1,7 +1,7 @@
 // The weights: which are chosen, a slider for each, and the file of what was made of them.
 
 import { get, post } from "./api.js";
-import { h, openFile, replace, saveFile, say, showError } from "./dom.js";
+import { h, openFile, replace, saveFile, say, tellError } from "./dom.js";
 import { followReport, makeSliders, markAll } from "./sliders.js";
 import { learnTerms } from "./terms.js";
 import { USUAL, changed, refresh, state } from "./store.js";
@@ -35,7 +35,7 @@ export async function useWeights(id, changes = {}) {
         await refresh();
     } catch (error) {
         Object.assign(state, before);
-        showError(error.message);
+        tellError(error);
     }
 }
 
@@ -66,7 +66,7 @@ const guarded = (action) => async () => {
     try {
         await action();
     } catch (error) {
-        showError(error.message);
+        tellError(error);
     }
 };
 

@@ -1,7 +1,7 @@
 // A first visit: three examples, and a tour of five steps.
 
 import { settings, switchAnalysis } from "./analysis.js";
-import { byId, h, replace, showError } from "./dom.js";
+import { byId, h, replace, tellError } from "./dom.js";
 import { enter } from "./entry.js";
 import { keep, recall } from "./browser_storage.js";
 import { openTab } from "./tabs.js";
@@ -52,7 +52,7 @@ async function showExample([, , text, tab]) {
         await enter(text);
         openTab(tab);
     } catch (error) {
-        showError(error.message);
+        tellError(error);
     }
 }
 

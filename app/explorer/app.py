@@ -118,8 +118,8 @@ def _page_routes() -> list[Route]:
     kept: dict[str, PageFiles] = {}
 
     async def home(_: Request) -> Response:
-        now = PageFiles.read()
-        kept[now.version] = now
+        read = PageFiles.read()
+        now = kept.setdefault(read.version, read)
         return HTMLResponse(now.home, headers={"cache-control": "no-cache"})
 
     async def file(request: Request) -> Response:

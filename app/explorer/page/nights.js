@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { COLOURS, chart } from "./chart.js";
-import { byId, h, number, openFile, plainTable, showError, tellError } from "./dom.js";
+import { byId, h, number, openFile, plainTable, shortName, showError, tellError } from "./dom.js";
 
 const VERDICTS = { H1: "kept", H0: "dropped" };
 
@@ -155,7 +155,11 @@ function content() {
         { class: "panel-bar" },
         h("button", { type: "button", id: "night-open", onclick: openState }, "Open a night.json"),
         h("button", { type: "button", id: "night-again", onclick: askAgain }, "Look again"),
-        h("span", { class: "note" }, night ? `From ${night.start}, in ${night.place}` : "No run in the usual folder."),
+        h(
+            "span",
+            { class: "note" },
+            night ? `From ${shortName(night.start)}, in ${night.place}` : "No run in the usual folder.",
+        ),
     );
     if (!night) return [runBar(), bar];
     if (!night.generations.length)

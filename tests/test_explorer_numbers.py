@@ -92,6 +92,15 @@ def test_lines_threats_and_comparisons_unfold_their_numbers(page: Page) -> None:
     assert violations_in_all(page, "#analysis", "#verdict", "#comparison") == []
 
 
+def test_what_a_search_sees_beyond_the_board_is_said(page: Page) -> None:
+    page.set_out(analysis=True, analysis_lines=1)
+    page.open(at(BOTVINNIK.replace(" w ", " b ")))  # the evaluation by itself finds it level
+    page.until(lambda: re.match(r"The search sees more .*: \+\d\.\d\d \(\d\d%\) at depth", page.text("#searched")))
+    page.open(at("6k1/5ppp/8/8/8/8/5PPP/6K1 w - - 0 1"))
+    page.until(lambda: page.text("#lines-by .line-score"))
+    assert not page.find("#searched").is_displayed()
+
+
 def test_a_decided_game_is_told_by_its_result(page: Page) -> None:
     page.open(at("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"))
     page.until(lambda: page.text("#score") == "1-0")

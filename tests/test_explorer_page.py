@@ -680,6 +680,19 @@ def night_of(count: int) -> NightState:
     return NightState(plan=NightPlan(), start_name="nothing", rounds=tuple(rounds))
 
 
+def test_the_page_says_when_the_server_has_ended_during_work(page: Page) -> None:
+    address = page.address
+    try:
+        with Explorer() as explorer:
+            page.address = explorer.address
+            page.set_out(analysis=True)
+            page.open()
+            page.until(lambda: page.all("#lines-by li"))
+        page.until(lambda: "is 'merino explorer' still running?" in page.error)
+    finally:
+        page.address = address
+
+
 def test_two_tabs_of_the_browser_work_at_once(page: Page) -> None:
     first = page.driver.current_window_handle
     page.move("e2", "e4")

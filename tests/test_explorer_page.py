@@ -690,7 +690,9 @@ def test_the_page_says_when_the_server_has_ended_during_work(page: Page) -> None
             page.until(lambda: page.all("#lines-by li"))
         page.until(lambda: "is 'merino explorer' still running?" in page.error)
     finally:
+        page.leave()
         page.address = address
+    page.driver.get_log("browser")  # what it has asked of the server in vain is no fault
 
 
 def test_two_tabs_of_the_browser_work_at_once(page: Page) -> None:

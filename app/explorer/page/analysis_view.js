@@ -92,6 +92,7 @@ class Row {
     }
 }
 
+/** @type {Row[][]} */
 const rows = searches.map(() => []);
 const parts = {};
 

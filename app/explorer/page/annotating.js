@@ -28,6 +28,7 @@ export const annotation = {
 };
 
 let key = ""; // the start and the evaluation of what was searched
+/** @type {any} */
 let searched = []; // its moves
 let isWhole = true; // whether the search began at the first move
 /** @type {(what: "begun" | "move" | "done") => void} */

@@ -76,7 +76,7 @@ function draw(panel) {
     if (!report) return;
     const before = state.preview && new Map(state.report.pieces.map((piece) => [piece.square, shownValue(piece)]));
     const isWhite = ({ piece }) => piece === piece.toUpperCase();
-    const way = WAYS.find(([name]) => name === (state.way === "none" ? "attributed" : state.way));
+    const way = WAYS.find(([name]) => name === (state.way === "none" ? "attributed" : state.way)) ?? WAYS[0];
     const note = `${way[1]}: ${way[2].toLowerCase()}, in pawns for White. ${sharedNote(report)}`;
     const sides = [
         sideBars("White", report.pieces.filter(isWhite), before),

@@ -15,7 +15,12 @@ let count = 0;
 let small = false;
 
 /** What a person does: the square with the focus, the piece picked up by click or key, and the one that is dragged. */
-export const hand = { focus: "e1", chosen: null, drag: null, byKeys: false };
+export const hand = /** @type {{focus: string, chosen: string | null, drag: any, byKeys: boolean}} */ ({
+    focus: "e1",
+    chosen: null,
+    drag: null,
+    byKeys: false,
+});
 
 export const nameOf = (letter) =>
     `${letter === letter.toUpperCase() ? "white" : "black"} ${NAMES[letter.toLowerCase()]}`;
@@ -193,7 +198,7 @@ function figure(piece) {
     return { text: number(value, small ? 1 : 2, true), share };
 }
 
-const termScale = () => Math.max(1, ...shown().pieces.map((piece) => Math.abs(piece.terms[state.term] ?? 0)));
+const termScale = () => Math.max(1, ...shown().pieces.map((piece) => Math.abs(piece.terms[state.term ?? ""] ?? 0)));
 
 /** The colour of a square by the value of its piece alone, opaque, so that the board under it plays no part. */
 function tintOf(square, share) {

@@ -7,7 +7,9 @@ import { catalogue, chooser, onCatalogue, openWeights, useWeights } from "./weig
 import { listen, question, state } from "./store.js";
 
 const MIN_SHOWN = 0.05;
+/** @type {any} */
 let second = null;
+/** @type {any} */
 let found = null;
 let asked = 0;
 

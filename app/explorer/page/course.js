@@ -10,6 +10,7 @@ import { goTo, isUnaided, listen, numbered, sideAfter, state, wholeGame } from "
 const MAX_NAMED = 60; // marks that have room for the names of inaccuracies
 const NODES = [FIRST_NODES, 20000, 50000, 200000]; // a move
 
+/** @type {{key: string, points: any[]}} */
 let course = { key: "", points: [] };
 const terms = new Set();
 let nodes = NODES[1];
@@ -122,7 +123,7 @@ function termNames() {
     const largest = (name) => Math.max(...course.points.map((point) => Math.abs(point.terms[name] ?? 0)));
     const names = [...new Set(course.points.flatMap((point) => Object.keys(point.terms)))];
     const sizes = new Map(names.map((name) => [name, largest(name)]));
-    return names.sort((a, b) => sizes.get(b) - sizes.get(a));
+    return names.sort((a, b) => (sizes.get(b) ?? 0) - (sizes.get(a) ?? 0));
 }
 
 function annotateBar() {

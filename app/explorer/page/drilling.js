@@ -4,7 +4,9 @@ import { post } from "./api.js";
 import { byId, h, plural, say, showError, tellError } from "./dom.js";
 import { changed, isPlaying, listen, play, setGame, state, truncate } from "./store.js";
 
+/** @type {any} */
 let practice = null; // what the server tells: { practice, attempts, exercises, due, practised, keeps }
+/** @type {any} */
 let identity = null; // of the exercise on the board
 let phase = "idle"; // "ask", "refused" or "told"
 let tries = 0;

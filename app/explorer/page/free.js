@@ -11,6 +11,7 @@ const CASTLING = [
     ["k", "Black O-O"],
     ["q", "O-O-O"],
 ];
+/** @type {any} */
 let brush = null; // the piece that a click puts down, or "x" to take off
 
 /** Whether a click on a square puts a piece down rather than picking one up. */

@@ -6,6 +6,7 @@ const SEARCHED = ["white", "black", "event", "eco"];
 export class GameList {
     #starts = [];
     #sizes = [];
+    /** @type {Record<string, string[]>} */
     #texts = Object.fromEntries(TEXTS.map((name) => [name, []]));
     #known = new Map(); // each text once: players and events come again
 

@@ -11,12 +11,15 @@ import { changed, setGame, state } from "./store.js";
 const MAX_TAGS = 12;
 const NOTHING = { search: "", result: "", from: "", to: "" };
 
+/** @type {any} */
 let source = null;
 let list = new GameList();
+/** @type {any} */
 let indices = []; // of the games in the list that match the search
 let query = queryOf(NOTHING);
 let done = 1; // the share of the file that has been listed
 let chosen = -1;
+/** @type {any} */
 let opened = null; // the chosen game, with its moves
 let asked = 0;
 let table;

@@ -2,6 +2,10 @@
 
 import { byId, h, showError } from "./dom.js";
 
+/**
+ * @type {{first: number, target: string, blend: number, phases: number | null, rescore: number | null,
+ *     perGame: number | null}}
+ */
 const settings = {
     first: 6,
     target: "net", // what to predict; see TARGETS

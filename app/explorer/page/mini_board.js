@@ -6,6 +6,7 @@ import { boardOf } from "./store.js";
 
 const FILES = "abcdefgh";
 const SIZE = 200; // pixels
+/** @type {any} */
 let box = null;
 
 function squareRect(square, kind) {

@@ -14,9 +14,12 @@ const MAX_SCALE = 120; // centipawns of the strongest colour
 const UP_FIRST = new Set(["search", "rank", "san"]); // columns whose least value is sorted first
 
 let sort = { key: "search", up: true };
+/** @type {any} */
 let picked = []; // SAN of moves to compare
+/** @type {any} */
 let compared = null;
 let isPaused = false;
+/** @type {any} */
 let columns = []; // the terms shown
 let rows = new Map(); // by move: { row, score, share }
 let parts = {};

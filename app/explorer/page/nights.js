@@ -9,7 +9,9 @@ const VERDICTS = { H1: "kept", H0: "dropped" };
 const HOURS = [1, 2, 4, 8, 12];
 const LOOK_MS = 2000; // while one is at work
 
+/** @type {any} */
 let night = null;
+/** @type {any} */
 let run = null; // what the server says of the one that it carries out
 let place = ""; // the usual folder
 let hours = 8;
@@ -17,6 +19,7 @@ let isAsked = false;
 let timer = 0;
 let isOpen = false;
 let draw = () => {};
+/** @type {any} */
 let charts = null;
 
 async function askUsual() {

@@ -12,8 +12,10 @@ import { Work } from "./work.js";
 const NAMED = 60; // players to choose from, the most frequent first
 
 let wanted = recall("player", "");
+/** @type {any} */
 let working = null; // "profile" or "drill"
 let progress = "";
+/** @type {any} */
 let profile = null;
 let draw = () => {};
 
@@ -21,6 +23,7 @@ const works = { profile: workOf("profile", showProfile), drill: workOf("drill", 
 
 async function begin(kind) {
     const games = loadedGames();
+    if (!games) return;
     wanted = byId("player-name").value.trim();
     if (!wanted) {
         showError("Name a player, or a part of the name");
@@ -126,6 +129,7 @@ function drawPanel(panel) {
     );
 }
 
+/** @type {any} */
 let studied = null; // the source of the games that all here is about
 
 function followGames() {

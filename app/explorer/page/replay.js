@@ -47,6 +47,7 @@ export class Replay {
     }
 
     #step() {
+        if (!this.#game) return;
         const { fens, moves } = this.#game;
         const behind = moves.length - fens.length; // those of the opening
         if (this.#board.isConnected)

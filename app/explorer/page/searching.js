@@ -10,6 +10,8 @@ export class Search {
         this.lines = []; // the messages of the server, the best first
         this.asked = null; // what is searched, or was: lines are of this
         this.key = null; // the same as text
+        /** @type {any[]} */
+        this.coming = []; // lines of a depth of which not all are known
         this.work = new Work("/ws/search", {
             told: (line) => {
                 this.#take(line);

@@ -67,7 +67,7 @@ export function sentenceParts(sentence) {
     const named = new RegExp(`^(?:${called})`);
     const act = () => showUnderTerms(placeOf(sentence));
     return parts.map((part, at) => {
-        if (at % 2) return mention(part, named.exec(part)[0]);
+        if (at % 2) return mention(part, named.exec(part)?.[0]);
         return at === 0 && part ? pressable(part, "The numbers behind this", act) : part;
     });
 }

@@ -21,11 +21,11 @@ async function ask() {
         for (const error of ERRORS) {
             keep(report, await post("/api/shapley", { ...asked, error }));
             if (shown() !== report) {
-                report.shapley_asked = report.shapley.error <= ERRORS.at(-1); // else it is refined when seen again
+                report.shapley_asked = report.shapley.error <= ERRORS[1]; // else it is refined when seen again
                 return;
             }
             changed("values");
-            if (report.shapley.error <= ERRORS.at(-1)) return;
+            if (report.shapley.error <= ERRORS[1]) return;
         }
     } catch (error) {
         report.shapley_asked = false;

@@ -150,7 +150,7 @@ async function painting() {
         pen.globalAlpha = 1;
     }
     for (const image of original.querySelectorAll("image")) {
-        const [, x, y] = /translate\(([-\d.]+)px, ([-\d.]+)px\)/.exec(image.style.transform);
+        const [, x, y] = /translate\(([-\d.]+)px, ([-\d.]+)px\)/.exec(image.style.transform) ?? [];
         pen.drawImage(
             await loaded(image.getAttribute("href")),
             Number(x),

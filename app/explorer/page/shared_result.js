@@ -30,6 +30,7 @@ export const asFile = (taught) => JSON.stringify({ format: FORMAT, ...taught }, 
  * @returns {Taught}
  */
 export function ofFileText(text) {
+    /** @type {any} */
     let data = null;
     try {
         data = JSON.parse(text);

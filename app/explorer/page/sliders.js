@@ -9,6 +9,7 @@ const PHASES = [
 ];
 const MAX_SLID = 1000; // centipawns; a piece may weigh more, but nobody moves it so far
 const rows = new Map(); // by weight: { slider, field, was, box }
+/** @type {any} */
 let catalogue = null; // what the server tells of the weights
 let wanted = ""; // what is searched for
 

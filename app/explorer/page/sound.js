@@ -4,6 +4,7 @@ import { keep, recall } from "./browser_storage.js";
 
 const PITCH = { move: [520], end: [520, 390] }; // hertz
 const SECONDS = 0.09;
+/** @type {any} */
 let context = null;
 
 export const hasSound = () => recall("sound", false);

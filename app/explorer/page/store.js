@@ -28,6 +28,33 @@ export const SHOWN = "shown"; // in place of an evaluation: the one that the pag
 /** Beside the terms a net that values each piece, and the terms beside a net. */
 export const USUAL = "usual";
 
+/**
+ * @typedef {object} State
+ * @property {"game" | "free"} mode
+ * @property {string} fen
+ * @property {any} root
+ * @property {any} node
+ * @property {any[]} moves
+ * @property {number} at
+ * @property {Record<string, string>} tags
+ * @property {string} opening
+ * @property {any[]} edits
+ * @property {any[]} undone
+ * @property {string} free
+ * @property {string} label
+ * @property {string} weights
+ * @property {Record<string, number>} changes
+ * @property {string | null} beside
+ * @property {string} way
+ * @property {boolean} flipped
+ * @property {string | null} term
+ * @property {any} report
+ * @property {any} preview
+ * @property {any} game
+ * @property {string | null} exercise
+ */
+
+/** @type {State} */
 export const state = {
     mode: "game",
     fen: START, // where the game begins

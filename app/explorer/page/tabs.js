@@ -7,6 +7,7 @@ const WIDE = matchMedia("(min-width: 140rem)");
 const panels = new Map();
 const unmade = new Map(); // loaders of panels that nobody has opened yet
 let chosen = "terms";
+/** @type {any} */
 let titles = [];
 
 const isOpen = (name) => chosen === name || (name === "pieces" && WIDE.matches);

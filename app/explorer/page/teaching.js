@@ -14,12 +14,19 @@ import { catalogue, loadWeights } from "./weights.js";
 import { listen, state } from "./store.js";
 import { Work } from "./work.js";
 
+/** @type {any} */
 let steps = [];
+/** @type {any} */
 let remarks = []; // what the learner says in words before it fits
+/** @type {any} */
 let record = null;
+/** @type {any} */
 let taught = null; // the new weights, learned here or shared: { id, name, fit, changed }
+/** @type {any} */
 let old = null; // those they come from, as the server is asked for them
+/** @type {any} */
 let points = null;
+/** @type {any} */
 let working = null; // "learn" or "points"
 let progress = "";
 const works = { learn: workOf("learn", takeLearned), points: workOf("points", takePoints) };

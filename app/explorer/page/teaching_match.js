@@ -12,7 +12,9 @@ const MAX_SHOWN = 60; // games in the list
 const NOTHING = { trial: null, standing: null, games: [], verdict: null, interrupted: false };
 
 let match = NOTHING;
+/** @type {any} */
 let usual = null; // how a match is played, as the server has told
+/** @type {any} */
 let replay = null;
 let draw = () => {};
 
@@ -145,6 +147,7 @@ const gameItem = (game) =>
         ),
     );
 
+/** @type {Record<string, any>} */
 const followed = { words: null, evidence: null, games: null };
 
 /** Show what has changed since the last game, without drawing the rest anew. */

@@ -14,6 +14,7 @@ const COLUMNS = [
 ];
 const MIN_SHOWN = 0.05;
 const MIN_REST = 1; // centipawns of a piece in what a net sees more
+/** @type {any} */
 let sort = null; // { key, up }; by group while null
 let showsAll = false;
 let catalogue = new Map();

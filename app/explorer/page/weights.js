@@ -6,7 +6,7 @@ import { followReport, makeSliders, markAll } from "./sliders.js";
 import { learnTerms } from "./terms.js";
 import { USUAL, changed, refresh, state } from "./store.js";
 
-export let catalogue = { weights: [], terms: [], values: {}, has_terms: true, about: "" };
+export let catalogue = /** @type {any} */ ({ weights: [], terms: [], values: {}, has_terms: true, about: "" });
 const watchers = [];
 
 /** Call a function when there are new weights to choose from. */

@@ -44,7 +44,9 @@ const STEPS = [
 ];
 
 let at = 0; // the step of the tour
+/** @type {any} */
 let box = null; // that of the tour
+/** @type {any} */
 let before = null; // what had the focus
 
 async function showExample([, , text, tab]) {
@@ -118,7 +120,7 @@ function mark(element) {
 function showStep(step) {
     at = step;
     const [selector, title, text] = STEPS[step];
-    const target = document.querySelector(selector);
+    const target = document.querySelector(selector) ?? document.body;
     const isLast = step === STEPS.length - 1;
     const go = isLast ? endTour : () => showStep(step + 1);
     const next = h("button", { type: "button", class: "main", id: "tour-next", onclick: go }, isLast ? "Done" : "Next");

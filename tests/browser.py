@@ -26,7 +26,7 @@ from selenium.webdriver.remote.webelement import WebElement
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds that a page on a busy machine may take
 WIDTH, HEIGHT = 1280, 800
-PLAIN = "api/start"  # which runs nothing in the browser
+PLAIN = "api/start"  # which runs nothing in the browser, and needs no new process of it as about:blank does
 
 
 def square(name: str) -> str:
@@ -98,7 +98,7 @@ class Page:
     def open(self, fragment: str = "") -> None:
         """Load the page afresh, and wait until it shows something."""
         if self.run("return location.pathname") == "/":
-            self.driver.get("about:blank")  # an address that differs in its fragment alone loads nothing
+            self.driver.get(f"{self.address}{PLAIN}")  # an address that differs in its fragment alone loads nothing
         self.driver.get(f"{self.address}{fragment}")
         self._wait_until_ready()
 
@@ -112,11 +112,12 @@ class Page:
 
     def leave(self) -> None:
         """Let nothing go on, in the browser or in the server."""
-        self.driver.get("about:blank")
+        self.driver.get(f"{self.address}{PLAIN}")
 
     def set_out(self, **kept: Any) -> None:
         """Let the page find nothing kept from earlier visits but these settings."""
-        self.driver.get(f"{self.address}{PLAIN}")
+        if self.driver.current_url != f"{self.address}{PLAIN}":
+            self.driver.get(f"{self.address}{PLAIN}")
         script = (
             "localStorage.clear(); sessionStorage.clear(); for (const [name, value] of Object.entries(arguments[0]))"
             " localStorage.setItem(`merino-${name}`, JSON.stringify(value))"

@@ -689,6 +689,7 @@ def test_the_page_says_when_the_server_has_ended_during_work(page: Page) -> None
             page.open()
             page.until(lambda: page.all("#lines-by li"))
         page.until(lambda: "is 'merino explorer' still running?" in page.error)
+        assert all("ERR_CONNECTION_REFUSED" in each for each in page.complaints())  # of what it asked for just then
     finally:
         page.leave()
         page.address = address

@@ -22,7 +22,7 @@ from merino.inner.core.compiled.jit import entry, in_python, kernel
 from merino.inner.core.compiled.memory import array_at
 from merino.inner.core.compiled.recursion import counts_address, evaluation_address, sum_address
 from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.linear.pawn_table import entry_of, pawn_stage_key
+from merino.inner.eval.linear.pawn_table import pawn_stage_key, pawn_table_at, place_of_pawns
 from merino.inner.eval.linear.registry import Term, TermSet
 from merino.inner.eval.material import middlegame_share, stage_of
 
@@ -120,11 +120,12 @@ def _remembered_sum_of(terms: TermSet) -> Any:
     def remembered_sum(position, stage, weights, pawn_table):
         white, black = views(position)
         white_shares, black_shares = phase_shares(white), phase_shares(black)
+        keys, scores = pawn_table_at(pawn_table)
         key = pawn_stage_key(position, stage)
-        known = entry_of(pawn_table, key)
-        if known.key != key:
-            known.key, known.score = key, by_pawns(white, black, white_shares, black_shares, weights)
-        return known.score + by_others(white, black, white_shares, black_shares, weights)
+        place = place_of_pawns(key)
+        if keys[place] != key:
+            keys[place], scores[place] = key, by_pawns(white, black, white_shares, black_shares, weights)
+        return scores[place] + by_others(white, black, white_shares, black_shares, weights)
 
     return remembered_sum
 

@@ -15,7 +15,7 @@ from merino.inner.eval.explanation import Explanation, PieceValues
 from merino.inner.eval.linear.breakdown import explain
 from merino.inner.eval.linear.compiled import has_pawn_terms, install
 from merino.inner.eval.linear.evaluate import scores_of, white_scores_of
-from merino.inner.eval.linear.pawn_table import ENTRIES, ENTRY
+from merino.inner.eval.linear.pawn_table import BYTES
 from merino.inner.eval.linear.phases import SUFFIXES, by_stage, halves, simplest, with_values
 from merino.inner.eval.linear.pieces import attributed_of, value_pieces
 from merino.inner.eval.linear.registry import TERMS, Group, Phase, Term, TermSet
@@ -53,7 +53,7 @@ class LinearEvaluation(Evaluation):
 
     def install(self, record: np.ndarray) -> object:
         """See Evaluation."""
-        pawn_table = aligned_bytes(ENTRIES * ENTRY.itemsize) if has_pawn_terms(self.terms) else None
+        pawn_table = aligned_bytes(BYTES) if has_pawn_terms(self.terms) else None
         record[0]["evaluation_data"] = self._table.ctypes.data
         record[0]["accumulators"] = 0 if pawn_table is None else pawn_table.ctypes.data
         install(self.terms, record)

@@ -629,6 +629,7 @@ PROFILE = {
 
 def test_a_profile_tells_what_is_sure_with_moves_to_look_at(page: Page) -> None:
     page.tab("player")
+    page.until(lambda: page.all("#player-open"))  # the panel is loaded when it is first opened
     show = f"document.querySelector('#panel-player').replaceChildren(module.profileSections({json.dumps(PROFILE)}))"
     page.of_module("profile_report.js", show)
     text = page.text("#profile")
@@ -691,8 +692,8 @@ def test_the_page_says_when_the_server_has_ended_during_work(page: Page) -> None
         page.until(lambda: "is 'merino explorer' still running?" in page.error)
         assert all("ERR_CONNECTION_REFUSED" in each for each in page.complaints())  # of what it asked for just then
     finally:
+        page.address = address  # first: the other server, which would be asked for a plain page, has ended
         page.leave()
-        page.address = address
     page.driver.get_log("browser")  # what it has asked of the server in vain is no fault
 
 

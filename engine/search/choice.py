@@ -26,13 +26,15 @@ SIGHTS = (16, 128, 1024)  # nodes of the searches after a move
 HABITS = ("capture", "capture of what just moved", "check", "retreat", "same piece again")
 TERM_NAMES = tuple(term.name for term in TERMS)
 COLUMNS = (*(f"search of {nodes} nodes" for nodes in SIGHTS), *HABITS, *TERM_NAMES)
+MAX_EXPONENT = 700  # of e, without overflow
 FIRST_HABIT = len(SIGHTS)
 FIRST_TERM = FIRST_HABIT + len(HABITS)
 
 
 def expected_scores(scores: np.ndarray, k: float) -> np.ndarray:
     """The expected score, 0..1, of each of these scores, as `eval.outlook.expected_score`; mates as here or in PGN."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(scores, -MATE_SCORE, MATE_SCORE) / k)))
+    exponents = -np.clip(scores, -MATE_SCORE, MATE_SCORE) / k
+    return np.asarray(1 / (1 + np.exp(np.minimum(exponents, MAX_EXPONENT))))
 
 
 def shown_by(positions: np.ndarray, before: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -218,7 +218,12 @@ def _lines(path: Path) -> object:
 def _nets() -> Sequence[bytes]:
     draw = np.random.default_rng(1)
     found = []
-    for shape in (Shape("ALL", 8), Shape("H+V", 16, 5, "crelu"), Shape("ALL", 8, piece_values=True)):
+    for shape in (
+        Shape("ALL", 8),
+        Shape("H+V", 16, 5, "crelu"),
+        Shape("ALL", 8, piece_values=True),
+        Shape("H", 8, outputs=8),
+    ):
         weights = {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}
         network = quantised(shape, weights, 180.0, {"data": {"positions": 3}})
         found.append(as_bytes(replace(network, search={"futility_margin": 90})))
@@ -243,7 +248,8 @@ def _net_together(parts: Any) -> bytes:
     """A net with this header, and layers as long as it says or as long as its shape needs."""
     header, version = parts.get("header"), parts.get("version")
     try:
-        values = Shape(header["features"], header["hidden"], header["second"], header["activation"], version == 2)
+        words = [header[name] for name in ("features", "hidden", "second", "activation")]
+        values = Shape(*words, version == 2, header.get("outputs", 1))
         count = sum(int(np.prod(size)) for size in values.layers().values())
     except (MerinoError, KeyError, TypeError, ValueError):
         count = parts["rest"] if isinstance(parts.get("rest"), int) else 0

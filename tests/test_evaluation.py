@@ -51,6 +51,8 @@ FAMILIES: dict[str, Callable[[], Evaluation]] = {
     "material": MaterialEvaluation,
     "net": lambda: random_net("ALL", 64),
     "net of two layers": lambda: random_net("ALL", 20, 8, "crelu"),
+    "net of eight outputs": lambda: random_net("ALL", 64, 0, "screlu", False, 8),
+    "net of two layers and four outputs": lambda: random_net("H", 20, 8, "crelu", False, 4),
     "net of many features": lambda: random_net("KING*H+PV+MC", 16),
     "net of a product of files and ranks": lambda: random_net("H*V", 16),
     "piece-value net": lambda: random_net("ALL", 20, 0, "screlu", True),

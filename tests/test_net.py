@@ -17,6 +17,7 @@ from merino.inner.eval.net.file import as_bytes, load_net, read_net, save_net
 from merino.inner.eval.net.network import (
     MAX_FACTOR,
     MAX_QB,
+    OUTPUTS,
     QB,
     SCALE,
     VALUE,
@@ -24,6 +25,7 @@ from merino.inner.eval.net.network import (
     Network,
     Shape,
     exact_scores,
+    output_for,
     quantum,
 )
 from merino.inner.eval.net.piece_family import PieceNetEvaluation, net_evaluation
@@ -32,6 +34,7 @@ from merino.inner.eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
 from tests.test_features import boards, records
 
 SHAPES = (Shape("ALL", 64), Shape("ALL", 40, 0, "crelu"), Shape("ALL+H+MC", 70, 16), Shape("KING*H", 32, 5, "crelu"))
+OUTPUT_SHAPES = (Shape("ALL", 40, outputs=8), Shape("H", 32, 5, outputs=16))
 PIECE_SHAPES = (Shape("ALL", 20, piece_values=True), Shape("ALL", 64, 0, "crelu", True))
 
 
@@ -41,14 +44,14 @@ def random_net(shape: Shape, seed: int = 1) -> Network:
     return quantised(shape, weights, 210.0, {"data": {"positions": 5}})
 
 
-@pytest.mark.parametrize("shape", SHAPES + PIECE_SHAPES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES + OUTPUT_SHAPES + PIECE_SHAPES, ids=str)
 def test_scores_are_those_of_the_net_written_plainly(shape: Shape) -> None:
     net, positions = random_net(shape), records(boards(60))
     found = net_evaluation(net).white_scores(positions)
     assert found == pytest.approx(exact_scores(shape, net.as_floats, positions), abs=1e-6)
 
 
-@pytest.mark.parametrize("shape", SHAPES + PIECE_SHAPES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES + OUTPUT_SHAPES + PIECE_SHAPES, ids=str)
 def test_a_weight_is_rounded_to_the_nearest_whole_number(shape: Shape) -> None:
     draw = np.random.default_rng(4)
     weights = {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}
@@ -59,7 +62,7 @@ def test_a_weight_is_rounded_to_the_nearest_whole_number(shape: Shape) -> None:
 
 def test_weights_are_rounded_as_finely_as_sixteen_bits_allow() -> None:
     positions = records(boards(60))
-    for shape in SHAPES:
+    for shape in SHAPES + OUTPUT_SHAPES:
         draw = np.random.default_rng(4)
         weights = {name: draw.normal(0, 0.1, size) for name, size in shape.layers().items()}
         fine, exact = quantised(shape, weights, 200.0, {}), exact_scores(shape, weights, positions)
@@ -77,7 +80,7 @@ def test_weights_are_rounded_as_finely_as_sixteen_bits_allow() -> None:
     assert finest(Shape(), {"output": np.zeros(2), "output_bias": np.array([1.0])}) == 128  # 255 x 128 in 16 bits
 
 
-@pytest.mark.parametrize("shape", SHAPES + PIECE_SHAPES, ids=str)
+@pytest.mark.parametrize("shape", SHAPES + OUTPUT_SHAPES + PIECE_SHAPES, ids=str)
 def test_a_net_that_is_written_is_read_again(tmp_path: Path, shape: Shape) -> None:
     net, path = random_net(shape), tmp_path / "n.net"
     save_net(net, path)
@@ -132,8 +135,29 @@ def test_an_older_reader_refuses_a_piece_value_net() -> None:
 
 def test_a_piece_value_net_has_one_layer_of_pieces() -> None:
     for shape in (("H", 16, 0), ("ALL", 16, 8)):
-        with pytest.raises(NetError, match="features ALL and one layer"):
+        with pytest.raises(NetError, match="features ALL, one layer and one output"):
             Shape(*shape, piece_values=True)
+    with pytest.raises(NetError, match="one output"):
+        Shape(piece_values=True, outputs=8)
+
+
+def test_each_number_of_men_has_its_output() -> None:
+    for outputs in OUTPUTS:
+        men = np.arange(2, 33)
+        found = output_for(men, Shape(outputs=outputs).men_shift)
+        assert found.tolist() == [(count - 1) * outputs // 32 for count in men]
+        assert set(found.tolist()) == set(range(outputs))
+    with pytest.raises(NetError, match="1, 2, 4, 8 or 16 outputs, not 6"):
+        Shape(outputs=6)
+
+
+def test_a_net_with_several_outputs_is_refused_by_older_readers() -> None:
+    content = as_bytes(random_net(OUTPUT_SHAPES[0]))
+    assert content.startswith(b"Merino net 3\n") and b'"outputs": 8' in content
+    with pytest.raises(NetError, match="bytes"):
+        read_net(content.replace(b"net 3", b"net 1", 1))
+    with pytest.raises(NetError, match="outputs, not 7"):
+        read_net(content.replace(b'"outputs": 8', b'"outputs": 7', 1))
 
 
 def test_constants_that_sums_of_sixteen_bits_cannot_hold_are_refused() -> None:

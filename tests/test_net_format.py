@@ -18,7 +18,13 @@ from merino.inner.learn.net.starting import random_layers
 from tests.test_docs import ROOT
 
 PAGE = (ROOT / "docs" / "net-format.md").read_text(encoding="utf-8")
-SHAPES = (Shape(hidden=16), Shape(hidden=24, second=8), Shape(hidden=8, second=4, activation="crelu"))
+SHAPES = (
+    Shape(hidden=16),
+    Shape(hidden=24, second=8),
+    Shape(hidden=8, second=4, activation="crelu"),
+    Shape(hidden=16, outputs=8),
+    Shape(hidden=16, second=8, outputs=16),
+)
 
 
 def reader() -> tuple[str, dict[str, Any]]:
@@ -51,7 +57,7 @@ def test_the_reader_finds_the_scores_of_merino(tmp_path: Path) -> None:
 
 
 def test_the_page_names_every_key_of_the_header_and_every_layer() -> None:
-    for shape in (Shape(second=4), Shape(piece_values=True)):
+    for shape in (Shape(second=4), Shape(piece_values=True), Shape(outputs=8)):
         network = quantised(shape, random_layers(shape, 1), 200.0, {})
         for name in shape.layers():
             assert f"| `{name}` |" in PAGE

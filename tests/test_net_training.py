@@ -68,6 +68,8 @@ def weights_of(layout: Layout, seed: int = 2) -> np.ndarray:
         Shape("ALL", 20, 0, "crelu"),
         Shape("H+V", 16, 5),
         Shape("KING*H", 16, 16, "crelu"),
+        Shape("ALL", 20, outputs=8),
+        Shape("H+V", 16, 5, outputs=4),
         Shape("MIRRORED(KING8*H+D1)+PV", 16),
         Shape("ALL", 20, piece_values=True),
         Shape("ALL", 16, 0, "crelu", True),
@@ -91,9 +93,11 @@ def test_the_error_is_that_of_the_net_written_plainly(shape: Shape) -> None:
         (Shape("ALL", 16), Objective(0.3, 200.0, 2.6)),
         (Shape("H+V", 20, 0, "crelu"), Objective(0.3, 200.0, 2.0)),
         (Shape("H", 16, 5), Objective(0.3, 200.0, 2.6)),
+        (Shape("H", 16, 5, outputs=8), Objective(0.3, 200.0, 2.6)),
         (Shape("ALL", 20, piece_values=True), Objective(0.3, 200.0, 2.6)),
         (Shape("ALL", 16), Objective(pqr=True)),
         (Shape("H", 16, 5), Objective(pqr=True)),
+        (Shape("ALL", 16, outputs=8), Objective(pqr=True)),
     ],
     ids=str,
 )
@@ -225,18 +229,71 @@ def test_hardly_a_neuron_begins_beyond_its_range(features: str) -> None:
 @pytest.mark.parametrize("wanted", ["KING8*ALL+H", "H+KING*ALL", "V+KING8*(H+ALL)+ALL", "KING8*MIRRORED(KING8)*H+ALL"])
 def test_a_net_goes_on_with_its_features_multiplied_by_the_own_king(wanted: str) -> None:
     start, positions = random_net(Shape("ALL+H", 16)), unpack(sample()[:50])
-    layers = layers_of(start, Shape(wanted, 16))
+    layers = layers_of(start, Shape(wanted, 16), 1)
     before = exact_scores(start.shape, start.as_floats, positions)
     assert exact_scores(Shape(wanted, 16), layers, positions) == pytest.approx(before, abs=1e-6)
 
 
 def test_a_mirrored_set_begins_with_what_the_net_knows_of_a_king_on_the_left() -> None:
     start, on_the_left = random_net(Shape("ALL", 16)), parse_fen("2k5/p6b/8/8/3P4/2K5/P1N5/8 w - - 0 1")
-    layers = layers_of(start, Shape("MIRRORED(KING8*ALL)", 16))
+    layers = layers_of(start, Shape("MIRRORED(KING8*ALL)", 16), 1)
     before = exact_scores(start.shape, start.as_floats, on_the_left)
     assert exact_scores(Shape("MIRRORED(KING8*ALL)", 16), layers, on_the_left) == pytest.approx(before, abs=1e-6)
     with pytest.raises(TrainingError, match=r"has features ALL: none are in H\+V"):
-        layers_of(start, Shape("H+V", 16))
+        layers_of(start, Shape("H+V", 16), 1)
+
+
+@pytest.mark.parametrize(
+    ("known", "wanted"),
+    [
+        (Shape("ALL", 16), Shape("ALL", 16, outputs=8)),
+        (Shape("H", 16, outputs=2), Shape("KING8*H", 24, outputs=16)),
+        (Shape("H+V", 16, 5), Shape("H+V", 20, 5, outputs=4)),
+        (Shape("ALL", 8, piece_values=True), Shape("ALL", 12, piece_values=True)),
+    ],
+    ids=str,
+)
+def test_a_net_grows_with_the_scores_that_it_has(known: Shape, wanted: Shape) -> None:
+    start, positions = random_net(known), unpack(sample()[:50])
+    layers = layers_of(start, wanted, 1)
+    assert exact_scores(wanted, layers, positions) == pytest.approx(
+        exact_scores(known, start.as_floats, positions), abs=1e-6
+    )
+    assert wanted.hidden == known.hidden or np.abs(layers["inputs"][:, known.hidden :]).mean() > 0.01
+    with pytest.raises(TrainingError, match="the net to start from is"):
+        layers_of(random_net(wanted), known, 1)
+
+
+def test_each_output_learns_from_positions_with_its_number_of_men() -> None:
+    layout, objective = Layout(Shape("H", 16, outputs=8)), Objective(0.3, 200.0, 2.6)
+    vector = weights_of(layout)
+    with ThreadPoolExecutor(1) as pool:
+        gradient = Gradient(layout, pool, 1, 64)
+        for record in sample()[:20]:
+            gradient.add_up(vector, np.array([record]), np.array([0]), layout.options(objective))
+            slopes = layout.views(gradient.whole())
+            men = int(record["occupied"]).bit_count()
+            assert np.flatnonzero(np.abs(slopes["output"]).sum(axis=1)).tolist() == [(men - 1) // 4]
+            assert np.flatnonzero(slopes["output_bias"]).tolist() == [(men - 1) // 4]
+
+
+def test_the_share_of_the_result_rises_evenly_to_that_of_the_last_epoch() -> None:
+    settings = TrainingSettings(Shape("H", 4), Objective(0.4), epochs=4, blend_from=0.1)
+    assert [settings.objective_of(epoch).blend for epoch in range(4)] == pytest.approx([0.1, 0.2, 0.3, 0.4])
+    assert replace(settings, epochs=1).objective_of(0).blend == 0.4
+    assert replace(settings, blend_from=None).objective_of(0).blend == 0.4
+    assert settings.as_json()["blend_from"] == 0.1 and "blend_from" not in replace(settings, blend_from=None).as_json()
+
+
+def test_a_rising_share_of_the_result_is_what_is_learned() -> None:
+    results = sample().copy()
+    results["score"] = 0
+    nets = []
+    for first in (None, 0.0):  # with 0 the first epoch learns scores alone
+        settings = TrainingSettings(Shape("ALL", 8), Objective(1.0), epochs=2, batch=32, blend_from=first)
+        nets.append(Trainer(results, settings).run())
+    assert nets[0].network.about["settings"]["objective"] == nets[1].network.about["settings"]["objective"]
+    assert not np.array_equal(nets[0].network.weights["inputs"], nets[1].network.weights["inputs"])
 
 
 def test_another_seed_makes_another_net() -> None:

@@ -64,7 +64,7 @@ def test_the_neurons_are_those_that_make_the_score() -> None:
     for record, neurons in zip(positions, neurons_of(net, positions), strict=True):
         views = [neurons[:half], neurons[half:]]
         own = np.concatenate(views[::-1] if record["side"] else views)
-        score = 400 * float(own @ weights["output"] + weights["output_bias"][0])
+        score = 400 * float(own @ weights["output"][0] + weights["output_bias"][0])
         expected = exact_scores(net.network.shape, weights, record[None])[0]
         assert (-score if record["side"] else score) == pytest.approx(expected)
 

@@ -34,7 +34,7 @@ from merino.inner.core.common.user_files import open_log
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import find_net
 from merino.inner.eval.net.file import load_net, save_net
-from merino.inner.eval.net.network import ACTIVATIONS, Network, Shape
+from merino.inner.eval.net.network import ACTIVATIONS, OUTPUTS, Network, Shape
 from merino.inner.eval.net.piece_family import net_evaluation
 from merino.inner.formats.packed import PackedError
 from merino.inner.formats.packed_files import training_records
@@ -88,6 +88,7 @@ def run_train(arguments: Sequence[str]) -> int:
                 args.validation,
                 args.seed,
                 args.factorised,
+                args.blend_from,
             )
             trainer = Trainer(
                 records,
@@ -128,14 +129,16 @@ def _parser() -> Parser:
     add("--features", metavar="EXPR", help=f"feature set (default: {SHAPE.features}, or as in --start)")
     sentence = "neurons of the first layer and of a second one (default: what the positions bear, or as in --start)"
     add("--hidden", metavar="N[,M]", help=sentence)
+    sentence = f"outputs, chosen by the number of men on the board (default: {SHAPE.outputs}, or as in --start)"
+    add("--outputs", type=int, choices=OUTPUTS, help=sentence)
     sentence = f"activation function (default: {SHAPE.activation}, or as in --start)"
     add("--activation", choices=ACTIVATIONS, help=sentence)
     sentence = "train a piece-value net: its score is the sum of a value for each piece"
     add("--piece-values", action="store_true", help=sentence)
     add("--note", metavar="TEXT", help="note about the positions, stored in the net")
     sentence = (
-        "continue from this net, a file or a name in weights/; what --features multiplies with the own king begins "
-        "with the same weights for all its squares (default: random weights)"
+        "continue from this net, a file or a name in weights/; where --features multiplies with the own king, --hidden "
+        "adds neurons or --outputs adds outputs, the new net begins with its scores (default: random weights)"
     )
     add("--start", metavar="NET", help=sentence)
     sentence = "learn what --features multiplies with the own king for all its squares at once as well"
@@ -151,6 +154,10 @@ def _parser() -> Parser:
     add("--objective", choices=(SCORE, PQR), default=SCORE, help=sentence)
     sentence = "weight of the result in the target; the score has the rest (default: %(default)s)"
     add("--blend", type=share_or_all, metavar="X", default=OBJECTIVE.blend, help=sentence)
+    sentence = (
+        "weight of the result in the first epoch, from which it goes evenly to --blend in the last (default: the same)"
+    )
+    add("--blend-from", type=share_or_all, metavar="X", help=sentence)
     sentence = "exponent of the error; 2 is the squared error (default: %(default)s)"
     add("--power", type=number_above_zero, metavar="X", default=OBJECTIVE.power, help=sentence)
     add("--k", type=scale, metavar="CP", help="scale of the scores (default: fitted to the results)")
@@ -180,7 +187,8 @@ def _shape(args: argparse.Namespace, usual: Shape) -> Shape:
     """The shape asked for, as `usual` where nothing is said."""
     hidden, second = _hidden(args.hidden) if args.hidden else (usual.hidden, usual.second)
     activation, is_of_values = args.activation or usual.activation, args.piece_values or usual.piece_values
-    shape = Shape(args.features or usual.features, hidden, second, activation, is_of_values)
+    outputs = args.outputs or usual.outputs
+    shape = Shape(args.features or usual.features, hidden, second, activation, is_of_values, outputs)
     return replace(shape, features=shape.feature_set.name)
 
 

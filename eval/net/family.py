@@ -140,7 +140,7 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
         arrays[play.MIDDLE] = _halves(weights["middle"].T, shape.hidden, width)
         arrays[play.MIDDLE_BIAS], arrays[play.OUTPUT] = weights["middle_bias"], weights["output"]
     elif not shape.piece_values:
-        arrays[play.OUTPUT] = _halves(weights["output"][None], shape.hidden, width)
+        arrays[play.OUTPUT] = _halves(weights["output"], shape.hidden, width)
     numbers = np.zeros(play.NUMBERS, dtype=np.uint64)
     kept = []
     for place, array in arrays.items():
@@ -149,6 +149,7 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
         numbers[place] = block.ctypes.data
         kept.append(block)
     numbers[play.BLOCKS], numbers[play.SECOND], numbers[play.HIDDEN] = blocks, shape.second, shape.hidden
+    numbers[play.MEN_SHIFT] = shape.men_shift
     numbers[play.SQUARES] = shape.activation == "screlu"
     numbers[play.FEATURES], numbers[play.MOST], numbers[play.TERMS] = wanted.size, wanted.most, len(wanted.terms)
     return numbers, kept
@@ -194,5 +195,5 @@ def _scores_from_scratch(positions, numbers, memory, scores):
     for index in range(len(positions)):
         fill_sums(net, positions[index], sums, view, scratch, active)
         side = side_to_move(positions[index])
-        score = output_of(net, sums + U64(side) * net.row, sums + U64(1 - side) * net.row)
+        score = output_of(net, positions[index], sums + U64(side) * net.row, sums + U64(1 - side) * net.row)
         scores[index] = -score if side else score

@@ -1,11 +1,11 @@
 """Net files: Merino's own, with a complete header, and the `quantised.bin` of bullet's simplest net.
 
 Merino's: a line `Merino net 1`, a line of JSON, zeros up to a multiple of 64 bytes, then the layers in the order of
-`Shape.layers`, int16, little-endian. The number is the version: 1 for nets with one output, 2 for piece-value nets,
-whose layers differ, so that readers of version 1 refuse them. The JSON has a checksum of itself and of the layers
-(`core.common.sealed`); nets of Merino 1.0 have none. The trainer bullet writes (768 -> N) x 2 -> 1 without a
-header: first-layer weights by feature, first-layer bias, output weights, output bias, padded to a multiple of 64 bytes;
-inputs by colour, role and square, squared clipped ReLU.
+`Shape.layers`, int16, little-endian. The number is the version: 1 for nets with one output, 2 for piece-value nets, 3
+for nets with several outputs, so that readers that do not know their layers refuse them. The JSON has a checksum of
+itself and of the layers (`core.common.sealed`); nets of Merino 1.0 have none. The trainer bullet writes
+(768 -> N) x 2 -> 1 without a header: first-layer weights by feature, first-layer bias, output weights, output bias,
+padded to a multiple of 64 bytes; inputs by colour, role and square, squared clipped ReLU.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from merino.inner.eval.net.network import MAX_QB, QA, QB, QR, QV, SCALE, VALUE, 
 from merino.inner.eval.outlook import DEFAULT_K
 
 MAGIC = b"Merino net "
-ONE_OUTPUT, PIECE_VALUES = 1, 2  # versions
+ONE_OUTPUT, PIECE_VALUES, OUTPUTS = VERSIONS = (1, 2, 3)
 ALIGNMENT = 64
 FOREIGN_ENDING = ".bin"
 _PIECE_VALUES = {"rows": QR, "constants": QV, "unit": VALUE}
@@ -71,9 +71,12 @@ def as_unsealed_bytes(network: Network) -> bytes:
 
 
 def _joined(network: Network, header: Mapping[str, Any], layers: bytes) -> bytes:
-    version = PIECE_VALUES if network.shape.piece_values else ONE_OUTPUT
-    head = MAGIC + f"{version}\n{json.dumps(header)}\n".encode()
+    head = MAGIC + f"{_version_of(network.shape)}\n{json.dumps(header)}\n".encode()
     return head + bytes(-len(head) % ALIGNMENT) + layers
+
+
+def _version_of(shape: Shape) -> int:
+    return PIECE_VALUES if shape.piece_values else ONE_OUTPUT if shape.outputs == 1 else OUTPUTS
 
 
 def _layers_of(network: Network) -> bytes:
@@ -93,6 +96,8 @@ def _header_of(network: Network) -> dict[str, Any]:
         "k": network.k,
         "about": dict(network.about),
     }
+    if shape.outputs > 1:
+        header["outputs"] = shape.outputs
     if network.search:
         header["search"] = dict(network.search)
     if shape.piece_values:
@@ -125,13 +130,13 @@ def read_net(content: bytes, name: str | None = None) -> Network:
 def _ours(content: bytes, name: str | None) -> Network:
     lines = content.split(b"\n", 2)
     version = lines[0].removeprefix(MAGIC)
-    if version not in (b"%d" % ONE_OUTPUT, b"%d" % PIECE_VALUES):
-        known = f"this Merino reads {ONE_OUTPUT} and {PIECE_VALUES}"
+    if version not in [b"%d" % known for known in VERSIONS]:
+        known = f"this Merino reads {VERSIONS[0]} to {VERSIONS[-1]}"
         raise NetError(f"its version is {version[:20].decode('latin-1')!r}, and {known}")
     if len(lines) < 3:
         raise NetError("its header is cut off")
     header = _header(lines[1])
-    shape = _shape(header, int(version) == PIECE_VALUES)
+    shape = _shape(header, int(version))
     at = len(lines[0]) + len(lines[1]) + 2
     at += -at % ALIGNMENT
     sizes = shape.layers()
@@ -172,14 +177,16 @@ def _header(line: bytes) -> dict[str, Any]:
     return header
 
 
-def _shape(header: Mapping[str, Any], piece_values: bool) -> Shape:
+def _shape(header: Mapping[str, Any], version: int) -> Shape:
+    piece_values = version == PIECE_VALUES
     try:
         sizes = int(header["hidden"]), int(header["second"])
+        outputs = int(header["outputs"]) if version == OUTPUTS else 1
         if piece_values and header["piece_values"] != _PIECE_VALUES:
             raise NetError(
                 f"its units of piece values are {header['piece_values']}, but this Merino reads {_PIECE_VALUES}"
             )
-        shape = Shape(str(header["features"]), *sizes, str(header["activation"]), piece_values)
+        shape = Shape(str(header["features"]), *sizes, str(header["activation"]), piece_values, outputs)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, EvaluationError):
             raise
@@ -200,7 +207,7 @@ def _foreign(content: bytes) -> Network:
     weights = {
         "inputs": np.ascontiguousarray(inputs[_foreign_order()]),
         "input_bias": rest[:hidden],
-        "output": rest[hidden : 3 * hidden],
+        "output": rest[hidden : 3 * hidden].reshape(1, -1),
         "output_bias": rest[3 * hidden :],
     }
     if np.abs(weights["output"].astype(np.int64)).max() > 128:

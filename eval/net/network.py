@@ -2,7 +2,8 @@
 
 (features -> N) x 2 -> 1: each side's view sums a row of N weights for every active feature; both sums are clipped, the
 side to move's first, and a last row of weights turns them into one number, with `SCALE` centipawns per 1. A second
-layer of M neurons may be added: (features -> N) x 2 -> M -> 1.
+layer of M neurons may be added: (features -> N) x 2 -> M -> 1. There may be several last rows, (features -> N) x 2 ->
+1 x 8: the number of men on the board says which of them counts (`output_for`).
 
 A piece-value net, (features -> N) x 2 -> a value for each piece, has an output row for each piece on each square
 instead, without kings. The value of a piece to its owner is the product of this row with the neurons, those of the
@@ -31,6 +32,8 @@ ACTIVATIONS = ("crelu", "screlu")  # clipped to 0..1, and that squared
 MAX_FACTOR = 127  # of a weight that is multiplied by a neuron in 16 bits; beyond it, the product would overflow
 MAX_WEIGHT = MAX_FACTOR / QB
 MAX_NEURONS, MAX_SECOND = 1024, 128
+OUTPUTS = (1, 2, 4, 8, 16)  # how many last rows a net may have
+MAX_MEN = 32  # on a board
 
 
 class NetError(EvaluationError):
@@ -39,7 +42,7 @@ class NetError(EvaluationError):
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape of a net: its feature set, the neurons of its layers (0: no second layer), its activation.
+    """The shape of a net: its feature set, the neurons of its layers (0: no second layer), its activation, its outputs.
 
     With `piece_values` it is a piece-value net.
     """
@@ -49,6 +52,7 @@ class Shape:
     second: int = 0
     activation: str = "screlu"
     piece_values: bool = False
+    outputs: int = 1
 
     def __post_init__(self) -> None:
         if not 1 <= self.hidden <= MAX_NEURONS or not 0 <= self.second <= MAX_SECOND:
@@ -58,18 +62,26 @@ class Shape:
             )
         if self.activation not in ACTIVATIONS:
             raise NetError(f"the activation is {' or '.join(ACTIVATIONS)}, not '{self.activation}'")
-        if self.piece_values and (self.second or not is_by_piece(self.feature_set)):
-            raise NetError("a piece-value net has the features ALL and one layer")
+        if self.outputs not in OUTPUTS:
+            *others, last = map(str, OUTPUTS)
+            raise NetError(f"a net has {', '.join(others)} or {last} outputs, not {self.outputs}")
+        if self.piece_values and (self.second or self.outputs > 1 or not is_by_piece(self.feature_set)):
+            raise NetError("a piece-value net has the features ALL, one layer and one output")
 
     @property
     def feature_set(self) -> FeatureSet:
         """The features; raises FeatureError."""
         return features(self.features)
 
+    @property
+    def men_shift(self) -> int:
+        """By how many bits `output_for` shifts the number of men."""
+        return (MAX_MEN // self.outputs).bit_length() - 1
+
     def __str__(self) -> str:
         second = f"-> {self.second} " if self.second else ""
         size = self.feature_set.size
-        last = "a value for each piece" if self.piece_values else "1"
+        last = "a value for each piece" if self.piece_values else "1" if self.outputs == 1 else f"1 x {self.outputs}"
         return f"({self.features}: {size} -> {self.hidden}) x 2 {second}-> {last}, {self.activation}"
 
     def layers(self) -> dict[str, tuple[int, ...]]:
@@ -82,7 +94,16 @@ class Shape:
         if self.second:
             found |= {"middle": (2 * self.hidden, self.second), "middle_bias": (self.second,)}
             last = self.second
-        return found | {"output": (last,), "output_bias": (1,)}
+        return found | {"output": (self.outputs, last), "output_bias": (self.outputs,)}
+
+
+def output_for(men: Any, shift: int) -> Any:
+    """The number of the output for `men` on the board, 2 to 32, under `Shape.men_shift`; arrays as numbers.
+
+    Of eight the first is for up to 4 men, the second for 5 to 8, the last for 29 to 32. The field calls them material
+    buckets.
+    """
+    return (men - 1) >> shift
 
 
 def quantum(layer: str, qb: int = QB) -> int:
@@ -125,7 +146,8 @@ def exact_scores(shape: Shape, weights: Mapping[str, np.ndarray], positions: np.
         layer = _clipped(np.concatenate(sums), squares)
         if shape.second:
             layer = _clipped(layer @ weights["middle"] + weights["middle_bias"], squares)
-        value = float(layer @ weights["output"] + weights["output_bias"][0]) * SCALE
+        output = output_for(int(record["colours"].sum()).bit_count(), shape.men_shift)
+        value = float(layer @ weights["output"][output] + weights["output_bias"][output]) * SCALE
         found.append(-value if record["side"] else value)
     return np.array(found)
 

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from merino.inner.core.board.bitboard import U64, WHITE
+from merino.inner.core.board.bitboard import U64, WHITE, popcount
 from merino.inner.core.board.changes import NOTHING, changes_of
-from merino.inner.core.board.position import side_to_move
+from merino.inner.core.board.position import occupied_squares, side_to_move
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.core.compiled.lanes import LANES_SIZE, clipped_lanes, dots_of_lanes, load_lanes, store_lanes
 from merino.inner.core.compiled.memory import array_at
 from merino.inner.eval.accumulators import last_valid
 from merino.inner.eval.net.features import PROGRAM_WIDTH, SCRATCH, active_features
-from merino.inner.eval.net.network import QA
+from merino.inner.eval.net.network import QA, output_for
 from merino.inner.eval.net.view import VIEW_SIZE, look
 
 # The content of a record's `evaluation_data`: numbers and addresses, uint64.
@@ -31,20 +31,24 @@ from merino.inner.eval.net.view import VIEW_SIZE, look
     INPUT_BIAS,
     MIDDLE,  # int16[second, 64 * blocks]
     MIDDLE_BIAS,
-    OUTPUT,
-    OUTPUT_BIAS,  # int16[1]
+    OUTPUT,  # int16[outputs, 64 * blocks], or int16[outputs, second] behind a second layer
+    OUTPUT_BIAS,  # int16[outputs]
     PROGRAM,  # of the feature set, int64[terms, PROGRAM_WIDTH]
     TERMS,
     MOST,  # maximum number of features active at once
     PLIES,
     HIDDEN,  # neurons of the first layer, without padding
+    MEN_SHIFT,  # tells the output by the number of men (`eval.net.network.output_for`)
     UNITS,  # float64[3]: centipawns of 1 in a sum over both views; 1.0 there; centipawns of 1 behind a second layer
     OTHERS,  # where in `accumulators` what a way to update keeps besides sums and keys begins
     NUMBERS,
-) = range(19)
+) = range(20)
 
 # The content of `accumulators`: sums int16[plies, 2, 32 * blocks], keys uint64[plies], and from OTHERS on what a way to
 # update keeps besides (`eval.net.updates`, `eval.net.lists`).
+
+
+output_by = kernel(output_for)
 
 
 class Net(NamedTuple):
@@ -187,14 +191,21 @@ def _layer_sum(net, own, other, weights):
 
 
 @kernel
-def output_of(net, own, other):
-    """The score in centipawns for the side to move, float64; `own` and `other` are addresses of both views' sums."""
+def output_of(net, position, own, other):
+    """The score of a position in centipawns for the side to move, float64.
+
+    `own` and `other` are the addresses of the sums of both views, the side to move's first.
+    """
     numbers = net.numbers
-    bias, units = array_at(numbers[OUTPUT_BIAS], np.int16, 1)[0], array_at(numbers[UNITS], np.float64, 3)
+    place = output_by(popcount(occupied_squares(position)), np.int64(numbers[MEN_SHIFT]))
+    bias, units = (
+        array_at(numbers[OUTPUT_BIAS] + U64(2 * place), np.int16, 1)[0],
+        array_at(numbers[UNITS], np.float64, 3),
+    )
     if net.second == 0:
-        total = _layer_sum(net, own, other, numbers[OUTPUT])
+        total = _layer_sum(net, own, other, numbers[OUTPUT] + U64(2 * place) * net.row)
         return (total + bias) * units[0]
-    output = array_at(numbers[OUTPUT], np.int16, net.second)
+    output = array_at(numbers[OUTPUT] + U64(2 * place * net.second), np.int16, net.second)
     middle_bias = array_at(numbers[MIDDLE_BIAS], np.int16, net.second)
     value = bias / QA
     for neuron in range(net.second):
@@ -268,5 +279,5 @@ def score_at(s, net, ply):
     """White's score at a ply whose sums are up to date."""
     sums, side = sums_at(s, net, ply), side_to_move(s.positions[ply])
     own, other = sums + U64(side) * net.row, sums + U64(1 - side) * net.row
-    score = output_of(net, own, other)  # a single call, so that it is inlined
+    score = output_of(net, s.positions[ply], own, other)  # a single call, so that it is inlined
     return score if side == WHITE else -score

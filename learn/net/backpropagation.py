@@ -5,17 +5,19 @@ One entry learns from scores and results, the other from moves (PQR); `learn.net
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import U64, lsb
+from merino.inner.core.board.bitboard import U64, lsb, popcount
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import array_at, prefetch
 from merino.inner.eval.net.features import SCRATCH, active_features
 from merino.inner.eval.net.network import SCALE
+from merino.inner.eval.net.play import output_by
 from merino.inner.eval.net.view import VIEW_SIZE, look_back, mirror_view
 from merino.inner.formats.packed import read_view
 from merino.inner.learn.net.layers import add_inputs, add_to_inputs, backward, forward
 from merino.inner.learn.net.piece_layers import add_to_values, backward_values, forward_values, gather_values
 
 AHEAD = 12  # positions prefetched
+OUTPUT = 2  # where in a slot's numbers that of the output is, behind those of the active features of both views
 TRIPLE = 3  # records for PQR
 _FINDER = 2 * VIEW_SIZE + SCRATCH // 2  # words of memory to find features with
 
@@ -116,12 +118,12 @@ def _finder(memory):
 @kernel
 def _slot_size(o, most):
     """The words of memory that one position needs on its way through the net and back."""
-    return 2 + most + (8 * o.width + 3 * o.second) // 2
+    return 3 + most + (8 * o.width + 3 * o.second) // 2
 
 
 @kernel(makes_arrays=True)
 def _slot(number, o, most, memory):
-    """Where a position is worked on: active features of both views, their numbers, and two blocks of rows.
+    """Where a position is worked on: active features of both views, their numbers and OUTPUT, and two blocks of rows.
 
     The first block: sums, outputs of neurons, slopes, sums of values. The second: those of the second layer.
     """
@@ -130,7 +132,7 @@ def _slot(number, o, most, memory):
     start += U64(4 * 8 * o.width)
     second = array_at(start, np.float32, (3, o.second))
     start += U64(4 * 3 * o.second)
-    return array_at(start + U64(16), np.int32, (2, most)), array_at(start, np.int64, 2), buffers, second
+    return array_at(start + U64(24), np.int32, (2, most)), array_at(start, np.int64, 3), buffers, second
 
 
 @kernel
@@ -179,7 +181,7 @@ def _forward(weights, o, record, is_mirrored, program, rows, finder, slot):
     views, scratch = finder
     active, counts, buffers, second = slot
     if len(rows):
-        counts[:] = _features_of_pieces(record, is_mirrored, rows, active)
+        counts[:OUTPUT] = _features_of_pieces(record, is_mirrored, rows, active)
     else:
         _features_of_views(record, is_mirrored, program, views, scratch, active, counts)
     for side in range(2):
@@ -187,7 +189,8 @@ def _forward(weights, o, record, is_mirrored, program, rows, finder, slot):
     if o.values:
         constant = gather_values(weights, o, active, counts, buffers[3])
         return forward_values(weights, o, buffers, constant, o.squares != 0)
-    return forward(weights, o, buffers, second, o.squares != 0)
+    counts[OUTPUT] = output_by(popcount(U64(record.occupied)), o.men_shift)
+    return forward(weights, o, buffers, second, counts[OUTPUT], o.squares != 0)
 
 
 @kernel
@@ -199,6 +202,6 @@ def _backward(weights, gradient, o, slope, slot):
         add_to_values(gradient, o, active, counts, buffers[1], slope)
         backward_values(gradient, o, buffers, squares, slope)
     else:
-        backward(weights, gradient, o, buffers, second, squares, slope)
+        backward(weights, gradient, o, buffers, second, counts[OUTPUT], squares, slope)
     for side in range(2):
         add_to_inputs(gradient, active[side], counts[side], o.width, o.features, buffers[2, side * o.width :])

@@ -40,6 +40,8 @@ OPTIONS = record_dtype(
         ("features", np.int64),
         ("squares", np.int64),  # 1 for squared clipped ReLU
         ("values", np.int64),  # 1 for a piece-value net
+        ("outputs", np.int64),
+        ("men_shift", np.int64),  # tells the output by the number of men
         ("blend", np.float64),
         ("k", np.float64),
         ("power", np.float64),
@@ -98,7 +100,8 @@ class Layout:
             return found | rows | {"output_bias": (FLOAT_LANES,)}
         if second:
             found |= {"middle": (2 * width, second), "middle_bias": (second,)}
-        return found | {"output": (second or 2 * width,), "output_bias": (FLOAT_LANES,)}
+        outputs = self.shape.outputs
+        return found | {"output": (outputs, second or 2 * width), "output_bias": (FLOAT_LANES,)}
 
     @cached_property
     def size(self) -> int:
@@ -122,30 +125,31 @@ class Layout:
             found["values"] = self._both(views["values"].T).T
             found["value_constants"] = views["value_constants"]
             return found | {"output_bias": views["output_bias"][:1]}
-        rows = self._both(views["middle" if second else "output"])
         if second:
-            found |= {"middle": rows[:, :second], "middle_bias": views["middle_bias"][:second]}
-            found["output"] = views["output"][:second]
+            found |= {"middle": self._both(views["middle"])[:, :second], "middle_bias": views["middle_bias"][:second]}
+            found["output"] = views["output"][:, :second]
         else:
-            found["output"] = rows
-        return found | {"output_bias": views["output_bias"][:1]}
+            found["output"] = self._both(views["output"].T).T
+        return found | {"output_bias": views["output_bias"][: self.shape.outputs]}
 
     def fill(self, vector: np.ndarray, layers: dict[str, np.ndarray]) -> None:
         """Write layers in the form of `cut` to a vector."""
         views, hidden, second = self.views(vector), self.shape.hidden, self.shape.second
         vector[:] = 0
         views["inputs"][:, :hidden], views["input_bias"][:hidden] = layers["inputs"], layers["input_bias"]
-        views["output_bias"][:1] = layers["output_bias"]
+        views["output_bias"][: len(layers["output_bias"])] = layers["output_bias"]
         if self.shape.piece_values:
             by_view = views["values"].reshape(PIECE_ROWS, 2, self.width)
             by_view[:, :, :hidden] = layers["values"].reshape(PIECE_ROWS, 2, hidden)
             views["value_constants"][:] = layers["value_constants"]
             return
-        both = views["middle" if second else "output"].reshape(2, self.width, -1)
-        source = layers["middle" if second else "output"].reshape(2, hidden, -1)
-        both[:, :hidden, : source.shape[2]] = source
         if second:
-            views["middle_bias"][:second], views["output"][:second] = layers["middle_bias"], layers["output"]
+            both = views["middle"].reshape(2, self.width, -1)
+            both[:, :hidden, :second] = layers["middle"].reshape(2, hidden, second)
+            views["middle_bias"][:second], views["output"][:, :second] = layers["middle_bias"], layers["output"]
+        else:
+            by_view = views["output"].reshape(self.shape.outputs, 2, self.width)
+            by_view[:, :, :hidden] = layers["output"].reshape(self.shape.outputs, 2, hidden)
 
     def _both(self, rows: np.ndarray) -> np.ndarray:
         """The part for the neurons of both views, without padding."""
@@ -158,6 +162,7 @@ class Layout:
         options["width"], options["second"], options["features"] = self.width, self.second, self.feature_set.size
         options["squares"] = self.shape.activation == "screlu"
         options["values"] = self.shape.piece_values
+        options["outputs"], options["men_shift"] = self.shape.outputs, self.shape.men_shift
         options["blend"], options["k"], options["power"] = objective.blend, objective.k, objective.power
         options["mirror"], options["together"] = mirror, objective.together
         return options

@@ -107,13 +107,24 @@ def dot(a, b):
 
 
 @kernel
-def forward(weights, o, buffers, second, squares):
-    """The output of the net from the sums in buffers[0]; outputs of neurons go to buffers[1] and second[1]."""
+def _output_place(o, output):
+    """Where in the vector the row of this output begins, and where its bias is."""
+    first, rows = 2 * o.width, (o.features + 1) * o.width
+    if o.second:
+        rows += (first + 1) * o.second
+    size = first if o.second == 0 else o.second
+    return rows + output * size, rows + o.outputs * size + output
+
+
+@kernel
+def forward(weights, o, buffers, second, output, squares):
+    """What this output of the net gives for the sums in buffers[0]; neurons give buffers[1] and second[1]."""
     first = 2 * o.width
     behind = (o.features + 1) * o.width
+    last, last_bias = _output_place(o, output)
     activate(buffers[0, :first], buffers[1, :first], squares)
     if o.second == 0:
-        return dot(buffers[1, :first], weights[behind:]) + weights[behind + first]
+        return dot(buffers[1, :first], weights[last:]) + weights[last_bias]
     sums, bias = second[0], behind + first * o.second
     set_row(sums, weights[bias : bias + o.second], np.float32(1))
     for k in range(first):
@@ -121,26 +132,24 @@ def forward(weights, o, buffers, second, squares):
         if value != np.float32(0):
             add_row(sums, weights[behind + k * o.second : behind + (k + 1) * o.second], value)
     activate(sums, second[1], squares)
-    last = bias + o.second
-    return dot(second[1], weights[last:]) + weights[last + o.second]
+    return dot(second[1], weights[last:]) + weights[last_bias]
 
 
 @kernel
-def backward(weights, gradient, o, buffers, second, squares, slope):
+def backward(weights, gradient, o, buffers, second, output, squares, slope):
     """Add the gradient of all layers after the first; the slopes of its sums go to buffers[2]."""
     first = 2 * o.width
     behind = (o.features + 1) * o.width
+    last, last_bias = _output_place(o, output)
     slopes = buffers[2]
+    gradient[last_bias] += slope
     if o.second == 0:
-        set_row(slopes, weights[behind : behind + first], slope)
-        add_row(gradient[behind:], buffers[1, :first], slope)
-        gradient[behind + first] += slope
+        set_row(slopes, weights[last : last + first], slope)
+        add_row(gradient[last:], buffers[1, :first], slope)
     else:
         bias = behind + first * o.second
-        last = bias + o.second
         add_row(gradient[last:], second[1], slope)
         set_row(second[2], weights[last : last + o.second], slope)
-        gradient[last + o.second] += slope
         activate_back(second[0], second[2], squares)
         add_row(gradient[bias:], second[2], np.float32(1))
         for k in range(first):

@@ -1,4 +1,4 @@
-"""The weights that training begins with: random ones, or those of a net, whose features may be others."""
+"""The weights that training begins with: random ones, or those of a net, which may see less and be smaller."""
 
 from __future__ import annotations
 
@@ -21,28 +21,57 @@ def random_layers(shape: Shape, seed: int) -> dict[str, np.ndarray]:
     draw = np.random.default_rng(seed)
     layers = {}
     for name, size in shape.layers().items():
-        bound = np.sqrt(1 / size[0])
+        bound = np.sqrt(1 / size[-1 if name == "output" else 0])
         layers[name] = np.zeros(size) if name.endswith("bias") else draw.uniform(-bound, bound, size)
     return layers
 
 
-def layers_of(start: Network, shape: Shape) -> dict[str, np.ndarray]:
-    """The weights of a net for a net of this shape, by the names of `Shape.layers`; raises TrainingError.
+def layers_of(start: Network, shape: Shape, seed: int) -> dict[str, np.ndarray]:
+    """The weights of a net for a net of this shape, by the names of `Shape.layers`, with the same scores.
 
-    Only the features may differ. Those that the start has for all squares of the own king get its row for each group
-    of squares, so that `KING8*ALL` begins with the scores of `ALL`; features that it does not have get zeros.
+    Features that the start has for all squares of the own king get its row for each group of squares, so that
+    `KING8*ALL` begins with the scores of `ALL`; features that it does not have get zeros. Where it has one output for
+    some numbers of men, each of several begins as that. Neurons that it does not have begin with random weights by the
+    seed, and count for nothing. Raises TrainingError where the start is wider, has more outputs, or differs otherwise.
     """
-    if replace(start.shape, features=shape.features) != shape:
-        raise TrainingError(f"the net to start from is {start.shape}, and not {shape}")
+    known = replace(start.shape, features=shape.features, hidden=shape.hidden, outputs=shape.outputs)
+    if known != shape or start.shape.hidden > shape.hidden or start.shape.outputs > shape.outputs:
+        raise TrainingError(f"the net to start from is {start.shape}, and not {shape} or a part of it")
     layers = dict(start.as_floats)
-    if start.shape == shape:
-        return layers
-    inputs, found = np.zeros((shape.feature_set.size, shape.hidden)), False
-    for own, known in _shared(shape.feature_set, start.shape.feature_set):
-        inputs[own], found = layers["inputs"][known], True
+    layers["inputs"] = _inputs_of(start, shape)
+    for name in ("output", "output_bias"):
+        if name in layers:
+            layers[name] = np.repeat(layers[name], shape.outputs // start.shape.outputs, axis=0)
+    return _widened(layers, start.shape.hidden, shape, seed)
+
+
+def _inputs_of(start: Network, shape: Shape) -> np.ndarray:
+    """The rows of the start's neurons for the features of the shape, float64[features, neurons of the start]."""
+    known = start.as_floats["inputs"]
+    if start.shape.features == shape.features:
+        return known
+    inputs, found = np.zeros((shape.feature_set.size, start.shape.hidden)), False
+    for own, theirs in _shared(shape.feature_set, start.shape.feature_set):
+        inputs[own], found = known[theirs], True
     if not found:
         raise TrainingError(f"the net to start from has features {start.shape.features}: none are in {shape.features}")
-    return layers | {"inputs": inputs}
+    return inputs
+
+
+def _widened(layers: dict[str, np.ndarray], hidden: int, shape: Shape, seed: int) -> dict[str, np.ndarray]:
+    """The layers with as many neurons as the shape has; the new ones count for nothing."""
+    if hidden == shape.hidden:
+        return layers
+    wide = random_layers(shape, seed)
+    wide["inputs"][:, :hidden], wide["input_bias"][:hidden] = layers["inputs"], layers["input_bias"]
+    if shape.second:
+        by_view = wide["middle"].reshape(2, shape.hidden, -1)
+        by_view[:, :hidden], by_view[:, hidden:] = layers["middle"].reshape(2, hidden, -1), 0
+        return {**layers, **{name: wide[name] for name in ("inputs", "input_bias", "middle")}}
+    last = "values" if shape.piece_values else "output"
+    by_view = wide[last].reshape(-1, 2, shape.hidden)
+    by_view[:, :, :hidden], by_view[:, :, hidden:] = layers[last].reshape(-1, 2, hidden), 0
+    return {**layers, **{name: wide[name] for name in ("inputs", "input_bias", last)}}
 
 
 def _shared(wanted: FeatureSet, known: FeatureSet) -> Iterator[tuple[np.ndarray, np.ndarray]]:

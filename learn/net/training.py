@@ -53,6 +53,14 @@ class TrainingSettings:
     validation: float = 0.02  # share of the games kept for validation
     seed: int = 1
     factorised: bool = False  # learn what is by the own king for all its squares at once as well
+    blend_from: float | None = None  # the share of the result in the first epoch; in the last it is the objective's
+
+    def objective_of(self, epoch: int) -> Objective:
+        """What is learned in an epoch, from 0 on."""
+        if self.blend_from is None or self.epochs == 1:
+            return self.objective
+        share, last = epoch / (self.epochs - 1), self.objective.blend
+        return replace(self.objective, blend=self.blend_from + share * (last - self.blend_from))
 
     @property
     def trained_shape(self) -> Shape:
@@ -65,6 +73,10 @@ class TrainingSettings:
         found["apart"] = found.pop("validation")
         if not self.factorised:
             del found["factorised"]  # as in files that are older than it
+        if self.shape.outputs == 1:
+            del found["shape"]["outputs"]
+        if self.blend_from is None:
+            del found["blend_from"]
         return found
 
 
@@ -193,7 +205,7 @@ class Trainer:
         draw = np.random.default_rng((settings.seed, self._epoch))
         order = draw.permutation(self._places)
         mirror = int(draw.integers(1, 1 << 62)) if settings.mirror else 0
-        options = self._layout.options(settings.objective, mirror)
+        options = self._layout.options(settings.objective_of(self._epoch), mirror)
         batches = -(-len(order) // batch)
         total, seen, began, shown = 0.0, 0, time.monotonic(), 0.0
         for number in range(batches):
@@ -241,7 +253,7 @@ class Trainer:
         if start is None:
             layers = random_layers(trained, self._settings.seed)
         else:
-            layers = extended(layers_of(start, shape), trained)
+            layers = extended(layers_of(start, shape, self._settings.seed), trained)
         self._layout.fill(self._weights, layers)
 
     def _network(self) -> Network:

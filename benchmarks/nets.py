@@ -13,16 +13,20 @@ from merino.inner.learn.net.feature_costs import BASE, PLIES, ROUNDS, update_cos
 from merino.inner.learn.net.training import Trainer, TrainingSettings
 from tools.feature_sets import SETS
 
-WIDTHS = (64, 128, 256)
+SHAPES = (
+    *(Shape(BASE, width) for width in (64, 128, 256, 512)),
+    Shape(BASE, 256, outputs=8),
+    *(Shape(BASE, 256, second) for second in (16, 32)),
+)
 HIDDEN = 64
 POSITIONS, EPOCHS = 262144, 4  # so many that starting and ending count little
 
 
 def report() -> None:
-    """Print nanoseconds a score by neurons and by feature set, and positions a second of the trainer."""
+    """Print nanoseconds a score by layers and by feature set, and positions a second of the trainer."""
     print(f"nets: update and output along {PLIES} moves; CPU time, medians of {ROUNDS} rounds in turns")
-    for width, cost in zip(WIDTHS, update_costs([Shape(BASE, width) for width in WIDTHS]), strict=True):
-        line(f"{width} neurons", cost, "ns")
+    for shape, cost in zip(SHAPES, update_costs(SHAPES), strict=True):
+        line(str(shape), cost, "ns")
     names = [BASE, *(name for name in SETS if name != BASE), "KING*ALL"]
     costs = update_costs([Shape(name, HIDDEN) for name in names])
     for name, cost in zip(names, costs, strict=True):

@@ -1,4 +1,4 @@
-"""Sixteen floats as one value: what compiled code makes of them, beside numpy."""
+"""Numbers of 16 bits and floats as one value: what compiled code makes of them, beside numpy."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,16 @@ import pytest
 from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.lanes import (
     FLOAT_LANES,
+    LANES,
     clipped_floats,
     floats_of,
     load_floats,
+    load_lanes,
+    no_sums,
+    products_of_lanes,
     store_floats,
     sum_of_floats,
+    total_of,
     where_inside,
 )
 
@@ -71,3 +76,22 @@ def test_the_sum_is_that_of_the_halves(rows):
         halves = halves[: len(halves) // 2] + halves[len(halves) // 2 :]
     assert _sum(_address(rows[0])) == halves[0]
     assert halves[0] == pytest.approx(rows[0].sum(), rel=1e-5)
+
+
+@entry
+def _products(a, b, c, d, target):
+    total = no_sums()
+    for _ in range(2):
+        total = total + products_of_lanes(load_lanes(a), load_lanes(b), load_lanes(c), load_lanes(d))
+    target[0] = total_of(total)
+
+
+def test_products_are_added_up_beyond_32_bits_in_all():
+    draw = np.random.default_rng(4)
+    for bound in (300, 15000):  # the second: each of sixteen sums fits 32 bits, and their total does not
+        a, b, c, d = draw.integers(bound // 2, bound, (4, LANES)).astype(np.int16)
+        found = np.zeros(1, dtype=np.int64)
+        _products(*map(_address, (a, b, c, d)), found)
+        expected = 2 * (a.astype(np.int64) @ b + c.astype(np.int64) @ d)
+        assert found[0] == expected
+    assert expected > np.iinfo(np.int32).max

@@ -1,4 +1,4 @@
-"""Thirty-two numbers of 16 bits, or sixteen floats, as one value, which the processor takes in whole registers.
+"""Thirty-two numbers of 16 bits, or sixteen of 32, as one value, which the processor takes in whole registers.
 
 LLVM turns a plain loop over a row of a network into such instructions too, but takes smaller registers for its
 products and asks at every row whether it overlaps another. These say what is meant. Twice as many numbers would fit
@@ -23,7 +23,7 @@ LANES_SIZE = 2 * LANES  # bytes, of either kind
 
 
 class LanesType(types.Type):  # type: ignore[misc]
-    """The type of int16[32] or float32[16] as one value; `vector` is the type for LLVM, `number` that of ctypes."""
+    """The type of some numbers as one value; `vector` is the type for LLVM, `number` that of ctypes."""
 
     def __init__(self, name: str, vector: Any, number: Any) -> None:
         super().__init__(name)
@@ -36,9 +36,11 @@ class LanesType(types.Type):  # type: ignore[misc]
 
 _WORD, _SUM, _FLOAT = ir.IntType(16), ir.IntType(32), ir.FloatType()
 _VECTOR, _FLOATS = ir.VectorType(_WORD, LANES), ir.VectorType(_FLOAT, FLOAT_LANES)
+_SUMS, _WIDE_SUMS = (ir.VectorType(ir.IntType(bits), LANES // 2) for bits in (32, 64))
 _ZEROS, _ONES = (ir.Constant(_FLOATS, [number] * FLOAT_LANES) for number in (0.0, 1.0))
 lanes = LanesType("lanes", _VECTOR, ctypes.c_int16)
 float_lanes = LanesType("float_lanes", _FLOATS, ctypes.c_float)
+sum_lanes = LanesType("sum_lanes", _SUMS, ctypes.c_int32)
 
 
 @register_model(LanesType)
@@ -53,12 +55,18 @@ class _Operators(ConcreteTemplate):  # type: ignore[misc]
     cases = (signature(lanes, lanes, lanes), signature(float_lanes, float_lanes, float_lanes))
 
 
+@infer_global(operator.add)
+class _Sum(ConcreteTemplate):  # type: ignore[misc]
+    cases = (signature(sum_lanes, sum_lanes, sum_lanes),)
+
+
 @infer_global(operator.sub)
 class _Difference(ConcreteTemplate):  # type: ignore[misc]
     cases = (signature(lanes, lanes, lanes),)
 
 
 @lower_builtin(operator.add, lanes, lanes)
+@lower_builtin(operator.add, sum_lanes, sum_lanes)
 def _add(context, builder, signature, args):
     return builder.add(*args)
 
@@ -157,28 +165,44 @@ def clipped_lanes(typing, row, low, high):
     return lanes(lanes, types.int64, types.int64), generate
 
 
-def _dot(first, second):
-    return int(np.dot(first.astype(np.int32), second.astype(np.int32)))
+def _in_pairs(first, second):
+    return (first.astype(np.int32) * second).reshape(-1, 2).sum(axis=1, dtype=np.int32)
 
 
-@primitive(lambda a, b, c, d: _dot(a, b) + _dot(c, d))
-def dots_of_lanes(typing, a, b, c, d):
-    """The sum of the products of int16[32] `a` with `b` and of `c` with `d`, int32."""
-    wide, half = ir.VectorType(_SUM, LANES), ir.VectorType(_SUM, LANES // 2)
+@primitive(lambda: np.zeros(LANES // 2, dtype=np.int32))
+def no_sums(typing):
+    """int32[16] of zeros."""
+    return sum_lanes(), lambda context, builder, signature, args: ir.Constant(_SUMS, None)
+
+
+@primitive(lambda a, b, c, d: _in_pairs(a, b) + _in_pairs(c, d))
+def products_of_lanes(typing, a, b, c, d):
+    """The products of int16[32] `a` with `b`, neighbours added up, plus those of `c` with `d`: int32[16]."""
+    wide = ir.VectorType(_SUM, LANES)
 
     def pairs(builder, factors):
         """Products summed two by two, neighbours first: one instruction does so for 16 bits."""
         products = builder.mul(*(builder.sext(factor, wide) for factor in factors))
-        even, odd = (ir.Constant(half, list(range(start, LANES, 2))) for start in (0, 1))
+        even, odd = (ir.Constant(_SUMS, list(range(start, LANES, 2))) for start in (0, 1))
         return builder.add(*(builder.shuffle_vector(products, products, places) for places in (even, odd)))
 
     def generate(context, builder, signature, args):
-        total = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(_SUM, (half,)), f"llvm.vector.reduce.add.v{LANES // 2}i32"
-        )
-        return builder.call(total, (builder.add(pairs(builder, args[:2]), pairs(builder, args[2:])),))
+        return builder.add(pairs(builder, args[:2]), pairs(builder, args[2:]))
 
-    return types.int32(lanes, lanes, lanes, lanes), generate
+    return sum_lanes(lanes, lanes, lanes, lanes), generate
+
+
+@primitive(lambda sums: sums.sum(dtype=np.int64))
+def total_of(typing, sums):
+    """The sum of int32[16], int64."""
+
+    def generate(context, builder, signature, args):
+        kind = ir.FunctionType(_WIDE_SUMS.element, (_WIDE_SUMS,))
+        name = f"llvm.vector.reduce.add.v{LANES // 2}i64"
+        total = cgutils.get_or_insert_function(builder.module, kind, name)
+        return builder.call(total, (builder.sext(args[0], _WIDE_SUMS),))
+
+    return types.int64(sum_lanes), generate
 
 
 @primitive(lambda row: np.clip(row, np.float32(0), np.float32(1)))

@@ -136,9 +136,11 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
     }
     if is_by_piece(wanted):
         arrays[play.PIECE_ROWS] = arrays[play.INPUTS][rows_of_pieces(wanted).reshape(2, -1).T]
-    if shape.second:
-        arrays[play.MIDDLE] = _halves(weights["middle"].T, shape.hidden, width)
-        arrays[play.MIDDLE_BIAS], arrays[play.OUTPUT] = weights["middle_bias"], weights["output"]
+    second = -(-shape.second // play.FOUR) * play.FOUR
+    if second:
+        arrays[play.MIDDLE] = _halves(_widened(weights["middle"], second).T, shape.hidden, width)
+        arrays[play.MIDDLE_BIAS] = _widened(weights["middle_bias"][None], second)
+        arrays[play.OUTPUT] = _widened(weights["output"], second)
     elif not shape.piece_values:
         arrays[play.OUTPUT] = _halves(weights["output"], shape.hidden, width)
     numbers = np.zeros(play.NUMBERS, dtype=np.uint64)
@@ -148,7 +150,7 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
         block[: array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         numbers[place] = block.ctypes.data
         kept.append(block)
-    numbers[play.BLOCKS], numbers[play.SECOND], numbers[play.HIDDEN] = blocks, shape.second, shape.hidden
+    numbers[play.BLOCKS], numbers[play.SECOND], numbers[play.HIDDEN] = blocks, second, shape.hidden
     numbers[play.MEN_SHIFT] = shape.men_shift
     numbers[play.SQUARES] = shape.activation == "screlu"
     numbers[play.FEATURES], numbers[play.MOST], numbers[play.TERMS] = wanted.size, wanted.most, len(wanted.terms)

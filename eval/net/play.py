@@ -13,7 +13,15 @@ from merino.inner.core.board.bitboard import U64, WHITE, popcount
 from merino.inner.core.board.changes import NOTHING, changes_of
 from merino.inner.core.board.position import occupied_squares, side_to_move
 from merino.inner.core.compiled.jit import kernel
-from merino.inner.core.compiled.lanes import LANES_SIZE, clipped_lanes, dots_of_lanes, load_lanes, store_lanes
+from merino.inner.core.compiled.lanes import (
+    LANES_SIZE,
+    clipped_lanes,
+    load_lanes,
+    no_sums,
+    products_of_lanes,
+    store_lanes,
+    total_of,
+)
 from merino.inner.core.compiled.memory import array_at
 from merino.inner.eval.accumulators import last_valid
 from merino.inner.eval.net.features import PROGRAM_WIDTH, SCRATCH, active_features
@@ -23,7 +31,7 @@ from merino.inner.eval.net.view import VIEW_SIZE, look
 # The content of a record's `evaluation_data`: numbers and addresses, uint64.
 (
     BLOCKS,  # of the first layer
-    SECOND,  # neurons of the second layer
+    SECOND,  # neurons of the second layer, padded to a multiple of FOUR with such as count for nothing
     SQUARES,  # 1 for squared clipped ReLU
     FEATURES,
     PIECE_ROWS,  # int16[14 * 64, 2, 32 * blocks]: what a piece on a square adds to both sums, if features are pieces
@@ -48,6 +56,7 @@ from merino.inner.eval.net.view import VIEW_SIZE, look
 # update keeps besides (`eval.net.updates`, `eval.net.lists`).
 
 
+FOUR = 4  # neurons of the second layer that are computed at a time
 output_by = kernel(output_for)
 
 
@@ -160,34 +169,61 @@ def program_of(net):
 
 
 @kernel
-def _squared_sum(own, other, weights, net):
-    """The sum over both views under squared clipped ReLU, in units of 1 / (QA * QA * QB), int64; rows by address."""
-    total = np.int64(0)
-    for block in range(net.blocks):
-        at = U64(LANES_SIZE * block)
-        mine, theirs = clipped_lanes(load_lanes(own + at), 0, QA), clipped_lanes(load_lanes(other + at), 0, QA)
-        first, second = load_lanes(weights + at), load_lanes(weights + net.row + at)
-        total += dots_of_lanes(mine * first, mine, theirs * second, theirs)
-    return total
+def _squared_products(mine, first, theirs, second):
+    """Clipped sums squared, by their weights."""
+    return products_of_lanes(mine * first, mine, theirs * second, theirs)
 
 
 @kernel
-def _clipped_sum(own, other, weights, net):
-    """The same under clipped ReLU, in units of 1 / (QA * QB)."""
-    total = np.int64(0)
-    for block in range(net.blocks):
-        at = U64(LANES_SIZE * block)
-        mine, theirs = clipped_lanes(load_lanes(own + at), 0, QA), clipped_lanes(load_lanes(other + at), 0, QA)
-        total += dots_of_lanes(mine, load_lanes(weights + at), theirs, load_lanes(weights + net.row + at))
-    return total
+def _clipped_products(mine, first, theirs, second):
+    """Clipped sums by their weights."""
+    return products_of_lanes(mine, first, theirs, second)
 
 
-@kernel
-def _layer_sum(net, own, other, weights):
-    """The weighted sum of both views, the mover's first, in units of 1 / (QA * QB), float64; rows by address."""
-    if net.squares:
-        return _squared_sum(own, other, weights, net) * (1 / QA)
-    return float(_clipped_sum(own, other, weights, net))
+def _row_sum_of(products):
+    """The kernel (own, other, weights, net): the sum over both views by a row of weights, int64; rows by address.
+
+    Its unit is 1 / (QA * QB), and for squares another QA-th of it. A sum of 1,024 neurons fits 32 bits in each lane.
+    """
+
+    @kernel
+    def row_sum(own, other, weights, net):
+        total = no_sums()
+        for block in range(net.blocks):
+            at = U64(LANES_SIZE * block)
+            mine, theirs = clipped_lanes(load_lanes(own + at), 0, QA), clipped_lanes(load_lanes(other + at), 0, QA)
+            row = weights + at
+            total = total + products(mine, load_lanes(row), theirs, load_lanes(row + net.row))
+        return total_of(total)
+
+    return row_sum
+
+
+def _four_sums_of(products):
+    """The kernel that returns the sums by four rows of weights: the neurons of both views are loaded once for all."""
+
+    @kernel
+    def four_sums(own, other, weights, net):
+        a, b, c, d = no_sums(), no_sums(), no_sums(), no_sums()
+        size = U64(2) * net.row
+        for block in range(net.blocks):
+            at = U64(LANES_SIZE * block)
+            mine, theirs = clipped_lanes(load_lanes(own + at), 0, QA), clipped_lanes(load_lanes(other + at), 0, QA)
+            row = weights + at
+            a = a + products(mine, load_lanes(row), theirs, load_lanes(row + net.row))
+            row += size
+            b = b + products(mine, load_lanes(row), theirs, load_lanes(row + net.row))
+            row += size
+            c = c + products(mine, load_lanes(row), theirs, load_lanes(row + net.row))
+            row += size
+            d = d + products(mine, load_lanes(row), theirs, load_lanes(row + net.row))
+        return total_of(a), total_of(b), total_of(c), total_of(d)
+
+    return four_sums
+
+
+_squared_sum, _clipped_sum = _row_sum_of(_squared_products), _row_sum_of(_clipped_products)
+_four_squared_sums, _four_clipped_sums = _four_sums_of(_squared_products), _four_sums_of(_clipped_products)
 
 
 @kernel
@@ -198,22 +234,32 @@ def output_of(net, position, own, other):
     """
     numbers = net.numbers
     place = output_by(popcount(occupied_squares(position)), np.int64(numbers[MEN_SHIFT]))
-    bias, units = (
-        array_at(numbers[OUTPUT_BIAS] + U64(2 * place), np.int16, 1)[0],
-        array_at(numbers[UNITS], np.float64, 3),
-    )
-    if net.second == 0:
-        total = _layer_sum(net, own, other, numbers[OUTPUT] + U64(2 * place) * net.row)
-        return (total + bias) * units[0]
-    output = array_at(numbers[OUTPUT] + U64(2 * place * net.second), np.int16, net.second)
-    middle_bias = array_at(numbers[MIDDLE_BIAS], np.int16, net.second)
-    value = bias / QA
-    for neuron in range(net.second):
-        weights = numbers[MIDDLE] + U64(2 * neuron) * net.row
-        total = _layer_sum(net, own, other, weights) + middle_bias[neuron]
-        active = min(max(total / units[1], 0.0), 1.0)
-        value += output[neuron] * (active * active if net.squares else active)
-    return value * units[2]
+    bias = array_at(numbers[OUTPUT_BIAS] + U64(2 * place), np.int16, 1)[0]
+    units = array_at(numbers[UNITS], np.float64, 3)
+    if net.second:
+        return (bias * (1 / QA) + _behind_second(net, place, own, other, units[1])) * units[2]
+    weights = numbers[OUTPUT] + U64(2 * place) * net.row
+    if net.squares:
+        return (_squared_sum(own, other, weights, net) * (1 / QA) + bias) * units[0]
+    return (_clipped_sum(own, other, weights, net) + bias) * units[0]
+
+
+@kernel
+def _behind_second(net, place, own, other, one):
+    """The sum of the second layer's neurons by the weights of the output `place`; 1.0 in their sums is `one`."""
+    output = array_at(net.numbers[OUTPUT] + U64(2 * place * net.second), np.int16, net.second)
+    bias = array_at(net.numbers[MIDDLE_BIAS], np.int16, net.second)
+    value = 0.0
+    for first in range(0, net.second, FOUR):
+        weights = net.numbers[MIDDLE] + U64(2 * first) * net.row
+        if net.squares:
+            sums, unit = _four_squared_sums(own, other, weights, net), 1 / QA
+        else:
+            sums, unit = _four_clipped_sums(own, other, weights, net), 1.0
+        for index in range(FOUR):
+            active = min(max((sums[index] * unit + bias[first + index]) / one, 0.0), 1.0)
+            value += output[first + index] * (active * active if net.squares else active)
+    return value
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -10,14 +11,18 @@ import numpy as np
 import pytest
 
 from merino.inner.app.shell.cli import main
+from merino.inner.app.shell.probes import _named
 from merino.inner.core.board.fen import to_fen
 from merino.inner.core.board.game import Position
+from merino.inner.core.common.command import CommandError
 from merino.inner.eval.families import load_net
+from merino.inner.eval.linear.evaluate import features_of
+from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.eval.net.network import exact_scores
 from merino.inner.study.errors import StudyError
 from merino.inner.study.probes.motifs import MOTIFS
-from merino.inner.study.probes.probe import _told_by, neurons_of, probe
+from merino.inner.study.probes.probe import Probed, _told_by, neurons_of, probe
 from tests.test_words import walked
 
 CASES = {
@@ -84,8 +89,35 @@ def test_nets_are_asked_for_terms_and_motifs(tmp_path: Path, capsys: pytest.Capt
     found = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
     assert found["VAL_Q"]["r2"]["gen12"] > 0.5 > found["pin"]["r2"]["gen12"]
     assert found["VAL_Q"]["is_term"] and not found["pin"]["is_term"]
+    assert found["VAL_Q"]["chance"] < found["VAL_Q"]["r2"]["gen12"]
+    assert {each["learned"] for each in found.values()} == {None, "gen12"}
+    assert found["VAL_N"]["board"] > 0.9  # a sum over the knights on their squares
     assert main(["probes", str(positions), "gen1", "--positions", "300"]) == 0
     assert "castled king" in capsys.readouterr().out
+
+
+def test_nets_of_one_name_are_told_apart_by_their_folders() -> None:
+    files = ["night/generation-0001/candidate.net", "night/generation-0002/candidate.net"]
+    assert list(_named(files)) == ["generation-0001", "generation-0002"]
+    assert _named(["gen1", "other/gen1"]) == {"gen1": "gen1", "other/gen1": "other/gen1"}
+    with pytest.raises(CommandError, match="'gen1' is named twice"):
+        _named(["gen1", "gen12", "gen1"])
+
+
+def test_what_chance_tells_as_well_is_not_learned() -> None:
+    told = Probed("a", True, 99, {"old": 0.2, "newer": 0.45, "newest": 0.5}, chance=0.1, board=1.0)
+    by_chance = replace(told, chance=0.41)
+    assert told.learned == "newer" and told.order < by_chance.order
+    assert by_chance.learned is None
+
+
+def test_shuffled_weights_tell_less_than_those_of_the_net() -> None:
+    net, positions = load_net("gen12"), walked(1200)
+    assert isinstance(net, NetEvaluation)
+    true, shuffled = neurons_of(net, positions), neurons_of(net, positions, shuffle=1)
+    assert true.shape == shuffled.shape
+    queens = features_of(positions)[:, [term.name for term in TERMS].index("VAL_Q")][:, None]
+    assert _told_by(shuffled, queens)[0] < _told_by(true, queens)[0]
 
 
 def test_a_probe_needs_positions() -> None:

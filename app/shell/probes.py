@@ -12,6 +12,7 @@ from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, positive
 from merino.inner.app.shell.naming import errors_named
 from merino.inner.app.shell.output_files import check_picture, ending_of, write_output
+from merino.inner.core.common.command import CommandError
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_net
 from merino.inner.eval.net.family import NetEvaluation
@@ -42,12 +43,16 @@ def run_probes(arguments: Sequence[str]) -> int:
     args = parser.parse_args(arguments)
     check_picture(args.plot, "probes")
     with errors_named("probes", EvaluationError, PackedError, SourceError, StudyError):
-        nets = {Path(name).stem: _net(name) for name in args.nets}
+        nets = {name: _net(file) for name, file in _named(args.nets).items()}
         positions = unpack(evenly(all_positions(args.file), args.positions))
         found = probe(nets, positions, lambda text: print(f"{text} ...", file=sys.stderr))
     if args.plot:
         write_output(args.plot, draw(found, ending_of(args.plot)), "probes")
-    print(json.dumps([asdict(each) for each in found]) if args.json else "\n".join(_rows(found, list(nets))))
+    print(
+        json.dumps([asdict(each) | {"learned": each.learned} for each in found])
+        if args.json
+        else "\n".join(_rows(found, list(nets)))
+    )
     return 0
 
 
@@ -57,11 +62,23 @@ def _net(name: str) -> NetEvaluation:
     return net
 
 
+def _named(files: Sequence[str]) -> dict[str, str]:
+    """The nets by names that tell them apart: their own, those of their folders, or else the whole paths."""
+    for name in (lambda path: path.stem, lambda path: path.parent.name, str):
+        names = [name(Path(file)) for file in files]
+        if all(names) and len(set(names)) == len(names):
+            return dict(zip(names, files, strict=True))
+    raise CommandError(f"probes: '{next(file for file in files if files.count(file) > 1)}' is named twice")
+
+
 def _rows(found: Sequence[Probed], nets: Sequence[str]) -> Iterator[str]:
-    """R2 by net, terms and then motifs, those that the last net tells best first."""
+    """R2 by net, terms and then motifs, what is learned first at the top."""
+    width = max(5, *map(len, nets)) + 2
     for title, is_term in (("term", True), ("motif", False)):
-        yield f"{title:<26}{'positions':>10}" + "".join(f"{net[:9]:>10}" for net in nets)
-        rows = sorted((each for each in found if each.is_term == is_term), key=lambda each: -each.r2[nets[-1]])
-        for each in rows:
-            yield f"{each.name:<26}{each.seen:10}" + "".join(f"{each.r2[net]:10.2f}" for net in nets)
+        heads = "".join(f"{net:>{width}}" for net in nets)
+        yield f"{title:<24}{'positions':>9}{'board':>7}{'chance':>8}{heads}  learned by"
+        for each in (each for each in found if each.is_term == is_term):
+            told = "".join(f"{each.r2[net]:{width}.2f}" for net in nets)
+            yield f"{each.name:<24}{each.seen:9}{each.board:7.2f}{each.chance:8.2f}{told}  {each.learned or '-'}"
         yield ""
+    yield "board: by the pieces on their squares alone. chance: by neurons with shuffled weights, the best of the nets."

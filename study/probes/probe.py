@@ -4,6 +4,10 @@ For each term and motif, what White has of it less what Black has is fitted by r
 views, on three quarters of the positions, and told on the others. R2 near 1 means that the net computes it, or could
 with one more sum; near 0 that nothing of it is there. After McGrath and others, who asked AlphaZero so
 (arXiv 2111.09259).
+
+Two controls are asked the same. Many neurons tell something though they never learned it: so each net is asked again
+with the weights of each neuron shuffled among the features, and the best of these tells what is due to chance. And for
+what a sum over the pieces on their squares tells, no neuron is needed.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from merino.inner.core.board.bitboard import EMPTY, PIECE_LETTERS, SQUARES, WHIT
 from merino.inner.eval.linear.evaluate import features_of
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.net.family import NetEvaluation
+from merino.inner.eval.net.features import features
 from merino.inner.study.errors import StudyError
 from merino.inner.study.probes.motifs import MOTIFS
 from merino.inner.study.words.account import told
@@ -26,24 +31,42 @@ HELD_OUT = 4  # one position of so many is told, the others are fitted to
 RIDGE = 1.0  # per neuron, whose values are 0 to 1
 MIN_POSITIONS = 200
 MIN_SEEN = 10  # positions that must have a motif for it to be asked about
+SEED = 1  # of the shuffling
+MIN_LEARNED = 0.1  # of R2 that a net must tell more than chance to have learned a thing
+LEARNED = 0.8  # of the largest such gain: who has so much has learned it
 
 
 @dataclass(frozen=True)
 class Probed:
-    """What a net is asked about, and R2 by the name of each net; `seen` is the number of positions that have any."""
+    """What nets are asked about, with R2 of its probes; `seen` is the number of positions that have any of it."""
 
     name: str
     is_term: bool
     seen: int
-    r2: Mapping[str, float]
+    r2: Mapping[str, float]  # by the name of each net, oldest first
+    chance: float  # with shuffled weights, the highest of the nets
+    board: float  # by the pieces on their squares
+
+    @property
+    def learned(self) -> str | None:
+        """The first net that tells nearly as much more than chance as any; None if none does."""
+        gains = {net: r2 - self.chance for net, r2 in self.r2.items()}
+        best = max(gains.values())
+        return next((net for net, gain in gains.items() if gain >= LEARNED * best >= LEARNED * MIN_LEARNED), None)
+
+    @property
+    def order(self) -> tuple[int, float]:
+        """Sorts what is learned first to the top, and then what the last net tells best."""
+        nets, learned = list(self.r2), self.learned
+        return nets.index(learned) if learned else len(nets), -self.r2[nets[-1]]
 
 
 def probe(
     nets: Mapping[str, NetEvaluation], positions: np.ndarray, watch: Callable[[str], object] = lambda _: None
 ) -> tuple[Probed, ...]:
-    """All terms and motifs that POSITION[n] have often enough, by all nets; `watch` hears what is being done.
+    """All terms and motifs that POSITION[n] have often enough, by all nets, oldest first, in the order of `Probed`.
 
-    Raises StudyError for too few positions.
+    `watch` hears what is being done. Raises StudyError for too few positions.
     """
     if len(positions) < MIN_POSITIONS:
         raise StudyError(f"probes need {MIN_POSITIONS} positions, not {len(positions)}")
@@ -51,15 +74,26 @@ def probe(
     names = [term.name for term in TERMS] + list(MOTIFS)
     targets = np.concatenate([features_of(positions), motifs_of(positions)], axis=1)
     seen = (np.abs(targets) > 1e-9).sum(axis=0)
+    board = _told_by(_pieces_on_squares(positions), targets)
     found: dict[str, np.ndarray] = {}
+    chance = np.zeros(len(names))
     for name, net in nets.items():
         watch(f"probing {name}")
         found[name] = _told_by(neurons_of(net, positions), targets)
-    return tuple(
-        Probed(name, index < len(TERMS), int(seen[index]), {net: float(r2[index]) for net, r2 in found.items()})
+        chance = np.maximum(chance, _told_by(neurons_of(net, positions, SEED), targets))
+    probed = [
+        Probed(
+            name,
+            index < len(TERMS),
+            int(seen[index]),
+            {net: float(r2[index]) for net, r2 in found.items()},
+            float(chance[index]),
+            float(board[index]),
+        )
         for index, name in enumerate(names)
         if seen[index] >= MIN_SEEN
-    )
+    ]
+    return tuple(sorted(probed, key=lambda each: each.order))
 
 
 def motifs_of(positions: np.ndarray) -> np.ndarray:
@@ -70,16 +104,30 @@ def motifs_of(positions: np.ndarray) -> np.ndarray:
     )
 
 
-def neurons_of(net: NetEvaluation, positions: np.ndarray) -> np.ndarray:
-    """The first layer after its activation, White's view and then Black's: float64[n, 2 * hidden], 0 to 1."""
+def neurons_of(net: NetEvaluation, positions: np.ndarray, shuffle: int | None = None) -> np.ndarray:
+    """The first layer after its activation, White's view and then Black's: float64[n, 2 * hidden], 0 to 1.
+
+    With `shuffle`, a seed, the weights of each neuron are shuffled among the features.
+    """
     network = net.network
     weights, bias = network.as_floats["inputs"], network.as_floats["input_bias"]
+    if shuffle is not None:
+        weights = np.random.default_rng(shuffle).permuted(weights, axis=0)
     rows = []
     for views in network.shape.feature_set.active(positions):
         sums = np.concatenate([weights[active].sum(axis=0) + bias for active in views])
         rows.append(np.clip(sums, 0, 1))
     values = np.array(rows)
     return values**2 if network.shape.activation == "screlu" else values
+
+
+def _pieces_on_squares(positions: np.ndarray) -> np.ndarray:
+    """1 for each piece on its square, float64[n, features]."""
+    feature_set = features("ALL")
+    found = np.zeros((len(positions), feature_set.size))
+    for row, (active, _) in zip(found, feature_set.active(positions), strict=True):
+        row[active] = 1
+    return found
 
 
 def _told_by(neurons: np.ndarray, targets: np.ndarray) -> np.ndarray:

@@ -1,16 +1,23 @@
 """Unfinished games of the console: kept after every move, offered at the next start, and continued as they were."""
 
+import json
 import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from merino.inner.app.console.loop import run_lines
+from merino.inner.app.console.opponent import Opponent
 from merino.inner.app.console.unfinished_folder import MAX_GAMES, Unfinished
 from merino.inner.app.console.unfinished_pgn import DamagedGameError, KeptGame
 from merino.inner.core.board.fen import START_FEN
+from merino.inner.engine.search.choice import COLUMNS
+from merino.inner.engine.search.people import Style, read_style
+from merino.inner.engine.search.strength import at_elo
+from merino.inner.formats.pgn_text import tag_pair
 from tests.talk import Talk
 
 DAY = 86400
@@ -68,6 +75,36 @@ def test_a_game_is_offered_at_the_next_start_and_goes_on_as_it_was(start: Callab
     assert "played again" in second.say("redo")
 
 
+def test_a_style_is_kept_with_a_game_and_told_where_a_game_begins_or_goes_on(
+    start: Callable[[], Console], tmp_path: Path
+) -> None:
+    coefficients = np.linspace(-1, 1, len(COLUMNS))
+    first, mine = start(), Style('Jo "Tiger" K\\o', coefficients)
+    first.searcher.style, first.searcher.strength = mine, at_elo(1500)
+    words = f"As {mine.player} plays, at about 1500 Elo."
+    assert first.say("new") == f"{words}\n"
+    assert first.say("new 960 5").endswith(f"with O-O and O-O-O. {words}\n")
+    first.run("a3", None)
+    first.leave()
+    profile = tmp_path / "me.json"
+    profile.write_text(json.dumps({"player": "Me", "coefficients": first.searcher.style.named()}))
+    second = start()
+    second.searcher.style = read_style(str(profile))
+    assert second.say("resume").endswith(f" {words}\n")
+    style = second.searcher.style
+    assert style.player == mine.player and np.array_equal(style.coefficients, coefficients)
+    assert second.searcher.strength == at_elo(1500)
+
+
+@pytest.mark.parametrize("damage", ["null", "{}", "[1]", "{", '{"check": "x"}'])
+def test_a_kept_game_with_a_false_style_is_damaged(start: Callable[[], Console], damage: str) -> None:
+    console = start()
+    console.say("force", "e4")
+    text = KeptGame(console.session._game(), None, Opponent()).text()
+    with pytest.raises(DamagedGameError):
+        KeptGame.read(tag_pair("Style", "Me") + "\n" + tag_pair("StyleCoefficients", damage) + f"\n{text}")
+
+
 def test_a_game_is_kept_before_the_engine_thinks_and_its_answer_comes_on_return(
     start: Callable[[], Console], tmp_path: Path
 ) -> None:
@@ -116,7 +153,7 @@ def test_what_another_program_has_added_after_a_game_stays(start: Callable[[], C
 def test_a_kept_game_with_a_false_place_of_saving_is_damaged(start: Callable[[], Console], tag: str) -> None:
     console = start()
     console.say("force", "e4")
-    text = KeptGame(console.session._game(), None, None).text()
+    text = KeptGame(console.session._game(), None, Opponent()).text()
     KeptGame.read(text)
     with pytest.raises(DamagedGameError):
         KeptGame.read(f'[Saved "{tag}"]\n{text}')

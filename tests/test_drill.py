@@ -73,7 +73,7 @@ def test_games_become_exercises_that_are_kept(tmp_path: Path, capsys: pytest.Cap
     assert listed[0]["solution"] in capsys.readouterr().out
     assert (tmp_path / "mine.pgn.drill.json").read_bytes() == kept
     assert main(["drill", str(path), "--player", "You", "--list", "--quiet", "--progress", str(tmp_path / "y")]) == 1
-    assert "no exercises: the 1 games of 'You'" in capsys.readouterr().err
+    assert "no exercises: 1 game of 'You'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("player", "change"), [("Me", -300), ("You", 300)])
@@ -125,6 +125,16 @@ def practise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *lines: str) -> tu
     return place, main(["drill", str(path), "--player", "Me", "--quiet"])
 
 
+def test_exports_tell_how_many_exercises_they_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (path := tmp_path / "mine.pgn").write_text(GAME)
+    study, cards = tmp_path / "study.pgn", tmp_path / "cards.txt"
+    command = ["drill", str(path), "--player", "Me", "--pgn", str(study), "--anki", str(cards)]
+    assert main(command) == 0
+    assert capsys.readouterr().out == f"Exercises: 1, in '{study}'.\nExercises: 1, in '{cards}'.\n"
+    assert study.read_text().count("[FEN ") == 1 and "mate missed" in cards.read_text()
+    assert main([*command, "--quiet"]) == 0 and capsys.readouterr().out == ""
+
+
 def test_a_move_found_is_asked_later_than_one_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,6 +143,7 @@ def test_a_move_found_is_asked_later_than_one_missed(
     found, code = practise(tmp_path / "a", monkeypatch, "Ra8")
     told = capsys.readouterr().out
     assert code == 0 and "White to move. You played 1.h3; what is better?" in told and "Right." in told
+    assert [line[:2] for line in told.splitlines()[3:11]] == [f" {rank}" for rank in range(8, 0, -1)]
     assert "(mate missed: there was a mate in 1); Ra8# was right" in told and "Found: 1." in told
     missed, code = practise(tmp_path / "b", monkeypatch, "xyz", "h3", "hint", "Ra2")
     told = capsys.readouterr().out

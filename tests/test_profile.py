@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from dataclasses import replace
 from itertools import pairwise
@@ -75,7 +76,7 @@ def test_a_player_may_be_named_in_part(tmp_path: Path) -> None:
     ("wanted", "words"),
     [
         ("Nobody", r"games\.pgn' has no player 'Nobody'; it has 'Doe, Jane' \(2\), 'Doe, John' \(1\), 'Roe' \(1\)"),
-        ("Doe", r"'Doe' is said of more than one player in .*'Doe, Jane' \(2\), 'Doe, John' \(1\)$"),
+        ("Doe", r"'Doe' is said of more than one player in .*'Doe, Jane' \(2\), 'Doe, John' \(1\); write one in full$"),
         ("", "has no player ''"),
     ],
 )
@@ -96,6 +97,32 @@ def test_games_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
     )
     found = games_of_player(path, "A")
     assert found.faulty == 1 and len(found.games) == 1
+    assert re.fullmatch(
+        r"1 game cannot be read and is left out \(line \d+: 'Ke3' is not a legal move.*\)", found.left_out
+    )
+
+
+def test_a_player_of_variants_alone_is_told_what_is_wrong(tmp_path: Path) -> None:
+    games = [
+        f'[White "A"]\n[Black "B"]\n[Variant "{name}"]\n\n1. e4 e5 *\n\n'
+        for name in ("Chess960", "Atomic", "Antichess")
+    ]
+    (path := tmp_path / "variants.pgn").write_text("".join(games[1:]))
+    with pytest.raises(
+        StudyError, match=r"no game of 'A' can be read; line 3: 'Atomic' is not a known variant of chess"
+    ):
+        games_of_player(path, "A")
+    path.write_text("".join(games))
+    found = games_of_player(path, "A")
+    assert len(found.games) == 1 and found.left_out.startswith(
+        "2 games cannot be read and are left out (line 9: 'Atomic'"
+    )
+
+
+def test_a_file_without_moves_has_no_games_of_anybody(tmp_path: Path) -> None:
+    (path := tmp_path / "results.pgn").write_text('[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n')
+    with pytest.raises(StudyError, match="has no games with moves and with players in the tags White and Black"):
+        games_of_player(path, "A")
 
 
 def test_few_moves_say_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from merino.inner.app.console.arguments import no_argument, whole_number
+from merino.inner.app.console.opponent import Opponent
 from merino.inner.app.console.pace import pace_of
 from merino.inner.app.console.registry import Section, command
 from merino.inner.app.console.session import Session
 from merino.inner.core.board.bitboard import BLACK, WHITE
-from merino.inner.engine.search.people import Style
-from merino.inner.engine.search.strength import FULL_LEVEL, Strength, at_level
+from merino.inner.engine.search.strength import FULL_LEVEL, at_level
 
 
 @command("st", Section.LIMITS, "SECONDS")
@@ -49,17 +49,7 @@ def skill(session: Session, arguments: str) -> None:
     searcher = session.runtime.searcher
     if arguments:
         searcher.strength = at_level(whole_number(arguments, "the level", 0, FULL_LEVEL))
-    session.say(_level_in_words(searcher.strength, searcher.style))
-
-
-def _level_in_words(strength: Strength | None, style: Style | None) -> str:
-    """The level with its Elo, and whose style it is; the Elo alone where it lies between two levels."""
-    if style is not None:
-        return f"As {style.player} plays{'.' if strength is None else f', at about {strength.elo} Elo.'}"
-    if strength is None:
-        return "Full strength."
-    level = next((level for level in range(FULL_LEVEL) if at_level(level) == strength), None)
-    return f"About {strength.elo} Elo." if level is None else f"Level {level}, about {strength.elo} Elo."
+    session.say(str(Opponent.of(searcher)))
 
 
 @command("time", Section.LIMITS)

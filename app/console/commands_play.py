@@ -9,6 +9,7 @@ import chess
 
 from merino.inner.app.console.arguments import no_argument, square, whole_number
 from merino.inner.app.console.ending import DRAW_AGREED, resignation, side_name
+from merino.inner.app.console.opponent import Opponent
 from merino.inner.app.console.registry import Section, command
 from merino.inner.app.console.session import Session
 from merino.inner.app.console.unfinished_folder import MAX_GAMES
@@ -26,15 +27,17 @@ def new_game(session: Session, arguments: str) -> None:
     Type `black` to let the engine begin instead. The first move replaces the unfinished game that is kept. `new 960`
     starts from a random Chess960 position, `new 960 518` from the position of that number (0 to 959).
     """
-    words = arguments.split()
+    words, remark = arguments.split(), Opponent.of(session.runtime.searcher).remark
     if not words:
         session.new_game()
+        if remark:
+            session.say(remark.strip())
         return
     if words[0] not in ("960", "chess960") or len(words) > 2:
         raise UsageError("expected nothing, or 960 and the number of the position")
     start = whole_number(words[1], "the position's number", 0, 959) if len(words) > 1 else random.randrange(960)
     session.new_game(chess.Board.from_chess960_pos(start).fen(), chess960=True)
-    session.say(f"Chess960 position {start}: castle with O-O and O-O-O.")
+    session.say(f"Chess960 position {start}: castle with O-O and O-O-O.{remark}")
 
 
 @command("go", Section.PLAY)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from merino.inner.app.console.board_view import draw
 from merino.inner.app.console.console_game import ConsoleGame
 from merino.inner.app.console.ending import UNFINISHED, Ending, by_rule, side_name
+from merino.inner.app.console.opponent import Opponent
 from merino.inner.app.console.pace import Pace, by_time
 from merino.inner.app.console.scoresheet import Scoresheet
 from merino.inner.app.console.terminal import Terminal
@@ -25,7 +26,6 @@ from merino.inner.core.common.command import CommandError
 from merino.inner.engine.notation.games import Loaded
 from merino.inner.engine.notation.san import read_request, requested_move, san
 from merino.inner.engine.search.limits import Limits, SearchResult
-from merino.inner.engine.search.strength import at_elo
 from merino.inner.engine.search.thinking import think
 
 if TYPE_CHECKING:
@@ -181,13 +181,14 @@ class Session:
         self._leave()
         self._take_up(game)
         count = len(game.position.moves)
-        self.say(f"The game goes on after {count} {'ply' if count == 1 else 'plies'}. The engine's limit: {self.pace}.")
+        plies, remark = "ply" if count == 1 else "plies", Opponent.of(self.runtime.searcher).remark
+        self.say(f"The game goes on after {count} {plies}. The engine's limit: {self.pace}.{remark}")
         self.report_if_over()
         if awaits_engine:
             self.engine_move()
 
     def _unfinished_game(self, number: int) -> tuple[ConsoleGame, bool]:
-        """The game of an earlier session, from 1, and whether the engine is to move; sets its limits and strength.
+        """The game of an earlier session, from 1, and whether the engine is to move; sets its limits and how it plays.
 
         Raises CommandError.
         """
@@ -199,7 +200,7 @@ class Session:
             raise CommandError("another console plays this game now")
         self._offered = None
         self.pace = kept.game.pace
-        self.runtime.searcher.strength = None if kept.elo is None else at_elo(kept.elo)
+        kept.opponent.put_into(self.runtime.searcher)
         return replace(kept.game, place=place), kept.person not in (None, kept.game.position.turn)
 
     def _decline_offered(self) -> None:
@@ -219,9 +220,8 @@ class Session:
             return
         text = None
         if self.position.moves and self.ending is None:
-            strength = self.runtime.searcher.strength
             side = None if self.is_forced else self.position.turn if person is None else person
-            text = KeptGame(self._game(), side, None if strength is None else strength.elo).text()
+            text = KeptGame(self._game(), side, Opponent.of(self.runtime.searcher)).text()
         self._place = self.unfinished.keep(self._place, text)
 
     @property

@@ -1,8 +1,8 @@
 """The text of an unfinished game, written and read: PGN whose tags also tell who plays and with which limits.
 
 Tags besides the usual ones: `PlyCount` (a file cut short is noticed), `Person` and `Seen` (a side), `Limit` (a command
-such as "level 40 5 0"), `Clocks` (what is left in ms, and the moves made), `Thought` (ms), `Elo`, `Undone` (moves) and
-`Saved` (where `save` put the game).
+such as "level 40 5 0"), `Clocks` (what is left in ms, and the moves made), `Thought` (ms), `Elo`, `Style` and
+`StyleCoefficients` (`opponent.py`), `Undone` (moves) and `Saved` (where `save` put the game).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import chess.pgn
 
 from merino.inner.app.console.console_game import ConsoleGame
 from merino.inner.app.console.ending import UNFINISHED, side_name
+from merino.inner.app.console.opponent import Opponent
 from merino.inner.app.console.pace import ClockPace, Pace, pace_of
 from merino.inner.app.console.scoresheet import Scoresheet
 from merino.inner.core.board.bitboard import BLACK, WHITE
@@ -32,11 +33,11 @@ class DamagedGameError(MerinoError):
 
 @dataclass(frozen=True)
 class KeptGame:
-    """A game, the side that the person plays (None: both), and the Elo of the engine (None: full strength)."""
+    """A game, the side that the person plays (None: both), and how the engine plays."""
 
     game: ConsoleGame
     person: int | None
-    elo: int | None
+    opponent: Opponent
 
     def __str__(self) -> str:
         moves = (len(self.game.position.moves) + 1) // 2
@@ -55,8 +56,7 @@ class KeptGame:
         }
         if isinstance(game.pace, ClockPace):
             tags["Clocks"] = _in_words(game.pace.state)
-        if self.elo is not None:
-            tags["Elo"] = str(self.elo)
+        tags |= self.opponent.tags()
         if game.undone:
             tags["Undone"] = " ".join(game.position.uci(move) for move in reversed(game.undone))
         tags |= game.sheet.saved_tag([*game.position.moves, *reversed(game.undone)])
@@ -96,7 +96,7 @@ class KeptGame:
             is_flipped=_SIDES[tags["Seen"]] == BLACK,
             is_played=True,
         )
-        return cls(console_game, person, int(tags["Elo"]) if "Elo" in tags else None)
+        return cls(console_game, person, Opponent.from_tags(tags))
 
 
 def _pace(tags: Mapping[str, str]) -> Pace:

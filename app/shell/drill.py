@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-import chess
-
 from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.board_view import draw
 from merino.inner.app.console.command_line import Parser, file_path, positive
+from merino.inner.app.console.ending import side_name
+from merino.inner.app.console.terminal import detect
 from merino.inner.app.shell.naming import errors_named
 from merino.inner.app.shell.output_files import check_output, holding_output, write_output
 from merino.inner.app.shell.search_options import SearchRequest, searcher_of
+from merino.inner.core.board.bitboard import BLACK
+from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.progress import ProgressOfMany
@@ -49,10 +53,11 @@ def run_drill(arguments: Sequence[str]) -> int:
 
 def _drill(args: argparse.Namespace, place: Path) -> int:
     practice = _progress(args, place)
-    if args.pgn is not None:
-        write_output(args.pgn, as_pgn(practice.exercises).encode(), "drill")
-    if args.anki is not None:
-        write_output(args.anki, as_anki(practice.exercises).encode(), "drill")
+    for path, written in ((args.pgn, as_pgn), (args.anki, as_anki)):
+        if path is not None:
+            write_output(path, written(practice.exercises).encode(), "drill")
+            if not args.quiet and not args.list:
+                print(f"Exercises: {len(practice.exercises)}, in '{path}'.")
     if args.list:
         _list(practice.exercises, args.json)
     elif args.pgn is None and args.anki is None:
@@ -120,10 +125,9 @@ class _DrillSession:
 
     def _ask(self, exercise: Exercise) -> bool | None:
         """Whether the move was found at once; None at the end of the input or on `quit`."""
-        board = chess.Board(exercise.fen)
-        print(f"\n{board if board.turn else board.transform(chess.flip_vertical).transform(chess.flip_horizontal)}\n")
-        side = "White" if board.turn else "Black"
-        print(f"{side} to move. You played {exercise.number}{exercise.played}; what is better?")
+        position = Position(exercise.fen)
+        print(f"\n{draw(position, detect(sys.stdout), flipped=position.turn == BLACK)}\n")
+        print(f"{side_name(position.turn)} to move. You played {exercise.number}{exercise.played}; what is better?")
         tries = 0
         while tries < ATTEMPTS:
             text = _answer()

@@ -57,6 +57,10 @@ class Style:
         """What the player likes: the coefficients of habits and terms."""
         return self.coefficients[FIRST_HABIT:]
 
+    def named(self) -> dict[str, float]:
+        """The coefficients by COLUMNS, what `style_of` makes a style of."""
+        return dict(zip(COLUMNS, self.coefficients.tolist(), strict=True))
+
 
 def read_style(name: str) -> Style:
     """The style in a file that `merino profile --json` wrote; raises StyleError and OSError."""

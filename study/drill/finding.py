@@ -35,9 +35,9 @@ def practice_from(
         return old
     found = exercises_of(player, evaluation, analyse(), most, report)
     if not found:
-        raise StudyError(
-            f"no exercises: the {len(player.games)} games of '{player.name}' have no mistake with one clearly best move"
-        )
+        count = "1 game" if len(player.games) == 1 else f"{len(player.games)} games"
+        left_out = f"; {player.left_out}" if player.faulty else ""
+        raise StudyError(f"no exercises: {count} of '{player.name}' without a mistake where one move is best{left_out}")
     practice = renewed(old, made_from, found)
     practice.save(place)
     return practice

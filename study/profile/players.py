@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,15 @@ class PlayerGames:
     name: str  # as the file spells it
     games: tuple[PlayerGame, ...]
     faulty: int
+    fault: str = ""  # what is wrong with the first of these
+
+    @property
+    def left_out(self) -> str:
+        """A sentence about the games that cannot be read, "" if all can."""
+        if not self.faulty:
+            return ""
+        games = "1 game cannot be read and is" if self.faulty == 1 else f"{self.faulty} games cannot be read and are"
+        return f"{games} left out ({self.fault})"
 
     @property
     def rating(self) -> float | None:
@@ -75,13 +85,14 @@ class PlayerGames:
 
 
 def games_of_player(path: Path, wanted: str) -> PlayerGames:
-    """The games of a player, named in full or in part; raises StudyError if it is not clear who, and SourceError.
+    """The games of a player, named in full or in part; raises SourceError, and StudyError if it is not clear who.
 
-    Games that cannot be read, and those without moves, are left out.
+    It is raised, too, if none of the player's games can be read. Other such games, and those without moves, are left
+    out.
     """
     counts: Counter[str] = Counter()
     found: dict[str, list[PlayerGame]] = {}
-    faulty: Counter[str] = Counter()
+    faults: dict[str, list[str]] = {}
     with open_source(path) as source:
         for text in games_of(source):
             games = play_games(text.data, text.table, 2, text.lines_before)
@@ -92,12 +103,21 @@ def games_of_player(path: Path, wanted: str) -> PlayerGames:
                     if not _is_meant(name, wanted):
                         continue
                     if games.table["fault"][index] != NO_FAULT:
-                        faulty[name] += 1
+                        faults.setdefault(name, []).append(_fault(games, index))
                     elif games.table["plies"][index]:
                         game = _game(games, index, text.games_before + index + 1, colour, names)
                         found.setdefault(name, []).append(game)
     name = _who(wanted, counts, path)
-    return PlayerGames(name, tuple(found.get(name, ())), faulty[name])
+    faulty = faults.get(name, [])
+    if name not in found and faulty:
+        raise StudyError(f"'{path}': no game of '{name}' can be read; {faulty[0]}")
+    return PlayerGames(name, tuple(found.get(name, ())), len(faulty), "".join(faulty[:1]))
+
+
+def _fault(games: Games, index: int) -> str:
+    """What is wrong with this game, which has a fault."""
+    number = int(np.count_nonzero(games.table["fault"][:index] != NO_FAULT))
+    return str(next(islice(games.faults(), number, None)))
 
 
 def _is_meant(name: str, wanted: str) -> bool:
@@ -107,7 +127,7 @@ def _is_meant(name: str, wanted: str) -> bool:
 def _who(wanted: str, counts: Counter[str], path: Path) -> str:
     """The one name that is meant: the one spelt like this, or else the only one with it in it; raises StudyError."""
     if not counts:
-        raise StudyError(f"'{path}' names no players: its games have no tags White and Black")
+        raise StudyError(f"'{path}' has no games with moves and with players in the tags White and Black")
     if wanted in counts:
         return wanted
     alike = [name for name in counts if name.lower() == wanted.strip().lower()]
@@ -115,7 +135,9 @@ def _who(wanted: str, counts: Counter[str], path: Path) -> str:
     if len(meant) == 1:
         return meant[0]
     if meant:
-        raise StudyError(f"'{wanted}' is said of more than one player in '{path}': {_listed(meant, counts)}")
+        raise StudyError(
+            f"'{wanted}' is said of more than one player in '{path}': {_listed(meant, counts)}; write one in full"
+        )
     raise StudyError(f"'{path}' has no player '{wanted}'; it has {_listed(counts, counts)}")
 
 

@@ -104,6 +104,7 @@ class Profile:
     sights: tuple[Sight, ...]
     coefficients: dict[str, float]  # of the model, by column
     faulty: int  # games that could not be read
+    left_out: str  # a sentence about them, "" if there are none
 
 
 def profile_of(
@@ -116,9 +117,11 @@ def profile_of(
     """The profile of a player; raises StudyError if there are too few moves."""
     choices = choices_of(player, evaluation, most, report)
     if len(choices) < MIN_CHOICES or len(set(choices.games.tolist())) < 2:
+        left_out = f"; {player.left_out}" if player.faulty else ""
         raise StudyError(
             f"not enough games: {len(player.games)} of '{player.name}' have {len(choices)} positions with a choice "
             f"after the opening; {MIN_CHOICES} from two games or more are needed, and some hundred say something"
+            f"{left_out}"
         )
     prior = people.prior(player.rating)
     found = fit(choices, prior)
@@ -136,6 +139,7 @@ def profile_of(
         _sights(choices),
         dict(zip(COLUMNS, found.coefficients.tolist(), strict=True)),
         player.faulty,
+        player.left_out,
     )
 
 

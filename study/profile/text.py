@@ -45,7 +45,7 @@ def render(profile: Profile) -> str:
     rating = "" if profile.rating is None else f", rating {profile.rating:.0f}"
     lines = [f"{profile.player}{rating}: {profile.games} games, {profile.moves} moves after the opening"]
     if profile.faulty:
-        lines.append(f"{profile.faulty} games cannot be read and are left out")
+        lines.append(profile.left_out)
     lines += ["", "How well your moves are foretold, in games kept apart", *_foretold_lines(profile)]
     lines += ["", "What you value more or less than Merino, in centipawns for one more of it", *_taste_lines(profile)]
     lines += ["", "What draws you, if searches see no difference"]

@@ -1,14 +1,30 @@
 """Measuring levels of strength by matches against another engine."""
 
+import math
 import sys
 import tomllib
 from pathlib import Path
 
+import chess
 import pytest
 
+from merino.inner.core.common.runs import RunName
 from merino.inner.engine.search.strength import LADDERS, TERMS, ladders_in
 from merino.inner.eval.families import default
-from tools.calibrate_strength import Match, Player, as_toml, elo_of, fitted, pairings, play_match, renamed, row
+from tools.calibrate_strength import (
+    Match,
+    Results,
+    _tasks,
+    as_toml,
+    elo_of,
+    fitted,
+    pairings,
+    play_matches,
+    renamed,
+    row,
+    uncertainties,
+)
+from tools.calibration_games import PairResult, Player
 
 ENGINE = """#!{python}
 import sys
@@ -49,12 +65,41 @@ def stockfish(tmp_path: Path) -> str:
     return str(program)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a script is no program there")
+SCRIPTS = pytest.mark.skipif(sys.platform == "win32", reason="a script is no program there")
+
+
+@SCRIPTS
 def test_the_number_of_pairs_at_a_time_changes_no_result(stockfish: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("tools.calibrate_strength.MAX_PLIES", 60)
-    one, two = (play_match(Player(True, 1), Player(True, 0), 6, stockfish, 5, at_a_time) for at_a_time in (1, 2))
+    monkeypatch.setattr("tools.calibration_games.MAX_PLIES", 60)
+    match = (Player(True, 1), Player(True, 0))
+    one, two = (play_matches([match], 6, stockfish, 5, Results([match], None), at_a_time) for at_a_time in (1, 2))
     assert one == two
-    assert len(one.pairs) == 3 and all(0 <= points <= 2 for points in one.pairs)
+    assert len(one[0].pairs) == 3 and all(0 <= points <= 2 for points in one[0].pairs)
+
+
+@SCRIPTS
+def test_results_in_a_file_go_on_where_they_ended(stockfish: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tools.calibration_games.MAX_PLIES", 60)
+    match, file = (Player(True, 1), Player(True, 0)), tmp_path / "results.jsonl"
+    played = [play_matches([match], games, stockfish, 5, Results([match], file))[0] for games in (4, 4, 8, 0)]
+    assert [len(each.pairs) for each in played] == [2, 2, 4, 4]
+    assert len(file.read_text().splitlines()) == 4
+    assert played[-1] == play_matches([match], 8, stockfish, 5, Results([match], None))[0]
+
+
+def test_what_is_least_known_is_played_first_by_results_of_any_name(tmp_path: Path):
+    low, high = (Player(False, rung.elo) for rung in LADDERS[TERMS].rungs[:2])
+    known, file = (low, Player(True, 0)), tmp_path / "results.jsonl"
+    before = Results([known], file)
+    for _ in range(10):
+        before.add(PairResult(*known, (1.0, 0.5)))
+    wanted = [known, (high, low)]
+    found = Results(wanted, file)
+    assert found.match(*known).pairs == [1.5] * 10 and found.match(*known).draws == 10
+    tasks = _tasks(wanted, 12, found, lambda _: chess.Board(), ("stockfish", RunName("", 0)))
+    order = [(task.player, task.number) for task in tasks]
+    assert order[:8] == [(high, number) for number in range(8)]
+    assert sorted(order[8:]) == [(low, 10), (low, 11), *((high, number) for number in range(8, 12))]
 
 
 def test_a_row_tells_what_the_first_player_is_worth():
@@ -78,6 +123,15 @@ def test_ratings_are_found_by_all_results_together_and_other_engines_keep_theirs
     found = fitted([match_of(high, anchor, 0.5), match_of(high, low, 0.75)])
     assert found[high] == pytest.approx(1320, abs=4)
     assert found[low] == pytest.approx(1320 - elo_of(0.75), abs=5)
+
+
+def test_an_elo_is_as_uncertain_as_its_games_and_those_it_was_compared_with():
+    low, high, anchor = Player(False, 900), Player(False, 1300), Player(True, 0)
+    matches = [match_of(high, anchor, 0.5), match_of(high, low, 0.5)]
+    found = uncertainties(matches, {low: 1320.0, high: 1320.0})
+    one_match = 1.96 * 400 / math.log(10) / math.sqrt(100 * 0.25)
+    assert found[high] == pytest.approx(one_match, rel=0.02)
+    assert found[low] == pytest.approx(one_match * math.sqrt(2), rel=0.02)
 
 
 def test_a_measured_ladder_is_written_and_read_again_with_what_it_was_measured_with():

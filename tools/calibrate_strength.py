@@ -9,8 +9,11 @@ both colours.
 
     python -m tools.calibrate_strength --kind terms --games 200
     python -m tools.calibrate_strength --check 900 1500 2100 --games 200
+    python -m tools.calibrate_strength --state calibration.jsonl
 
-`--check` measures names and writes nothing.
+With `--state` the pairs are kept in a file, and the same command goes on after Ctrl-C, also with more games, other
+names or other rungs. What is least known is played first, so that it may end at any time; `--games 0` only tells what
+is known. `--check` measures names and writes nothing.
 """
 
 from __future__ import annotations
@@ -22,56 +25,28 @@ import math
 import shutil
 import statistics
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from itertools import islice, pairwise
-from random import Random
-from typing import NamedTuple, Protocol
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import chess
 import chess.engine
 import numpy as np
 
-from merino.inner.core.board.game import Position
 from merino.inner.core.common.files import write_whole
-from merino.inner.core.common.runs import Run, RunName, at_work, begun
+from merino.inner.core.common.runs import RunName, begun
 from merino.inner.core.common.work import ordered, threads
-from merino.inner.engine.search.chooser import Chooser, has_bare_king
-from merino.inner.engine.search.known_openings import opening_lines
-from merino.inner.engine.search.limits import MAX_PLY, Limits
-from merino.inner.engine.search.parameters import parameters_for
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.engine.search.strength import FILE, LADDERS, NETS, TERMS, Ladder, Rung, at_elo, ladders_in
+from merino.inner.engine.search.strength import FILE, LADDERS, NETS, TERMS, Ladder, Rung, Strength, ladders_in
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import default, load_net
+from tools.calibration_games import STOCKFISH_LEVELS, PairResult, PairTask, Player, opening, play_pair
 
 NET = "gen12"  # whose levels are measured for all nets
-STOCKFISH_LEVELS = {0: 1320, 1: 1468, 2: 1608, 3: 1742, 4: 1923, 5: 2204, 6: 2363, 7: 2500}
-OPENING_PLIES = 8
-OPENING_DEPTH = 8
-EVEN_CP = 80  # by Stockfish, at OPENING_DEPTH
-MAX_PLIES = 400  # plies; then it counts as drawn
 NEAR = 250  # Elo, the farthest that Stockfish may be from a rung that it plays
 Z_95 = 1.96
 _ELO = math.log(10) / 400
-
-
-class Player(NamedTuple):
-    """One side of a match: Stockfish at a level, or Merino at an Elo, with the net of this name or with the terms."""
-
-    is_anchor: bool
-    number: int
-    net: str = ""
-
-    def __str__(self) -> str:
-        if self.is_anchor:
-            return f"Stockfish, Skill Level {self.number} ({self.rating})"
-        return f"Merino{self.net and f' with {self.net}'}, UCI_Elo {self.number}"
-
-    @property
-    def rating(self) -> int:
-        """Its nominal Elo."""
-        return STOCKFISH_LEVELS[self.number] if self.is_anchor else self.number
 
 
 class Match(NamedTuple):
@@ -92,6 +67,11 @@ class Match(NamedTuple):
         """The half-width of the share's 95% interval."""
         return Z_95 * statistics.stdev(self.pairs) / 2 / math.sqrt(len(self.pairs))
 
+    def width(self, games: int) -> float:
+        """About how wide the interval of the difference is after so many games, in Elo."""
+        share = (sum(self.pairs) + 1) / (2 * len(self.pairs) + 2)
+        return 2 * Z_95 / _ELO / math.sqrt((games + 2) * share * (1 - share))
+
     def difference(self) -> tuple[float, float, float]:
         """Elo by which the first is the stronger, and the ends of its 95% interval."""
         return elo_of(self.share), elo_of(self.share - self.error), elo_of(self.share + self.error)
@@ -103,180 +83,75 @@ def elo_of(share: float) -> float:
     return -400 * math.log10(1 / share - 1)
 
 
-def openings(judge: chess.engine.SimpleEngine, random: Random) -> Iterator[chess.Board]:
-    """By turns, a position about even after random moves, and one from a named opening."""
-    named = [board for _, board in opening_lines()]
-    random.shuffle(named)
-    for number in range(1 << 30):
-        yield _random_opening(judge, random)
-        yield named[number % len(named)].copy()
+def key_of(player: Player) -> Any:
+    """What a player is in a file of results, whatever its name: a level, or an evaluation with coefficients."""
+    if player.is_anchor:
+        return player.number
+    evaluation = load_net(player.net) if player.net else default()
+    return [digest(evaluation), *Strength(player.number).sights(NETS if player.net else TERMS)]
 
 
-def _random_opening(judge: chess.engine.SimpleEngine, random: Random) -> chess.Board:
-    while True:
-        board = chess.Board()
-        for _ in range(OPENING_PLIES):
-            if moves := list(board.legal_moves):
-                board.push(random.choice(moves))
-        if board.is_game_over():
-            continue
-        score = judge.analyse(board, chess.engine.Limit(depth=OPENING_DEPTH))["score"].relative
-        if abs(score.score(mate_score=10000)) <= EVEN_CP:
-            return board
+class Results:
+    """The pairs that were played, kept in a file of lines of JSON if there is one."""
+
+    def __init__(self, matches: Sequence[tuple[Player, Player]], file: Path | None) -> None:
+        self._file = file
+        self._keys = {match: json.dumps([key_of(match[0]), key_of(match[1])]) for match in matches}
+        self._points: dict[str, list[list[float]]] = {}
+        for line in file.read_text(encoding="utf-8").splitlines() if file and file.exists() else []:
+            found = json.loads(line)
+            self._points.setdefault(json.dumps(found["players"]), []).append(found["points"])
+
+    def add(self, result: PairResult) -> None:
+        """Note a pair, in the file too."""
+        key = self._keys[result.player, result.opponent]
+        self._points.setdefault(key, []).append(list(result.points))
+        if self._file:
+            with self._file.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps({"players": json.loads(key), "points": result.points}) + "\n")
+
+    def match(self, player: Player, opponent: Player) -> Match:
+        """What is known of these two."""
+        points = self._points.get(self._keys[player, opponent], [])
+        draws = sum((white == 0.5) + (black == 0.5) for white, black in points)
+        return Match(player, opponent, [white + 1 - black for white, black in points], draws)
 
 
-class Side(Protocol):
-    """A player at a board."""
-
-    def move(self, position: Position, board: chess.Board) -> chess.Move:
-        """A move in this position, which the board shows too."""
-
-    def stop(self) -> None:
-        """End whatever it does; called from another thread."""
-
-    def close(self) -> None:
-        """Leave the board."""
-
-
-class OwnSide:
-    """Merino at a level, in this process: its choices without the search that shows a line for each."""
-
-    def __init__(self, player: Player) -> None:
-        evaluation = load_net(player.net) if player.net else default()
-        self._who, self._random = (at_elo(player.number), None), Random(player.number)
-        self._stop_flag = np.zeros(1, dtype=np.uint64)
-        self._chooser = Chooser(evaluation, parameters_for(evaluation), self._stop_flag)
-        self._technique = Searcher(1, evaluation=evaluation)
-        self._technique.strength = self._who[0]
-
-    def move(self, position: Position, board: chess.Board) -> chess.Move:
-        """See Side."""
-        if has_bare_king(position, 1 - position.turn):
-            best = self._technique.search(position, Limits(depth=MAX_PLY)).best
-        else:
-            best = self._chooser.choose(position, position.legal_moves, self._who, self._random).move
-        if best is None:
-            raise RuntimeError(f"no move in {board.fen()}")
-        return chess.Move.from_uci(position.uci(best))
-
-    def stop(self) -> None:
-        """See Side."""
-        self._stop_flag[0] = 1
-        self._technique.stop()
-
-    def close(self) -> None:
-        """See Side."""
-        self._technique.stop()
-
-
-class StockfishSide:
-    """Stockfish at a level."""
-
-    def __init__(self, player: Player, stockfish: str) -> None:
-        self._engine = chess.engine.SimpleEngine.popen_uci(stockfish, timeout=180)
-        self._engine.configure({"Skill Level": player.number, "Threads": 1, "Hash": 16})
-        self._limit = chess.engine.Limit(depth=player.number + 1)
-
-    def move(self, position: Position, board: chess.Board) -> chess.Move:
-        """See Side."""
-        move = self._engine.play(board, self._limit).move
-        if move is None:
-            raise RuntimeError(f"no move in {board.fen()}")
-        return move
-
-    def stop(self) -> None:
-        """See Side."""
-        self._engine.close()
-
-    def close(self) -> None:
-        """See Side; it is ended if it cannot hear."""
-        try:
-            self._engine.quit()
-        except (chess.engine.EngineError, TimeoutError):
-            self._engine.close()
-
-
-def play_game(start: chess.Board, white: Side, black: Side) -> float:
-    """White's points in a game from `start`."""
-    board, position = start.copy(), Position(start.root().fen())
-    position.push_all([move.uci() for move in board.move_stack])
-    while (outcome := board.outcome(claim_draw=True)) is None and board.ply() < MAX_PLIES:
-        move = (white if board.turn else black).move(position, board)
-        board.push(move)
-        position.push_uci(move.uci())
-    return 0.5 if outcome is None or outcome.winner is None else float(outcome.winner)
-
-
-class PairTask(NamedTuple):
-    """Two games from one opening, with colours reversed: plain data, for any process."""
-
-    player: Player
-    opponent: Player
-    fen: str
-    moves: tuple[str, ...]
-    stockfish: str
-    run: RunName
-
-
-class Sides:
-    """Both players, kept from pair to pair."""
-
-    def __init__(self, task: PairTask) -> None:
-        self.of: list[Side] = []
-        try:
-            for one in (task.player, task.opponent):
-                self.of.append(StockfishSide(one, task.stockfish) if one.is_anchor else OwnSide(one))
-        except BaseException:
-            self.close()
-            raise
-
-    def stop(self) -> None:
-        """End them, whatever they do."""
-        for side in self.of:
-            side.stop()
-
-    def close(self) -> None:
-        """Let them leave the board."""
-        for side in self.of:
-            side.close()
-
-
-def play_pair(task: PairTask) -> tuple[float, float] | None:
-    """White's points in both games of a pair, the first player having White in the first; None for an ended run."""
-    with at_work(task.run) as run:
-        if run is None:
-            return None
-        us, them = run.kept(lambda: _sides_for(task, run)).of
-        board = chess.Board(task.fen)
-        for move in task.moves:
-            board.push_uci(move)
-        return play_game(board, us, them), play_game(board, them, us)
-
-
-def _sides_for(task: PairTask, run: Run) -> Sides:
-    sides = Sides(task)
-    run.watch(sides)
-    return sides
-
-
-def play_match(player: Player, opponent: Player, games: int, stockfish: str, seed: int, at_a_time: int = 1) -> Match:
-    """`games` games between the two, two from each opening."""
-    pairs, draws = [], 0
+def play_matches(
+    matches: Sequence[tuple[Player, Player]],
+    games: int,
+    stockfish: str,
+    seed: int,
+    results: Results,
+    at_a_time: int = 1,
+) -> list[Match]:
+    """`games` games between each two, two from each opening; what is least known is played first."""
     judge = chess.engine.SimpleEngine.popen_uci(stockfish)
     with ExitStack() as stack:
         stack.callback(judge.quit)
         workers, run = stack.enter_context(threads(at_a_time)), stack.enter_context(begun())
-        starts = islice(openings(judge, Random(seed)), games // 2)
-        tasks = (
-            PairTask(player, opponent, board.root().fen(), tuple(map(str, board.move_stack)), stockfish, run)
-            for board in starts
-        )
-        for played in stack.enter_context(closing(ordered(workers, play_pair, tasks, 2 * at_a_time))):
-            if played is not None:
-                white, black = played
-                pairs.append(white + 1 - black)
-                draws += (white == 0.5) + (black == 0.5)
-    return Match(player, opponent, pairs, draws)
+        tasks = _tasks(matches, games // 2, results, lambda number: opening(judge, seed, number), (stockfish, run))
+        for done in stack.enter_context(closing(ordered(workers, play_pair, tasks, 2 * at_a_time))):
+            if done is not None:
+                results.add(done)
+    return [results.match(*match) for match in matches]
+
+
+def _tasks(
+    matches: Sequence[tuple[Player, Player]],
+    pairs: int,
+    results: Results,
+    opening_of: Callable[[int], chess.Board],
+    rest: tuple[str, RunName],
+) -> Iterator[PairTask]:
+    """The pairs to be played, each of the match whose result has the widest interval by then."""
+    under_way = {match: len(results.match(*match).pairs) for match in matches}
+    while todo := [match for match in matches if under_way[match] < pairs]:
+        match = max(todo, key=lambda each: results.match(*each).width(2 * under_way[each]))
+        board = opening_of(under_way[match])
+        moves = tuple(map(str, board.move_stack))
+        yield PairTask(*match, under_way[match], board.root().fen(), moves, *rest)
+        under_way[match] += 1
 
 
 def pairings(names: Sequence[int], net: str) -> list[tuple[Player, Player]]:
@@ -307,6 +182,21 @@ def fitted(matches: Iterable[Match]) -> dict[Player, float]:
                     slope, curvature = slope + more[0], curvature + more[1]
             at[one] += slope / curvature
     return {one: at[one] for one in ours}
+
+
+def uncertainties(matches: Iterable[Match], elos: dict[Player, float]) -> dict[Player, float]:
+    """The half-widths of the 95% intervals of these Elos, with Stockfish's as given."""
+    ours = {one: place for place, one in enumerate(elos)}
+    known = np.diag([_pull(elo, elo, 0.5, 1)[1] for elo in elos.values()])  # from the prior of `fitted`
+    for match in matches:
+        us, them = (elos.get(one, float(one.rating)) for one in match[:2])
+        more = _pull(us, them, 0.5, 2 * len(match.pairs))[1]
+        signs = np.zeros(len(ours))
+        for one, sign in zip(match[:2], (1, -1), strict=True):
+            if one in ours:
+                signs[ours[one]] = sign
+        known += more * np.outer(signs, signs)
+    return dict(zip(elos, (Z_95 * np.sqrt(np.diag(np.linalg.inv(known)))).tolist(), strict=True))
 
 
 def _pull(elo: float, other: float, share: float, games: int) -> tuple[float, float]:
@@ -361,18 +251,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--check", nargs="+", type=int, metavar="ELO", help="measure these names, and write nothing")
     parser.add_argument("--games", type=int, default=200, help="a match (200)")
     parser.add_argument("--seed", type=int, default=1, help="of the openings (1)")
+    parser.add_argument("--state", type=Path, metavar="FILE", help="keep the games' results here, and use those there")
     parser.add_argument("--concurrency", type=int, default=1, help="pairs of games at a time (1)")
     parser.add_argument("--stockfish", default=shutil.which("stockfish") or "/usr/games/stockfish")
     args = parser.parse_args(arguments)
     net = NET if args.kind == NETS else ""
     ladder = LADDERS[args.kind]
-    print("| Level | Against | Games | Result | Measured | 95% |\n| --- | --- | ---: | --- | ---: | --- |", flush=True)
-    matches = []
-    for pair in pairings(args.check or [rung.elo for rung in ladder.rungs], net):
-        matches.append(play_match(*pair, args.games, args.stockfish, args.seed, args.concurrency))
-        print(row(matches[-1]), flush=True)
+    wanted = pairings(args.check or [rung.elo for rung in ladder.rungs], net)
+    results = Results(wanted, args.state)
+    played = play_matches(wanted, args.games, args.stockfish, args.seed, results, args.concurrency)
+    matches = [match for match in played if len(match.pairs) > 1]
+    print("| Level | Against | Games | Result | Measured | 95% |\n| --- | --- | ---: | --- | ---: | --- |")
+    print("\n".join(map(row, matches)))
     elos = fitted(matches)
-    print("\n" + "\n".join(f"{one}: {elo:.0f}" for one, elo in elos.items()))
+    errors = uncertainties(matches, elos)
+    print("\n" + "\n".join(f"{one}: {elo:.0f} +- {errors[one]:.0f}" for one, elo in elos.items()))
     if not args.check:
         written = ladders_in(tomllib.loads(FILE.read_text(encoding="utf-8")))
         written[args.kind] = renamed(ladder, elos, load_net(net) if net else default())

@@ -1,0 +1,199 @@
+"""The games of `tools/calibrate_strength.py`: players, openings, and pairs of games that any process can play."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import NamedTuple, Protocol
+
+import chess
+import chess.engine
+import numpy as np
+
+from merino.inner.core.board.game import Position
+from merino.inner.core.common.runs import Run, RunName, at_work
+from merino.inner.engine.search.chooser import Chooser, has_bare_king
+from merino.inner.engine.search.known_openings import opening_lines
+from merino.inner.engine.search.limits import MAX_PLY, Limits
+from merino.inner.engine.search.parameters import parameters_for
+from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.search.strength import Strength
+from merino.inner.eval.families import default, load_net
+
+STOCKFISH_LEVELS = {0: 1320, 1: 1468, 2: 1608, 3: 1742, 4: 1923, 5: 2204, 6: 2363, 7: 2500}
+OPENING_PLIES = 8
+OPENING_DEPTH = 8
+EVEN_CP = 80  # by Stockfish, at OPENING_DEPTH
+MAX_PLIES = 400  # plies; then it counts as drawn
+
+
+class Player(NamedTuple):
+    """One side of a match: Stockfish at a level, or Merino at an Elo, with the net of this name or with the terms."""
+
+    is_anchor: bool
+    number: int
+    net: str = ""
+
+    def __str__(self) -> str:
+        if self.is_anchor:
+            return f"Stockfish, Skill Level {self.number} ({self.rating})"
+        return f"Merino{self.net and f' with {self.net}'}, UCI_Elo {self.number}"
+
+    @property
+    def rating(self) -> int:
+        """Its nominal Elo."""
+        return STOCKFISH_LEVELS[self.number] if self.is_anchor else self.number
+
+
+def opening(judge: chess.engine.SimpleEngine, seed: int, number: int) -> chess.Board:
+    """By turns, a position about even after random moves, and one from a named opening: the same for each number."""
+    random = Random(f"{seed} {number}")
+    if number % 2:
+        return random.choice([board for _, board in opening_lines()]).copy()
+    return _random_opening(judge, random)
+
+
+def _random_opening(judge: chess.engine.SimpleEngine, random: Random) -> chess.Board:
+    while True:
+        board = chess.Board()
+        for _ in range(OPENING_PLIES):
+            if moves := list(board.legal_moves):
+                board.push(random.choice(moves))
+        if board.is_game_over():
+            continue
+        score = judge.analyse(board, chess.engine.Limit(depth=OPENING_DEPTH))["score"].relative
+        if abs(score.score(mate_score=10000)) <= EVEN_CP:
+            return board
+
+
+class Side(Protocol):
+    """A player at a board."""
+
+    def begin(self, number: int) -> None:
+        """A new pair of games begins, with this number."""
+
+    def move(self, position: Position, board: chess.Board) -> chess.Move:
+        """A move in this position, which the board shows too."""
+
+    def stop(self) -> None:
+        """End whatever it does; called from another thread."""
+
+    def close(self) -> None:
+        """Leave the board."""
+
+
+class OwnSide:
+    """Merino at a level, in this process: its choices without the search that shows a line for each."""
+
+    def __init__(self, player: Player) -> None:
+        evaluation = load_net(player.net) if player.net else default()
+        self._player, self._who, self._random = player, (Strength(player.number), None), Random()
+        self._stop_flag = np.zeros(1, dtype=np.uint64)
+        self._chooser = Chooser(evaluation, parameters_for(evaluation), self._stop_flag)
+        self._technique = Searcher(1, evaluation=evaluation)
+        self._technique.strength = self._who[0]
+
+    def begin(self, number: int) -> None:
+        """See Side."""
+        self._random.seed(f"{self._player} {number}")
+
+    def move(self, position: Position, board: chess.Board) -> chess.Move:
+        """See Side."""
+        if has_bare_king(position, 1 - position.turn):
+            best = self._technique.search(position, Limits(depth=MAX_PLY)).best
+        else:
+            best = self._chooser.choose(position, position.legal_moves, self._who, self._random).move
+        if best is None:
+            raise RuntimeError(f"no move in {board.fen()}")
+        return chess.Move.from_uci(position.uci(best))
+
+    def stop(self) -> None:
+        """See Side."""
+        self._stop_flag[0] = 1
+        self._technique.stop()
+
+    def close(self) -> None:
+        """See Side."""
+        self._technique.stop()
+
+
+class StockfishSide:
+    """Stockfish at a level."""
+
+    def __init__(self, player: Player, stockfish: str) -> None:
+        self._engine = chess.engine.SimpleEngine.popen_uci(stockfish, timeout=180)
+        self._engine.configure({"Skill Level": player.number, "Threads": 1, "Hash": 16})
+        self._limit = chess.engine.Limit(depth=player.number + 1)
+
+    def begin(self, number: int) -> None:
+        """See Side."""
+
+    def move(self, position: Position, board: chess.Board) -> chess.Move:
+        """See Side."""
+        move = self._engine.play(board, self._limit).move
+        if move is None:
+            raise RuntimeError(f"no move in {board.fen()}")
+        return move
+
+    def stop(self) -> None:
+        """See Side."""
+        self._engine.close()
+
+    def close(self) -> None:
+        """See Side; it is ended if it cannot hear."""
+        try:
+            self._engine.quit()
+        except (chess.engine.EngineError, TimeoutError):
+            self._engine.close()
+
+
+def play_game(start: chess.Board, white: Side, black: Side) -> float:
+    """White's points in a game from `start`."""
+    board, position = start.copy(), Position(start.root().fen())
+    position.push_all([move.uci() for move in board.move_stack])
+    while (outcome := board.outcome(claim_draw=True)) is None and board.ply() < MAX_PLIES:
+        move = (white if board.turn else black).move(position, board)
+        board.push(move)
+        position.push_uci(move.uci())
+    return 0.5 if outcome is None or outcome.winner is None else float(outcome.winner)
+
+
+class PairTask(NamedTuple):
+    """Two games from one opening, with colours reversed: plain data, for any process."""
+
+    player: Player
+    opponent: Player
+    number: int  # of the pair between these two
+    fen: str
+    moves: tuple[str, ...]
+    stockfish: str
+    run: RunName
+
+
+class PairResult(NamedTuple):
+    """White's points in both games of a pair, the first player having White in the first."""
+
+    player: Player
+    opponent: Player
+    points: tuple[float, float]
+
+
+def play_pair(task: PairTask) -> PairResult | None:
+    """Play a pair; None for an ended run."""
+    with at_work(task.run) as run:
+        if run is None:
+            return None
+        us, them = (_side_of(player, task, run) for player in (task.player, task.opponent))
+        board = chess.Board(task.fen)
+        for move in task.moves:
+            board.push_uci(move)
+        return PairResult(task.player, task.opponent, (play_game(board, us, them), play_game(board, them, us)))
+
+
+def _side_of(player: Player, task: PairTask, run: Run) -> Side:
+    """A player, kept from pair to pair."""
+    kept: dict[Player, Side] = run.kept(dict)
+    if player not in kept:
+        kept[player] = StockfishSide(player, task.stockfish) if player.is_anchor else OwnSide(player)
+        run.watch(kept[player])
+    kept[player].begin(task.number)
+    return kept[player]

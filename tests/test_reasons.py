@@ -34,7 +34,7 @@ from merino.inner.study.reasons.motifs import (
 from merino.inner.study.reasons.outcome import outcome
 from merino.inner.study.reasons.threats import threat_in
 from merino.inner.study.reasons.why import why
-from merino.inner.study.reasons.winning import FoundLine
+from merino.inner.study.reasons.winning import FoundLine, win_by
 from merino.inner.study.reporting import report_moves
 
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
@@ -360,6 +360,61 @@ def test_compare_and_explain_tell_why_and_what_is_threatened(capsys: pytest.Capt
     assert "The search prefers Be3" in json.loads(capsys.readouterr().out)["why"][0]
     assert main(["explain", MIDDLEGAME, "--threat", "--nodes", "20000", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["threat"].startswith("Black threatens")
+
+
+def mistake(fen: str, played: str, better: str, reply: str, terms: dict[str, float]) -> str:
+    """The text of the mistake, "" for none."""
+    board = chess.Board(fen)
+    move = board.parse_san(played)
+    board.push(move)
+    found = mistake_of(move, line(fen, better), line(board.fen(), reply), terms)
+    return found.text if found else ""
+
+
+RECAPTURE = "2r1k2r/1b2b1pp/p3pp2/qp6/3PN3/nP1Q1Nn1/P1B2PPP/2R1R1K1 w k - 0 20"
+
+
+def test_to_take_a_piece_with_the_other_pawn_leaves_no_piece() -> None:
+    better, reply = "hxg3 Nxc2 Rxc2 Rxc2 Qxc2 O-O", "Nxc2 Rxc2 Rxc2 Qxc2 O-O h3"
+    assert mistake(RECAPTURE, "fxg3", better, reply, {}) == ""
+    assert mistake(RECAPTURE, "h3", better, "Nxe4 Qxe4 Nxc2 Rxc2", {}).startswith("free piece left: the knight on g3")
+
+
+def test_terms_of_pieces_that_only_one_line_exchanges_are_no_reasons() -> None:
+    fen, lost = "4k3/1p6/2n5/8/3N4/4P3/1P6/4K3 w - - 0 1", {"KnightCenter": 90.0, "PawnIsolated": 30.0}
+    assert mistake(fen, "Kf2", "Nf3 Ke7", "Nxd4 exd4 Kd7", lost) == (
+        "position given away: isolated pawns 0.30 (1...Nxd4 2. exd4 Kd7)"
+    )
+    kept = mistake(fen, "Nf5", "Nf3 Ke7", "Kd7 Nd4", lost)
+    assert kept.startswith("position given away: central knights 0.90, isolated pawns 0.30 (")
+
+
+def test_small_terms_are_no_reason_for_a_mistake() -> None:
+    quiet = ("4k3/pppp4/8/8/8/8/PPPP4/4K3 w - - 0 1", "a3", "Kf2", "Kf7 Kf2")
+    assert mistake(*quiet, {"KingCenterEnd": 19.0, "PawnIsolated": 12.0}) == ""
+    assert "central king 0.21, isolated pawns 0.12 (" in mistake(*quiet, {"KingCenterEnd": 21.0, "PawnIsolated": 12.0})
+
+
+def test_a_piece_given_for_another_kind_is_told_as_an_exchange() -> None:
+    fen = "4k3/1p6/2n5/8/8/5B2/1P6/4K3 w - - 0 1"
+    assert mistake(fen, "Bxc6+", "Be2 Ke7", "bxc6 Kd2", {}) == (
+        "bad exchange: the move gives a bishop for a knight (1...bxc6 2. Kd2)"
+    )
+
+
+def test_what_a_line_wins_is_named_and_shown_to_its_last_capture() -> None:
+    fen = "5r1k/p5p1/7p/4P2P/3q4/4Q3/P4rP1/1R2R1K1 b - - 5 35"
+    won = win_by(line(fen, "Rf1+ Kh2 Qxe3 Rxe3 Rxb1 a4 Ra1"), 5, "the reply")
+    assert won is not None and won.sentence == "the reply wins a rook"
+    late = line(MIDDLEGAME, "h3 Bh5 g4 Bg6 Be3 Rc8 Qd2 a6 Bxg6 fxg6")
+    assert late.text.endswith("17. Bxg6 fxg6")
+
+
+def test_a_piece_for_which_another_is_taken_does_not_hang() -> None:
+    fen = "2b3k1/6pp/2q2p2/ppN5/1b1Pp3/PP3NP1/6PP/2Q4K w - - 0 31"
+    answered = line(fen, "axb4 exf3 bxa5 Bg4 Kg1 f2+ Kxf2 Kf8")
+    won = win_by(answered, answered.gain, "the reply")
+    assert won is not None and won.sentence == "the reply wins a bishop and two pawns for a knight"
 
 
 def test_a_pawn_that_is_about_to_be_won_back_is_not_won() -> None:

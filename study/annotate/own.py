@@ -18,9 +18,10 @@ from merino.inner.study.reasons.mistakes import MistakeKind
 
 AS_MARKED = " as marked"  # said of a mistake that had its sign before
 BY_PIECE = "by piece: "  # begins what a mistake makes of the pieces
-LOST = "of the point lost a move."  # ends what is said of each side's mistakes
+LOST = "of a point a move."  # ends what is said of each side's mistakes
+_OLDER_LOST = "of the point lost a move."  # as Merino 1.0 wrote it
 _NAGS = {grade.name: grade.nag for grade in GRADES}
-_ACCOUNT = " ".join(rf"{side}: [^.]*\.\d% {re.escape(LOST)}" for side in COLOUR_NAMES)
+_ACCOUNT = " ".join(rf"{side}: [^.]*\.\d% (?:{re.escape(LOST)}|{re.escape(_OLDER_LOST)})" for side in COLOUR_NAMES)
 _HEAD = re.compile(rf"(?:^| ){NAME} \d\S*, .*? {_ACCOUNT}")
 _TERM = r"\w+ [+-]\d+"
 _GRADE = rf"(?P<grade>{'|'.join(_NAGS)})(?P<marked>{AS_MARKED})?, \d+\.\d% lost(?:: \S+ was (?P<better>[^\s;]+))?"

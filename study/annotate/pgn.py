@@ -132,7 +132,7 @@ def account(moves: Sequence[AnnotatedMove]) -> Iterator[str]:
             _plural(sum(annotated.grade is grade for annotated in own), grade.name) for grade in reversed(GRADES)
         )
         mean = sum(annotated.loss for annotated in own) / max(1, len(own))
-        yield f"{side}: {kinds}; {mean:.1%} {LOST}"
+        yield f"{side}: {kinds}; loses {mean:.1%} {LOST}"
 
 
 def _plural(count: int, name: str) -> str:

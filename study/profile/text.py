@@ -56,7 +56,7 @@ def render(profile: Profile) -> str:
     ]
     lines += ["", "What your moves lose"]
     lines += [
-        f"  {part.name:<24}{part.moves:6} moves {100 * part.loss:5.1f}% of the points a move, "
+        f"  {part.name:<24}{part.moves:6} moves lose {100 * part.loss:5.1f}% of a point a move, "
         f"{100 * part.mistakes:4.1f}% mistakes"
         for part in profile.parts
     ]

@@ -15,12 +15,11 @@ from merino.inner.engine.report.phrases import change_phrase, group_of, is_usual
 from merino.inner.engine.report.static import report_evaluation
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.registry import Group
-from merino.inner.study.reasons.motifs import WORTH, taken_on
+from merino.inner.study.reasons.motifs import listed, pawns_of, taken_on
 
 NAMED_TERMS = 2
 MIN_PIECE = 8.0  # centipawns by which a piece must differ to be named
 MIN_TERM = 0.05  # centipawns by which a term must differ to be listed
-_COUNTS = {1: "a", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 _OF_PAWNS = (Group.PAWN_STRUCTURE, Group.PASSED_PAWNS)
 _OF_PIECES = (Group.BOARD_CONTROL, Group.MOBILITY, Group.KING_SAFETY)
 
@@ -41,9 +40,9 @@ class LineEnd:
         white, black = white - black, black - white
         if not white and not black:
             return "material stays level"
-        is_white = _pawns(white) >= _pawns(black)
+        is_white = pawns_of(white) >= pawns_of(black)
         side, won, given = ("White", white, black) if is_white else ("Black", black, white)
-        return f"{side} has {_listed(won)} for {_listed(given)}" if given else f"{side} wins {_listed(won)}"
+        return f"{side} has {listed(won)} for {listed(given)}" if given else f"{side} wins {listed(won)}"
 
 
 @dataclass(frozen=True)
@@ -184,19 +183,6 @@ def _castling_rook(board: chess.Board, move: chess.Move) -> tuple[chess.Square, 
     rooks = chess.SquareSet(board.clean_castling_rights()) & chess.BB_RANKS[rank]
     ours = [square for square in rooks if (square > move.from_square) == is_short]
     return ours[0], chess.square(5 if is_short else 3, rank)
-
-
-def _pawns(kinds: Counter[chess.PieceType]) -> int:
-    return sum(WORTH[kind] * count for kind, count in kinds.items())
-
-
-def _listed(kinds: Counter[chess.PieceType]) -> str:
-    """Pieces in words, the most valuable first: "a rook, a knight and two pawns"."""
-    names = [
-        f"{_COUNTS.get(count, str(count))} {chess.piece_name(kind)}{'s' * (count > 1)}"
-        for kind, count in sorted(kinds.items(), key=lambda pair: -WORTH[pair[0]])
-    ]
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _of_piece(terms: Mapping[str, float], kind: chess.PieceType) -> dict[str, float]:

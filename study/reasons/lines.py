@@ -22,15 +22,16 @@ def mistake_in(
 
     None where nothing is seen. The terms are those of the evaluation, or of its account around the position.
     """
-    by_terms = in_terms(position.record, evaluation)
-    best, own = (
-        {line.name: line.net for line in by_terms.explain(_after(position, moves).record).lines}
-        for moves in (better[0], (played, *reply[0]))
-    )
-    sign = 1 if position.turn == WHITE else -1
-    lost = {name: sign * (cp - own[name]) for name, cp in best.items()}
-    lines = (_found(position, *better), _found(_after(position, (played,)), *reply))
-    return mistake_of(as_chess_move(played, position.chess960), *lines, lost)
+    after = _after(position, (played,))
+    best, own = _found(position, *better), _found(after, *reply)
+    lost = {}
+    if best.settled is not None and own.settled is not None:
+        by_terms = in_terms(position.record, evaluation)
+        ends = _after(position, better[0][: best.settled]), _after(after, reply[0][: own.settled])
+        there, here = ({line.name: line.net for line in by_terms.explain(end.record).lines} for end in ends)
+        sign = 1 if position.turn == WHITE else -1
+        lost = {name: sign * (cp - here[name]) for name, cp in there.items()}
+    return mistake_of(as_chess_move(played, position.chess960), best, own, lost)
 
 
 def _found(position: Position, moves: Sequence[int], mate: int | None) -> FoundLine:

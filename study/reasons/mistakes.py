@@ -6,7 +6,7 @@ Where nothing is won, the mistake is one of position, and the terms that it cost
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -14,10 +14,13 @@ import chess
 
 from merino.inner.engine.report.phrases import is_material, phrase
 from merino.inner.study.reasons.castling import left_in_the_centre
-from merino.inner.study.reasons.motifs import is_back_rank_mate, piece_name
-from merino.inner.study.reasons.winning import MIN_GAIN, FoundLine, Means, balance, win_by
+from merino.inner.study.reasons.motifs import is_back_rank_mate, listed, men, pawns_of, piece_name
+from merino.inner.study.reasons.winning import MIN_GAIN, FoundLine, Means, balance, more_of, win_by
 
-MIN_TERM = 5.0  # centipawns that a term must lose to be named
+MIN_TERM = 10.0  # centipawns that a term must lose to be named
+MIN_LARGEST = 20.0  # and the first of them: less is no reason for a mistake
+MAX_UNEVEN = 1  # pawns by which what an exchange gives and takes may differ
+_PIECES = (chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN)
 
 
 class MistakeKind(Enum):
@@ -41,6 +44,7 @@ class MistakeKind(Enum):
     CAPTURE_MISSED = "free piece left"
     PROMOTION_MISSED = "promotion missed"
     GAIN_MISSED = "material not won"
+    EXCHANGE = "bad exchange"
     POSITION = "position given away"
 
 
@@ -74,7 +78,8 @@ def mistake_of(played: chess.Move, better: FoundLine, reply: FoundLine, terms: M
     """The kind of mistake that `played` is.
 
     `better` begins with the better move, `reply` with the best reply to the move played. `terms` are the centipawns
-    that the mover has less by each term at the end of `reply` than at the end of `better`. None where nothing is seen.
+    that the mover has less by each term where `reply` is settled than where `better` is, none where one is not. None
+    where nothing is seen.
     """
     lost = _lost(played, reply, better)
     by_motif = lost if lost is not None and lost.kind is not MistakeKind.MATERIAL_LOST else None
@@ -83,8 +88,9 @@ def mistake_of(played: chess.Move, better: FoundLine, reply: FoundLine, terms: M
         or by_motif
         or _castling(played, better, reply, terms)
         or lost
-        or _missed(better, reply)
-        or _position(terms, better if not reply.moves else reply)
+        or _missed(played, better, reply)
+        or _exchange(better, reply)
+        or _position(terms, better, reply)
     )
 
 
@@ -100,8 +106,7 @@ def _mates(better: FoundLine, reply: FoundLine) -> Mistake | None:
 
 def _lost(played: chess.Move, reply: FoundLine, better: FoundLine) -> Mistake | None:
     """What the reply wins of the mover, beyond what the move itself has taken."""
-    mover = better.board.turn
-    loss = reply.gain - (balance(reply.board, mover) - balance(better.board, mover))
+    loss = _loss(reply, better)
     win = win_by(reply, loss, "the reply") if loss >= MIN_GAIN and loss + better.gain >= MIN_GAIN else None
     if win is None:
         return None
@@ -117,15 +122,57 @@ def _castling(played: chess.Move, better: FoundLine, reply: FoundLine, terms: Ma
     return Mistake(MistakeKind.CASTLING, sentence, reply.text) if sentence and reply.moves else None
 
 
-def _missed(better: FoundLine, reply: FoundLine) -> Mistake | None:
-    """What the better move would have won."""
-    gain = better.gain
-    win = win_by(better, gain, "the better move") if gain >= MIN_GAIN and gain + reply.gain >= MIN_GAIN else None
+def _loss(reply: FoundLine, better: FoundLine) -> int:
+    """The pawns that the move and the reply to it cost the mover, below zero if the move takes more."""
+    mover = better.board.turn
+    return reply.gain - (balance(reply.board, mover) - balance(better.board, mover))
+
+
+def _missed(played: chess.Move, better: FoundLine, reply: FoundLine) -> Mistake | None:
+    """What the better move would have won, beyond what the move played wins."""
+    gain, loss = better.gain, _loss(reply, better)
+    if gain < MIN_GAIN or gain + loss < MIN_GAIN:
+        return None
+    win = win_by(better, gain, "the better move")
+    if loss < 0 and win is not None and (win.means is Means.MATERIAL or win.square == played.to_square):
+        return Mistake(MistakeKind.GAIN_MISSED, f"the better move wins {more_of(gain + loss)} more", better.text)
     return None if win is None else Mistake(KINDS[win.means][1], win.sentence, better.text)
 
 
-def _position(terms: Mapping[str, float], line: FoundLine) -> Mistake | None:
-    """The terms that the move costs most."""
-    lost = sorted((pair for pair in terms.items() if not is_material(pair[0])), key=lambda pair: -pair[1])
+def _exchange(better: FoundLine, reply: FoundLine) -> Mistake | None:
+    """The pieces that the line after the move gives for others, where the better one does not."""
+    here, there = _ends(better, reply)
+    if here is None or there is None:
+        return None
+    mover = better.board.turn
+    own, other = (men(there, side) - men(here, side) for side in (mover, not mover))
+    given, taken = own - other, other - own
+    is_even = abs(pawns_of(given) - pawns_of(taken)) <= MAX_UNEVEN
+    if not given or not taken or not is_even or not any(given[kind] for kind in _PIECES):
+        return None
+    return Mistake(MistakeKind.EXCHANGE, f"the move gives {listed(given)} for {listed(taken)}", reply.text)
+
+
+def _position(terms: Mapping[str, float], better: FoundLine, reply: FoundLine) -> Mistake | None:
+    """The terms that the move costs most, but those of pieces that one line exchanges and the other does not."""
+    line, ends = reply if reply.moves else better, _ends(better, reply)
+    told = {name: cp for name, cp in terms.items() if not is_material(name) and not _is_of_exchanged(name, ends)}
+    lost = sorted(told.items(), key=lambda pair: -pair[1])
     named = [f"{phrase(name)} {cp / 100:.2f}" for name, cp in lost[:2] if cp >= MIN_TERM]
-    return Mistake(MistakeKind.POSITION, ", ".join(named), line.text) if named and line.moves else None
+    is_reason = bool(named) and lost[0][1] >= MIN_LARGEST
+    return Mistake(MistakeKind.POSITION, ", ".join(named), line.text) if is_reason and line.moves else None
+
+
+def _ends(better: FoundLine, reply: FoundLine) -> tuple[chess.Board | None, chess.Board | None]:
+    """Where the line after the move is settled, and where the better one is."""
+    here, there = (None if line.settled is None else line.after(line.settled) for line in (reply, better))
+    return here, there
+
+
+def _is_of_exchanged(term: str, ends: Sequence[chess.Board | None]) -> bool:
+    """Whether a term is about a kind of piece of which the two ends have other numbers."""
+    kind = next((kind for kind in _PIECES if term.startswith(chess.piece_name(kind).capitalize())), None)
+    here, there = ends
+    if kind is None or here is None or there is None:
+        return False
+    return any(len(here.pieces(kind, side)) != len(there.pieces(kind, side)) for side in chess.COLORS)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import chess
 
 WORTH = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9, chess.KING: 100}
+MIN_PIECE_WON = 2  # pawns that an exchange wins where it wins a piece
+_COUNTS = {1: "a", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 SLIDERS = (chess.BISHOP, chess.ROOK, chess.QUEEN)
 
 
@@ -15,6 +18,25 @@ def piece_name(board: chess.Board, square: chess.Square) -> str:
     kind = board.piece_type_at(square)
     assert kind
     return f"{chess.piece_name(kind)} on {chess.square_name(square)}"
+
+
+def men(board: chess.Board, side: chess.Color) -> Counter[chess.PieceType]:
+    """How many of each kind a side has, the king included."""
+    return Counter(piece.piece_type for piece in board.piece_map().values() if piece.color == side)
+
+
+def listed(kinds: Counter[chess.PieceType]) -> str:
+    """Pieces in words, the most valuable first: "a rook, a knight and two pawns"."""
+    names = [
+        f"{_COUNTS.get(count, str(count))} {chess.piece_name(kind)}{'s' * (count > 1)}"
+        for kind, count in sorted(kinds.items(), key=lambda pair: -WORTH[pair[0]])
+    ]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def pawns_of(kinds: Counter[chess.PieceType]) -> int:
+    """What pieces are worth together, in pawns."""
+    return sum(WORTH[kind] * count for kind, count in kinds.items())
 
 
 def worth_at(board: chess.Board, square: chess.Square) -> int:
@@ -41,6 +63,12 @@ def exchange(board: chess.Board, square: chess.Square, side: chess.Color) -> int
     assert piece
     after.set_piece_at(square, piece)
     return max(0, target - exchange(after, square, not side))
+
+
+def wins_piece(board: chess.Board) -> bool:
+    """Whether the side to move wins more than a pawn by an exchange."""
+    targets = chess.SquareSet(board.occupied_co[not board.turn] & ~board.kings)
+    return any(exchange(board, square, board.turn) >= MIN_PIECE_WON for square in targets)
 
 
 def is_hanging(board: chess.Board, square: chess.Square) -> bool:

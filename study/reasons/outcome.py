@@ -10,11 +10,10 @@ from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, differences, end_of, told
-from merino.inner.study.reasons.motifs import exchange
+from merino.inner.study.reasons.motifs import wins_piece
 from merino.inner.study.words.telling import in_terms
 
 NAMED_PIECES = 2
-MIN_WON = 2  # pawns that an exchange wins where a line cannot end
 MAX_NAMED_PLIES = 2  # of a line whose moves are named; of a longer one only the last
 
 
@@ -51,13 +50,7 @@ def _settled(boards: Sequence[chess.Board], moves: Sequence[chess.Move]) -> int:
     """The plies up to which a line can be counted: to the last position in which no piece can be won at once, or 0."""
     if boards[-1].is_checkmate():
         return len(moves)
-    return next((plies for plies in range(len(moves), 0, -1) if not _wins_piece(boards[plies])), 0)
-
-
-def _wins_piece(board: chess.Board) -> bool:
-    """Whether the side to move wins more than a pawn by an exchange."""
-    targets = chess.SquareSet(board.occupied_co[not board.turn] & ~board.kings)
-    return any(exchange(board, square, board.turn) >= MIN_WON for square in targets)
+    return next((plies for plies in range(len(moves), 0, -1) if not wins_piece(boards[plies])), 0)
 
 
 def _named(boards: Sequence[chess.Board], moves: Sequence[chess.Move], plies: int) -> str:

@@ -5,27 +5,34 @@ A motif counts only where its line takes what it attacks.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cached_property
 
 import chess
 
 from merino.inner.study.reasons.motifs import (
+    MIN_PIECE_WON,
     WORTH,
     discovered_by,
     exchange,
     fork_targets,
-    is_hanging,
+    listed,
+    men,
+    pawns_of,
     piece_name,
     pins_by,
     skewers_by,
     taken_on,
+    wins_piece,
     worth_at,
 )
 
 MIN_GAIN = 1  # pawns that a line must win to count as winning something
 SHOWN = 6  # plies of a line
+COUNTED = 12  # plies of a line in which something must be won to be told, and that are shown if it is
 
 
 @dataclass(frozen=True)
@@ -45,20 +52,42 @@ class FoundLine:
 
     @property
     def text(self) -> str:
-        """Its first moves with their numbers."""
-        return self.board.variation_san(list(self.moves[:SHOWN]))
+        """Its first moves with their numbers, up to the last capture that counts."""
+        counted = self.moves[: self._counted]
+        taking = [ply for ply, move in enumerate(counted, start=1) if self.after(ply - 1).is_capture(move)]
+        return self.board.variation_san(list(self.moves[: max(SHOWN, *taking, 0)]))
 
-    @property
+    @cached_property
+    def settled(self) -> int | None:
+        """The plies up to the last position, of those that count, where no piece can be won at once; None without."""
+        plies = range(min(len(self.moves), COUNTED), -1, -1)
+        return next((count for count in plies if not wins_piece(self.after(count))), None)
+
+    @cached_property
     def gain(self) -> int:
-        """The pawns that the side that begins it has won at its end, less what the other side can take there.
+        """The pawns that the side that begins it has won by it, less what the other side can take there.
 
         If it is the side's turn there, it can save one piece: only the second largest capture counts.
         """
-        side, last = self.board.turn, self.after(len(self.moves))
+        side, last = self.board.turn, self.after(self._counted)
         targets = chess.SquareSet(last.occupied_co[side] & ~last.kings)
         captures = sorted((exchange(last, square, not side) for square in targets), reverse=True)
         lost = captures[1:2] if last.turn == side else captures[:1]
         return balance(last, side) - balance(self.board, side) - sum(lost)
+
+    @cached_property
+    def _counted(self) -> int:
+        """The plies after which its gain is counted: not where the side that begins it is about to win a piece back."""
+        side, plies = self.board.turn, range(min(len(self.moves), COUNTED), -1, -1)
+        boards = ((count, self.after(count)) for count in plies)
+        return next((count for count, board in boards if board.turn != side or not wins_piece(board)), 0)
+
+    @cached_property
+    def won(self) -> tuple[Counter[chess.PieceType], Counter[chess.PieceType]]:
+        """What each side takes where the gain is counted, the side that begins first; like for like is left out."""
+        before, last = self.board, self.after(self._counted)
+        own, other = (men(before, colour) - men(last, colour) for colour in (before.turn, not before.turn))
+        return other - own, own - other
 
     @property
     def promotes(self) -> bool:
@@ -92,14 +121,26 @@ def win_by(line: FoundLine, gain: int, mover: str = "it") -> Win | None:
     if not line.moves:
         return None
     taken = taken_on(line.board, line.moves[0])
-    if taken is not None and is_hanging(line.board, taken):
+    if taken is not None and 0 < exchange(line.board, taken, line.board.turn) <= line.gain and not _is_answered(line):
         return Win(Means.HANGING, f"the {piece_name(line.board, taken)} can be taken", taken)
     if gain < MIN_GAIN:
         return None
     if line.promotes:
         return _motif(line) or Win(Means.PROMOTION, "a pawn promotes")
-    won = "a pawn" if gain == 1 else f"material worth {gain} pawns"
-    return _motif(line) or Win(Means.MATERIAL, f"{mover} wins {won}")
+    return _motif(line) or Win(Means.MATERIAL, f"{mover} wins {_spoils(line, gain)}")
+
+
+def more_of(gain: int) -> str:
+    """So many pawns in words: "a pawn"."""
+    return "a pawn" if gain == 1 else f"material worth {gain} pawns"
+
+
+def _spoils(line: FoundLine, gain: int) -> str:
+    """What a line wins in words: "a rook for a bishop" where it takes just so much, else its worth."""
+    taken, given = line.won
+    if not taken or pawns_of(taken) - pawns_of(given) != gain:
+        return more_of(gain)
+    return f"{listed(taken)} for {listed(given)}" if given else listed(taken)
 
 
 def balance(board: chess.Board, side: chess.Color) -> int:
@@ -109,6 +150,15 @@ def balance(board: chess.Board, side: chess.Color) -> int:
         for piece in board.piece_map().values()
         if piece.piece_type != chess.KING
     )
+
+
+def _is_answered(line: FoundLine) -> bool:
+    """Whether the first move, a capture, is answered by winning a piece elsewhere."""
+    board = line.after(1)
+    square = taken_on(board, line.moves[1]) if len(line.moves) > 1 else None
+    if square is None or square == line.moves[0].to_square:
+        return False
+    return exchange(board, square, board.turn) >= MIN_PIECE_WON
 
 
 def _motif(line: FoundLine) -> Win | None:

@@ -87,11 +87,7 @@ export function profileSections(profile) {
             sights(profile),
         ),
         h("h4", {}, "What the moves lose"),
-        plainTable(
-            "profile-parts",
-            ["Moves", "Number", "Lost of the points, a move", "Mistakes"],
-            profile.parts.map(partRow),
-        ),
+        plainTable("profile-parts", ["Moves", "Number", "Points lost a move", "Mistakes"], profile.parts.map(partRow)),
         h("h4", {}, "What is valued more or less than by Merino"),
         tastes(profile),
         h("h4", {}, "What draws, where searches see no difference"),

@@ -125,6 +125,17 @@ def practise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *lines: str) -> tu
     return place, main(["drill", str(path), "--player", "Me", "--quiet"])
 
 
+def test_one_file_keeps_the_practice_of_one_player(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, _ = practise(tmp_path, monkeypatch, "Ra8")
+    kept = place.read_bytes()
+    capsys.readouterr()
+    assert main(["drill", str(tmp_path / "mine.pgn"), "--player", "You", "--list", "--quiet"]) == 1
+    assert f"'{place}' keeps the practice of 'Me'; 'You' needs another file: --progress FILE" in capsys.readouterr().err
+    assert place.read_bytes() == kept
+
+
 def test_exports_tell_how_many_exercises_they_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (path := tmp_path / "mine.pgn").write_text(GAME)
     study, cards = tmp_path / "study.pgn", tmp_path / "cards.txt"

@@ -119,6 +119,11 @@ def test_a_player_of_variants_alone_is_told_what_is_wrong(tmp_path: Path) -> Non
     )
 
 
+def test_a_game_of_two_players_of_one_name_counts_once(tmp_path: Path) -> None:
+    found = games_of_player(pgn(tmp_path, ("A", "A"), ("A", "B")), "A")
+    assert [game.colour for game in found.games] == [0, 1, 0] and found.count == 2
+
+
 def test_a_file_without_moves_has_no_games_of_anybody(tmp_path: Path) -> None:
     (path := tmp_path / "results.pgn").write_text('[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n')
     with pytest.raises(StudyError, match="has no games with moves and with players in the tags White and Black"):

@@ -33,11 +33,21 @@ def practice_from(
     old = load_progress(place)
     if old is not None and old.made_from == made_from:
         return old
+    _check_player(old, player.name, place)
     found = exercises_of(player, evaluation, analyse(), most, report)
     if not found:
-        count = "1 game" if len(player.games) == 1 else f"{len(player.games)} games"
+        count = "1 game" if player.count == 1 else f"{player.count} games"
         left_out = f"; {player.left_out}" if player.faulty else ""
         raise StudyError(f"no exercises: {count} of '{player.name}' without a mistake where one move is best{left_out}")
     practice = renewed(old, made_from, found)
     practice.save(place)
     return practice
+
+
+def _check_player(old: Practice | None, player: str, place: Path) -> None:
+    """Raise StudyError if somebody else has practised with this file."""
+    if old is None or not old.cards:
+        return
+    other = " ".join(old.made_from.split(" ")[1:-1])
+    if other and other != player:
+        raise StudyError(f"'{place}' keeps the practice of '{other}'; '{player}' needs another file: --progress FILE")

@@ -70,6 +70,11 @@ class PlayerGames:
     fault: str = ""  # what is wrong with the first of these
 
     @property
+    def count(self) -> int:
+        """How many games can be read; one against somebody of the same name counts once, though it is here twice."""
+        return len({game.number for game in self.games})
+
+    @property
     def left_out(self) -> str:
         """A sentence about the games that cannot be read, "" if all can."""
         if not self.faulty:

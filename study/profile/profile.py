@@ -119,7 +119,7 @@ def profile_of(
     if len(choices) < MIN_CHOICES or len(set(choices.games.tolist())) < 2:
         left_out = f"; {player.left_out}" if player.faulty else ""
         raise StudyError(
-            f"not enough games: {len(player.games)} of '{player.name}' have {len(choices)} positions with a choice "
+            f"not enough games: {player.count} of '{player.name}' have {len(choices)} positions with a choice "
             f"after the opening; {MIN_CHOICES} from two games or more are needed, and some hundred say something"
             f"{left_out}"
         )
@@ -129,7 +129,7 @@ def profile_of(
     return Profile(
         player.name,
         player.rating,
-        len(player.games),
+        player.count,
         len(choices),
         told,
         baselines,

@@ -1,0 +1,271 @@
+"""What the page works at for long: games of files, lessons, matches, profiles and nights, in a real browser."""
+
+import json
+import re
+import urllib.request
+from pathlib import Path
+
+from selenium.webdriver.common.keys import Keys
+
+from merino.inner.core.common.sealed import as_json
+from merino.inner.learn.night.plan import NightPlan
+from merino.inner.learn.night.state import Generation, GenerationData, NightState
+from tests.access import violations_in_all
+from tests.browser import ROOT, Explorer, Page, needs_browser
+from tests.test_explorer_page import MIDDLEGAME, shows
+
+pytestmark = needs_browser
+
+MISTAKE = """[White "Me"]
+[Black "You"]
+[Result "0-1"]
+[FEN "5k2/5ppp/6r1/7n/7n/8/5PPP/R5K1 w - - 0 1"]
+
+1. Kf1 Kg8 2. Kg1 Kf8 3. Kf1 Kg8 4. Kg1 Kf8 5. Kf1 Kg8 6. Rb1 h6 0-1
+"""  # a mate on the back rank is overlooked
+GAMES, RESULTS = 20_000, ("1-0", "1/2-1/2", "0-1")  # of a file that is listed
+
+
+def test_an_engine_is_taught_tried_kept_and_shared_on_one_panel(page: Page, tmp_path: Path) -> None:
+    page.tab("learning")
+    page.choose_file("#learn-open", ROOT / "games" / "selfplay.pgn")
+    page.until(lambda: page.text("#learn-files .file-name") == "selfplay.pgn")
+    assert not page.all("#learn-blend") and not page.all("#learn-rescore")
+    page.choose("#learn-target", "blend")
+    page.until(lambda: page.all("#learn-blend") and page.all("#learn-rescore"))
+    page.run("const f = document.querySelector('#learn-rescore'); f.value = 0; f.dispatchEvent(new Event('change'))")
+    page.until(lambda: "Nodes for scores takes a whole number" in page.error)
+    page.choose("#learn-target", "result")
+    page.choose("#learn-phases", "2")
+    page.click("#points-start")
+    page.until(lambda: len(page.all("#points tbody tr")) == 5)
+    page.click("#learn-start")
+    page.until(lambda: page.all("#learned tbody tr") and page.all(".charts .series path"))
+    assert "710 games" in page.text("#learn-verdict")
+    rows = page.run("return [...document.querySelectorAll('#learned tbody th')].map((cell) => cell.textContent)")
+    assert rows[0].endswith(", middlegame") and rows[1] == rows[0].replace("middlegame", "endgame")
+    page.click("#match-start")
+    page.until(lambda: len(page.all("#match-games li")) >= 2 and page.all(".replay-board svg"))
+    page.reload()
+    page.tab("learning")
+    page.until(lambda: page.all("#match-stop") and len(page.all("#match-games li")) >= 2)
+    assert re.match(r"\d+ games of 1,400 at most: \d+ won", page.text("#match-standing"))
+    page.click("#match-games li:last-child button")
+    page.until(lambda: len(page.moves) > 10)
+    assert violations_in_all(page, "#panel-learning") == []
+    page.click("#match-stop")
+    page.until(lambda: page.text("#match-verdict") == "Stopped before it was settled.")
+    page.click("#taught-file")
+    shared = tmp_path / "taught.json"
+    shared.write_bytes(page.saved("taught.json"))
+    assert json.loads(shared.read_text())["fit"]["games"] == 710
+    page.run("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    page.click("#taught-link")
+    link = page.until(lambda: page.run("return window.copied"))
+    page.click("#taught-drop")
+    page.until(lambda: not page.all("#match-start"))
+    page.choose_file("#open-taught", shared)
+    told = page.until(lambda: page.text("#taught-shared"))
+    assert "learned from selfplay.pgn; 710 games" in told and page.all("#taught-changed tbody tr")
+    page.open(link.removeprefix(page.address))
+    page.until(lambda: page.text("#taught-shared") == told)
+    page.click("#taught-drop")
+    page.until(lambda: not page.all("#taught-shared"))
+    page.enter(re.sub(r":\d+/", ":4321/", link))
+    page.until(lambda: page.text("#taught-shared") == told)
+    page.click("#learn-use")
+    page.tab("weights")
+    page.until(lambda: "learned from selfplay.pgn" in page.text("#weights-chosen option:checked"))
+
+
+def test_a_players_mistakes_are_walked_through_on_the_board(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "mine.pgn").write_text(MISTAKE)
+    page.tab("player")
+    page.choose_file("#player-open", tmp_path / "mine.pgn")
+    page.until(lambda: page.text("#game-count") == "1 game")
+    page.tab("player")
+    page.click("#drill-start")
+    page.until(lambda: page.text("#drill-question") == "White to move. Played was 6.Rb1; what is better?")
+    assert page.text("#analysis-status") == "off" and page.run("return document.activeElement.id") != "drill-next"
+    page.move("a1", "b1")
+    page.until(lambda: page.text("#drill-told") == "That is what you played: h6 answers it.")
+    page.until(lambda: page.moves == ["Rb1", "h6"])
+    page.click("#drill-again")
+    page.until(lambda: page.moves == [])
+    assert violations_in_all(page, "#panel-player") == []
+    page.move("a1", "a8")
+    page.until(lambda: "Ra8# was right" in page.text("#drill-told") and page.moves == ["Ra8#"])
+    page.until(lambda: page.text("#drill-standing") == "0 due of 1 exercise, 1 practised; 0 of 1 found now.")
+    assert page.text("#drill-next-time").startswith("Asked again on")
+    page.click("#profile-start")
+    page.until(lambda: "not enough games: 1 of 'Me'" in page.error)
+
+
+PROFILE = {
+    "player": "Anna", "rating": 1800, "games": 40, "moves": 900, "faulty": 1, "top1": 0.4, "top3": 0.7, "log_loss": 1.8,
+    "baselines": {"any move": {"top1": 0.1, "top3": 0.2, "log_loss": 3.0}},
+    "terms": [
+        {"name": "RookOpen", "weight": 20, "value": 15, "low": 5, "high": 25, "others": 2,
+         "examples": [{"game": 3, "title": "Anna - Bert", "move": "14.Re1", "fen": MIDDLEGAME}]},
+        {"name": "Rook7th", "weight": 30, "value": 1, "low": -5, "high": 7, "others": 0, "examples": []},
+    ],
+    "habits": [{"name": "capture", "factor": 1.2, "low": 1.0, "high": 1.4, "others": 1.1}],
+    "parts": [{"name": "all moves", "moves": 900, "loss": 0.021, "mistakes": 0.04}],
+    "sights": [{"nodes": 16, "mistakes": 5}, {"nodes": 1024, "mistakes": 7}],
+}  # fmt: skip
+
+
+def test_a_profile_tells_what_is_sure_with_moves_to_look_at(page: Page) -> None:
+    page.tab("player")
+    page.until(lambda: page.all("#player-open"))  # the panel is loaded when it is first opened
+    show = f"document.querySelector('#panel-player').replaceChildren(module.profileSections({json.dumps(PROFILE)}))"
+    page.of_module("profile_report.js", show)
+    text = page.text("#profile")
+    assert "Anna, rating 1800" in text and "Of 12 mistakes" in text and "1 faulty game left out" in text
+    assert [row.text.split("\n")[0] for row in page.all("#profile-tastes tbody th")] == ["Rook open"]
+    assert "2.1%" in page.text("#profile-parts") and "1.20 times" in page.text("#profile-habits")
+    assert violations_in_all(page, "#profile") == []
+    page.click(".example-move")
+    page.until(lambda: shows(page, MIDDLEGAME))
+
+
+def test_the_report_of_a_night_is_shown_from_its_state(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "night.json").write_bytes(as_json(night_of(2).as_json()))
+    page.tab("learning")
+    page.click("#night summary")
+    page.until(lambda: "No run in the usual folder" in page.text("#night"))
+    page.choose_file("#night-open", tmp_path / "night.json")
+    page.until(lambda: "2 generations in" in page.text("#night-summary"))
+    assert len(page.all("#night-table tbody tr")) == 2 and len(page.all("#night .chart svg")) == 2
+    assert page.text("#night-table .strong th") == "2", "the best one is the last that has won"
+    assert violations_in_all(page, "#night") == []
+    (tmp_path / "night.json").write_text("{}")
+    page.choose_file("#night-open", tmp_path / "night.json")
+    page.until(lambda: page.error.startswith("'night.json' is "))
+
+
+def test_a_night_is_begun_watched_and_stopped_on_the_page(page: Page) -> None:
+    page.tab("learning")
+    page.click("#night summary")
+    page.choose("#night-hours", "1")
+    page.click("#night-start")
+    page.until(lambda: "games" in page.text("#night-doing"))
+    page.reload()
+    page.tab("learning")
+    page.click("#night summary")
+    page.click("#night-stop")
+    page.until(lambda: page.all("#night-start") and "No generation is finished yet" in page.text("#night"))
+    assert violations_in_all(page, "#night") == []
+
+
+def night_of(count: int) -> NightState:
+    """A night of so many generations, each of which has won."""
+    data = GenerationData(10, 1000, 5000, "hash", "player")
+    usual = {"verdict": "H1", "games": 10, "positions": 1000, "match_games": 40, "elo": 30.0, "elo_error": 20.0}
+    more = {"from_start": 30.0, "from_start_error": 20.0, "from_terms": None, "from_terms_error": None}
+    net = {"neurons": 32, "continued": False, "error": 0.07, "net": "net", "data": data}
+    times = {"play_seconds": 9.0, "train_seconds": 3.0, "nodes_a_second": 1e6, "seconds": 60.0}
+    rounds = (Generation(number=number, **usual, **more, **net, **times) for number in range(1, count + 1))
+    return NightState(plan=NightPlan(), start_name="nothing", rounds=tuple(rounds))
+
+
+def test_the_page_says_when_the_server_has_ended_during_work(page: Page) -> None:
+    address = page.address
+    try:
+        with Explorer() as explorer:
+            page.address = explorer.address
+            page.set_out(analysis=True)
+            page.open()
+            page.until(lambda: page.all("#lines-by li"))
+        page.until(lambda: "is 'merino explorer' still running?" in page.error)
+        assert all("ERR_CONNECTION_REFUSED" in each for each in page.complaints())  # of what it asked for just then
+    finally:
+        page.address = address  # first: the other server, which would be asked for a plain page, has ended
+        page.leave()
+    page.driver.get_log("browser")  # what it has asked of the server in vain is no fault
+
+
+def test_two_tabs_of_the_browser_work_at_once(page: Page) -> None:
+    first = page.driver.current_window_handle
+    page.move("e2", "e4")
+    page.until(lambda: page.moves == ["e4"])
+    page.driver.switch_to.new_window("tab")
+    try:
+        page.open()
+        page.move("d2", "d4")
+        page.until(lambda: page.moves == ["d4"])
+    finally:
+        page.driver.close()
+        page.driver.switch_to.window(first)
+    assert page.moves == ["e4"]
+
+
+def test_a_pgn_file_on_the_command_line_is_what_the_page_begins_with(browser: Page, tmp_path: Path) -> None:
+    game = tmp_path / "game.pgn"
+    game.write_text('[White "Anna"]\n[Black "Bert"]\n\n1. e4 c5 *\n')
+    with Explorer(str(game)) as other:
+        with urllib.request.urlopen(f"{other.address}api/start", timeout=30) as answer:
+            start = json.loads(answer.read())
+        assert start["file"] == "game.pgn" and start["text"] is None
+        browser.driver.get(other.address)
+        browser.until(lambda: browser.moves == ["e4", "c5"])
+        assert "Anna - Bert" in browser.text("#move-list") and not browser.find("#game-list").is_displayed()
+        browser.driver.get("about:blank")  # while its server is there
+
+
+def year_of(number: int) -> str:
+    return f"{1900 + number % 100}.{1 + number % 12:02}"
+
+
+def club_game(number: int) -> str:
+    tags = {"White": f"Anna {number}", "Black": "Bert", "Date": f"{year_of(number)}.01", "Result": RESULTS[number % 3]}
+    return "".join(f'[{name} "{value}"]\n' for name, value in tags.items()) + f"\n1. e4 e5 {tags['Result']}\n\n"
+
+
+def test_the_games_of_a_file_are_listed_searched_and_chosen(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "club.pgn"
+    path.write_text("".join(map(club_game, range(GAMES))), encoding="utf-8")
+    page.tab("games")
+    page.choose_file("#open-pgn", path)
+    page.until(lambda: page.moves == ["e4", "e5"] and "Anna 0 - Bert" in page.text("#move-list"))
+    page.until(lambda: page.text("#game-count") == f"{GAMES:,} games")
+    assert 0 < len(page.all(".game-row")) < 40, "only what is in view"
+    page.run("document.getElementById('game-list').scrollTop = 1e9")
+    page.until(lambda: f"Anna {GAMES - 1}" in page.text("#game-list"))
+    left = list(range(GAMES))
+    for field, text, keeps in (
+        ("search", "bert ANNA 1", lambda number: "1" in str(number)),
+        ("from", "1977", lambda number: year_of(number) >= "1977"),
+        ("to", "1979-06", lambda number: year_of(number) <= "1979.06"),
+        ("result", "1/2-1/2", lambda number: number % 3 == 1),
+    ):
+        page.run(
+            "const f = document.getElementById(arguments[0]); f.value = arguments[1];"
+            " f.dispatchEvent(new Event('input', { bubbles: true }))",
+            f"game-{field}",
+            text,
+        )
+        left = [number for number in left if keeps(number)]
+        page.until(lambda left=left: page.text("#game-count") == f"{len(left):,} of {GAMES:,} games")
+        page.until(lambda left=left: page.text(".game-row .game-player") == f"Anna {left[0]}")
+    page.find("#game-list").send_keys(Keys.ARROW_DOWN, Keys.ENTER)
+    page.until(lambda: f"Anna {left[1]} - Bert" in page.text("#move-list") and page.moves == ["e4", "e5"])
+    page.until(lambda: page.text(".game-row[aria-selected=true] .game-player") == f"Anna {left[1]}")
+
+
+def test_a_long_text_that_is_pasted_is_listed_as_a_file_is(page: Page) -> None:
+    page.enter("".join(map(club_game, range(2000))))
+    page.until(lambda: page.text("#game-count") == "2,000 games" and page.moves == ["e4", "e5"])
+    page.enter("".join(map(club_game, range(2))))
+    page.until(lambda: page.text("#game-count") == "2 games")
+    page.click("#game-at-1")
+    page.until(lambda: "Anna 1 - Bert" in page.text("#move-list"))
+
+
+def test_a_file_without_games_leaves_the_list_as_it_was(page: Page, tmp_path: Path) -> None:
+    page.enter("".join(map(club_game, range(3))))
+    page.until(lambda: page.text("#game-count") == "3 games")
+    (tmp_path / "letter.pgn").write_text("Dear Anna\n")
+    page.choose_file("#open-pgn", tmp_path / "letter.pgn")
+    page.until(lambda: page.error == "letter.pgn holds no game")
+    assert page.text("#game-count") == "3 games"

@@ -46,6 +46,7 @@ def test_an_engine_is_taught_tried_kept_and_shared_on_one_panel(page: Page, tmp_
     assert rows[0].endswith(", middlegame") and rows[1] == rows[0].replace("middlegame", "endgame")
     page.click("#match-start")
     page.until(lambda: len(page.all("#match-games li")) >= 2 and page.all(".replay-board svg"))
+    assert_that_a_match_goes_on(page)
     page.reload()
     page.tab("learning")
     page.until(lambda: page.all("#match-stop") and len(page.all("#match-games li")) >= 2)
@@ -76,6 +77,13 @@ def test_an_engine_is_taught_tried_kept_and_shared_on_one_panel(page: Page, tmp_
     page.click("#learn-use")
     page.tab("weights")
     page.until(lambda: "learned from selfplay.pgn" in page.text("#weights-chosen option:checked"))
+
+
+def assert_that_a_match_goes_on(page: Page) -> None:
+    """Whoever wants to learn again meanwhile is told."""
+    page.click("#learn-start")
+    page.until(lambda: page.error == "a match is being played: let it end, or stop it first")
+    assert page.all("#match-stop") and page.all("#match-games li")
 
 
 def test_a_players_mistakes_are_walked_through_on_the_board(page: Page, tmp_path: Path) -> None:

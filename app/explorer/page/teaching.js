@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { chart } from "./chart.js";
-import { byId, h, number, openFile, percent, plural, replace, say, tellError, spaced } from "./dom.js";
+import { byId, h, number, openFile, percent, plural, replace, say, showError, tellError, spaced } from "./dom.js";
 import { calibrationData, errorData, learnedSections, pathData } from "./learning_report.js";
 import { chosenSettings, settingFields } from "./learning_settings.js";
 import { nightSection, redrawNight } from "./nights.js";
@@ -33,7 +33,13 @@ const works = { learn: workOf("learn", takeLearned), points: workOf("points", ta
 let draw = () => {};
 let charts = {};
 
+const PLAYING = "a match is being played: let it end, or stop it first";
+
 function begin(kind) {
+    if (kind === "learn" && isMatchOn()) {
+        showError(PLAYING);
+        return;
+    }
     working = kind;
     progress = "Starting; this part is compiled first, once";
     const message = { files: chosenFiles(), weights: state.weights, changes: state.changes };
@@ -210,6 +216,7 @@ async function openShared() {
 }
 
 function showShared(found) {
+    if (isMatchOn()) throw new Error(PLAYING);
     forget();
     taught = found;
     old = { weights: state.weights, changes: state.changes };

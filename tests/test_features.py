@@ -145,7 +145,7 @@ def test_a_block_is_what_python_chess_says_it_is(name: str) -> None:
 
 
 def test_the_naive_blocks_are_those_there_are() -> None:
-    assert list(NAIVE) == [*BLOCKS, *KINGS] == [*SIZES, "KING8"]
+    assert list(NAIVE) == [*BLOCKS, *KINGS] and set(SIZES) < set(NAIVE)
 
 
 @pytest.mark.parametrize("name", SIZES)

@@ -6,6 +6,8 @@ units of their size, 1 / K in units of its start. The learning rate falls to zer
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from merino.inner.learn.fit import FitCallback, FitProblem, Step, sizes, strides
@@ -49,5 +51,6 @@ def _descend(
         change = rate * units * mean / (spread + LEAST)
         weights = parameters.weights.copy()
         weights[problem.free] = np.clip(weights[problem.free] - change[:-1], *problem.bounds[problem.free].T)
-        parameters = FitParameters(weights, max(parameters.inverse_k - change[-1], parameters.inverse_k / 3))
+        inverse_k = max(parameters.inverse_k - change[-1], parameters.inverse_k / 3)
+        parameters = replace(parameters, weights=weights, inverse_k=inverse_k)
     return best_point

@@ -41,6 +41,7 @@ def read_options(request: LearnRequest, weights: np.ndarray, terms: TermSet) -> 
         needs_scores=request.needs_scores,
         rescore=rescore,
         teacher=teacher if rescore is None else None,
+        ratings=request.settings.ratings,
         terms=terms,
     )
 

@@ -70,7 +70,8 @@ class _Binned:
 def _predicted(sample: Sample, span: Span, parameters: FitParameters) -> np.ndarray:
     """The prediction for each row of a share, float64[n]."""
     scores = scores_in(sample, span, parameters.weights).astype(np.float64)
-    return np.asarray(1 / (1 + np.exp(-parameters.inverse_k * scores)))
+    gaps = np.nan_to_num(sample.gaps[sample.game[span.first : span.last]])
+    return np.asarray(1 / (1 + np.exp(-parameters.inverse_k * scores - parameters.per_point * gaps)))
 
 
 def calibration(sample: Samples, parameters: FitParameters, bins: int = BINS) -> list[Bin]:

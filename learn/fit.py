@@ -120,9 +120,15 @@ def sizes(*weights: np.ndarray) -> np.ndarray:
     return np.maximum(np.max(np.abs(weights), axis=0), MIN_SIZE)
 
 
-def fit_k(sample: Samples, weights: np.ndarray, loss: Loss = Loss.SQUARED, start: float = 1 / 200) -> FitParameters:
-    """These weights with the K that predicts the training set best."""
-    parameters = FitParameters(np.asarray(weights, dtype=np.float64), start)
+def fit_k(
+    sample: Samples,
+    weights: np.ndarray,
+    loss: Loss = Loss.SQUARED,
+    start: float = 1 / 200,
+    per_point: float = 0.0,
+) -> FitParameters:
+    """These weights with the K that predicts the training set best, where a point of rating counts so much."""
+    parameters = FitParameters(np.asarray(weights, dtype=np.float64), start, per_point)
     for stride in strides(sample):
         for _ in range(20):
             sums = gather(sample, parameters, loss, stride=stride)
@@ -216,4 +222,6 @@ def _step(
     weights = parameters.weights.copy()
     weights[problem.free] = target[:-1]
     step = target - values
-    return FitParameters(weights, float(target[-1])), -float(2 * gradient @ step + step @ matrix @ step)
+    return replace(parameters, weights=weights, inverse_k=float(target[-1])), -float(
+        2 * gradient @ step + step @ matrix @ step
+    )

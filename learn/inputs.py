@@ -58,6 +58,7 @@ class ReadOptions:
     needs_scores: bool = False  # whether to use only positions with the score of a search
     rescore: Rescore | None = None  # how to search them for scores; None for the scores in the files
     teacher: Evaluation | None = None  # whose static scores they get instead
+    ratings: bool = False  # whether those of the players are needed, which only the games themselves have
     terms: TermSet = TERMS  # whose features the rows have, and whose weights these are
 
 
@@ -125,7 +126,7 @@ class FileReader:
             if source.holds_positions():
                 self._read_positions(source)
                 return
-            if source.is_passing:
+            if source.is_passing or self._options.ratings:  # positions beside the games know no ratings
                 self._read_games(source, None, b"")
                 return
             first = first_line(digest(path), self._described())

@@ -18,6 +18,7 @@ from merino.inner.learn.fit import FitCallback, FitProblem, Step, approach, fit_
 from merino.inner.learn.holdout import VALIDATION_SHARE, check_holdout, choose_holdout
 from merino.inner.learn.loss_and_gradient import Detail, Samples, Sums, errors_by_game, gather
 from merino.inner.learn.positions import Rows
+from merino.inner.learn.ratings import with_ratings
 from merino.inner.learn.sample import BY_RESULT, FitParameters, Loss, Sample, sample_of
 from merino.inner.learn.targets import Target
 from merino.inner.learn.uncertainty import bootstrap_errors, sandwich_errors
@@ -42,10 +43,11 @@ class Settings:
     `decay` is the decay length in plies of the weight of a position, None for equal weight.
 
     `phases` is the number of values of each weight in the result, 1 or 2, None for as many as at the start.
-    `target` is what to predict; with `even_stages` all stages of the game have the same weight. `prior` is the standard
-    deviation of a weight about its start, in units of its size, 0 for no prior, None for the default of this number of
-    games. `root_of_sum` shows errors as GreKo 2015 ML did: the root of the weighted sum over the number of positions.
-    `resamplings` is the number of bootstrap samples for the intervals; 0 for the sandwich formula.
+    `target` is what to predict; with `even_stages` all stages of the game have the same weight, and with `ratings` the
+    strength of the players counts where it is known. `prior` is the standard deviation of a weight about its start, in
+    units of its size, 0 for no prior, None for the default of this number of games. `root_of_sum` shows errors as GreKo
+    2015 ML did: the root of the weighted sum over the number of positions. `resamplings` is the number of bootstrap
+    samples for the intervals; 0 for the sandwich formula.
     """
 
     first: int = 6
@@ -62,6 +64,7 @@ class Settings:
     resamplings: int = 0
     target: Target = BY_RESULT
     even_stages: bool = False
+    ratings: bool = False
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -75,6 +78,8 @@ class Settings:
         for name in ("decay", "k", "prior"):
             if getattr(self, name) is not None:
                 real_number(name, getattr(self, name), 0, LARGEST)
+        if self.ratings and self.method == "descent":
+            raise ValueError("descent moves one weight at a time, and knows no ratings: choose another method")
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
 
@@ -217,6 +222,8 @@ def fit(
     """
     weights = start_of(weights, settings.phases, len(terms))
     start = FitParameters(weights, 1 / settings.k) if settings.k else fit_k(sample, weights, settings.loss)
+    if settings.ratings:
+        start = with_ratings(sample, start, settings.loss, settings.k is None)
     before = gather(sample, start, settings.loss)
     problem = problem_of(sample, weights, settings, terms)
     recorder = _Recorder(callback)
@@ -255,7 +262,7 @@ def part_of_step(sample: Samples, learned: Learned, share: float) -> Learned:
     """The same fit with only this share of its step from the start, rounded; its gain is on the validation set."""
     start, end, problem = learned.start, learned.end, learned.problem
     weights = start.weights + share * (end.weights - start.weights)
-    between = _round(FitParameters(weights, end.inverse_k), problem)
+    between = _round(replace(end, weights=weights), problem)
     gain = _gain(_error_decreases(sample, start, between, problem.loss))
     after, spread = gather(sample, between, problem.loss), share * learned.spread
     return replace(learned, end=between, after=after, gain=gain, spread=spread)
@@ -303,7 +310,7 @@ def _round(parameters: FitParameters, problem: FitProblem) -> FitParameters:
     weights[problem.free] = np.clip(
         rounded, np.ceil(problem.bounds[problem.free, 0]), np.floor(problem.bounds[problem.free, 1])
     )
-    return FitParameters(weights + 0.0, parameters.inverse_k)  # no -0
+    return replace(parameters, weights=weights + 0.0)  # no -0
 
 
 def _error_decreases(sample: Samples, start: FitParameters, end: FitParameters, loss: Loss) -> np.ndarray:

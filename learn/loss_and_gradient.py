@@ -3,7 +3,8 @@
 The sums are made block by block for each share. The work on a share is a callable frozen dataclass, plain data, since
 the shares of a sample may be in other processes.
 
-The prediction for a row is p = 1 / (1 + exp(-score / K)), score = features @ weights. A pass sums the loss of both
+The prediction for a row is p = 1 / (1 + exp(-z)), z = score / K + what the players' ratings add, score = features @
+weights. A pass sums the loss of both
 sets, and over the training set the rows, each times its `slope`, times their residuals, and on request the products of
 these rows: the gradient and the Gauss-Newton matrix over any choice of weights are parts of them. For squared errors
 slope = p (1 - p) and residual = p - y; for cross-entropy the slope is the root of that and the residual is p - y
@@ -144,6 +145,13 @@ def label_of(sample, row):
 
 
 @kernel
+def handicap_of(sample, row, per_point):
+    """What the ratings of the players add to score / K, float32; nothing if they are not known."""
+    gap = sample.gaps[sample.game[row]]
+    return per_point * gap if per_point != 0 and not np.isnan(gap) else np.float32(0)
+
+
+@kernel
 def loss_of(z, label, entropy):
     """The loss of the prediction 1 / (1 + exp(-z)) for the target `label`."""
     if entropy:
@@ -164,7 +172,7 @@ def slope_and_residual(z, label, entropy):
 
 
 @entry
-def _sum_block(sample, scales, inverse_k, entropy, first, last, block, gradient, sums):
+def _sum_block(sample, scales, inverse_k, per_point, entropy, first, last, block, gradient, sums):
     """Add rows first..last to `sums`, float64[9], in the order of the fields of Sums, and to `gradient`, by stage.
 
     If `block`, float32[BLOCK, columns], has rows, the training rows are written to it, each times its slope; returns
@@ -175,12 +183,13 @@ def _sum_block(sample, scales, inverse_k, entropy, first, last, block, gradient,
         weight, label, stage = weight_of(sample, row), label_of(sample, row), sample.stage[row]
         score = score_of(sample.features[row], scales[stage])
         side = 1 if sample.is_validation[row] else 0
-        sums[side] += weight * loss_of(inverse_k * score, label, entropy)
+        z = inverse_k * score + handicap_of(sample, row, per_point)
+        sums[side] += weight * loss_of(z, label, entropy)
         sums[2 + side] += weight
         sums[4 + side] += 1
         if side == 1 or weight == 0:
             continue
-        slope, residual = slope_and_residual(inverse_k * score, label, entropy)
+        slope, residual = slope_and_residual(z, label, entropy)
         sums[6] += weight * weight
         sums[7] += weight * slope * score * residual
         sums[8] += weight * (slope * score) ** 2
@@ -210,6 +219,11 @@ def scales_of(weights: np.ndarray, terms: int) -> np.ndarray:
     return np.asarray(by_stage(weights, terms) / FEATURE_SCALE, dtype=np.float32)
 
 
+def scales_in(parameters: FitParameters) -> tuple[np.float32, np.float32]:
+    """1 / K, and what a point of rating counts, as kernels take them."""
+    return np.float32(parameters.inverse_k), np.float32(parameters.per_point)
+
+
 @dataclass(frozen=True)
 class _Gather:
     """A pass over a share: the sums of `_sum_block`, and the products."""
@@ -222,14 +236,14 @@ class _Gather:
     def __call__(self, sample: Sample, span: Span) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """`sums`, float64[9], the gradient, float64[columns], and the products, float64[columns, columns]."""
         scales, columns = scales_of(self.parameters.weights, sample.terms), len(self.parameters.weights)
-        inverse_k, entropy = np.float32(self.parameters.inverse_k), self.loss is Loss.CROSS_ENTROPY
+        entropy, (inverse_k, per_point) = self.loss is Loss.CROSS_ENTROPY, scales_in(self.parameters)
         block = np.empty((BLOCK if self.detail >= Detail.PRODUCTS else 0, columns), dtype=np.float32)
         gradient = np.zeros((STAGES if self.detail >= Detail.GRADIENT else 0, sample.terms))
         sums, products = np.zeros(9), np.zeros((columns, columns))
         for number, start in enumerate(range(span.first, span.last, BLOCK), start=span.blocks_before):
             if number % self.stride == 0:
                 last = min(start + BLOCK, span.last)
-                filled = _sum_block(sample, scales, inverse_k, entropy, start, last, block, gradient, sums)
+                filled = _sum_block(sample, scales, inverse_k, per_point, entropy, start, last, block, gradient, sums)
                 if filled:
                     products += block[:filled].T @ block[:filled]
         shares = shares_of_phases(columns // sample.terms)[:, : len(gradient)]
@@ -269,11 +283,12 @@ def scores_of(sample: Sample, weights: np.ndarray) -> np.ndarray:
 
 
 @entry
-def _errors_by_game(sample, scales, inverse_k, entropy, first, last, first_game, errors):
+def _errors_by_game(sample, scales, inverse_k, per_point, entropy, first, last, first_game, errors):
     for row in range(first, last):
         if sample.is_validation[row]:
             game = sample.game[row] - first_game
-            z = inverse_k * score_of(sample.features[row], scales[sample.stage[row]])
+            score = score_of(sample.features[row], scales[sample.stage[row]])
+            z = inverse_k * score + handicap_of(sample, row, per_point)
             weight = weight_of(sample, row)
             errors[game, 0] += weight * loss_of(z, label_of(sample, row), entropy)
             errors[game, 1] += weight
@@ -289,8 +304,8 @@ class _Errors:
     def __call__(self, sample: Sample, span: Span) -> np.ndarray:
         errors = np.zeros((span.last_game - span.first_game, 2))
         scales, entropy = scales_of(self.parameters.weights, sample.terms), self.loss is Loss.CROSS_ENTROPY
-        inverse_k = np.float32(self.parameters.inverse_k)
-        _errors_by_game(sample, scales, inverse_k, entropy, span.first, span.last, span.first_game, errors)
+        inverse_k, per_point = scales_in(self.parameters)
+        _errors_by_game(sample, scales, inverse_k, per_point, entropy, span.first, span.last, span.first_game, errors)
         return errors
 
 
@@ -300,12 +315,13 @@ def errors_by_game(sample: Samples, parameters: FitParameters, loss: Loss) -> np
 
 
 @entry
-def _gradients_by_game(sample, scales, inverse_k, entropy, first, last, first_game, gradients):
+def _gradients_by_game(sample, scales, inverse_k, per_point, entropy, first, last, first_game, gradients):
     _, phases, terms = gradients.shape
     for row in range(first, last):
         if not sample.is_validation[row]:
             game = sample.game[row] - first_game
-            z = inverse_k * score_of(sample.features[row], scales[sample.stage[row]])
+            score = score_of(sample.features[row], scales[sample.stage[row]])
+            z = inverse_k * score + handicap_of(sample, row, per_point)
             slope, residual = slope_and_residual(z, label_of(sample, row), entropy)
             factor = weight_of(sample, row) * slope * residual
             for phase in range(phases):
@@ -326,8 +342,8 @@ class _Gradients:
         columns, games = len(self.parameters.weights), span.last_game - span.first_game
         gradients = np.zeros((games, columns // sample.terms, sample.terms))
         scales, entropy = scales_of(self.parameters.weights, sample.terms), self.loss is Loss.CROSS_ENTROPY
-        inverse_k = np.float32(self.parameters.inverse_k)
-        _gradients_by_game(sample, scales, inverse_k, entropy, span.first, span.last, span.first_game, gradients)
+        rows, (inverse_k, per_point) = (span.first, span.last, span.first_game), scales_in(self.parameters)
+        _gradients_by_game(sample, scales, inverse_k, per_point, entropy, *rows, gradients)
         along = gradients.reshape(games, columns) @ self.directions
         return along.T @ along
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import NoneType
 from typing import Any
@@ -27,7 +27,7 @@ from merino.inner.eval.linear.compiled import addresses_of
 from merino.inner.eval.linear.evaluate import side_counts
 from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.material import stage_of
-from merino.inner.formats.pgn_games import NO_FAULT, Games
+from merino.inner.formats.pgn_games import NO_FAULT, TAG_NAMES, Games
 from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.formats.pgn_tokens import UNFINISHED
 
@@ -89,12 +89,18 @@ class Selection:
         return self.skip_decided is not None or self.quiet is not Quiet.ANY
 
 
+def no_gaps() -> np.ndarray:
+    """The gaps of ratings of games of which none is known."""
+    return np.zeros(0, dtype=np.float32)
+
+
 @dataclass(frozen=True)
 class PositionBlock:
     """Positions chosen to learn from.
 
     `positions` POSITION[n]; `game` int32[n], rising; `to_end` int16[n], plies to the end of the game; `results`
-    float32[games], White's result 0, 0.5 or 1 by game; `scores` int16[n], the score of a search for White, or NO_SCORE.
+    float32[games], White's result 0, 0.5 or 1 by game; `scores` int16[n], the score of a search for White, or NO_SCORE;
+    `gaps` float32[games], White's rating above Black's by game, NaN if one is not known, or empty if none is.
     """
 
     positions: np.ndarray
@@ -102,15 +108,15 @@ class PositionBlock:
     to_end: np.ndarray
     results: np.ndarray
     scores: np.ndarray
+    gaps: np.ndarray = field(default_factory=no_gaps)
 
     def __len__(self) -> int:
         return len(self.positions)
 
     def chosen(self, which: np.ndarray) -> PositionBlock:
         """The positions for which `which`, bool[n], is true."""
-        return PositionBlock(
-            self.positions[which], self.game[which], self.to_end[which], self.results, self.scores[which]
-        )
+        columns = (self.positions[which], self.game[which], self.to_end[which])
+        return PositionBlock(*columns, self.results, self.scores[which], self.gaps)
 
 
 @dataclass(frozen=True)
@@ -119,7 +125,7 @@ class Rows:
 
     `features` int16[n, terms]; `stage` uint8[n], the pieces left, as in `eval.linear.phases`; `game` int32[n], rising;
     `to_end` int16[n], plies to the end of the game; `results` float32[games], White's result 0, 0.5 or 1 by game;
-    `scores` int16[n], the score of a search for White in centipawns, or NO_SCORE.
+    `scores` int16[n], the score of a search for White in centipawns, or NO_SCORE; `gaps` as in `PositionBlock`.
     """
 
     features: np.ndarray
@@ -128,6 +134,7 @@ class Rows:
     to_end: np.ndarray
     results: np.ndarray
     scores: np.ndarray
+    gaps: np.ndarray = field(default_factory=no_gaps)
 
     def __len__(self) -> int:
         return len(self.features)
@@ -155,13 +162,13 @@ class Rows:
         """Rows first..last, all rows of games first_game..last_game, with the games numbered from 0."""
         mine = slice(first, last)
         columns = (self.features[mine], self.stage[mine], self.game[mine] - np.int32(first_game), self.to_end[mine])
-        return Rows(*columns, self.results[first_game:last_game], self.scores[mine])
+        return Rows(*columns, self.results[first_game:last_game], self.scores[mine], self.gaps[first_game:last_game])
 
     def of_games(self, chosen: np.ndarray) -> Rows:
         """The rows of the games for which `chosen`, bool[games], is true."""
         mask = chosen[self.game]
         columns = (self.features[mask], self.stage[mask], self.game[mask], self.to_end[mask])
-        return Rows(*columns, self.results, self.scores[mask])
+        return Rows(*columns, self.results, self.scores[mask], self.gaps)
 
 
 def _arrived(in_file: bool, features: np.ndarray, *others: np.ndarray) -> Rows:
@@ -218,6 +225,30 @@ def _choose(table, span, starts, moves, comment_scores, skips, positions, game, 
     return found
 
 
+@entry
+def _rating_gaps(data, table, white, black, gaps):
+    for number in range(len(table)):
+        gaps[number] = _rating(data, table[number].tags, white) - _rating(data, table[number].tags, black)
+
+
+@kernel
+def _rating(data, tags, row):
+    """The rating in a tag, float32: NaN if it is not a number above 0."""
+    rating = 0
+    for at in range(tags[row, 0], tags[row, 1]):
+        if data[at] < ord("0") or data[at] > ord("9") or rating > 9999:
+            return np.float32(np.nan)
+        rating = 10 * rating + np.int64(data[at]) - ord("0")
+    return np.float32(rating) if rating > 0 else np.float32(np.nan)
+
+
+def rating_gaps(games: Games) -> np.ndarray:
+    """White's rating above Black's in each game, by their tags, NaN if one is missing: float32[games]."""
+    gaps = np.empty(len(games), dtype=np.float32)
+    _rating_gaps(games.data, games.table, *(TAG_NAMES.index(name) for name in ("WhiteElo", "BlackElo")), gaps)
+    return gaps
+
+
 def block_of_games(games: Games, selection: Selection, first: int = 0, last: int | None = None) -> PositionBlock:
     """The chosen positions of the finished games first..last; games keep their numbers."""
     table = games.table
@@ -229,7 +260,8 @@ def block_of_games(games: Games, selection: Selection, first: int = 0, last: int
     game, to_end = np.empty(capacity, dtype=np.int32), np.empty(capacity, dtype=np.int16)
     scores = np.empty(capacity, dtype=np.int16)
     found = _choose(table, span, games.starts, games.moves, games.scores, skips, positions, game, to_end, scores)
-    return PositionBlock(positions[:found], game[:found], to_end[:found], results, scores[:found])
+    gaps = rating_gaps(games)
+    return PositionBlock(positions[:found], game[:found], to_end[:found], results, scores[:found], gaps)
 
 
 def sampled(block: PositionBlock, per_game: int | None) -> PositionBlock:
@@ -259,7 +291,7 @@ def rows_of_block(block: PositionBlock, terms: TermSet = TERMS) -> Rows:
     features = np.empty((len(block), len(terms)), dtype=np.int16)
     stages = np.empty(len(block), dtype=np.uint8)
     _write_rows(addresses_of(terms).side_counts, block.positions, features, stages)
-    return Rows(features, stages, block.game, block.to_end, block.results, block.scores)
+    return Rows(features, stages, block.game, block.to_end, block.results, block.scores, block.gaps)
 
 
 def rows_of_games(games: Games, selection: Selection, threads: int = 2) -> Rows:
@@ -269,4 +301,4 @@ def rows_of_games(games: Games, selection: Selection, threads: int = 2) -> Rows:
         parts = list(pool.map(lambda span: rows_of_block(block_of_games(games, selection, *span)), spans))
     columns = ("features", "stage", "game", "to_end", "scores")
     features, stage, game, to_end, scores = (np.concatenate([getattr(p, name) for p in parts]) for name in columns)
-    return Rows(features, stage, game, to_end, parts[0].results, scores)
+    return Rows(features, stage, game, to_end, parts[0].results, scores, parts[0].gaps)

@@ -324,4 +324,4 @@ def _choose(part: _RemotePart, mask: np.ndarray, count: int) -> _RemotePart:
     chosen, rows = np.unpackbits(mask, count=count).astype(np.bool_), part.rows
     features = joined([rows.features[chosen]], is_in_file(rows.features))
     columns = (features, rows.stage[chosen], rows.game[chosen], rows.to_end[chosen])
-    return _RemotePart(Rows(*columns, rows.results, rows.scores[chosen]), part.keys[chosen], part.report)
+    return _RemotePart(Rows(*columns, rows.results, rows.scores[chosen], rows.gaps), part.keys[chosen], part.report)

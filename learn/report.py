@@ -15,6 +15,7 @@ from merino.inner.eval.material import FULL_BOARD
 from merino.inner.learn.learning import Learned, Settings
 from merino.inner.learn.loss_and_gradient import Samples, carrier_counts, every_row
 from merino.inner.learn.ranking import RankFigure
+from merino.inner.learn.ratings import rated_games
 
 CONFIDENCE = 1.96  # standard errors on each side of a 95% interval
 RARE_GAMES = 100  # a term that is not 0 in fewer games is flagged
@@ -70,8 +71,9 @@ class Summary:
     `gain_error` its standard error, paired by game, and `folds` the number of parts in cross-validation, 1 for the
     validation set alone. `verdict` says what was done with the new weights, `written` is their file, if there is one,
     `in_use` says whether they replaced the old ones, and `match` is the result of their match, if there was one.
-    `tried` are the ways to learn that were compared by heats, and `ranks` says how the weights rank moves, if it was
-    measured.
+    `rated_games` have the ratings of both players, None if these do not count; 100 points of rating are worth
+    `hundred_points` centipawns. `tried` are the ways to learn that were compared by heats, and `ranks` says how the
+    weights rank moves, if it was measured.
     """
 
     games: int
@@ -100,6 +102,8 @@ class Summary:
     written: str | None = None
     in_use: bool = False
     match: dict[str, Any] | None = None
+    rated_games: int | None = None
+    hundred_points: float = 0.0
     tried: tuple[Tried, ...] = ()
     ranks: Ranks | None = None
 
@@ -147,6 +151,8 @@ def summarise(
         target=settings.target.describe(),
         resamplings=learned.resamplings,
         seconds=seconds,
+        rated_games=rated_games(sample) if settings.ratings else None,
+        hundred_points=100 * learned.start.per_point * learned.start.k,
         weights=_lines(sample, learned, terms),
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 from merino.inner.core.common.mapped import RowFile, let_go, tell_no_room
 from merino.inner.core.compiled.jit import entry
 from merino.inner.eval.linear.registry import TERMS
-from merino.inner.learn.positions import ODD, Equal, Rows
+from merino.inner.learn.positions import ODD, Equal, Rows, no_gaps
 
 _GROWTH = 8  # the store grows by an eighth at a time: `resize` moves no memory of this size on most systems
 _FIRST_ROOM = 1 << 16
@@ -76,6 +76,7 @@ class RowStore:
         self._scores, self._keys = np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.uint64)
         self._unique = unique
         self._results: list[np.ndarray] = []
+        self._gaps: list[np.ndarray] = []
         self._size = self.games = 0
 
     def __len__(self) -> int:
@@ -94,6 +95,7 @@ class RowStore:
         if self._unique is not None:
             self._keys[first:last] = _term_keys(rows) if self._unique is Equal.TERMS else keys
         self._results.append(rows.results)
+        self._gaps.append(rows.gaps if len(rows.gaps) else _unknown(len(rows.results)))
         self._size = last
         self.games += len(rows.results)
 
@@ -118,6 +120,7 @@ class RowStore:
         game = np.arange(self.games, self.games + len(lengths), dtype=np.int32)
         self._game[first:last] = np.repeat(game, lengths)
         self._results.append(results)
+        self._gaps.append(_unknown(len(results)))
         self.games += len(lengths)
         return len(lengths)
 
@@ -134,8 +137,9 @@ class RowStore:
     def rows(self) -> Rows:
         """All rows; nothing can be added afterwards."""
         self._resize(self._size)
-        results = np.concatenate([*self._results, np.zeros(0, dtype=np.float32)])
-        return Rows(self._features.array(self._size), self._stage, self._game, self._to_end, results, self._scores)
+        results, gaps = (np.concatenate([*parts, no_gaps()]) for parts in (self._results, self._gaps))
+        columns = (self._features.array(self._size), self._stage, self._game, self._to_end)
+        return Rows(*columns, results, self._scores, gaps)
 
     def rows_and_keys(self) -> tuple[Rows, np.ndarray]:
         """All rows and the keys that duplicates share, uint64[n]; uint64[0] if none are wanted."""
@@ -171,6 +175,11 @@ class GameRuns:
         codes, lengths, results = (np.concatenate(column) for column in zip(none, *self._parts, strict=True))
         begins = _beginnings(codes)
         return codes[begins], np.add.reduceat(lengths, begins) if len(begins) else lengths, results[begins]
+
+
+def _unknown(games: int) -> np.ndarray:
+    """The gaps of ratings, none of them known, of so many games."""
+    return np.full(games, np.nan, dtype=np.float32)
 
 
 def _term_keys(rows: Rows) -> np.ndarray:

@@ -32,10 +32,14 @@ class Loss(StrEnum):
 
 @dataclass(frozen=True)
 class FitParameters:
-    """The fitted numbers: weights in centipawns, of one phase or two (`eval.linear.phases`), and `inverse_k`, 1 / K."""
+    """The fitted numbers: weights in centipawns, of one phase or two (`eval.linear.phases`), and `inverse_k`, 1 / K.
+
+    `per_point` is what a point of rating counts beside score / K; 0 if the players' strength does not count.
+    """
 
     weights: np.ndarray
     inverse_k: float
+    per_point: float = 0.0
 
     @property
     def k(self) -> float:
@@ -49,6 +53,8 @@ class Sample(NamedTuple):
     The weight of a row is the product of three: `sample_weight`, float32, by the plies to the end of its game;
     `game_weight`, float32[games], which is 1, or how often a bootstrap sample has drawn the game; and `stage_weight`,
     float32[STAGES], by the number of pieces. `is_validation`, bool[n], is true for rows of the validation set.
+
+    `gaps`, float32[games], is White's rating above Black's, NaN if not known.
 
     The target of a row is the sum of two parts: that of its game, `labels`, float32[games], and that of its score, in
     `points`, float32[65536], which is empty if scores do not count. `score_k` is the scale of scores in centipawns, or
@@ -69,6 +75,7 @@ class Sample(NamedTuple):
     game_weight: np.ndarray
     stage_weight: np.ndarray
     labels: np.ndarray
+    gaps: np.ndarray
     points: np.ndarray
     score_k: float
     cuts: np.ndarray
@@ -200,6 +207,7 @@ def weighted(
         np.ones(len(rows.results), dtype=np.float32),
         weighting.stage_weight,
         np.float32(weighting.share) * rows.results,
+        rows.gaps if len(rows.gaps) else np.full(len(rows.results), np.nan, dtype=np.float32),
         weighting.points,
         weighting.score_k,
         cuts,

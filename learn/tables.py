@@ -90,6 +90,8 @@ def _findings(summary: Summary) -> list[str]:
         f"K = {summary.k_before:.1f} centipawns on the old weights, {summary.k:.1f} on the new ones. "
         f"{summary.seconds:.1f} s to read and fit.",
     ]
+    if summary.rated_games is not None:
+        lines.append(_strength(summary))
     if summary.ranks is not None:
         old, new = summary.ranks.old, summary.ranks.new
         lines.append(
@@ -101,6 +103,16 @@ def _findings(summary: Summary) -> list[str]:
     if summary.games < FEW_GAMES:
         lines.append(f"{summary.games} games are few: take what they teach with caution below {FEW_GAMES}.")
     return lines
+
+
+def _strength(summary: Summary) -> str:
+    """How the strength of the players was taken into account."""
+    if not summary.rated_games:
+        return "Players' strength: not taken into account, as no game gives the ratings of both players."
+    return (
+        f"Players' strength: from the ratings in {summary.rated_games} of {summary.games} games; 100 points more "
+        f"promise as much as {summary.hundred_points:.0f} centipawns."
+    )
 
 
 def as_csv(summary: Summary) -> str:

@@ -44,7 +44,7 @@ def warm_up_fit() -> None:
     store.add(rows, block.positions["key"])
     store.drop_duplicates()
     for method in METHODS:
-        settings = Settings(method=method, prior=0.0)  # with no pull to the start every method moves
+        settings = Settings(method=method, prior=0.0, ratings=method != "descent")  # with no pull every method moves
         sample = split(rows, settings)
         learn(sample, weights, settings, FitCallback())
     carrier_counts(sample)

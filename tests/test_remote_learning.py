@@ -91,7 +91,8 @@ def in_parts(rows: Rows, executor: FakeRemote, parts: int) -> RemoteRows:
     for first, last in pairwise(ends):
         mine = (first <= rows.game) & (rows.game < last)
         columns = rows.features[mine], rows.stage[mine], rows.game[mine] - np.int32(first), rows.to_end[mine]
-        kept.append(executor.keep(itself, Rows(*columns, rows.results[first:last], rows.scores[mine])))
+        others = rows.results[first:last], rows.scores[mine], rows.gaps[first:last]
+        kept.append(executor.keep(itself, Rows(*columns, *others)))
     counts = np.bincount(rows.game, minlength=len(rows.results))
     return RemoteRows(
         executor, tuple(kept), tuple(np.diff(ends).tolist()), counts, rows.results, rows.features.shape[1]
@@ -174,6 +175,16 @@ def test_scores_two_phases_and_even_stages_are_learned_by_workers_alike(remote: 
     scores = np.random.default_rng(1).integers(-500, 500, len(rows)).astype(np.int16)
     rows = replace(rows, scores=scores)
     settings = Settings(phases=2, target=Target(0.5), even_stages=True)
+    assert learned(remote_split_of(in_parts(rows, remote, 5), settings), settings) == learned(
+        split(rows, settings), settings
+    )
+
+
+def test_ratings_count_the_same_with_workers(remote: FakeRemote) -> None:
+    rows = made_up_rows(defaults(), 200.0, 20_000, seed=1)
+    gaps = np.random.default_rng(1).normal(0, 100, len(rows.results)).astype(np.float32)
+    gaps[::3] = np.nan
+    rows, settings = replace(rows, gaps=gaps), Settings(ratings=True)
     assert learned(remote_split_of(in_parts(rows, remote, 5), settings), settings) == learned(
         split(rows, settings), settings
     )

@@ -83,6 +83,8 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> L
         args.target = args.target or (PLAYED_ON if args.teacher is None else None)
     if args.rescore is not None and not _request(args, files, {}).needs_scores:
         parser.error("--rescore makes scores, but --target result uses none; give another --target")
+    if args.ratings:
+        _check_ratings(args, parser)
     if args.prove and args.no_match:
         parser.error("--prove needs the match that --no-match leaves out; give only one of them")
     chosen = dict[str, object]()
@@ -92,6 +94,17 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> L
         chosen = chosen_terms(args.terms, set_in_use(args.weights), parser)
     shared.check_cluster(parser, args)
     return LearnArguments(_request(args, files, chosen), None, args.json, args.table == "-", args.quiet, args.cluster)
+
+
+def _check_ratings(args: argparse.Namespace, parser: Parser) -> None:
+    """End in an error of the parser where ratings cannot count."""
+    settings = _base(args)[0]
+    if (args.method or settings.method) == "descent":
+        parser.error("--ratings cannot go with --method descent, which --preset greko2015 asks for too")
+    if args.play_on is not None:
+        parser.error("--play-on learns from games of Merino against itself; leave out --ratings")
+    if settings.target.share == 0:
+        parser.error("--ratings is for results, but here scores teach; add --teacher off, or --target blend=0.5")
 
 
 def _request(args: argparse.Namespace, files: Sequence[str], chosen: dict[str, object]) -> LearnRequest:
@@ -104,6 +117,7 @@ def _request(args: argparse.Namespace, files: Sequence[str], chosen: dict[str, o
         "split_by_position": args.split and args.split == "position",
         "phases": args.phases,
         "even_stages": args.even_stages,
+        "ratings": args.ratings,
     }
     changes = {name: value for name, value in asked.items() if value is not None} | chosen
     changes |= {name: vars(args)[name] for name in ("decay", "k", "prior") if name in args}
@@ -245,6 +259,11 @@ def _add_fit(parser: Parser) -> None:
         "by how well other games are predicted)"
     )
     add("--prior", type=_prior, default=argparse.SUPPRESS, metavar="N|off", help=sentence)
+    sentence = (
+        "take the players' strength into account where results teach: what WhiteElo and BlackElo promise is not put "
+        "down to the position; reads the games anew"
+    )
+    add("--ratings", action="store_true", help=sentence)
     add("--bootstrap", type=_resamplings, metavar="N", help="confidence intervals from N fits to resampled games")
     sentence = "validate on a fifth of the games or of the positions (default: game)"
     add("--split", choices=("game", "position"), help=sentence)

@@ -391,20 +391,3 @@ def carrier_counts(sample: Samples, phases: int = 1) -> np.ndarray:
     A position counts for the phase with the larger share.
     """
     return np.asarray(np.sum(sample.each(_CarrierCounts(phases)), axis=0))
-
-
-@dataclass(frozen=True)
-class _EveryRow:
-    """Every `step`-th row of the whole sample that is in a share."""
-
-    step: int
-
-    def __call__(self, sample: Sample, span: Span) -> tuple[np.ndarray, np.ndarray]:
-        chosen = slice(span.first + -span.rows_before % self.step, span.last, self.step)
-        return sample.features[chosen].copy(), sample.stage[chosen].copy()  # views would come to life too late
-
-
-def every_row(sample: Samples, step: int) -> tuple[np.ndarray, np.ndarray]:
-    """Features and stages of every `step`-th row: int16[n, terms] and uint8[n]."""
-    features, stages = zip(*sample.each(_EveryRow(step)), strict=True)
-    return np.concatenate(features), np.concatenate(stages)

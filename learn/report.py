@@ -13,9 +13,11 @@ from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, Term
 from merino.inner.eval.material import FULL_BOARD
 from merino.inner.learn.learning import Learned, Settings
-from merino.inner.learn.loss_and_gradient import Samples, carrier_counts, every_row
+from merino.inner.learn.loss_and_gradient import Samples, carrier_counts
 from merino.inner.learn.ranking import RankFigure
 from merino.inner.learn.ratings import rated_games
+from merino.inner.learn.sample import Sample
+from merino.inner.learn.shares import Span
 
 CONFIDENCE = 1.96  # standard errors on each side of a 95% interval
 RARE_GAMES = 100  # a term that is not 0 in fewer games is flagged
@@ -190,7 +192,7 @@ def _oddities(term: Term, new: float, games: int) -> list[str]:
 def _twins(sample: Samples, learned: Learned, names: Sequence[str]) -> list[list[str]]:
     """For each weight, the free weights whose features correlate with its own."""
     step = max(1, sample.size // 25_000)
-    features, stages = every_row(sample, step)
+    features, stages = _every_row(sample, step)
     part = features.astype(np.float32)
     if len(names) > sample.terms:
         share = (stages[:, None] / FULL_BOARD).astype(np.float32)
@@ -203,3 +205,20 @@ def _twins(sample: Samples, learned: Learned, names: Sequence[str]) -> list[list
         twins[seen[row]].append(names[seen[column]])
         twins[seen[column]].append(names[seen[row]])
     return twins
+
+
+@dataclass(frozen=True)
+class _EveryRow:
+    """Every `step`-th row of the whole sample that is in a share."""
+
+    step: int
+
+    def __call__(self, sample: Sample, span: Span) -> tuple[np.ndarray, np.ndarray]:
+        chosen = slice(span.first + -span.rows_before % self.step, span.last, self.step)
+        return sample.features[chosen].copy(), sample.stage[chosen].copy()  # views would come to life too late
+
+
+def _every_row(sample: Samples, step: int) -> tuple[np.ndarray, np.ndarray]:
+    """Features and stages of every `step`-th row: int16[n, terms] and uint8[n]."""
+    features, stages = zip(*sample.each(_EveryRow(step)), strict=True)
+    return np.concatenate(features), np.concatenate(stages)

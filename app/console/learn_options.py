@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from merino.inner.app.cluster.address import ClusterAddress
+from merino.inner.app.console import learn_values as values
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, natural, positive
 from merino.inner.core.common.command import UsageError
@@ -33,7 +34,6 @@ from merino.inner.learn.teaching import DEFAULT_TEACHER, NO_TEACHER
 
 ARTICLE_PRESET = "greko2015"
 PRESETS = {ARTICLE_PRESET: ARTICLE}
-ALL_OF_A_GAME = "all"
 OLD_POSITIONS = {"any": Quiet.ANY, "only": Quiet.ONLY, "resolved": Quiet.RESOLVED}  # once the values of --quiet
 FIT = "fit"  # title of a group
 PLAY = "match of new against old weights"  # title of a group
@@ -129,7 +129,7 @@ def _request(args: argparse.Namespace, files: Sequence[str], chosen: dict[str, o
         args.skip_decided,
         Quiet(args.positions) if args.positions else selection.quiet,
         args.dedup,
-        None if args.per_game == ALL_OF_A_GAME else args.per_game or selection.per_game,
+        None if args.per_game == values.ALL_OF_A_GAME else args.per_game or selection.per_game,
         selection.strays and not args.no_strays,
     )
     return LearnRequest(
@@ -233,7 +233,7 @@ def add_what_to_fit(parser: Parser, some: str, phases: str, predicted: str) -> N
         "what to predict: the result of the game, the score of a search, or X times the result and 1-X times the score"
     )
     form = f"{RESULT}|{SEARCH}|{BLEND}=X"
-    add("--target", type=target, metavar=form, help=f"{sentence} (default: {predicted})")
+    add("--target", type=values.target, metavar=form, help=f"{sentence} (default: {predicted})")
 
 
 def _add_fit(parser: Parser) -> None:
@@ -249,22 +249,22 @@ def _add_fit(parser: Parser) -> None:
     parser.also_accept("--evalfile", teacher)
     add("--method", choices=list(METHODS), help=f"optimiser; all reach the same weights (default: {Settings.method})")
     add("--loss", choices=list(map(str, Loss)), help=f"error to minimise (default: {Settings.loss})")
-    plies, weight = _number_or("off", 0.1), "a position n plies before the end of its game weighs e^(-n/PLIES)"
+    plies, weight = values.number_or("off", 0.1), "a position n plies before the end of its game weighs e^(-n/PLIES)"
     decay = add("--decay", type=plies, default=argparse.SUPPRESS, metavar="PLIES|off", help=f"{weight} (default: off)")
     parser.also_accept("--lambda", decay)
     sentence = "scale: a score of s centipawns predicts 1 / (1 + e^(-s/K)) (default: fit)"
-    add("--k", type=_number_or("fit", 1), default=argparse.SUPPRESS, metavar="K|fit", help=sentence)
+    add("--k", type=values.number_or("fit", 1), default=argparse.SUPPRESS, metavar="K|fit", help=sentence)
     sentence = (
         "pull toward the old weights: standard deviation relative to their size (default: by the number of games, and "
         "by how well other games are predicted)"
     )
-    add("--prior", type=_prior, default=argparse.SUPPRESS, metavar="N|off", help=sentence)
+    add("--prior", type=values.prior, default=argparse.SUPPRESS, metavar="N|off", help=sentence)
     sentence = (
         "take the players' strength into account where results teach: what WhiteElo and BlackElo promise is not put "
         "down to the position; reads the games anew"
     )
     add("--ratings", action="store_true", help=sentence)
-    add("--bootstrap", type=_resamplings, metavar="N", help="confidence intervals from N fits to resampled games")
+    add("--bootstrap", type=values.resamplings, metavar="N", help="confidence intervals from N fits to resampled games")
     sentence = "validate on a fifth of the games or of the positions (default: game)"
     add("--split", choices=("game", "position"), help=sentence)
     add("--seed", type=natural, metavar="N", help=f"seed of that split (default: {Settings.seed})")
@@ -284,8 +284,8 @@ def add_position_choice(parser: Parser, usual: Selection | None) -> None:
         add("--per-game", type=positive, metavar="N", help=sentence)
     else:
         default = f"{usual.per_game}, {FEW_OF_A_GAME} where results or searches teach"
-        sentence = f"{sentence}; {ALL_OF_A_GAME} for no limit (default: {default})"
-        add("--per-game", type=_per_game, metavar="N", help=sentence)
+        sentence = f"{sentence}; {values.ALL_OF_A_GAME} for no limit (default: {default})"
+        add("--per-game", type=values.per_game, metavar="N", help=sentence)
 
 
 def _add_positions(parser: Parser) -> None:
@@ -364,53 +364,6 @@ def chosen_terms(text: str, terms: TermSet, parser: Parser) -> dict[str, object]
         else:
             parser.error(f"argument --terms: there is no term '{part[:40]}'{did_you_mean(part, known)}")
     return {"names": tuple(name for name in known if name in chosen)}
-
-
-def _number_or(word: str, low: float) -> Callable[[str], float | None]:
-    """A type: a number from `low` on, or None for `word`."""
-
-    def read(text: str) -> float | None:
-        if text == word:
-            return None
-        try:
-            value = float(text)
-        except ValueError:
-            value = -1.0
-        if not low <= value < 1e9:
-            raise argparse.ArgumentTypeError(f"'{text[:40]}' is neither a number from {low:g} on nor '{word}'")
-        return value
-
-    return read
-
-
-def target(text: str) -> Target:
-    """A type: what to predict."""
-    kind, equals, share = text.partition("=")
-    if text in (RESULT, SEARCH):
-        return Target(1.0 if text == RESULT else 0.0)
-    if kind != BLEND or not equals:
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not one of {RESULT}, {SEARCH} and {BLEND}=X")
-    try:
-        number = float(share)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 1:
-        raise argparse.ArgumentTypeError(f"{BLEND}=X needs an X from 0 to 1, not '{share[:40]}'")
-    return Target(number)
-
-
-def _prior(text: str) -> float:
-    return _number_or("off", 0.001)(text) or 0.0
-
-
-def _per_game(text: str) -> int | str:
-    return text if text == ALL_OF_A_GAME else positive(text)
-
-
-def _resamplings(text: str) -> int:
-    if positive(text) < 2:
-        raise argparse.ArgumentTypeError(f"at least 2 fits are needed, not {text}")
-    return int(text)
 
 
 def is_standard_input(args: LearnArguments) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from merino.inner.app.console.learn_options import target
+from merino.inner.app.console.learn_values import target
 from merino.inner.app.explorer.fields import Fields, RequestError
 from merino.inner.app.explorer.sent_games import SentGames
 from merino.inner.app.explorer.server_state import ServerState

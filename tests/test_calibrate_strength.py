@@ -137,8 +137,18 @@ def test_an_elo_is_as_uncertain_as_its_games_and_those_it_was_compared_with():
 def test_a_measured_ladder_is_written_and_read_again_with_what_it_was_measured_with():
     ladder = LADDERS[TERMS]
     elos = {Player(False, rung.elo): rung.elo + 14.0 for rung in ladder.rungs}
-    named = renamed(ladder, elos, default())
+    errors = dict.fromkeys(elos, 40.0)
+    named = renamed(ladder, elos, errors, default())
     assert [rung.elo for rung in named.rungs] == [round((rung.elo + 14) / 10) * 10 for rung in ladder.rungs]
     assert ladders_in(tomllib.loads(as_toml({TERMS: named}))) == {TERMS: named}
     with pytest.raises(SystemExit, match="do not rise"):
-        renamed(ladder, dict.fromkeys(elos, 1000.0), default())
+        renamed(ladder, dict.fromkeys(elos, 1000.0), errors, default())
+
+
+def test_rungs_that_the_games_do_not_tell_apart_share_a_place():
+    ladder = LADDERS[TERMS]
+    ladder = ladder._replace(rungs=ladder.rungs[:3])
+    low, middle, high = (Player(False, rung.elo) for rung in ladder.rungs)
+    errors = {low: 30.0, middle: 50.0, high: 100.0}
+    named = renamed(ladder, {low: 900.0, middle: 1210.0, high: 1160.0}, errors, default())
+    assert [rung.elo for rung in named.rungs] == [900, 1200, 1210]

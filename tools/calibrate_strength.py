@@ -27,7 +27,6 @@ import statistics
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -205,14 +204,32 @@ def _pull(elo: float, other: float, share: float, games: int) -> tuple[float, fl
     return _ELO * games * (share - expected), _ELO**2 * games * expected * (1 - expected)
 
 
-def renamed(ladder: Ladder, elos: dict[Player, float], evaluation: Evaluation) -> Ladder:
-    """The ladder with the measured Elos, in steps of 10, which must rise."""
-    named = [
-        Rung(round(elos[one] / 10) * 10, rung.sights) for one, rung in zip(sorted(elos), ladder.rungs, strict=True)
-    ]
-    if any(high.elo <= low.elo for low, high in pairwise(named)):
-        raise SystemExit(f"the rungs do not rise: {[rung.elo for rung in named]}; more games, or rungs farther apart")
-    return Ladder(tuple(named), digest(evaluation))
+def renamed(ladder: Ladder, elos: dict[Player, float], errors: dict[Player, float], evaluation: Evaluation) -> Ladder:
+    """The ladder with the measured Elos, in steps of 10, which must rise.
+
+    Neighbours that the games do not tell apart, the stronger measured as the weaker, share a place 10 Elo apart. Raises
+    SystemExit if a name would then lie beyond its interval.
+    """
+    players = sorted(elos)
+    pooled = _rising([elos[one] for one in players], [errors[one] ** -2 for one in players])
+    names: list[int] = []
+    for one, elo in zip(players, pooled, strict=True):
+        names.append(max(round(elo / 10) * 10, names[-1] + 10 if names else 0))
+        if abs(names[-1] - elos[one]) > errors[one] + 10:
+            raise SystemExit(f"the rungs do not rise at {one}: {elos[one]:.0f}; more games, or rungs farther apart")
+    rungs = [Rung(name, rung.sights) for name, rung in zip(names, ladder.rungs, strict=True)]
+    return Ladder(tuple(rungs), digest(evaluation))
+
+
+def _rising(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """The nearest values that do not fall: neighbours that do have their weighted mean."""
+    blocks: list[tuple[float, float, int]] = []  # mean, weight, how many
+    for value, weight in zip(values, weights, strict=True):
+        blocks.append((value, weight, 1))
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (low, less, few), (high, more, others) = blocks.pop(), blocks.pop()
+            blocks.append(((low * less + high * more) / (less + more), less + more, few + others))
+    return [mean for mean, _, count in blocks for _ in range(count)]
 
 
 def digest(evaluation: Evaluation) -> str:
@@ -268,7 +285,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("\n" + "\n".join(f"{one}: {elo:.0f} +- {errors[one]:.0f}" for one, elo in elos.items()))
     if not args.check:
         written = ladders_in(tomllib.loads(FILE.read_text(encoding="utf-8")))
-        written[args.kind] = renamed(ladder, elos, load_net(net) if net else default())
+        written[args.kind] = renamed(ladder, elos, errors, load_net(net) if net else default())
         write_whole(FILE, as_toml(written).encode())
 
 

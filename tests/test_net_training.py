@@ -16,6 +16,7 @@ import pytest
 from merino.inner.app.shell.cli import main
 from merino.inner.core.board.bitboard import KING
 from merino.inner.core.board.fen import parse_fen
+from merino.inner.eval.families import find_net
 from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.eval.net.file import load_net, save_net
 from merino.inner.eval.net.network import Shape, exact_scores
@@ -26,6 +27,8 @@ from merino.inner.learn.net.backpropagation import learn_scores
 from merino.inner.learn.net.gradient import Gradient, Layout, Objective
 from merino.inner.learn.net.starting import layers_of, random_layers
 from merino.inner.learn.net.training import (
+    FURTHER_EPOCHS,
+    FURTHER_RATE,
     Trainer,
     TrainingSettings,
     TrainingState,
@@ -365,6 +368,17 @@ def test_the_command_trains_a_net_that_can_be_loaded(tmp_path: Path, capsys: pyt
     capsys.readouterr()
     assert main(["train", str(path), "--start", str(out), "--out", str(on), "--hidden", "16"]) == 1
     assert "the net to start from is" in capsys.readouterr().err
+
+
+def test_what_a_net_has_learned_is_changed_gently(tmp_path: Path) -> None:
+    path, out = tmp_path / "p.bin", tmp_path / "on.net"
+    path.write_bytes(sample().tobytes())
+    assert main(["train", str(path), "--start", "gen1", "--out", str(out), "--quiet"]) == 0
+    before, after = load_net(find_net("gen1")), load_net(out)
+    assert after.k == round(before.k, 1) and after.about["settings"]["rate"] == FURTHER_RATE < TrainingSettings().rate
+    assert after.about["training"]["epochs"] == FURTHER_EPOCHS
+    assert main(["train", str(path), "--start", "gen1", "--rate", "0.004", "--out", str(out), "--quiet"]) == 0
+    assert load_net(out).about["settings"]["rate"] == 0.004
 
 
 def test_records_on_the_disk_are_compiled_for_as_those_in_memory(tmp_path: Path) -> None:

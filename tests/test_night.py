@@ -25,6 +25,7 @@ from merino.inner.formats.packed_files import games_with_scores
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.net.bearing import BORNE, caution, epochs_for, neurons_for
 from merino.inner.learn.net.starting import random_layers
+from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.inner.learn.night import learner, steps
 from merino.inner.learn.night.plan import NightPlan
 from merino.inner.learn.night.plots import PICTURES, draw
@@ -157,6 +158,8 @@ def test_what_has_not_won_leaves_the_start_the_best(
     found = ran(tmp_path / "run", str(small), generations=1)
     assert found.best.read_bytes() == content == small.read_bytes() and found.best.name == "start.net"
     assert found.state.rounds[0].continued and found.state.rounds[0].neurons == 16
+    card = load_net(tmp_path / "run" / "generation-0001" / "candidate.net").about["settings"]
+    assert (card["rate"], card["epochs"], card["objective"]["k"]) == (FURTHER_RATE, FURTHER_EPOCHS, 200.0)
     assert not (tmp_path / "run" / "best.net").exists()
 
 

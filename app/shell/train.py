@@ -45,7 +45,15 @@ from merino.inner.learn.net.factorising import factorised
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.labelling import label_games
 from merino.inner.learn.net.plots import log_of
-from merino.inner.learn.net.training import Trained, Trainer, TrainingSettings, TrainingState, fit_k
+from merino.inner.learn.net.training import (
+    FURTHER_EPOCHS,
+    FURTHER_RATE,
+    Trained,
+    Trainer,
+    TrainingSettings,
+    TrainingState,
+    fit_k,
+)
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import Rescore
 from merino.inner.learn.teaching import DEFAULT_TEACHER
@@ -75,14 +83,14 @@ def run_train(arguments: Sequence[str]) -> int:
             stack.enter_context(held(out))
             records, names = _records(args, start)
             is_pqr = args.objective == PQR
-            k = args.k or (OBJECTIVE.k if is_pqr else fit_k(records))
+            k = args.k or (OBJECTIVE.k if is_pqr else start.k if start else fit_k(records))
             shape = _shape(args, start.shape if start else replace(SHAPE, hidden=neurons_for(len(records))))
             settings = TrainingSettings(
                 shape,
                 Objective(args.blend, round(k, 1), args.power, is_pqr),
-                args.epochs or epochs_for(len(records), args.batch),
+                args.epochs or (FURTHER_EPOCHS if start else epochs_for(len(records), args.batch)),
                 args.batch,
-                args.rate,
+                args.rate or (FURTHER_RATE if start else SETTINGS.rate),
                 SETTINGS.decay,
                 not args.no_mirror,
                 args.validation,
@@ -144,12 +152,12 @@ def _parser() -> Parser:
     sentence = "learn what --features multiplies with the own king for all its squares at once as well"
     add("--factorised", action="store_true", help=sentence)
     add = parser.group("training").add_argument
-    sentence = f"passes over all positions (default: {EPOCHS}, more if they are few)"
+    sentence = f"passes over all positions (default: {EPOCHS}, more if they are few; {FURTHER_EPOCHS} with --start)"
     add("--epochs", type=positive, metavar="N", help=sentence)
     sentence = "positions per step (default: %(default)s)"
     add("--batch", type=positive, metavar="N", default=SETTINGS.batch, help=sentence)
-    sentence = "learning rate at the start (default: %(default)s)"
-    add("--rate", type=number_above_zero, metavar="X", default=SETTINGS.rate, help=sentence)
+    sentence = f"learning rate at the start (default: {SETTINGS.rate}, {FURTHER_RATE} with --start)"
+    add("--rate", type=number_above_zero, metavar="X", help=sentence)
     sentence = "what to learn from: scores and results, or the moves of PGN games (PQR) (default: %(default)s)"
     add("--objective", choices=(SCORE, PQR), default=SCORE, help=sentence)
     sentence = "weight of the result in the target; the score has the rest (default: %(default)s)"
@@ -160,7 +168,7 @@ def _parser() -> Parser:
     add("--blend-from", type=share_or_all, metavar="X", help=sentence)
     sentence = "exponent of the error; 2 is the squared error (default: %(default)s)"
     add("--power", type=number_above_zero, metavar="X", default=OBJECTIVE.power, help=sentence)
-    add("--k", type=scale, metavar="CP", help="scale of the scores (default: fitted to the results)")
+    add("--k", type=scale, metavar="CP", help="scale of the scores (default: fitted to the results, or as in --start)")
     sentence = "share of the games kept for validation (default: %(default)s)"
     validation = add("--validation", type=share, metavar="X", default=SETTINGS.validation, help=sentence)
     parser.also_accept("--apart", validation)

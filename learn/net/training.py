@@ -30,6 +30,7 @@ from merino.inner.learn.net.starting import layers_of, random_layers
 
 BETAS, EPSILON = (0.9, 0.999), 1e-8
 LAST_RATE = 0.01  # of the first, at the end
+FURTHER_RATE, FURTHER_EPOCHS = 0.0002, 4  # for a net that has learned: more takes from it what it knows
 REPORT_SECONDS = 0.5
 FITTED = 200_000  # positions that K is fitted to
 ROUNDED = 256  # positions at which the error of rounding is measured

@@ -25,6 +25,8 @@ from merino.inner.learn.errors import LearnError
 from merino.inner.learn.net.bearing import epochs_for, neurons_for
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.training import (
+    FURTHER_EPOCHS,
+    FURTHER_RATE,
     StoppedEarlyError,
     Trained,
     Trainer,
@@ -144,9 +146,9 @@ def _trained(
     settings = replace(
         usual,
         shape=shape,
-        objective=Objective(plan.share, round(fit_k(records), 1)),
-        epochs=epochs_for(len(records), usual.batch),
-        rate=usual.rate / 4 if continued else usual.rate,
+        objective=Objective(plan.share, best.k if best and continued else round(fit_k(records), 1)),
+        epochs=FURTHER_EPOCHS if continued else epochs_for(len(records), usual.batch),
+        rate=FURTHER_RATE if continued else usual.rate,
         validation=validation_share(plan.games, usual.validation),
         seed=plan.seed_of(number, 1),
     )

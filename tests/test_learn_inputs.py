@@ -10,6 +10,7 @@ import os
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -70,6 +71,7 @@ def test_without_room_on_the_disk_many_rows_stay_in_memory(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = made_up_rows(defaults()[:NUMBER_OF_TERMS], 200.0, 5000, seed=1)
+    rows = replace(rows, gaps=np.linspace(-400, 400, len(rows.results), dtype=np.float32))
     keys = np.zeros(1000, dtype=np.uint64)
     for room in (0, 100_000):
         monkeypatch.setattr(mapped.tempfile, "TemporaryFile", lambda room=room, **_: FullDisk(room))

@@ -46,7 +46,7 @@ def material_net() -> Network:
     weights = {
         "inputs": np.rint(inputs * 2).astype(np.int16),  # 39 pawns are 78 of 255
         "input_bias": np.zeros(2, dtype=np.int16),
-        "output": np.array([2040, 0, -2040, 0], dtype=np.int16),  # 2 * 2040 * 400 / (255 * 64) = 100
+        "output": np.array([[2040, 0, -2040, 0]], dtype=np.int16),  # 2 * 2040 * 400 / (255 * 64) = 100
         "output_bias": np.zeros(1, dtype=np.int16),
     }
     return Network(shape, weights, 200.0, {"data": {"positions": 7}})

@@ -52,7 +52,7 @@ def test_the_strongest_neurons_are_those_that_move_the_score_most() -> None:
     shape = Shape("ALL", 16)
     layers = random_layers(shape, 1)
     layers["output"][:] = 0.01
-    layers["output"][[3, 16 + 9]] = 0.9, -1.0  # one in the view of the mover, one in the other
+    layers["output"][0, [3, 16 + 9]] = 0.9, -1.0  # one in the view of the mover, one in the other
     found = strongest(quantised(shape, layers, 200.0, {}))
     assert len(found) == STRONGEST and set(found[:2]) == {3, 9}
 

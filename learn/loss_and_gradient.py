@@ -4,11 +4,10 @@ The sums are made block by block for each share. The work on a share is a callab
 the shares of a sample may be in other processes.
 
 The prediction for a row is p = 1 / (1 + exp(-z)), z = score / K + what the players' ratings add, score = features @
-weights. A pass sums the loss of both
-sets, and over the training set the rows, each times its `slope`, times their residuals, and on request the products of
-these rows: the gradient and the Gauss-Newton matrix over any choice of weights are parts of them. For squared errors
-slope = p (1 - p) and residual = p - y; for cross-entropy the slope is the root of that and the residual is p - y
-over it, so that the same sums give its gradient and its exact second derivative.
+weights. A pass sums the loss of both sets, and over the training set the rows, each times its `slope`, times their
+residuals, and on request the products of these rows: the gradient and the Gauss-Newton matrix over any choice of
+weights are parts of them. For squared errors slope = p (1 - p) and residual = p - y; for cross-entropy the slope is the
+root of that and the residual is p - y over it, so that the same sums give its gradient and its exact second derivative.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from merino.inner.eval.net.network import Network, Shape
 from merino.inner.eval.net.quantisation import quantised
 from merino.inner.formats.packed_files import games_with_scores
 from merino.inner.learn.errors import LearnError
+from merino.inner.learn.net import bearing
 from merino.inner.learn.net.bearing import BORNE, caution, epochs_for, neurons_for
 from merino.inner.learn.net.starting import random_layers
 from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE
@@ -51,7 +52,7 @@ STEPS = {"play": 2, "fit_generation": 2, "play_trial": 1}  # at which call a run
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Training of a few epochs."""
-    monkeypatch.setattr(steps, "epochs_for", lambda *_: 4)
+    monkeypatch.setattr(bearing, "epochs_for", lambda *_: 4)
 
 
 @pytest.fixture

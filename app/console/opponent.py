@@ -40,8 +40,8 @@ class Opponent:
         if self.strength is None:
             return "Full strength."
         level = next((level for level in range(FULL_LEVEL) if at_level(level) == self.strength), None)
-        elo = f"bout {self.strength.elo} Elo."
-        return f"A{elo}" if level is None else f"Level {level}, a{elo}"
+        elo = f"{self.strength.elo} Elo."
+        return f"About {elo}" if level is None else f"Level {level}, about {elo}"
 
     def tags(self) -> dict[str, str]:
         """The tags `Elo`, `Style` (a name) and `StyleCoefficients` (JSON) of a kept game."""

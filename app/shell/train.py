@@ -40,7 +40,7 @@ from merino.inner.formats.packed import PackedError
 from merino.inner.formats.packed_files import training_records
 from merino.inner.formats.sources import SourceError, find_files
 from merino.inner.learn.errors import TrainingError
-from merino.inner.learn.net.bearing import EPOCHS, caution, epochs_for, neurons_for
+from merino.inner.learn.net.bearing import EPOCHS, caution, course_for, neurons_for
 from merino.inner.learn.net.factorising import factorised
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.labelling import label_games
@@ -52,7 +52,6 @@ from merino.inner.learn.net.training import (
     Trainer,
     TrainingSettings,
     TrainingState,
-    fit_k,
 )
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import Rescore
@@ -83,14 +82,15 @@ def run_train(arguments: Sequence[str]) -> int:
             stack.enter_context(held(out))
             records, names = _records(args, start)
             is_pqr = args.objective == PQR
-            k = args.k or (OBJECTIVE.k if is_pqr else start.k if start else fit_k(records))
+            course = course_for(records, args.batch, start)
+            k = round(args.k or (OBJECTIVE.k if is_pqr else course.k), 1)
             shape = _shape(args, start.shape if start else replace(SHAPE, hidden=neurons_for(len(records))))
             settings = TrainingSettings(
                 shape,
-                Objective(args.blend, round(k, 1), args.power, is_pqr),
-                args.epochs or (FURTHER_EPOCHS if start else epochs_for(len(records), args.batch)),
+                Objective(args.blend, k, args.power, is_pqr),
+                args.epochs or course.epochs,
                 args.batch,
-                args.rate or (FURTHER_RATE if start else SETTINGS.rate),
+                args.rate or course.rate,
                 SETTINGS.decay,
                 not args.no_mirror,
                 args.validation,

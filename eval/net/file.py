@@ -29,7 +29,7 @@ from merino.inner.eval.net.network import MAX_QB, QA, QB, QR, QV, SCALE, VALUE, 
 from merino.inner.eval.outlook import DEFAULT_K
 
 MAGIC = b"Merino net "
-ONE_OUTPUT, PIECE_VALUES, OUTPUTS = VERSIONS = (1, 2, 3)
+ONE_OUTPUT, PIECE_VALUES, SEVERAL_OUTPUTS = VERSIONS = (1, 2, 3)
 ALIGNMENT = 64
 FOREIGN_ENDING = ".bin"
 _PIECE_VALUES = {"rows": QR, "constants": QV, "unit": VALUE}
@@ -76,7 +76,7 @@ def _joined(network: Network, header: Mapping[str, Any], layers: bytes) -> bytes
 
 
 def _version_of(shape: Shape) -> int:
-    return PIECE_VALUES if shape.piece_values else ONE_OUTPUT if shape.outputs == 1 else OUTPUTS
+    return PIECE_VALUES if shape.piece_values else ONE_OUTPUT if shape.outputs == 1 else SEVERAL_OUTPUTS
 
 
 def _layers_of(network: Network) -> bytes:
@@ -181,7 +181,7 @@ def _shape(header: Mapping[str, Any], version: int) -> Shape:
     piece_values = version == PIECE_VALUES
     try:
         sizes = int(header["hidden"]), int(header["second"])
-        outputs = int(header["outputs"]) if version == OUTPUTS else 1
+        outputs = int(header["outputs"]) if version == SEVERAL_OUTPUTS else 1
         if piece_values and header["piece_values"] != _PIECE_VALUES:
             raise NetError(
                 f"its units of piece values are {header['piece_values']}, but this Merino reads {_PIECE_VALUES}"

@@ -6,8 +6,12 @@ games (docs/lab/nets.md); the last two are other engines'.
 
 from __future__ import annotations
 
-from merino.inner.eval.net.network import Shape
-from merino.inner.learn.net.training import TrainingSettings
+from typing import NamedTuple
+
+import numpy as np
+
+from merino.inner.eval.net.network import Network, Shape
+from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE, TrainingSettings, fit_k
 
 # From how many positions on so many neurons pay.
 BORNE = (
@@ -33,6 +37,21 @@ def epochs_for(positions: int, batch: int) -> int:
     """The passes over so many positions, `batch` to a step."""
     steps = max(1, -(-positions // batch))
     return max(EPOCHS, -(-MIN_STEPS // steps))
+
+
+class Course(NamedTuple):
+    """How a net learns where nothing else is said: the scale of scores, the passes over the positions, the rate."""
+
+    k: float
+    epochs: int
+    rate: float
+
+
+def course_for(records: np.ndarray, batch: int, start: Network | None) -> Course:
+    """The course over PACKED[n], `batch` to a step, from a net to train further, or from random weights."""
+    if start is not None:
+        return Course(start.k, FURTHER_EPOCHS, FURTHER_RATE)
+    return Course(round(fit_k(records), 1), epochs_for(len(records), batch), TrainingSettings().rate)
 
 
 def caution(shape: Shape, positions: int) -> str:

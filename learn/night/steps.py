@@ -22,17 +22,14 @@ from merino.inner.formats.packed import Filter, open_packed
 from merino.inner.formats.packed_files import games_with_scores, packed_positions, write_packed_file
 from merino.inner.formats.sources import digest as digest_of_file
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.net.bearing import epochs_for, neurons_for
+from merino.inner.learn.net.bearing import course_for, neurons_for
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.training import (
-    FURTHER_EPOCHS,
-    FURTHER_RATE,
     StoppedEarlyError,
     Trained,
     Trainer,
     TrainingSettings,
     TrainingState,
-    fit_k,
 )
 from merino.inner.learn.night.plan import NightPlan, validation_share
 from merino.inner.learn.night.state import CANDIDATE, GAMES, GenerationData
@@ -142,17 +139,17 @@ def _trained(
 ) -> tuple[Trained, bool]:
     """The trained net, and whether its training began with the best; raises TrainingError and StepStoppedError."""
     shape, continued = shape_for(len(records), best)
-    usual = TrainingSettings()
+    usual, start = TrainingSettings(), best if continued else None
+    course = course_for(records, usual.batch, start)
     settings = replace(
         usual,
         shape=shape,
-        objective=Objective(plan.share, best.k if best and continued else round(fit_k(records), 1)),
-        epochs=FURTHER_EPOCHS if continued else epochs_for(len(records), usual.batch),
-        rate=FURTHER_RATE if continued else usual.rate,
+        objective=Objective(plan.share, course.k),
+        epochs=course.epochs,
+        rate=course.rate,
         validation=validation_share(plan.games, usual.validation),
         seed=plan.seed_of(number, 1),
     )
-    start = best if continued else None
     manner = f"training {best_name(best)} further" if continued else "from random weights"
     context.events.say(f"  {len(records):,} positions bear {neurons_for(len(records))} neurons: {shape}, {manner}")
     trainer = Trainer(records, settings, about, _checkpoint(folder), context.threads, start)

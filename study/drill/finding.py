@@ -29,7 +29,7 @@ def practice_from(
     OSError.
     """
     player = games_of_player(games, wanted)
-    made_from = f"{digest(games)} {player.name} {most}"
+    made_from = _identity(digest(games), player.name, most)
     old = load_progress(place)
     if old is not None and old.made_from == made_from:
         return old
@@ -44,10 +44,20 @@ def practice_from(
     return practice
 
 
+def _identity(games: str, player: str, most: int) -> str:
+    """What identifies games, player and number of mistakes in a file of progress."""
+    return f"{games} {player} {most}"
+
+
+def _player_in(identity: str) -> str:
+    """The player of an identity, "" in none."""
+    return " ".join(identity.split(" ")[1:-1])
+
+
 def _check_player(old: Practice | None, player: str, place: Path) -> None:
     """Raise StudyError if somebody else has practised with this file."""
     if old is None or not old.cards:
         return
-    other = " ".join(old.made_from.split(" ")[1:-1])
+    other = _player_in(old.made_from)
     if other and other != player:
         raise StudyError(f"'{place}' keeps the practice of '{other}'; '{player}' needs another file: --progress FILE")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import chess
 
@@ -18,6 +18,15 @@ def piece_name(board: chess.Board, square: chess.Square) -> str:
     kind = board.piece_type_at(square)
     assert kind
     return f"{chess.piece_name(kind)} on {chess.square_name(square)}"
+
+
+def boards_along(start: chess.Board, moves: Sequence[chess.Move]) -> list[chess.Board]:
+    """The board before the first move and after each."""
+    boards = [start]
+    for move in moves:
+        boards.append(boards[-1].copy(stack=False))
+        boards[-1].push(move)
+    return boards
 
 
 def men(board: chess.Board, side: chess.Color) -> Counter[chess.PieceType]:

@@ -10,7 +10,7 @@ from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, differences, end_of, told
-from merino.inner.study.reasons.motifs import wins_piece
+from merino.inner.study.reasons.motifs import boards_along, wins_piece
 from merino.inner.study.words.telling import in_terms
 
 NAMED_PIECES = 2
@@ -25,7 +25,7 @@ def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) ->
     terms are as in `why`.
     """
     made = [as_chess_move(move, position.chess960) for move in position.copy().push_all(moves)]
-    boards = _boards(board_of(position), made)
+    boards = boards_along(board_of(position), made)
     plies = _settled(boards, made)
     if not plies:
         return Reasons(())
@@ -35,15 +35,6 @@ def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) ->
         return Reasons((f"{_named(boards, made, plies)} is mate.",))
     pieces = tuple(differences(end, end_of(position, (), by_terms)))
     return Reasons((*_material(end, boards, made[:plies]), *_pieces(pieces)), pieces)
-
-
-def _boards(start: chess.Board, moves: Sequence[chess.Move]) -> list[chess.Board]:
-    """The board before the first move and after each."""
-    boards = [start]
-    for move in moves:
-        boards.append(boards[-1].copy(stack=False))
-        boards[-1].push(move)
-    return boards
 
 
 def _settled(boards: Sequence[chess.Board], moves: Sequence[chess.Move]) -> int:

@@ -16,6 +16,7 @@ import chess
 from merino.inner.study.reasons.motifs import (
     MIN_PIECE_WON,
     WORTH,
+    boards_along,
     discovered_by,
     exchange,
     fork_targets,
@@ -43,25 +44,26 @@ class FoundLine:
     moves: tuple[chess.Move, ...]
     mate: int | None
 
+    @cached_property
+    def _boards(self) -> list[chess.Board]:
+        return boards_along(self.board, self.moves)
+
     def after(self, plies: int) -> chess.Board:
-        """The board after so many of its moves."""
-        board = self.board.copy(stack=False)
-        for move in self.moves[:plies]:
-            board.push(move)
-        return board
+        """The board after so many of its moves, for the caller to change."""
+        return self._boards[plies].copy(stack=False)
 
     @property
     def text(self) -> str:
         """Its first moves with their numbers, up to the last capture that counts."""
-        counted = self.moves[: self._counted]
-        taking = [ply for ply, move in enumerate(counted, start=1) if self.after(ply - 1).is_capture(move)]
+        pairs = zip(self._boards, self.moves[: self._counted], strict=False)
+        taking = [ply for ply, (board, move) in enumerate(pairs, start=1) if board.is_capture(move)]
         return self.board.variation_san(list(self.moves[: max(SHOWN, *taking, 0)]))
 
     @cached_property
     def settled(self) -> int | None:
         """The plies up to the last position, of those that count, where no piece can be won at once; None without."""
         plies = range(min(len(self.moves), COUNTED), -1, -1)
-        return next((count for count in plies if not wins_piece(self.after(count))), None)
+        return next((count for count in plies if not wins_piece(self._boards[count])), None)
 
     @cached_property
     def gain(self) -> int:
@@ -69,7 +71,7 @@ class FoundLine:
 
         If it is the side's turn there, it can save one piece: only the second largest capture counts.
         """
-        side, last = self.board.turn, self.after(self._counted)
+        side, last = self.board.turn, self._boards[self._counted]
         targets = chess.SquareSet(last.occupied_co[side] & ~last.kings)
         captures = sorted((exchange(last, square, not side) for square in targets), reverse=True)
         lost = captures[1:2] if last.turn == side else captures[:1]
@@ -79,13 +81,13 @@ class FoundLine:
     def _counted(self) -> int:
         """The plies after which its gain is counted: not where the side that begins it is about to win a piece back."""
         side, plies = self.board.turn, range(min(len(self.moves), COUNTED), -1, -1)
-        boards = ((count, self.after(count)) for count in plies)
-        return next((count for count, board in boards if board.turn != side or not wins_piece(board)), 0)
+        boards = self._boards
+        return next((count for count in plies if boards[count].turn != side or not wins_piece(boards[count])), 0)
 
     @cached_property
     def won(self) -> tuple[Counter[chess.PieceType], Counter[chess.PieceType]]:
         """What each side takes where the gain is counted, the side that begins first; like for like is left out."""
-        before, last = self.board, self.after(self._counted)
+        before, last = self.board, self._boards[self._counted]
         own, other = (men(before, colour) - men(last, colour) for colour in (before.turn, not before.turn))
         return other - own, own - other
 

@@ -20,7 +20,7 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default
 from merino.inner.study.analyser import analyser
 from merino.inner.study.reasons.castling import left_in_the_centre
-from merino.inner.study.reasons.ends import PieceDifference, end_of, told
+from merino.inner.study.reasons.ends import PieceDifference, differences, end_of, told
 from merino.inner.study.reasons.mistakes import MistakeKind, mistake_of
 from merino.inner.study.reasons.motifs import (
     discovered_by,
@@ -34,7 +34,7 @@ from merino.inner.study.reasons.motifs import (
 from merino.inner.study.reasons.outcome import outcome
 from merino.inner.study.reasons.threats import threat_in
 from merino.inner.study.reasons.why import why
-from merino.inner.study.reasons.winning import FoundLine, win_by
+from merino.inner.study.reasons.winning import FoundLine, Means, win_by
 from merino.inner.study.reporting import report_moves
 
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
@@ -117,8 +117,8 @@ FORK = "r3kb1r/ppp2ppp/4pn2/3N4/8/8/PPP2PPP/R3KB1R w KQkq - 0 10"
             "a6",
             "O-O",
             "Nxc7+ Kd7 Nxa8",
-            MistakeKind.HANGING,
-            "the pawn on c7 can be taken",
+            MistakeKind.FORK_ALLOWED,
+            "Nxc7+ attacks the king on e8 and rook on a8",
         ),
         (
             "r3k2r/pp3ppp/4p3/1N6/8/8/PPP2PPP/R3K2R b KQkq - 0 10",
@@ -423,3 +423,50 @@ def test_a_pawn_that_is_about_to_be_won_back_is_not_won() -> None:
     assert line(start.fen(), "e5 d4 exd4").gain == 0  # Qxd4
     assert line(start.fen(), "e5 d4 exd4 Nf3 c5 h3").gain == 1
     assert line("4k3/8/8/8/8/8/p2P4/2K5 b - - 0 1", "a1=Q+ Kc2").gain == 8
+
+
+def test_a_mate_is_the_whole_reason_for_a_move() -> None:
+    report, position = searched("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", "h3", "Rd8#")
+    verdict, *rest = why(report, position, default()).sentences
+    assert verdict.startswith("The search prefers Rd8#: +M1 against ") and rest == ["Rd8# is mate."]
+
+
+def test_a_promoted_piece_is_told_and_not_compared_with_another() -> None:
+    ends = [end_of(Position("8/P7/8/8/8/6k1/8/6K1 w - - 0 1"), [move], default()) for move in ("a7a8q", "a7a8r")]
+    assert [end.material for end in ends] == ["White promotes to a queen", "White promotes to a rook"]
+    assert chess.A8 not in {piece.here for piece in differences(*ends)}
+
+
+def test_a_promoted_piece_that_is_taken_counts_as_its_pawn() -> None:
+    end = end_of(Position("1k6/8/8/8/8/8/4pPPP/3B1RK1 b - - 0 1"), ["e2f1q", "g1f1"], default())
+    assert end.material == "Black has a rook for a pawn"
+
+
+def test_what_both_sides_take_is_told_and_nothing_is_called_level() -> None:
+    fen = "3qk3/8/8/8/8/8/8/R2QK3 w - - 0 1"  # a rook ahead
+    assert end_of(Position(fen), ["d1d8", "e8d8"], default()).material == "each side has taken a queen"
+    assert end_of(Position(fen), ["a1a2"], default()).material == "nothing is taken"
+
+
+def test_an_exchange_that_its_line_does_not_show_is_not_told() -> None:
+    fen = "4k3/1p6/2n4p/6p1/7P/5B2/1P6/4K3 w - - 0 1"  # pawns are exchanged, and the better line is about to do so
+    assert mistake(fen, "Bxc6+", "Be4 Ke7 hxg5", "bxc6 hxg5 hxg5 Kd2", {}) == ""
+
+
+def test_a_king_is_driven_in_all_moves_that_are_shown() -> None:
+    fen = "1r1qkb1r/Q4ppp/p7/4p3/1PN5/4p3/PP3PPP/R4RK1 b k - 1 19"  # Szen - Anderssen, London 1851
+    board = chess.Board(fen)
+    played = board.parse_san("e2")
+    board.push(played)
+    better = line(fen, "Bxb4 Qxe3 O-O Rfd1 Qc7 Rac1 Rb5 Qe4")
+    reply = line(board.fen(), "Nxe5 Qd6 Nc6 exf1=R+ Rxf1 Qxc6 Re1+ Kd8 Qxb8+")
+    assert left_in_the_centre(played, better, reply, {}) == (
+        "Bxb4 and O-O came in time, and Re1+ drives the king from e8"
+    )
+
+
+def test_what_a_line_wins_is_not_told_by_its_first_pawn_alone() -> None:
+    fen = "7k/bp4rP/p1pnB3/5Pp1/PP2q2P/2P4K/4Q3/4R3 b - - 0 46"  # Staunton - Anderssen, London 1851
+    forked = line(fen, "Qxh4+ Kg2 Ne4 Rh1 Qxh1+ Kxh1 Ng3+ Kg2 Nxe2")
+    won = win_by(forked, forked.gain, "the reply")
+    assert won is not None and won.means is not Means.HANGING

@@ -8,7 +8,7 @@ import chess
 
 from merino.inner.engine.report.phrases import group_of
 from merino.inner.eval.linear.registry import Group
-from merino.inner.study.reasons.winning import SHOWN, FoundLine
+from merino.inner.study.reasons.winning import FoundLine
 
 CASTLES_BY = 2  # the move of its side by which the better line castles
 MIN_SAFETY = 15.0  # centipawns of the king's safety that must be lost to be named
@@ -48,8 +48,8 @@ def _castlings(line: FoundLine, side: chess.Color) -> Iterator[tuple[int, str]]:
 
 def _driven(reply: FoundLine, mover: chess.Color) -> str | None:
     """The first check that drives the king of the mover from his place, in the moves that are shown of the line."""
-    board = reply.after(0)
-    for check, answer in zip(reply.moves[:SHOWN:2], reply.moves[1:SHOWN:2], strict=False):
+    board, shown = reply.after(0), reply.moves[: reply.shown]
+    for check, answer in zip(shown[::2], shown[1::2], strict=False):
         name = board.san(check)
         board.push(check)
         has_queen = bool(board.pieces(chess.QUEEN, not mover))

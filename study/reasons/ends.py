@@ -1,4 +1,4 @@
-"""The ends of lines: what each side has taken there, and where each piece has got to, with its terms."""
+"""The ends of lines: what each side has taken and promoted there, and where each piece has got to, with its terms."""
 
 from __future__ import annotations
 
@@ -26,23 +26,35 @@ _OF_PIECES = (Group.BOARD_CONTROL, Group.MOBILITY, Group.KING_SAFETY)
 
 @dataclass(frozen=True)
 class LineEnd:
-    """The end of a line: what each side has taken, and each piece by the square it began on, with its terms."""
+    """The end of a line: what each side has taken and promoted, and each piece by its first square, with its terms."""
 
     board: chess.Board
     taken: Mapping[chess.Color, Sequence[chess.PieceType]]
+    promoted: Mapping[chess.Color, Sequence[chess.PieceType]]
     pieces: Mapping[chess.Square, tuple[chess.Square, Mapping[str, float]]]  # terms in centipawns for White
     unusual: Collection[str]  # terms whose weight has a sign that chess players do not expect
 
     @property
     def balance(self) -> str:
-        """What one side has for what, once like has been set against like: "White has a rook for a bishop"."""
+        """What one side has taken for what, without what each has: "White has a rook for a bishop"."""
         white, black = (Counter(self.taken[colour]) for colour in (chess.WHITE, chess.BLACK))
-        white, black = white - black, black - white
+        both, white, black = white & black, white - black, black - white
         if not white and not black:
-            return "material stays level"
+            return f"each side has taken {listed(both)}" if both else "nothing is taken"
         is_white = pawns_of(white) >= pawns_of(black)
         side, won, given = ("White", white, black) if is_white else ("Black", black, white)
         return f"{side} has {listed(won)} for {listed(given)}" if given else f"{side} wins {listed(won)}"
+
+    @property
+    def material(self) -> str:
+        """The balance with the promotions: "White promotes to a queen", "White wins a pawn; Black promotes to ..."."""
+        promotions = [
+            f"{'White' if side else 'Black'} promotes to {listed(Counter(self.promoted[side]))}"
+            for side in (chess.WHITE, chess.BLACK)
+            if self.promoted[side]
+        ]
+        is_silent = bool(promotions) and not self.taken[chess.WHITE] and not self.taken[chess.BLACK]
+        return "; ".join(promotions if is_silent else [self.balance, *promotions])
 
 
 @dataclass(frozen=True)
@@ -102,23 +114,40 @@ class Reasons(NamedTuple):
 
 @dataclass(frozen=True)
 class Followed:
-    """Where a line leads: the position there, what each side has taken, and each piece's first square by its last."""
+    """Where a line leads: the position there, what each side has taken, and each piece's first square by its last.
+
+    A piece that a pawn has become counts as that pawn when it is taken; `promoted` has those that are still there.
+    """
 
     after: Position
     board: chess.Board
     taken: Mapping[chess.Color, Sequence[chess.PieceType]]
     origins: Mapping[chess.Square, chess.Square]
+    promoted: Mapping[chess.Color, Sequence[chess.PieceType]]
 
 
 def follow(position: Position, moves: Sequence[int]) -> Followed:
     """Make the moves of a line, all legal, on a copy of the position."""
     after, board = position.copy(), board_of(position)
+    began = board.copy(stack=False)
     at = {square: square for square in board.piece_map()}
     taken: dict[chess.Color, list[chess.PieceType]] = {chess.WHITE: [], chess.BLACK: []}
     for move in moves:
         after.push(move)
-        _follow(board, as_chess_move(move, position.chess960), at, taken)
-    return Followed(after, board, taken, at)
+        side, victim = _follow(board, as_chess_move(move, position.chess960), at)
+        if victim is not None:
+            taken[side].append(_kind_at(began, victim))
+    promoted: dict[chess.Color, list[chess.PieceType]] = {chess.WHITE: [], chess.BLACK: []}
+    for square, origin in at.items():
+        if _kind_at(board, square) != _kind_at(began, origin):
+            promoted[board.color_at(square) == chess.WHITE].append(_kind_at(board, square))
+    return Followed(after, board, taken, at, promoted)
+
+
+def _kind_at(board: chess.Board, square: chess.Square) -> chess.PieceType:
+    kind = board.piece_type_at(square)
+    assert kind is not None
+    return kind
 
 
 def end_of(position: Position, moves: Sequence[str], by_terms: Evaluation) -> LineEnd:
@@ -128,16 +157,18 @@ def end_of(position: Position, moves: Sequence[str], by_terms: Evaluation) -> Li
     terms = {chess.parse_square(piece.square): piece.terms for piece in report.pieces}
     pieces = {origin: (square, terms[square]) for square, origin in end.origins.items()}
     unusual = {term.name for term in report.terms if term.weight and not is_usual(term.name, term.weight)}
-    return LineEnd(end.board, end.taken, pieces, unusual)
+    return LineEnd(end.board, end.taken, end.promoted, pieces, unusual)
 
 
 def differences(end: LineEnd, other: LineEnd) -> list[PieceDifference]:
-    """The pieces on the board at both ends whose own terms differ enough to be named, the largest difference first."""
+    """The pieces, the same at both ends, whose own terms differ enough to be named, the largest difference first."""
     found = []
     for origin in end.pieces.keys() & other.pieces.keys():
         (here, mine), (there, theirs) = end.pieces[origin], other.pieces[origin]
         piece = end.board.piece_at(here)
         assert piece
+        if piece != other.board.piece_at(there):
+            continue  # a pawn that has promoted in one of them
         sign = 1 if piece.color == chess.WHITE else -1
         differing = {name: sign * (mine.get(name, 0.0) - theirs.get(name, 0.0)) for name in (*mine, *theirs)}
         own = _of_piece(differing, piece.piece_type)
@@ -152,26 +183,21 @@ def told(differing: Sequence[PieceDifference], most: int) -> list[PieceDifferenc
 
 
 def _follow(
-    board: chess.Board,
-    move: chess.Move,
-    at: dict[chess.Square, chess.Square],
-    taken: dict[chess.Color, list[chess.PieceType]],
-) -> None:
-    """Make a move, keeping where each piece began (`at`, by its square) and what each side has taken."""
-    before = dict(board.piece_map())
+    board: chess.Board, move: chess.Move, at: dict[chess.Square, chess.Square]
+) -> tuple[chess.Color, chess.Square | None]:
+    """Make a move, keeping where each piece began (`at`, by its square); who made it, and where its victim began."""
     side, victim = board.turn, taken_on(board, move)
-    if victim is not None:
-        taken[side].append(before[victim].piece_type)
-        del at[victim]
+    origin = None if victim is None else at.pop(victim)
     rook = _castling_rook(board, move)
     board.push(move)
     if rook is None:
         at[move.to_square] = at.pop(move.from_square)
-        return
+        return side, origin
     origins = at.pop(rook[0]), at.pop(move.from_square)
     king = board.king(side)
     assert king is not None
     at[rook[1]], at[king] = origins
+    return side, origin
 
 
 def _castling_rook(board: chess.Board, move: chess.Move) -> tuple[chess.Square, chess.Square] | None:

@@ -140,13 +140,19 @@ def _missed(played: chess.Move, better: FoundLine, reply: FoundLine) -> Mistake 
 
 
 def _exchange(better: FoundLine, reply: FoundLine) -> Mistake | None:
-    """The pieces that the line after the move gives for others, where the better one does not."""
+    """The pieces that the line after the move gives for others, where the better one does not.
+
+    Only what the line itself shows is told, not what the better one wins or gives elsewhere.
+    """
     here, there = _ends(better, reply)
     if here is None or there is None:
         return None
     mover = better.board.turn
     own, other = (men(there, side) - men(here, side) for side in (mover, not mover))
     given, taken = own - other, other - own
+    lost, won = (men(better.board, side) - men(here, side) for side in (mover, not mover))
+    if (lost - won, won - lost) != (given, taken):
+        return None
     is_even = abs(pawns_of(given) - pawns_of(taken)) <= MAX_UNEVEN
     if not given or not taken or not is_even or not any(given[kind] for kind in _PIECES):
         return None

@@ -80,6 +80,13 @@ def wins_piece(board: chess.Board) -> bool:
     return any(exchange(board, square, board.turn) >= MIN_PIECE_WON for square in targets)
 
 
+def settled_plies(boards: Sequence[chess.Board]) -> int:
+    """The plies of a line, by the boards along it, to the last on which no piece can be won at once; 0 for none."""
+    if boards[-1].is_checkmate():
+        return len(boards) - 1
+    return next((plies for plies in range(len(boards) - 1, 0, -1) if not wins_piece(boards[plies])), 0)
+
+
 def is_hanging(board: chess.Board, square: chess.Square) -> bool:
     """Whether the piece on a square can be taken with a profit."""
     colour = board.color_at(square)

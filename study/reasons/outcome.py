@@ -10,7 +10,7 @@ from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, differences, end_of, told
-from merino.inner.study.reasons.motifs import boards_along, wins_piece
+from merino.inner.study.reasons.motifs import boards_along, settled_plies
 from merino.inner.study.words.telling import in_terms
 
 NAMED_PIECES = 2
@@ -26,7 +26,7 @@ def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) ->
     """
     made = [as_chess_move(move, position.chess960) for move in position.copy().push_all(moves)]
     boards = boards_along(board_of(position), made)
-    plies = _settled(boards, made)
+    plies = settled_plies(boards)
     if not plies:
         return Reasons(())
     by_terms = in_terms(position.record, evaluation)
@@ -35,13 +35,6 @@ def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) ->
         return Reasons((f"{_named(boards, made, plies)} is mate.",))
     pieces = tuple(differences(end, end_of(position, (), by_terms)))
     return Reasons((*_material(end, boards, made[:plies]), *_pieces(pieces)), pieces)
-
-
-def _settled(boards: Sequence[chess.Board], moves: Sequence[chess.Move]) -> int:
-    """The plies up to which a line can be counted: to the last position in which no piece can be won at once, or 0."""
-    if boards[-1].is_checkmate():
-        return len(moves)
-    return next((plies for plies in range(len(moves), 0, -1) if not wins_piece(boards[plies])), 0)
 
 
 def _named(boards: Sequence[chess.Board], moves: Sequence[chess.Move], plies: int) -> str:

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 import chess
 
 from merino.inner.core.board.game import Position
+from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.engine.report.schema import MoveReport, PositionReport
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, differences, end_of, told
+from merino.inner.study.reasons.motifs import boards_along, settled_plies
 from merino.inner.study.words.telling import in_terms
 
 NAMED_PIECES = 3
@@ -18,22 +20,32 @@ NAMED_PIECES = 3
 def why(report: PositionReport, position: Position, evaluation: Evaluation) -> Reasons:
     """Sentences on why one of the two searched moves of a report of the legal `position` is better than the other.
 
-    Empty unless both have lines. The terms are those of the evaluation, or of its account around the position.
+    Empty unless both have lines. Each line is followed to its last position in which no piece can be won at once; what
+    a line that mates makes of the pieces is no reason. The terms are those of the evaluation, or of its account around
+    the position.
     """
     first, second = report.moves
     if first.score is None or second.score is None:
         return Reasons(())
     better, other = (first, second) if first.rank <= second.rank else (second, first)
+    lines = [_settled_line(report, position, move) for move in (better, other)]
+    if first.score.mate is not None or second.score.mate is not None:
+        return Reasons((_verdict(better, other), *_mates(better, other)))
+    if not all(lines):
+        return Reasons((_verdict(better, other),))
     by_terms = in_terms(position.record, evaluation)
-    ends = [end_of(position, _line_of(report, move), by_terms) for move in (better, other)]
+    ends = [end_of(position, line, by_terms) for line in lines]
     pieces = tuple(differences(*ends))
     sentences = (_verdict(better, other), _exchanges(better, other, *ends), *_pieces(better, other, pieces))
     return Reasons(sentences, pieces)
 
 
-def _line_of(report: PositionReport, move: MoveReport) -> tuple[str, ...]:
+def _settled_line(report: PositionReport, position: Position, move: MoveReport) -> tuple[str, ...]:
+    """The line of a move, as far as it can be counted."""
     line = report.line_of(move)
-    return line.moves if line else (move.uci,)
+    moves = line.moves if line else (move.uci,)
+    made = [as_chess_move(each, position.chess960) for each in position.copy().push_all(moves)]
+    return moves[: settled_plies(boards_along(board_of(position), made))]
 
 
 def _verdict(better: MoveReport, other: MoveReport) -> str:
@@ -43,9 +55,20 @@ def _verdict(better: MoveReport, other: MoveReport) -> str:
     return f"The search prefers {better.san}: {better.score.text} against {other.score.text} after {other.san}."
 
 
+def _mates(better: MoveReport, other: MoveReport) -> Iterator[str]:
+    """Who mates after which of the moves: "After a8=Q White mates in 9."."""
+    for move in (better, other):
+        assert move.score
+        if move.san.endswith("#"):
+            yield f"{move.san} is mate."
+        elif move.score.mate is not None:
+            side = "White" if move.score.mate > 0 else "Black"
+            yield f"After {move.san} {side} mates in {abs(move.score.mate)}."
+
+
 def _exchanges(better: MoveReport, other: MoveReport, best_end: LineEnd, other_end: LineEnd) -> str:
-    """What the two lines exchange: "In the line of Rc1 White has a knight for a bishop, in that of Bc4 ..."."""
-    first, second = best_end.balance, other_end.balance
+    """What the two lines exchange: "In the line of Rc1 White has a knight for a bishop; in that of Bc4 ..."."""
+    first, second = best_end.material, other_end.material
     if first == second:
         return f"In both lines {first}."
     return f"In the line of {better.san} {first}; in that of {other.san} {second}."

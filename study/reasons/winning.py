@@ -33,6 +33,7 @@ from merino.inner.study.reasons.motifs import (
 
 MIN_GAIN = 1  # pawns that a line must win to count as winning something
 SHOWN = 6  # plies of a line
+MOST_BESIDE = 2  # times what the first capture wins that a line may win, for that capture to be what is told
 COUNTED = 12  # plies of a line in which something must be won to be told, and that are shown if it is
 
 
@@ -54,10 +55,15 @@ class FoundLine:
 
     @property
     def text(self) -> str:
-        """Its first moves with their numbers, up to the last capture that counts."""
+        """Its first moves with their numbers, as far as it is shown."""
+        return self.board.variation_san(list(self.moves[: self.shown]))
+
+    @property
+    def shown(self) -> int:
+        """The plies that are shown of it: a few, and up to the last capture that counts."""
         pairs = zip(self._boards, self.moves[: self._counted], strict=False)
         taking = [ply for ply, (board, move) in enumerate(pairs, start=1) if board.is_capture(move)]
-        return self.board.variation_san(list(self.moves[: max(SHOWN, *taking, 0)]))
+        return max(SHOWN, *taking, 0)
 
     @cached_property
     def settled(self) -> int | None:
@@ -123,7 +129,8 @@ def win_by(line: FoundLine, gain: int, mover: str = "it") -> Win | None:
     if not line.moves:
         return None
     taken = taken_on(line.board, line.moves[0])
-    if taken is not None and 0 < exchange(line.board, taken, line.board.turn) <= line.gain and not _is_answered(line):
+    worth = 0 if taken is None else exchange(line.board, taken, line.board.turn)
+    if taken is not None and line.gain / MOST_BESIDE <= worth <= line.gain and worth and not _is_answered(line):
         return Win(Means.HANGING, f"the {piece_name(line.board, taken)} can be taken", taken)
     if gain < MIN_GAIN:
         return None

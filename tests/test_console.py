@@ -583,7 +583,7 @@ def test_castling_and_captures_in_words_are_understood(talk: Talk) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("N-KB3", "'N-KB3' is descriptive notation; name the square, as in Nf3."),
+        ("N-KB3", "N-KB3: descriptive notation is not read; name the square, as in Nf3."),
         ("Kt-QB3", "as in Nc3."),
         ("P-K4", "as in e4."),
         ("P-B4", "as in c4 or f4."),

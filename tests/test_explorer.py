@@ -158,7 +158,7 @@ def test_errors_come_in_the_words_of_the_console(page: TestClient) -> None:
     assert refused(page.post("/api/move", json={"fen": start, "moves": ["e2e5"], "move": "e4"})).startswith(
         "e2e5 is not"
     )
-    assert "'hello' is not a move" in refused(page.post("/api/read", json={"text": "hello", "fen": start}))
+    assert "'hello' is none of what is read here: a move" in refused(page.post("/api/read", json={"text": "hello"}))
     assert "there are no weights 'x'" in refused(page.get("/api/explain", params={"fen": start, "weights": "x"}))
     assert "line 2: " in refused(page.post("/api/pgn", json={"text": '\n[White "A"]\n\n1. e4 e5 2. Ke3 *'}))
     assert refused(page.post("/api/pgn", json={"text": "no game"})) == "the PGN has no game with a move"
@@ -192,6 +192,26 @@ def test_one_box_reads_all_that_people_paste(page: TestClient, text: str, kind: 
     told = page.post("/api/read", json={"text": text, "fen": Position().fen(), "moves": ["d2d4"]}).json()
     assert told["kind"] == kind
     assert [move["san"] for move in told["games"][0]["moves"]] == moves
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("N-KB3", "name the square, as in Nf3"),
+        ("https://example.org/game/7", "paste the FEN or the PGN"),
+        ("hello world", "'hello' is none of what is read here: a move (Nf3), moves (1. e4 e5), a FEN"),
+        ("e4 world", "move 2 of 2, 'world' is not a move"),
+    ],
+)
+def test_a_text_that_is_not_read_is_refused_with_what_to_paste_instead(page: TestClient, text: str, hint: str) -> None:
+    assert hint in refused(page.post("/api/read", json={"text": text, "fen": Position().fen()}))
+
+
+def test_a_board_without_the_other_fields_of_a_fen_is_completed(page: TestClient) -> None:
+    told = page.post("/api/read", json={"text": "4k2r/8/8/8/8/8/8/R3K3"}).json()
+    assert told["games"][0]["fen"] == "4k2r/8/8/8/8/8/8/R3K3 w Qk - 0 1"
+    assert "White to move" in told["remark"]
+    assert "no piece" in refused(page.post("/api/read", json={"text": "9/8/8/8/8/8/8/R3K3"}))
 
 
 def test_the_operations_of_an_epd_are_told(page: TestClient) -> None:

@@ -13,6 +13,7 @@ from selenium.webdriver.common.keys import Keys
 
 from merino.inner.engine.search.choice import COLUMNS
 from merino.inner.engine.search.people import people
+from merino.inner.engine.search.strength import at_level
 from tests.browser import Page, at, needs_browser
 
 pytestmark = needs_browser
@@ -178,3 +179,50 @@ def test_a_pgn_with_variations_is_read_whole_and_its_opening_named(page: Page) -
     page.click(variation)
     page.until(lambda: page.moves == ["e4", "e5", "Nf3", "Nc6", "Bb5", "Nf6", "O-O"])
     page.until(lambda: "Berlin" in page.text("#move-list b"))
+
+
+def test_another_game_takes_the_place_of_the_one_against_merino(page: Page) -> None:
+    begin(page)
+    page.move("e2", "e4")
+    page.until(lambda: len(page.moves) == 2)
+    played = page.moves
+    page.enter('[White "Anna"]\n[Black "Bert"]\n\n1. d4 d5 2. c4 *')
+    page.until(lambda: page.moves == ["d4", "d5", "c4"])
+    assert not page.find("#play-bar").is_displayed()
+    assert "Anna" in page.text("#panel-games .tags")
+    kept = json.loads(page.run("return localStorage.getItem('merino-played')"))
+    assert [[move["san"] for move in game["moves"]] for game in kept] == [played] and kept[0]["score"] == "*"
+    page.enter("1. c4")
+    page.until(lambda: page.moves == ["c4"] and "Anna" not in page.text("#panel-games .tags"))
+
+
+def test_nobody_moves_for_merino_and_merino_for_nobody_in_a_game(page: Page) -> None:
+    begin(page)
+    assert not page.find("#let-move").is_enabled()
+    page.enter("e4 e5")
+    page.until(lambda: "one move at a time" in page.text("#entry-error"))
+    page.enter("e4")
+    page.until(lambda: len(page.moves) == 2 and page.moves[0] == "e4" and page.find("#hint-move").is_enabled())
+    page.of_module("store.js", "(module.state.game.side = 'black')")
+    page.enter("d4")
+    page.until(lambda: "it is Merino's turn" in page.text("#entry-error"))
+    assert len(page.moves) == 2
+
+
+def test_a_reload_keeps_the_game_whatever_the_address_shows(page: Page) -> None:
+    page.set_out(analysis=False, play=LEVEL_0 | {"fromHere": True})
+    page.open(at("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"))
+    page.click("#play")
+    page.click("#play-begin")
+    page.move("e2", "e4")
+    page.until(lambda: len(page.moves) == 2)
+    played = page.moves
+    page.reload()
+    page.until(lambda: page.moves == played and page.find("#resign").is_displayed())
+
+
+def test_levels_are_told_with_their_elo(page: Page) -> None:
+    page.keys("p")
+    names = page.until(lambda: [each.text for each in page.all("#play-level option")])
+    elo = at_level(3)
+    assert elo and names[3] == f"level 3, about {elo.elo} Elo" and names[-1] == "full strength"

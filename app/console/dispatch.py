@@ -17,8 +17,7 @@ from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.nearest import nearest
 from merino.inner.engine.notation.move_list import move_list, without_move_number
 from merino.inner.engine.notation.positions import looks_like_fen
-from merino.inner.engine.notation.san import MoveRejected, looks_like_move, san_moves
-from merino.inner.engine.notation.words import of_descriptive
+from merino.inner.engine.notation.san import MoveRejected, descriptive_hint, looks_like_move, san_moves
 
 
 def dispatch(session: Session, line: str) -> int | None:
@@ -95,16 +94,6 @@ def _abbreviated(session: Session, word: str) -> ConsoleCommand:
     raise CommandError(_explain_unknown(session, word))
 
 
-def _descriptive(session: Session, text: str) -> str | None:
-    """What to type instead of a move in descriptive notation; None if the text is none."""
-    meant = of_descriptive(text.rstrip("+!?"), session.position.turn)
-    if meant is None:
-        return None
-    legal = san_moves(session.position, session.position.legal_moves)
-    shown = [move for move in meant if any(name.rstrip("+#") == move for name in legal)] or meant
-    return f"'{text}' is descriptive notation; name the square, as in {' or '.join(shown) or 'exd5'}"
-
-
 def _moves_that_begin(session: Session, word: str) -> list[str]:
     """The legal moves in short notation that begin with `word`; the letter of a piece may be small."""
     moves = san_moves(session.position, session.position.legal_moves)
@@ -113,9 +102,9 @@ def _moves_that_begin(session: Session, word: str) -> list[str]:
 
 def _explain_unknown(session: Session, word: str) -> str:
     shown = word if len(word) <= 40 else f"{word[:37]}..."
-    descriptive = _descriptive(session, word)
+    descriptive = descriptive_hint(session.position, word)
     if descriptive:
-        return descriptive
+        return f"{word}: {descriptive}"
     if looks_like_fen(word):
         return "this looks like a FEN; type setboard before it"
     if looks_like_move(word):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -11,7 +12,7 @@ from merino.inner.app.explorer.trees import PlayedMove, tree_of
 from merino.inner.core.board.fen import FenError
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.move_list import move_list
-from merino.inner.engine.notation.positions import looks_like_fen, position_of
+from merino.inner.engine.notation.positions import completed, looks_like_fen, position_of
 from merino.inner.engine.notation.san import MoveRejected, looks_like_move, read_move, san, san_moves
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.formats.pgn_headers import GameHeader, list_games
@@ -22,6 +23,9 @@ from merino.inner.study.setups import set_up
 MAX_GAMES = 500
 
 _FEN_FIELDS = 6
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+_READS = "a move (Nf3), moves (1. e4 e5), a FEN, an EPD or a PGN"
+_LONGEST_SHOWN = 40  # characters of what was typed
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,8 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Read:
     whole, text = text, text.strip().lstrip("\ufeff")
     if not text:
         raise RequestError("the text is empty: expected a FEN, an EPD, a PGN or moves")
+    if _ADDRESS.match(text):
+        raise RequestError("nothing is fetched from other sites: paste the FEN or the PGN that is shown there")
     if looks_like_fen(text):
         return _read_position(text, free)
     if text.startswith("[") or set(text) & set("{(;"):
@@ -137,12 +143,26 @@ def _read_position(text: str, free: bool) -> Read:
         fields = fields[:4]
     fen = " ".join(fields)
     try:
+        if len(fields) == 1:
+            fen = _completed(fields[0])
+            remarks.append("a board alone: White to move, castling as kings and rooks stand")
         fen = position_of(fen).fen()
     except FenError:
         if not free:
             raise
         fen = set_up(fen).fen
     return Read("fen", (GameView(1, "", "*", {}, fen, (), None),), "; ".join(remarks) or None)
+
+
+def _completed(board: str) -> str:
+    try:
+        return completed(board)
+    except ValueError:
+        return f"{board} w - - 0 1"  # which the reader of FENs refuses, with the reason
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
 
 
 def _played(start: Position, texts: list[str]) -> GameView:
@@ -153,6 +173,8 @@ def _played(start: Position, texts: list[str]) -> GameView:
         try:
             move = read_move(current, text)
         except MoveRejected as rejection:
+            if rejection.refusal is None and number == 1:
+                raise RequestError(f"'{_shortened(text)}' is none of what is read here: {_READS}") from rejection
             if len(texts) == 1:
                 raise
             raise RequestError(f"move {number} of {len(texts)}, {rejection}") from rejection

@@ -28,7 +28,7 @@ from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.report.static import difference, with_beside
 from merino.inner.engine.report.summary import summarise_change
 from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.strength import FULL_LEVEL
+from merino.inner.engine.search.strength import FULL_LEVEL, at_level
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.formats.pgn_headers import list_games
 from merino.inner.learn.procedure import use_weights
@@ -49,6 +49,8 @@ MAX_OFFSET = 1 << 53  # bytes of a file; the largest whole number of JavaScript
 
 Answer = Mapping[str, Any]
 
+_LEVELS = tuple(None if strength is None else strength.elo for strength in map(at_level, range(FULL_LEVEL + 1)))
+
 
 @dataclass(frozen=True)
 class Start:
@@ -59,13 +61,13 @@ class Start:
     text: str | None
     file: str | None  # the file of games, whose list GET /api/games tells
     free: bool  # whether it is a position that breaks the rules
-    highest_level: int
+    levels: tuple[int | None, ...]  # the Elo of each level to play at, None for full strength
 
 
 def start(_: Fields, state: ServerState) -> Answer:
     """GET /api/start."""
     file = None if state.games is None else state.games.name
-    return asdict(Start(NAME, __version__, state.first_text, file, state.first_is_free, FULL_LEVEL))
+    return asdict(Start(NAME, __version__, state.first_text, file, state.first_is_free, _LEVELS))
 
 
 def explain(fields: Fields, state: ServerState) -> Answer:

@@ -12,7 +12,7 @@ _RESULTS = {"1-0", "0-1", "1/2-1/2", "*"}
 
 
 class MoveList(NamedTuple):
-    """The moves of a list as they are written, without numbers, and without a result at the end.
+    """The moves of a list as they are written, without numbers, commas, and a result at the end.
 
     `number` is the one before the first move, None without one; `is_blacks` tells that its dots are Black's: "1...".
     """
@@ -24,7 +24,7 @@ class MoveList(NamedTuple):
 
 def move_list(text: str) -> MoveList:
     """The list that is in a text, whether its words are moves or not."""
-    first, words = _NUMBER.match(text.lstrip()), _NUMBER.sub("", text).split()
+    first, words = _NUMBER.match(text.lstrip()), _NUMBER.sub("", text).replace(",", " ").split()
     moves = words[:-1] if words and words[-1] in _RESULTS else words
     return MoveList(moves, int(first["number"]) if first else None, first is not None and first["dots"] in _BLACKS)
 

@@ -14,6 +14,15 @@ def looks_like_fen(text: str) -> bool:
     return text.split(maxsplit=1)[0].count("/") == _FEN_SLASHES if text.strip() else False
 
 
+def completed(board: str) -> str:
+    """The FEN of a board that is given alone: White to move, castling as kings and rooks stand; raises ValueError."""
+    placed = chess.Board(None)
+    placed.set_board_fen(board)
+    placed.castling_rights = chess.BB_CORNERS
+    placed.castling_rights = placed.clean_castling_rights()
+    return placed.fen()
+
+
 def position_of(fen: str) -> Position:
     """The position of a FEN, as Chess960 if its castling rights require that; raises FenError."""
     plain = Position(fen, chess960=True).fen()

@@ -18,7 +18,7 @@ from merino.inner.core.common.checks import instance, whole_number
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.engine.notation.move_list import without_move_number
 from merino.inner.engine.notation.refusals import MoveRequest, Refusal, why_not
-from merino.inner.engine.notation.words import CASTLE_HOW, in_letters, is_castle
+from merino.inner.engine.notation.words import CASTLE_HOW, in_letters, is_castle, of_descriptive
 
 _NOTATION = re.compile(
     r"(?P<piece>[PNBRQKnrqk])?(?P<file>[a-h])?(?P<rank>[1-8])?(?:-|(?P<takes>[x:]))?(?P<to>[a-h][1-8])"
@@ -139,7 +139,25 @@ def read_move(position: Position | str, text: str) -> Move:
     `position` may be a FEN or "startpos". Raises FenError and TypeError, too.
     """
     instance("the move", text, str, "a text such as 'Nf3' or 'g1f3'")
-    return requested_move(as_position(position), read_request(text))
+    position = as_position(position)
+    try:
+        request = read_request(text)
+    except MoveRejected:
+        hint = descriptive_hint(position, text)
+        if hint is None:
+            raise
+        raise MoveRejected(text.strip(), hint) from None
+    return requested_move(position, request)
+
+
+def descriptive_hint(position: Position, text: str) -> Refusal | None:
+    """What to write instead of a move in descriptive notation, such as N-KB3; None if the text is none."""
+    meant = of_descriptive(_bare(text), position.turn)
+    if meant is None:
+        return None
+    legal = [move.rstrip("+#") for move in san_moves(position, position.legal_moves)]
+    shown = [move for move in meant if move in legal] or meant or ["exd5"]
+    return Refusal(f"descriptive notation is not read; name the square, as in {' or '.join(shown)}")
 
 
 def _off_board(text: str) -> Refusal | None:

@@ -2,7 +2,7 @@
 
 import { byId, h, replace, segments, showError } from "./dom.js";
 import { askToPlay } from "./play_controls.js";
-import { changed, goTo, listen, play, question, setFree, setGame, START, state, ways } from "./store.js";
+import { changed, goTo, isUnaided, listen, play, question, setFree, setGame, START, state, ways } from "./store.js";
 import { Work } from "./work.js";
 
 const MOVE_MS = 1000;
@@ -16,7 +16,7 @@ const thinking = new Work("/ws/play", {
 
 /** Let Merino make the next move at full strength. */
 function answer() {
-    if (thinking.isRunning || state.mode !== "game" || !state.report?.moves.length) return;
+    if (thinking.isRunning || isUnaided() || state.mode !== "game" || !state.report?.moves.length) return;
     thinking.begin({ ...question(), free: false, movetime: MOVE_MS });
     draw();
 }
@@ -75,7 +75,7 @@ const button = (id, text, title, onclick, disabled = false, kind = "icon") =>
 
 function draw() {
     const { at, moves, report } = state;
-    const canMove = !thinking.isRunning && Boolean(report?.moves.length);
+    const canMove = !thinking.isRunning && !isUnaided() && Boolean(report?.moves.length);
     replace(
         byId("game-controls"),
         h(
@@ -114,7 +114,7 @@ export function makeControls() {
         }
         if (topics.has("mode") || topics.has("moves")) byId("hint").textContent = "";
         if (topics.has("moves")) thinking.drop();
-        if (topics.has("moves") || topics.has("mode") || topics.has("report")) draw();
+        if (topics.has("moves") || topics.has("mode") || topics.has("report") || topics.has("play")) draw();
         if (topics.has("report") && offered !== names()) drawSwitches();
     });
 }

@@ -3,9 +3,10 @@
 import { post } from "./api.js";
 import { byId, say, showError, tellError, wordsOf } from "./dom.js";
 import { fragmentOf, showLink } from "./links.js";
-import { playLine, playedMoves, setFree, setGame, state } from "./store.js";
+import { isPlaying, playLine, playedMoves, setFree, setGame, state } from "./store.js";
 import { ofFile } from "./game_sources.js";
 import { openGames, showGames } from "./games.js";
+import { isMerinosTurn } from "./playing.js";
 
 const LONGEST = 1e5; // characters; what is longer can only be games, and is listed as a file is
 
@@ -54,8 +55,14 @@ function showMoves(read, label) {
     const played = playedMoves();
     const continues =
         state.mode === "game" && fen === state.fen && played.every(({ uci }, at) => moves[at]?.uci === uci);
-    if (read.kind === "moves" && continues && played.length) return playLine(moves.slice(played.length));
-    return setGame({ fen, moves, label: label || (continues ? state.label : "") });
+    const more = moves.slice(played.length);
+    if (read.kind === "moves" && isPlaying()) {
+        if (isMerinosTurn()) throw new Error("it is Merino's turn");
+        if (!continues || more.length !== 1) throw new Error("against Merino you make one move at a time");
+        return playLine(more);
+    }
+    if (read.kind === "moves" && continues && played.length) return playLine(more);
+    return setGame({ fen, moves, label });
 }
 
 /** Say beside the box what is wrong with its text; null for nothing. */

@@ -25,13 +25,17 @@ let asked = 0;
 let table;
 const parts = {}; // the elements of the panel
 
-/** List the games of a source as they are read, and show the first of them; raises what its reading raises. */
-export async function openGames(from) {
+/**
+ * List the games of a source as they are read, and show the first of them, or with `listOnly` leave the board as it is;
+ * raises what its reading raises.
+ */
+export async function openGames(from, listOnly = false) {
     const first = await from.piece(0);
     if (!first.games.length && first.next === null) throw new Error(`${from.name} holds no game`);
     begin(from);
     listPiece(first);
     listRest(from, first.next);
+    if (listOnly) return;
     openTab("games");
     if (list.length) await choose(0);
 }
@@ -141,6 +145,9 @@ function tagList(tags) {
     return h("dl", { class: "tags" }, known.slice(0, MAX_TAGS).map(pair));
 }
 
+/** Whether a game is the one on the board, to which moves may have been added. */
+const isOnBoard = (game) => state.mode === "game" && state.tags === game.tags;
+
 function nothing() {
     const why =
         state.mode === "free"
@@ -155,8 +162,8 @@ function draw() {
     parts.hint.hidden = opened !== null;
     replace(
         parts.game,
-        opened ? tagList(opened.tags) : null,
-        opened?.fault ? h("p", { class: "fault" }, opened.fault) : null,
+        state.mode === "game" ? tagList(state.tags) : null,
+        opened?.fault && isOnBoard(opened) ? h("p", { class: "fault" }, opened.fault) : null,
         state.moves.length ? courseElements(isOpen) : nothing(),
     );
     followCourse();

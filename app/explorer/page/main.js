@@ -20,7 +20,7 @@ import { makeMoves } from "./moves.js";
 import { makeOpening } from "./opening.js";
 import { askToPlay, makePlayControls } from "./play_controls.js";
 import { makePlaying } from "./playing.js";
-import { makeReload, restoreBoard } from "./reload.js";
+import { makeReload, restoreBoard, wasReloaded } from "./reload.js";
 import { makeShapley } from "./shapley.js";
 import { makeShare } from "./share.js";
 import { goTo, listen, redoEdit, refresh, setFree, state, undoEdit } from "./store.js";
@@ -151,9 +151,12 @@ function makeDrop() {
     });
 }
 
-/** Show what the command line asks for, or else what the tab showed before. */
+/** Show what the address or the command line asks for; where the page is loaded again, what the tab showed before. */
 async function show(start) {
-    if (start.file) await openGames(ofServer(start.file));
+    const isKept = wasReloaded() && (await restoreBoard());
+    if (!isKept && (await showLink(location.hash))) return;
+    if (start.file) await openGames(ofServer(start.file), isKept);
+    else if (isKept) return;
     else if (start.free) await setFree(start.text);
     else if (start.text) await enter(start.text);
     else if (!(await restoreBoard()) && isFirstVisit()) welcome();
@@ -186,13 +189,13 @@ async function begin() {
     makeAnalysis();
     const [start] = await Promise.all([get("/api/start"), loadWeights()]);
     makeControls();
-    makePlayControls(start.highest_level);
+    makePlayControls(start.levels);
     makePlaying();
     makeMoveList();
     makeOpening();
     makeKeys(turnTheme, makeHelp(start));
     await first;
-    if (!(await showLink(location.hash))) await show(start).catch(tellError);
+    await show(start).catch(tellError);
     makeReload();
     makeDrop();
     window.addEventListener("hashchange", () => showLink(location.hash));

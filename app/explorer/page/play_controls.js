@@ -16,7 +16,8 @@ const CLOCKS = [
     [30, 0, "30 minutes"],
 ];
 const USUAL = { side: "white", level: 10, clock: 0, fromHere: false, like: "" };
-let highest = 20;
+/** @type {(number | null)[]} */
+let elos = []; // of each level, null for full strength
 const NOBODY = ["", "nobody in particular"];
 const wanted = { ...USUAL, ...recall("play", {}), by: SHOWN };
 
@@ -31,9 +32,8 @@ function select(id, pairs, name) {
     return h("select", { id, onchange: choose }, options(pairs, wanted[name]));
 }
 
-function levelNames() {
-    return [...Array(highest + 1).keys()].map((level) => [level, level === highest ? "full strength" : level]);
-}
+const levelName = (level) => (elos[level] === null ? "full strength" : `level ${level}, about ${elos[level]} Elo`);
+const levelNames = () => elos.map((_, level) => [level, levelName(level)]);
 
 const chooseSide = (side) => {
     wanted.side = side;
@@ -133,7 +133,7 @@ function draw() {
     byId("game-controls").classList.toggle("playing", Boolean(state.game));
     if (!state.game) return;
     const { result, side, clock, level } = state.game;
-    const who = `You are ${side === "white" ? "White" : "Black"}, Merino plays at ${level === highest ? "full strength" : `level ${level}`}.`;
+    const who = `You are ${side === "white" ? "White" : "Black"}, Merino plays at ${levelName(level)}.`;
     const noMoves = !state.moves.length;
     const during = [
         button("take-back", "Take back", takeBack, noMoves),
@@ -158,8 +158,9 @@ function draw() {
     );
 }
 
-export function makePlayControls(highestLevel) {
-    highest = highestLevel;
+/** Make them; `levels` are the Elo of each level, null for full strength. */
+export function makePlayControls(levels) {
+    elos = levels;
     listen((topics) => {
         if (topics.has("clock") && state.game?.clock) drawClocks();
         if (topics.has("play") || topics.has("report")) draw();

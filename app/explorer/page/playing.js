@@ -53,7 +53,7 @@ export function startGame(wanted) {
     const ms = minutes * 60000;
     const fen = fromHere ? state.report.fen : START;
     state.flipped = side === "black";
-    state.game = {
+    const against = {
         wanted,
         side,
         level,
@@ -64,7 +64,7 @@ export function startGame(wanted) {
         premove: null,
     };
     changed("view");
-    return setGame({ fen, label: side === "white" ? "You - Merino" : "Merino - You" });
+    return setGame({ fen, label: side === "white" ? "You - Merino" : "Merino - You", against });
 }
 
 /** The same game once more, with the colours changed. */
@@ -74,24 +74,30 @@ export const rematch = () => startGame({ ...state.game.wanted, side: opposite(st
 function finish(score, reason) {
     thinking.drop();
     state.game = { ...state.game, result: { score, reason }, premove: null };
-    const moves = state.moves.map(({ san, uci }) => ({ san, uci }));
-    const saved = { fen: state.fen, moves, label: state.label, score, reason, at: new Date().toISOString() };
-    keep("played", [...playedGames(), saved].slice(-MAX_SAVED));
+    save(score, reason);
     chime("end");
     say(`${score}: ${reason}`);
     changed("play");
 }
 
-/** The games that were finished, the oldest first. */
+function save(score, reason) {
+    const moves = state.moves.map(({ san, uci }) => ({ san, uci }));
+    const saved = { fen: state.fen, moves, label: state.label, score, reason, at: new Date().toISOString() };
+    keep("played", [...playedGames(), saved].slice(-MAX_SAVED));
+}
+
+/** The games that were finished or left, the oldest first. */
 export const playedGames = () => recall("played", [], Array.isArray);
 
 const wins = (side) => (side === "white" ? "1-0" : "0-1");
 export const resign = () => finish(wins(opposite(state.game.side)), `${state.game.side} resigns`);
 
-/** Leave the game; its moves stay on the board. */
+/** Leave the game; its moves stay on the board. One that goes on is kept without a result. */
 export function leaveGame() {
     thinking.drop();
+    if (isPlaying() && state.moves.length) save("*", "left");
     state.game = null;
+    showArrows("hint", []);
     changed("play");
 }
 
@@ -178,7 +184,7 @@ function goOn() {
 export function makePlaying() {
     setInterval(checkFlag, TICK_MS);
     listen((topics) => {
-        if (topics.has("mode") && state.mode === "free") leaveGame();
+        if (topics.has("leave") || (topics.has("mode") && state.mode === "free")) leaveGame();
         if (topics.has("moves")) {
             thinking.drop();
             chargeClock();

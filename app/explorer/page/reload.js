@@ -13,6 +13,10 @@ function store() {
     keep(NAME, { mode, free, fen, label, tags, game, flipped, moves: listed(root), path }, sessionStorage);
 }
 
+/** Whether the page was loaded again, so that what the tab showed goes before what its address says. */
+export const wasReloaded = () =>
+    performance.getEntriesByType("navigation").some((entry) => "type" in entry && entry.type === "reload");
+
 /** Show what the tab showed before it was loaded anew; whether there was anything. */
 export async function restoreBoard() {
     const kept = recall(NAME, null, isRecord, sessionStorage);

@@ -86,7 +86,8 @@ const listeners = [];
 
 /**
  * Call `listener(topics)` when something changes: "report", "preview", "moves", "mode", "view", "values", "weights",
- * "tab", "lines" of the analysis, "arrows", "opening", "play", the game against Merino or an exercise, its "clock", or "games", those that are listed.
+ * "tab", "lines" of the analysis, "arrows", "opening", "play", the game against Merino or an exercise, "leave", before that
+ * game leaves the board, its "clock", or "games", those that are listed.
  */
 export const listen = (listener) => listeners.push(listener);
 
@@ -158,13 +159,19 @@ function stand(node) {
     state.at = pathTo(node).length;
 }
 
-/** Show a game, or a position as the start of one, after `at` of its moves; by default after all. */
-export function setGame({ fen, moves = [], label = "", tags = {} }, at = moves.length) {
+/**
+ * Show a game, or a position as the start of one, after `at` of its moves; by default after all. `against` is the game
+ * against Merino that it is; any other is left.
+ * @param {{ fen: string, moves?: any[], label?: string, tags?: Record<string, string>, against?: any }} game
+ */
+export function setGame({ fen, moves = [], label = "", tags = {}, against = null }, at = moves.length) {
+    if (state.game) changed("leave");
     const root = grown(moves);
     Object.assign(state, { mode: "game", fen, root, label, tags, term: null, edits: [], undone: [] });
+    state.game = against;
     state.moves = lineThrough(root);
     stand(state.moves[at - 1] ?? root);
-    return moved("mode", "moves");
+    return moved("mode", "moves", "play");
 }
 
 /** Show a game that was kept: as `setGame`, after the moves of its `path`. */

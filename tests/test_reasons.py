@@ -470,3 +470,9 @@ def test_what_a_line_wins_is_not_told_by_its_first_pawn_alone() -> None:
     forked = line(fen, "Qxh4+ Kg2 Ne4 Rh1 Qxh1+ Kxh1 Ng3+ Kg2 Nxe2")
     won = win_by(forked, forked.gain, "the reply")
     assert won is not None and won.means is not Means.HANGING
+
+
+def test_a_move_is_not_compared_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", chess.STARTING_FEN, "Nf3", "g1f3", "--static"]) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and told.err.splitlines()[0].endswith("expected two moves that differ, not 'Nf3 g1f3'")

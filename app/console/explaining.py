@@ -86,7 +86,9 @@ class Explainer:
         self._say(found, render_move(report, move, self.width))
 
     def compare_moves(self, position: Position, texts: Sequence[str]) -> None:
-        """Compare two moves, and say why one is better; raises MoveRejected."""
+        """Compare two moves, and say why one is better; raises MoveRejected, and UsageError for one move twice."""
+        if len({read_move(position, text) for text in texts}) < len(texts):
+            raise UsageError(f"compare: expected two moves that differ, not '{' '.join(texts)}'")
         report = self._report_moves(position, texts)
         reasons = why(report, position, self.evaluation).sentences
         found = {"fen": report.fen, "moves": [move_json(report, move) for move in report.moves], "why": list(reasons)}

@@ -63,7 +63,7 @@ _REASONS = {
     ILLEGAL_MOVE: "is not a legal move here",
     AMBIGUOUS_MOVE: "could be more than one move",
     NULL_MOVE: "is a null move, which chess does not allow",
-    BAD_VARIANT: "is not a known variant of chess",
+    BAD_VARIANT: "is a variant that Merino does not play",
     UNCLOSED: "opens a comment that is never closed",
     CONTRADICTION: "is not the result in the tag",
 }

@@ -55,6 +55,16 @@ def report_position(
     return replace(report, moves=tuple(sorted(report.moves, key=lambda move: (move.rank, move.san))))
 
 
+def report_alone(position: Position, evaluation: Evaluation) -> PositionReport:
+    """The report of a position without its moves; where the game is over, the summary tells how it ended."""
+    report = report_evaluation(position.record, position.fen(), evaluation)
+    outcome = position.outcome()
+    if outcome is None:
+        return report
+    reason = outcome.termination.value
+    return replace(report, ending=reason, summary=(ending_sentence(reason, outcome.winner),))
+
+
 def report_moves(
     position: Position,
     moves: Sequence[Move],
@@ -113,8 +123,7 @@ def _with_moves(
     position: Position, moves: Sequence[Move], evaluation: Evaluation, found: Mapping[int, Line]
 ) -> PositionReport:
     """The report with these moves and what has been found of them, ranked by search if all were searched."""
-    report = report_evaluation(position.record, position.fen(), evaluation)
-    outcome = position.outcome()
+    report = report_alone(position, evaluation)
     before, board = evaluation.explain(position.record), board_of(position)
     sign = 1 if position.turn == WHITE else -1
     changes = [Change(before, evaluation.explain(_after(position, [move]).record)) for move in moves]
@@ -140,8 +149,6 @@ def _with_moves(
     searched.sort(key=lambda pair: (pair[1].rank, pair[1].san))
     return replace(
         report,
-        ending=outcome.termination.value if outcome else None,
-        summary=(ending_sentence(outcome.termination.value, outcome.winner),) if outcome else report.summary,
         search=_search(position, evaluation, before, searched[:LINES]),
         moves=tuple(reports),
     )

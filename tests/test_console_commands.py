@@ -165,6 +165,8 @@ def test_a_threat_is_told_at_the_console(talk: Talk) -> None:
     assert talk.say("threat").endswith("White threatens Rxa2: the knight on a2 can be taken (2. Rxa2).\n")
     talk.say("new")
     assert talk.say("threat").endswith("There is no threat.\n")
+    talk.say("setboard 4k3/8/8/8/8/8/4r3/4K3 w - - 0 1")
+    assert talk.say("threat").endswith("In check no threat is looked for.\n")
     assert "Usage: threat" in talk.say("threat e4")
 
 

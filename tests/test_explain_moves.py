@@ -125,6 +125,15 @@ def test_a_position_against_the_rules_is_valued_and_said_to_have_no_moves(
     assert fault in json.loads(capsys.readouterr().out)["fault"]
 
 
+@pytest.mark.parametrize("net", [[], ["--evalfile", "gen12"]])
+def test_a_position_where_the_game_is_over_is_told_by_its_result(
+    net: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", *net]) == 0
+    text = capsys.readouterr().out
+    assert "The game is drawn: stalemate." in text and "may expect" not in text
+
+
 @pytest.mark.parametrize("text", ["d5", "Be3", "h3"])
 def test_the_end_of_a_line_is_the_evaluation_after_its_moves(
     text: str, weights: np.ndarray, searcher: Searcher

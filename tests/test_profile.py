@@ -90,6 +90,11 @@ def test_a_name_spelt_in_full_goes_before_those_that_contain_it(tmp_path: Path) 
     assert games_of_player(pgn(tmp_path, ("Li", "Lindt")), "li").name == "Li"
 
 
+def test_spellings_that_differ_in_capitals_and_spaces_are_one_player(tmp_path: Path) -> None:
+    found = games_of_player(pgn(tmp_path, ("Smith, Anna", "B"), ("smith,  anna", "C"), ("D", " SMITH, Anna ")), "anna")
+    assert found.name == "Smith, Anna" and [game.number for game in found.games] == [1, 2, 3]
+
+
 def test_games_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
     path = pgn(tmp_path, ("A", "B"))
     path.write_text(
@@ -109,7 +114,7 @@ def test_a_player_of_variants_alone_is_told_what_is_wrong(tmp_path: Path) -> Non
     ]
     (path := tmp_path / "variants.pgn").write_text("".join(games[1:]))
     with pytest.raises(
-        StudyError, match=r"no game of 'A' can be read; line 3: 'Atomic' is not a known variant of chess"
+        StudyError, match=r"no game of 'A' can be read; line 3: 'Atomic' is a variant that Merino does not play"
     ):
         games_of_player(path, "A")
     path.write_text("".join(games))

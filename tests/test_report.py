@@ -243,7 +243,7 @@ def doctored(found: PositionReport) -> PositionReport:
 def test_text_and_json_print_what_the_report_holds(
     words: list[str], marks: set[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("report_evaluation", "report_moves", "report_position"):
+    for name in ("report_alone", "report_moves", "report_position"):
         make = getattr(explaining, name)
         monkeypatch.setattr(explaining, name, lambda *given, make=make, **named: doctored(make(*given, **named)))
     assert main(words) == 0

@@ -54,6 +54,12 @@ def test_terms_and_rest_are_the_score(fen: str) -> None:
     assert 0 < told.r2 < 1
 
 
+def test_an_account_that_tells_nothing_says_so() -> None:
+    stalemate = Position("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
+    told = tell(stalemate.record, load_evaluation("gen12"))
+    assert told.r2 < 0 and told.sentences[-1].endswith("the terms do not tell.")
+
+
 @pytest.mark.parametrize("fen", POSITIONS)
 def test_scores_of_the_terms_give_back_what_each_term_adds(fen: str) -> None:
     record = Position(fen).record

@@ -18,7 +18,7 @@ from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.engine.notation.san import read_move
 from merino.inner.engine.report.older_json import explanation_json, move_json, moves_json
 from merino.inner.engine.report.schema import PositionReport
-from merino.inner.engine.report.static import report_evaluation, with_beside
+from merino.inner.engine.report.static import with_beside
 from merino.inner.engine.report.text import render, render_beside, render_pieces, render_shapley
 from merino.inner.engine.search.limits import Limits
 from merino.inner.eval.evaluation import Evaluation
@@ -27,11 +27,17 @@ from merino.inner.study.explain.text import render_move, render_ranking, render_
 from merino.inner.study.explain.two_weights import compare_weights
 from merino.inner.study.reasons.threats import threat_in
 from merino.inner.study.reasons.why import why
-from merino.inner.study.reporting import report_moves, report_position, report_setup
+from merino.inner.study.reporting import report_alone, report_moves, report_position, report_setup
 from merino.inner.study.setups import Setup
 from merino.inner.study.told import with_shapley, with_words
 
 NO_THREAT = "There is no threat."
+IN_CHECK = "In check no threat is looked for."
+
+
+def no_threat(position: Position) -> str:
+    """What is said where `Explainer.threat` finds none."""
+    return IN_CHECK if position.is_check() else NO_THREAT
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ class Explainer:
             return
         texts = (
             self._text(report, f"{position}\n" if with_board else None, args.pieces)
-            + (f"\n\n{threat or NO_THREAT}" if args.threat else "")
+            + (f"\n\n{threat or no_threat(position)}" if args.threat else "")
             for report, position, threat in zip(reports, positions, threats, strict=True)
         )
         self.say(f"\n\n{'-' * 79}\n\n".join(texts))
@@ -114,7 +120,7 @@ class Explainer:
     def _report(self, position: Position) -> PositionReport:
         """The report of a position; with --report that of all moves, searched if a limit is given."""
         if not self.args.report:
-            return report_evaluation(position.record, position.fen(), self.evaluation)
+            return report_alone(position, self.evaluation)
         if self.args.static or not self.is_limited:
             return report_position(position, self.evaluation)
         return report_position(position, self.evaluation, self.searching(), self.limits)

@@ -18,7 +18,7 @@ from merino.inner.app.console.explain_options import (
     explain_parser,
     moves_parser,
 )
-from merino.inner.app.console.explaining import NO_THREAT, Explainer, explain_words
+from merino.inner.app.console.explaining import Explainer, explain_words, no_threat
 from merino.inner.app.console.session import Session
 from merino.inner.app.console.thinking import ThinkingLine
 from merino.inner.core.board.game import Position
@@ -81,7 +81,7 @@ def threat(session: Session) -> None:
     """Say what the other side would win if it were to move."""
     explainer = _explainer(session, explain_parser, "", MOVE_MS)
     if explainer is not None:
-        session.tell(explainer.threat(session.position) or NO_THREAT)
+        session.tell(explainer.threat(session.position) or no_threat(session.position))
 
 
 def _explainer(

@@ -92,9 +92,10 @@ class PlayerGames:
 def games_of_player(path: Path, wanted: str) -> PlayerGames:
     """The games of a player, named in full or in part; raises SourceError, and StudyError if it is not clear who.
 
-    It is raised, too, if none of the player's games can be read. Other such games, and those without moves, are left
-    out.
+    Names that differ in capitals and spaces alone are one, spelt as in the first game. It is raised, too, if none of
+    the player's games can be read. Other such games, and those without moves, are left out.
     """
+    spelt: dict[str, str] = {}  # by what they are compared by
     counts: Counter[str] = Counter()
     found: dict[str, list[PlayerGame]] = {}
     faults: dict[str, list[str]] = {}
@@ -102,7 +103,8 @@ def games_of_player(path: Path, wanted: str) -> PlayerGames:
         for text in games_of(source):
             games = play_games(text.data, text.table, 2, text.lines_before)
             for index in range(len(games)):
-                names = games.tag(index, "White"), games.tag(index, "Black")
+                white, black = (games.tag(index, colour) for colour in ("White", "Black"))
+                names = spelt.setdefault(_folded(white), white), spelt.setdefault(_folded(black), black)
                 counts.update(set(filter(None, names)))
                 for colour, name in zip((WHITE, BLACK), names, strict=True):
                     if not _is_meant(name, wanted):
@@ -125,17 +127,20 @@ def _fault(games: Games, index: int) -> str:
     return str(next(islice(games.faults(), number, None)))
 
 
+def _folded(name: str) -> str:
+    """What names are compared by: without regard to capitals and to spaces at the ends or in a row."""
+    return " ".join(name.casefold().split())
+
+
 def _is_meant(name: str, wanted: str) -> bool:
-    return bool(wanted.strip()) and wanted.strip().lower() in name.lower()
+    return bool(_folded(wanted)) and _folded(wanted) in _folded(name)
 
 
 def _who(wanted: str, counts: Counter[str], path: Path) -> str:
     """The one name that is meant: the one spelt like this, or else the only one with it in it; raises StudyError."""
     if not counts:
         raise StudyError(f"'{path}' has no games with moves and with players in the tags White and Black")
-    if wanted in counts:
-        return wanted
-    alike = [name for name in counts if name.lower() == wanted.strip().lower()]
+    alike = [name for name in counts if _folded(name) == _folded(wanted)]
     meant = alike or [name for name in counts if _is_meant(name, wanted)]
     if len(meant) == 1:
         return meant[0]

@@ -22,6 +22,7 @@ from merino.inner.study.words.account import account_around
 from merino.inner.study.words.shipped import start_of
 
 NAMED_PIECES = 2  # in whose absence the rest would be less, at most
+MIN_R2 = 0.005  # told as 1% or more
 KINDS = dict(zip("PNBRQK", ("pawn", "knight", "bishop", "rook", "queen", "king"), strict=True))
 
 
@@ -82,9 +83,16 @@ def tell(record: np.ndarray, evaluation: Evaluation) -> Telling:
     sentences = (
         *_by_terms(values),
         *_of_rest(rest, parts),
-        f"Around this position the terms tell {max(account.r2, 0.0):.0%} of what moves change in the score.",
+        _of_share(account.r2),
     )
     return Telling(score, terms, rest, account.r2, parts, sentences)
+
+
+def _of_share(r2: float) -> str:
+    """How much the account tells, where anything: an R2 of 0 or less is no better than the mean of all moves."""
+    if r2 < MIN_R2:
+        return "What moves change in the score around this position, the terms do not tell."
+    return f"Around this position the terms tell {r2:.0%} of what moves change in the score."
 
 
 def in_terms(record: np.ndarray, evaluation: Evaluation) -> Evaluation:

@@ -67,6 +67,12 @@ def test_the_text_of_a_net_shows_score_pieces_and_terms_beside(net: str, capsys:
     assert "a known draw" in capsys.readouterr().out
 
 
+def test_a_net_tells_a_move_by_what_it_makes_of_the_pieces(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", MIDDLEGAME, "h6", "--evalfile", "gen12", "--static"]) == 0
+    text = capsys.readouterr().out
+    assert "What h6 makes of each piece" in text and "p h7-h6" in text and "(the net)" in text
+
+
 def test_a_piece_value_net_tells_its_value_of_each_piece(piece_net: str, capsys: pytest.CaptureFixture[str]) -> None:
     report = told(capsys, "explain", MIDDLEGAME, "--evalfile", piece_net, "--report", "--static")
     total = sum(piece["attributed_cp"] for piece in report["pieces"]) + report["shared_cp"]

@@ -85,8 +85,11 @@ class Explainer:
         self._say(found, self._text(report, f"{board}\n\n{fault}\n", with_pieces=True))
 
     def explain_move(self, position: Position, text: str) -> None:
-        """Say what a move changes, at once and at the end of its line; raises MoveRejected."""
-        report = self._report_moves(position, [text], self.args.pieces)
+        """Say what a move changes, at once and at the end of its line; raises MoveRejected.
+
+        An evaluation without terms tells the change by the pieces.
+        """
+        report = self._report_moves(position, [text], self.args.pieces or not self.evaluation.has_terms)
         (move,) = report.moves
         found = report.to_dict() if self.args.report else {"fen": report.fen, **move_json(report, move)}
         self._say(found, render_move(report, move, self.width))

@@ -111,7 +111,7 @@ def render_change(change: ChangeReport) -> str:
 
 def leftovers(change: ChangeReport) -> tuple[tuple[str, float], ...]:
     """The changes of the score outside the terms, in centipawns for White: non-term part, draw rules, rounding."""
-    parts = ("(no term)", change.non_term_cp), ("(draw rule)", change.rule_cp), ("(rounding)", change.rounding_cp)
+    parts = ("(the net)", change.non_term_cp), ("(draw rule)", change.rule_cp), ("(rounding)", change.rounding_cp)
     return parts if change.non_term_cp else parts[1:]
 
 

@@ -12,12 +12,15 @@ import merino.inner.app.console.commands_play
 import merino.inner.app.console.commands_position  # noqa: F401
 from merino.inner.app.console.registry import COMMANDS, ConsoleCommand, by_name, by_prefix
 from merino.inner.app.console.session import Session
+from merino.inner.core.common.checks import abridged
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.nearest import nearest
 from merino.inner.engine.notation.move_list import move_list, without_move_number
 from merino.inner.engine.notation.positions import looks_like_fen
 from merino.inner.engine.notation.san import MoveRejected, descriptive_hint, looks_like_move, san_moves
+
+MAX_SHOWN = 40  # characters of a word that is not understood
 
 
 def dispatch(session: Session, line: str) -> int | None:
@@ -101,7 +104,7 @@ def _moves_that_begin(session: Session, word: str) -> list[str]:
 
 
 def _explain_unknown(session: Session, word: str) -> str:
-    shown = word if len(word) <= 40 else f"{word[:37]}..."
+    shown = abridged(word, MAX_SHOWN)
     descriptive = descriptive_hint(session.position, word)
     if descriptive:
         return f"{word}: {descriptive}"

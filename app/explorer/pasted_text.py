@@ -11,6 +11,7 @@ from merino.inner.app.explorer.fields import MAX_MOVES, RequestError
 from merino.inner.app.explorer.trees import PlayedMove, tree_of
 from merino.inner.core.board.fen import FenError
 from merino.inner.core.board.game import Position
+from merino.inner.core.common.checks import abridged
 from merino.inner.engine.notation.move_list import move_list
 from merino.inner.engine.notation.positions import completed, looks_like_fen, position_of
 from merino.inner.engine.notation.san import MoveRejected, looks_like_move, read_move, san, san_moves
@@ -161,10 +162,6 @@ def _completed(board: str) -> str:
         return f"{board} w - - 0 1"  # which the reader of FENs refuses, with the reason
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
-
-
 def _played(start: Position, texts: list[str]) -> GameView:
     if len(texts) > MAX_MOVES:
         raise RequestError(f"these are more than {MAX_MOVES} moves")
@@ -174,7 +171,9 @@ def _played(start: Position, texts: list[str]) -> GameView:
             move = read_move(current, text)
         except MoveRejected as rejection:
             if rejection.refusal is None and number == 1:
-                raise RequestError(f"'{_shortened(text)}' is none of what is read here: {_READS}") from rejection
+                raise RequestError(
+                    f"'{abridged(text, _LONGEST_SHOWN)}' is none of what is read here: {_READS}"
+                ) from rejection
             if len(texts) == 1:
                 raise
             raise RequestError(f"move {number} of {len(texts)}, {rejection}") from rejection

@@ -29,6 +29,7 @@ from merino.inner.core.board.position import (
     look_at_king,
     side_to_move,
 )
+from merino.inner.core.common.checks import abridged
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.compiled.jit import entry
 
@@ -48,12 +49,12 @@ def parse_fen(fen: str) -> np.ndarray:
     """The position a FEN describes, POSITION[1]; raises FenError."""
     fields = fen.split()
     if not 4 <= len(fields) <= 6:
-        raise FenError(f"a FEN has 4 to 6 fields, this has {len(fields)}: {_shorten(fen)!r}")
+        raise FenError(f"a FEN has 4 to 6 fields, this has {len(fields)}: {abridged(fen)!r}")
     positions = np.zeros(1, dtype=POSITION)
     position = positions[0]
     _read_board(position, fields[0])
     if fields[1] not in ("w", "b"):
-        raise FenError(f"side to move {_shorten(fields[1])!r} is neither 'w' nor 'b'")
+        raise FenError(f"side to move {abridged(fields[1])!r} is neither 'w' nor 'b'")
     position["side"] = WHITE if fields[1] == "w" else BLACK
     _check_material(position)
     _read_castling(position, fields[2])
@@ -102,7 +103,7 @@ def _complete(positions, en_passant):
 def _read_board(position: np.void, text: str) -> None:
     rows = text.split("/")
     if len(rows) != 8:
-        raise FenError(f"the board has {len(rows)} ranks, not 8: {_shorten(text)!r}")
+        raise FenError(f"the board has {len(rows)} ranks, not 8: {abridged(text)!r}")
     board = [EMPTY] * 64
     for row, rank in zip(rows, range(7, -1, -1), strict=True):
         file = 0
@@ -116,7 +117,7 @@ def _read_board(position: np.void, text: str) -> None:
                 board[8 * rank + file] = PIECE_LETTERS.index(letter)
             file += 1
         if file != 8:
-            raise FenError(f"rank {rank + 1} has {file} squares, not 8: {_shorten(row)!r}")
+            raise FenError(f"rank {rank + 1} has {file} squares, not 8: {abridged(row)!r}")
     pieces, colours = [0] * 6, [0] * 2
     for square, piece in enumerate(board):
         if piece != EMPTY:
@@ -155,7 +156,7 @@ def _read_castling(position: np.void, text: str) -> None:
     for letter in text:
         colour = WHITE if letter.isupper() else BLACK
         if letter.upper() not in "KQABCDEFGH":
-            raise FenError(f"castling right {letter!r} in {_shorten(text)!r} is unknown")
+            raise FenError(f"castling right {letter!r} in {abridged(text)!r} is unknown")
         rook = _castling_rook(board, colour, letter.upper())
         if rook is not None:
             position["castling"] |= U64(1 << rook)
@@ -197,7 +198,7 @@ def _read_en_passant(position: np.void, text: str) -> int:
     if text == "-":
         return NO_SQUARE
     if text not in SQUARE_NAMES or text[1] not in "36":
-        raise FenError(f"en-passant square {_shorten(text)!r} is neither '-' nor on rank 3 or 6")
+        raise FenError(f"en-passant square {abridged(text)!r} is neither '-' nor on rank 3 or 6")
     square, side = SQUARE_NAMES.index(text), int(position["side"])
     pawn, start = (square - 8, square + 8) if side == WHITE else (square + 8, square - 8)
     board = position["board"]
@@ -209,9 +210,5 @@ def _read_en_passant(position: np.void, text: str) -> int:
 
 def _read_counter(name: str, text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text[:9]) > _MAX_COUNTER:
-        raise FenError(f"{name} {_shorten(text)!r} is no number from 0 to {_MAX_COUNTER}")
+        raise FenError(f"{name} {abridged(text)!r} is no number from 0 to {_MAX_COUNTER}")
     return int(text)
-
-
-def _shorten(text: str, limit: int = 60) -> str:
-    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -95,6 +95,7 @@ def games_of_player(path: Path, wanted: str) -> PlayerGames:
     Names that differ in capitals and spaces alone are one, spelt as in the first game. It is raised, too, if none of
     the player's games can be read. Other such games, and those without moves, are left out.
     """
+    meant = _folded(wanted)
     spelt: dict[str, str] = {}  # by what they are compared by
     counts: Counter[str] = Counter()
     found: dict[str, list[PlayerGame]] = {}
@@ -107,7 +108,7 @@ def games_of_player(path: Path, wanted: str) -> PlayerGames:
                 names = spelt.setdefault(_folded(white), white), spelt.setdefault(_folded(black), black)
                 counts.update(set(filter(None, names)))
                 for colour, name in zip((WHITE, BLACK), names, strict=True):
-                    if not _is_meant(name, wanted):
+                    if not _is_meant(name, meant):
                         continue
                     if games.table["fault"][index] != NO_FAULT:
                         faults.setdefault(name, []).append(_fault(games, index))
@@ -132,16 +133,18 @@ def _folded(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
-def _is_meant(name: str, wanted: str) -> bool:
-    return bool(_folded(wanted)) and _folded(wanted) in _folded(name)
+def _is_meant(name: str, folded: str) -> bool:
+    """Whether the folded name that is wanted is in this one."""
+    return bool(folded) and folded in _folded(name)
 
 
 def _who(wanted: str, counts: Counter[str], path: Path) -> str:
     """The one name that is meant: the one spelt like this, or else the only one with it in it; raises StudyError."""
     if not counts:
         raise StudyError(f"'{path}' has no games with moves and with players in the tags White and Black")
-    alike = [name for name in counts if _folded(name) == _folded(wanted)]
-    meant = alike or [name for name in counts if _is_meant(name, wanted)]
+    folded = _folded(wanted)
+    alike = [name for name in counts if _folded(name) == folded]
+    meant = alike or [name for name in counts if _is_meant(name, folded)]
     if len(meant) == 1:
         return meant[0]
     if meant:

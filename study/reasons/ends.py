@@ -15,7 +15,7 @@ from merino.inner.engine.report.phrases import change_phrase, group_of, is_usual
 from merino.inner.engine.report.static import report_evaluation
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.registry import Group
-from merino.inner.study.reasons.motifs import listed, pawns_of, taken_on
+from merino.inner.study.reasons.motifs import boards_along, listed, pawns_of, taken_on
 
 NAMED_TERMS = 2
 MIN_PIECE = 8.0  # centipawns by which a piece must differ to be named
@@ -148,6 +148,12 @@ def _kind_at(board: chess.Board, square: chess.Square) -> chess.PieceType:
     kind = board.piece_type_at(square)
     assert kind is not None
     return kind
+
+
+def along(position: Position, moves: Sequence[str]) -> tuple[list[chess.Move], list[chess.Board]]:
+    """A line of legal moves, coordinates, for python-chess: its moves, the board before the first and after each."""
+    made = [as_chess_move(move, position.chess960) for move in position.copy().push_all(moves)]
+    return made, boards_along(board_of(position), made)
 
 
 def end_of(position: Position, moves: Sequence[str], by_terms: Evaluation) -> LineEnd:

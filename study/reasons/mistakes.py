@@ -14,7 +14,7 @@ import chess
 
 from merino.inner.engine.report.phrases import is_material, phrase
 from merino.inner.study.reasons.castling import left_in_the_centre
-from merino.inner.study.reasons.motifs import is_back_rank_mate, listed, men, pawns_of, piece_name
+from merino.inner.study.reasons.motifs import exchanged, is_back_rank_mate, listed, pawns_of, piece_name
 from merino.inner.study.reasons.winning import MIN_GAIN, FoundLine, Means, balance, more_of, win_by
 
 MIN_TERM = 10.0  # centipawns that a term must lose to be named
@@ -148,10 +148,8 @@ def _exchange(better: FoundLine, reply: FoundLine) -> Mistake | None:
     if here is None or there is None:
         return None
     mover = better.board.turn
-    own, other = (men(there, side) - men(here, side) for side in (mover, not mover))
-    given, taken = own - other, other - own
-    lost, won = (men(better.board, side) - men(here, side) for side in (mover, not mover))
-    if (lost - won, won - lost) != (given, taken):
+    given, taken = exchanged(there, here, mover)
+    if exchanged(better.board, here, mover) != (given, taken):
         return None
     is_even = abs(pawns_of(given) - pawns_of(taken)) <= MAX_UNEVEN
     if not given or not taken or not is_even or not any(given[kind] for kind in _PIECES):

@@ -34,6 +34,14 @@ def men(board: chess.Board, side: chess.Color) -> Counter[chess.PieceType]:
     return Counter(piece.piece_type for piece in board.piece_map().values() if piece.color == side)
 
 
+def exchanged(
+    before: chess.Board, after: chess.Board, side: chess.Color
+) -> tuple[Counter[chess.PieceType], Counter[chess.PieceType]]:
+    """What `side` has less on the second board, and what the other side has; like for like is left out."""
+    own, other = (men(before, colour) - men(after, colour) for colour in (side, not side))
+    return own - other, other - own
+
+
 def listed(kinds: Counter[chess.PieceType]) -> str:
     """Pieces in words, the most valuable first: "a rook, a knight and two pawns"."""
     names = [

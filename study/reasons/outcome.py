@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 import chess
 
 from merino.inner.core.board.game import Position
-from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, differences, end_of, told
-from merino.inner.study.reasons.motifs import boards_along, settled_plies
+from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, along, differences, end_of, told
+from merino.inner.study.reasons.motifs import settled_plies
 from merino.inner.study.words.telling import in_terms
 
 NAMED_PIECES = 2
@@ -24,8 +23,7 @@ def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) ->
     followed to its last position in which no piece can be won at once; if there is none, there are no sentences. The
     terms are as in `why`.
     """
-    made = [as_chess_move(move, position.chess960) for move in position.copy().push_all(moves)]
-    boards = boards_along(board_of(position), made)
+    made, boards = along(position, moves)
     plies = settled_plies(boards)
     if not plies:
         return Reasons(())

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 import chess
 
 from merino.inner.core.board.game import Position
-from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.engine.report.schema import MoveReport, PositionReport
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, differences, end_of, told
-from merino.inner.study.reasons.motifs import boards_along, settled_plies
+from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, along, differences, end_of, told
+from merino.inner.study.reasons.motifs import settled_plies
 from merino.inner.study.words.telling import in_terms
 
 NAMED_PIECES = 3
@@ -28,9 +27,9 @@ def why(report: PositionReport, position: Position, evaluation: Evaluation) -> R
     if first.score is None or second.score is None:
         return Reasons(())
     better, other = (first, second) if first.rank <= second.rank else (second, first)
-    lines = [_settled_line(report, position, move) for move in (better, other)]
     if first.score.mate is not None or second.score.mate is not None:
         return Reasons((_verdict(better, other), *_mates(better, other)))
+    lines = [_settled_line(report, position, move) for move in (better, other)]
     if not all(lines):
         return Reasons((_verdict(better, other),))
     by_terms = in_terms(position.record, evaluation)
@@ -44,8 +43,7 @@ def _settled_line(report: PositionReport, position: Position, move: MoveReport) 
     """The line of a move, as far as it can be counted."""
     line = report.line_of(move)
     moves = line.moves if line else (move.uci,)
-    made = [as_chess_move(each, position.chess960) for each in position.copy().push_all(moves)]
-    return moves[: settled_plies(boards_along(board_of(position), made))]
+    return moves[: settled_plies(along(position, moves)[1])]
 
 
 def _verdict(better: MoveReport, other: MoveReport) -> str:

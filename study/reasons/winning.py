@@ -19,9 +19,9 @@ from merino.inner.study.reasons.motifs import (
     boards_along,
     discovered_by,
     exchange,
+    exchanged,
     fork_targets,
     listed,
-    men,
     pawns_of,
     piece_name,
     pins_by,
@@ -93,9 +93,8 @@ class FoundLine:
     @cached_property
     def won(self) -> tuple[Counter[chess.PieceType], Counter[chess.PieceType]]:
         """What each side takes where the gain is counted, the side that begins first; like for like is left out."""
-        before, last = self.board, self._boards[self._counted]
-        own, other = (men(before, colour) - men(last, colour) for colour in (before.turn, not before.turn))
-        return other - own, own - other
+        given, taken = exchanged(self.board, self._boards[self._counted], self.board.turn)
+        return taken, given
 
     @property
     def promotes(self) -> bool:

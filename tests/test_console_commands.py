@@ -126,7 +126,7 @@ def test_see_tells_what_an_exchange_gains(talk: Talk) -> None:
 def test_explain_shows_the_terms_a_move_changes(talk: Talk) -> None:
     assert "VAL_P" in talk.say("explain startpos") and "VAL_P" in talk.say("explain 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")
     text = talk.say("explain Nf3")
-    assert "\nNf3: +0.00 becomes +" in text
+    assert "\nNf3: 0.00 becomes +" in text
     assert "KnightCenter" in text and "VAL_P" not in text
     assert talk.moves == []
     talk.say(f"setboard {CAPTURES}")

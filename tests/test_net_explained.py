@@ -60,7 +60,7 @@ def test_a_net_explains_a_position_with_the_terms_beside(net: str, capsys: pytes
 def test_the_text_of_a_net_shows_score_pieces_and_terms_beside(net: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", MIDDLEGAME, "--evalfile", net, "--pieces"]) == 0
     text = capsys.readouterr().out
-    for part in ("By the terms the position is even", "Q  9.00", "Score for White +0.00 by ", "In pawns for the owner"):
+    for part in ("By the terms the position is even", "Q  9.00", "Score for White 0.00 by ", "In pawns for the owner"):
         assert part in text, part
     assert "Mobility" not in text
     assert main(["explain", DRAW, "--evalfile", net]) == 0

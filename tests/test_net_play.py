@@ -87,7 +87,7 @@ def test_the_console_tells_a_score_by_pieces(net: Path) -> None:
     talk = Talk()
     talk.session.runtime.evaluation = NetEvaluation(material_net(), "material.net")
     told = talk.say("eval")
-    assert "Q  9.00" in told and "Score for White +0.00 by material.net; +0.00 by " in told
+    assert "Q  9.00" in told and "Score for White 0.00 by material.net; 0.00 by " in told
 
 
 def test_weights_set_beneath_a_net_wait_for_their_turn(net: Path) -> None:

@@ -19,7 +19,7 @@ MATE_IN_TWO, MATED_IN_ONE = Score(MATE_SCORE - 3), Score(-MATE_SCORE + 2)
     [
         (Score(35), WHITE, "+0.35"),
         (Score(35), BLACK, "-0.35"),
-        (Score(0), BLACK, "+0.00"),
+        (Score(0), BLACK, "0.00"),
         (MATE_IN_TWO, WHITE, "+M2"),
         (MATE_IN_TWO, BLACK, "-M2"),
         (MATED_IN_ONE, WHITE, "-M1"),

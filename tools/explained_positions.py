@@ -13,8 +13,7 @@ from pathlib import Path
 import chess.pgn
 
 from merino.inner.core.board.game import Position
-from merino.inner.engine.notation.scores import pawns
-from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.limits import Limits, pawns
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import DEFAULT_FILE, load, load_net
 from merino.inner.eval.linear.weights import SHIPPED

@@ -6,14 +6,9 @@ import chess
 
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.engine.notation.san import san_line
-from merino.inner.engine.search.limits import Line, Score
+from merino.inner.engine.search.limits import Line, Score, pawns
 
 _BOUND_MARKS = {"": "", "lowerbound": "!", "upperbound": "?"}
-
-
-def pawns(centipawns: float) -> str:
-    """Centipawns as pawns with a sign: "+0.42"."""
-    return f"{centipawns / 100:+.2f}"
 
 
 def score_text(score: Score, turn: int) -> str:

@@ -9,7 +9,7 @@ import chess
 import chess.svg
 
 from merino.inner.core.common.html import table_of
-from merino.inner.engine.notation.scores import pawns
+from merino.inner.engine.search.limits import pawns
 
 SIZE = 260  # pixels of the board
 MIN_SHOWN = 0.05  # centipawns of a term

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from merino.inner.engine.notation.scores import pawns
 from merino.inner.engine.report.schema import ChangeReport, GroupReport, PieceReport, PositionReport, TermReport
+from merino.inner.engine.search.limits import pawns
 from merino.inner.eval.evaluation import WIDTH
 
 BAR_CELLS = 5  # on each side of the axis

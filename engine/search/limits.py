@@ -75,6 +75,12 @@ def _left(milliseconds: int | None, passed: int) -> int | None:
     return None if milliseconds is None else max(1, milliseconds - passed)
 
 
+def pawns(centipawns: float) -> str:
+    """Centipawns as pawns with a sign, as every text and the page show them: "+0.42", "0.00"."""
+    text = f"{centipawns / 100:+.2f}"
+    return text if float(text) else text[1:]
+
+
 class Score(int):
     """A score for the side to move in centipawns, or a mate; comparable as an int."""
 
@@ -92,7 +98,7 @@ class Score(int):
         if self.mate is None:
             if abs(self) >= KNOWN_WIN:
                 return "a win by the tablebases" if self > 0 else "a loss by the tablebases"
-            return f"{self / 100:+.2f}"
+            return pawns(self)
         return f"mate in {self.mate}" if self.mate > 0 else f"mated in {-self.mate}" if self.mate else "checkmate"
 
     def uci(self) -> str:

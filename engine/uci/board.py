@@ -74,9 +74,9 @@ def show(session: UciSession, _: str, position: Position) -> None:
 def evaluate(session: UciSession, _: str, position: Position) -> None:
     """The score of the position by evaluation alone, term by term."""
     # These load python-chess, which takes 0.2 s: not before the first `go`, when a clock is running.
-    from merino.inner.engine.notation.scores import pawns  # noqa: PLC0415
     from merino.inner.engine.report.static import report_evaluation, with_beside  # noqa: PLC0415
     from merino.inner.engine.report.text import render  # noqa: PLC0415
+    from merino.inner.engine.search.limits import pawns  # noqa: PLC0415
 
     runtime = session.ready()
     by_pieces = not runtime.evaluation.has_terms

@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from merino.inner.core.board.bitboard import BLACK, WHITE
-from merino.inner.engine.notation.scores import pawns
 from merino.inner.engine.report.schema import ChangeReport, LineReport, MoveReport, PieceChangeReport, PositionReport
 from merino.inner.engine.report.static import difference
 from merino.inner.engine.report.summary import summarise_change
 from merino.inner.engine.report.text import MIN_CHANGE, largest_terms, leftovers, number, owners, render_change
+from merino.inner.engine.search.limits import pawns
 from merino.inner.study.explain.two_weights import KindComparison, MoveComparison, WeightsComparison
 
 MAX_MOVES = 15  # shown of those whose rank changes

@@ -13,6 +13,7 @@ from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.engine.report.phrases import change_phrase, group_of, is_usual
 from merino.inner.engine.report.static import report_evaluation
+from merino.inner.engine.search.limits import pawns
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.registry import Group
 from merino.inner.study.reasons.motifs import boards_along, listed, pawns_of, taken_on
@@ -90,7 +91,7 @@ class PieceDifference:
     @property
     def worth(self) -> str:
         """The difference in words: "is worth 0.30 more: central knights +0.21, knight mobility +0.09"."""
-        said = ", ".join(f"{change_phrase(name, cp)} {cp / 100:+.2f}" for name, cp in self.named)
+        said = ", ".join(f"{change_phrase(name, cp)} {pawns(cp)}" for name, cp in self.named)
         more = "more" if self.total > 0 else "less"
         return f"is worth {abs(self.total) / 100:.2f} {more}{f': {said}' if said else ''}"
 

@@ -58,14 +58,14 @@ def test_sentences_of_a_net_lead_to_the_account_and_to_the_pieces(page: Page) ->
     press(page, "Black is ahead by ")
     page.until(lambda: "does not tell its score by terms" in pointed(page))
     press(page, "Around this position")
-    page.until(lambda: re.search(r"which is \d+% of what moves change", pointed(page)))
+    page.until(lambda: re.search(r"which is \d+% of how moves change it", pointed(page)))
     press(page, "The net sees ")
     page.until(lambda: pointed(page).startswith("What the net sees more"))
-    press(page, "Without the pawn on ")
+    press(page, "That depends most on ")
     page.until(lambda: page.all("#rest-table.pointed"))
-    said = next(each for each in parts(page) if each.startswith("Without the pawn on "))
+    said = next(each for each in parts(page) if each.startswith("That depends most on "))
     first = page.text("#rest-table tr:first-child").strip()
-    assert first.startswith(said.split()[4])
+    assert first.startswith(re.findall(r" on ([a-h][1-8])", said)[0])
     assert f"{abs(float(numbers_in(first)[0])) / 100:.2f}" == numbers_in(said)[0]
 
 

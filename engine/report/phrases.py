@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
+
+import chess
 
 from merino.inner.eval.linear.registry import Group, Term
 from merino.inner.eval.linear.sets import names_of_sets, set_named
@@ -11,14 +14,14 @@ from merino.inner.eval.linear.sets import names_of_sets, set_named
 _PHRASES = {
     "PawnDoubled": "doubled pawns",
     "PawnIsolated": "isolated pawns",
-    "PawnBackwards": "backward pawns",
+    "PawnBackwards": "pawns left behind",
     "PawnCenter": "pawns in or near the centre",
     "PawnPassedFreeMax": "free passed pawn",
     "PawnPassedBlockedMax": "blocked passed pawn",
     "PawnPassedKingDist": "passed pawn far from the enemy king",
     "PawnPassedSquare": "passed pawn that the enemy king cannot catch",
     "KnightCenter": "central knights",
-    "KnightOutpost": "knight outpost",
+    "KnightOutpost": "advanced knight guarded by a pawn",
     "KnightMobility": "knight mobility",
     "BishopPairMidgame": "bishop pair",
     "BishopPairEndgame": "bishop pair",
@@ -91,17 +94,85 @@ _OPPOSITES = {
     "RookMobility": "immobile rooks",
     "KingCenterEnd": "king far from the centre",
 }
+# The same of one piece and of several, where they differ.
+_NUMBERS = (
+    ("isolated pawn", "isolated pawns"),
+    ("pawn left behind", "pawns left behind"),
+    ("backward pawn", "backward pawns"),
+    ("pawn in or near the centre", "pawns in or near the centre"),
+    ("free passed pawn", "free passed pawns"),
+    ("blocked passed pawn", "blocked passed pawns"),
+    ("passed pawn far from the enemy king", "passed pawns far from the enemy king"),
+    ("passed pawn that the enemy king cannot catch", "passed pawns that the enemy king cannot catch"),
+    ("central knight", "central knights"),
+    ("knight far from the centre", "knights far from the centre"),
+    ("immobile knight", "immobile knights"),
+    ("advanced knight guarded by a pawn", "advanced knights guarded by pawns"),
+    ("central bishop", "central bishops"),
+    ("bishop far from the centre", "bishops far from the centre"),
+    ("immobile bishop", "immobile bishops"),
+    ("rook on the seventh rank", "rooks on the seventh rank"),
+    ("rook on a file without own pawns", "rooks on files without own pawns"),
+    ("immobile rook", "immobile rooks"),
+    ("isolated pawn on a half-open file", "isolated pawns on half-open files"),
+    ("guarded pawn", "guarded pawns"),
+    ("candidate passed pawn", "candidate passed pawns"),
+    ("advanced pawn", "advanced pawns"),
+    ("pawn on a central file", "pawns on central files"),
+    ("passed pawn that can step ahead", "passed pawns that can step ahead"),
+    ("passed pawn with a safe square ahead", "passed pawns with a safe square ahead"),
+    ("passed pawn whose way is free", "passed pawns whose way is free"),
+    ("passed pawn far from its own king", "passed pawns far from their own king"),
+    ("passed pawn with a rook behind it", "passed pawns with a rook behind them"),
+    ("advanced knight", "advanced knights"),
+    ("advanced bishop", "advanced bishops"),
+    ("bishop outpost", "bishop outposts"),
+    ("piece right behind a pawn", "pieces right behind pawns"),
+    ("piece far from its king", "pieces far from their king"),
+    ("advanced rook", "advanced rooks"),
+    ("rook on a half-open file", "rooks on half-open files"),
+    ("rook with few squares", "rooks with few squares"),
+    ("passed pawn", "passed pawns"),
+)
+_OF_ONE = {many: one for one, many in _NUMBERS}
+_OF_SEVERAL = dict(_NUMBERS)
+_AT_OWN_KING = ("KingPawnShield", "KingShelter", "KingOpenFiles", "KingStorm")  # what these count is at the own king
+_COUNTS = {1: "a", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 _COUNTED_BELOW_ZERO = {"KingPawnShield"}  # what its phrase says is counted so, and its weight is above zero
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
-def phrase(name: str, count: float = 1.0) -> str:
+def phrase(name: str, count: float = 1.0, pieces: int = 0, owner: str = "") -> str:
     """What a term is called in a sentence where a side has this count of it.
 
-    One without a phrase of its own is called by the words of its name.
+    With the number of `pieces` that bring it, 0 where that is not known, it is called so of one or of several. An
+    `owner` such as "Black" is named: "Black's isolated pawn". A term without a phrase of its own is called by the words
+    of its name.
     """
-    own = _PHRASES.get(name) or " ".join(_WORD.findall(name)).lower()
-    return _OPPOSITES.get(name, own) if count < 0 else own
+    said = _PHRASES.get(name) or " ".join(_WORD.findall(name)).lower()
+    if count < 0:
+        said = _OPPOSITES.get(name, said)
+    if pieces:
+        said = (_OF_ONE if pieces == 1 else _OF_SEVERAL).get(said, said)
+    if not owner:
+        return said
+    return said.replace("the king", f"{owner}'s king") if name in _AT_OWN_KING else f"{owner}'s {said}"
+
+
+def phrases_of(name: str) -> tuple[str, ...]:
+    """All that sentences may call a term, apart from whose it is in front."""
+    counted = [phrase(name, count, pieces) for count in (1.0, -1.0) for pieces in (0, 1, 2)]
+    kings = [phrase(name, owner=owner) for owner in ("White", "Black")] if name in _AT_OWN_KING else []
+    return tuple(dict.fromkeys([*counted, *kings]))
+
+
+def listed(kinds: Counter[chess.PieceType]) -> str:
+    """Pieces in words, the most valuable first: "a rook, a knight and two pawns"."""
+    names = [
+        f"{_COUNTS.get(count, str(count))} {chess.piece_name(kind)}{'s' * (count > 1)}"
+        for kind, count in sorted(kinds.items(), reverse=True)
+    ]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def change_phrase(name: str, cp: float) -> str:

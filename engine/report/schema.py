@@ -138,7 +138,7 @@ class WordsReport:
 
     terms: Annotated[tuple[WordTermReport, ...], "the terms"]
     rest_cp: Annotated[float, "what the score has beyond the terms"]
-    r2: Annotated[float, "the share of what moves change in the score that the account tells, up to 1"]
+    r2: Annotated[float, "the share of how moves change the score that the account tells, up to 1"]
     sentences: Annotated[tuple[str, ...], "the account in a few English sentences"]
 
 

@@ -32,7 +32,7 @@ def summarise(values: PieceValues) -> tuple[str, ...]:
     if abs(explanation.group_net(Group.MATERIAL)) < MIN_VALUE:
         sentences.append(f"{Group.MATERIAL.title} is level.")
     if said := largest_for_each_side(values):
-        sentences.append(f"{said[0].upper()}{said[1:]}.")
+        sentences.append(said)
     return (*sentences, *_rule_sentence(explanation))
 
 
@@ -55,18 +55,15 @@ def summarise_change(change: ChangeReport, what: str, colour: int) -> tuple[str,
     else:
         sentences = [f"{what} leaves the score as it is."]
     terms = [(term.name, sign * term.change_cp) for term in change.terms]
-    return (*sentences, *_for_and_against("By terms", COLOUR_NAMES[colour], COLOUR_NAMES[1 - colour], terms))
+    return (*sentences, *_for_and_against(COLOUR_NAMES[colour], COLOUR_NAMES[1 - colour], terms))
 
 
-def _for_and_against(head: str, side: str, other: str, values: Iterable[tuple[str, float]]) -> Iterable[str]:
-    """The largest positive values, which are for `side`, and the largest negative ones, as one sentence or none."""
+def _for_and_against(side: str, other: str, values: Iterable[tuple[str, float]]) -> Iterable[str]:
+    """The largest positive values, which are for `side`, and the largest negative ones, a sentence for each."""
     known = list(values)
     good = _largest(known, lambda value: value >= MIN_VALUE)
     bad = _largest(known, lambda value: value <= -MIN_VALUE)
-    parts = [f"for {side} {good}"] if good else []
-    parts += [f"for {other} {bad}"] if bad else []
-    if parts:
-        yield f"{head}, {'; '.join(parts)}."
+    yield from (f"In {whom}'s favour: {said}." for whom, said in ((side, good), (other, bad)) if said)
 
 
 def _largest(values: Iterable[tuple[str, float]], counts: Callable[[float], bool]) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+
+import chess
 
 from merino.inner.core.board.bitboard import PIECE_LETTERS, SQUARE_NAMES, WHITE
 from merino.inner.core.board.fen import COLOUR_NAMES
-from merino.inner.engine.report.phrases import is_material, is_usual, phrase
+from merino.inner.engine.report.phrases import is_material, is_usual, listed, phrase
 from merino.inner.eval.explanation import PieceValues, TermLine
 from merino.inner.eval.linear.registry import Group
 
@@ -23,19 +26,35 @@ _BACKWARD = "PawnBackward"  # how the names of backward pawns begin
 
 
 def largest_for_each_side(values: PieceValues) -> str:
-    """The largest terms: "for White material 1.00, rook mobility (e1) 0.20; for Black bishop pair 0.12".
+    """The largest terms: "In White's favour: material (a pawn) 1.00, rook mobility (e1) 0.20. In Black's favour: ...".
 
-    Material comes as one. Of a set of many terms it is the groups, each with the terms that make most of it: "for White
-    king safety (pawns before the king g2, f2; safe rook check e1) 0.41". Empty where nothing is large enough.
+    Material comes as one. Of a set of many terms it is the groups, each with the terms that make most of it: "king
+    safety (pawns before the king g2, f2; safe rook check e1) 0.41". Empty where nothing is large enough.
     """
     explanation = values.explanation
     parts_of = _groups if len(explanation.lines) > MANY_TERMS else _terms
-    material = ("material", explanation.group_net(Group.MATERIAL))
-    return "; ".join(
-        f"for {side} {text}"
+    material = explanation.group_net(Group.MATERIAL)
+    return " ".join(
+        f"In {side}'s favour: {text}."
         for colour, side in enumerate(COLOUR_NAMES)
-        if (text := _largest([material, *parts_of(values, colour)], 1 if colour == WHITE else -1))
+        if (text := _largest([(_material(values, colour), material), *parts_of(values, colour)], 1 - 2 * colour))
     )
+
+
+def _material(values: PieceValues, colour: int) -> str:
+    """Material with what a side has more and less of: "material (a bishop for a knight)"."""
+    own, other = (
+        Counter(
+            chess.PIECE_SYMBOLS.index(piece.letter.lower())
+            for piece in values.pieces
+            if piece.colour == side and piece.letter not in "Kk"
+        )
+        for side in (colour, 1 - colour)
+    )
+    more, less = own - other, other - own
+    if not more:
+        return "material"
+    return f"material ({listed(more)} for {listed(less)})" if less else f"material ({listed(more)} more)"
 
 
 def _largest(parts: Sequence[tuple[str, float]], sign: int) -> str:
@@ -72,13 +91,14 @@ def _named(lines: Sequence[TermLine], values: PieceValues, colour: int) -> Itera
         if is_material(line.name) or not is_usual(line.name, line.weight) or (line.net > 0) != (colour == WHITE):
             continue
         owner = WHITE if abs(line.white_cp) >= abs(line.black_cp) else 1 - WHITE
-        whose = "" if owner == colour else f"{COLOUR_NAMES[owner]}'s "
+        whose = "" if owner == colour else COLOUR_NAMES[owner]
         count = line.white_count if owner == WHITE else line.black_count
-        yield f"{whose}{phrase(line.name, count)}", _bringing(line, values, owner), line.net
+        squares = _bringing(line, values, owner)
+        yield phrase(line.name, count, len(squares), whose), ", ".join(squares[:NAMED_SQUARES]), line.net
 
 
-def _bringing(line: TermLine, values: PieceValues, owner: int) -> str:
-    """The squares of the owner's pieces that the term is about and that bring most of it."""
+def _bringing(line: TermLine, values: PieceValues, owner: int) -> list[str]:
+    """The squares of the owner's pieces that the term is about, of those that bring most of it first."""
     own = line.white_cp if owner == WHITE else line.black_cp
     kinds = next((kinds for start, kinds in _ABOUT.items() if line.name.startswith(start)), PIECE_LETTERS.upper())
     brought = [
@@ -90,7 +110,7 @@ def _bringing(line: TermLine, values: PieceValues, owner: int) -> str:
     ]
     if line.name.startswith(_BACKWARD):
         brought = [each for each in brought if not _has_support(each[1], values, owner)]
-    return ", ".join(SQUARE_NAMES[square] for _, square in sorted(brought)[:NAMED_SQUARES])
+    return [SQUARE_NAMES[square] for _, square in sorted(brought)]
 
 
 def _has_support(square: int, values: PieceValues, owner: int) -> bool:

@@ -11,12 +11,12 @@ import chess
 
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
-from merino.inner.engine.report.phrases import change_phrase, group_of, is_usual
+from merino.inner.engine.report.phrases import change_phrase, group_of, is_usual, listed
 from merino.inner.engine.report.static import report_evaluation
 from merino.inner.engine.search.limits import pawns
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.registry import Group
-from merino.inner.study.reasons.motifs import boards_along, listed, pawns_of, taken_on
+from merino.inner.study.reasons.motifs import boards_along, pawns_of, taken_on
 
 NAMED_TERMS = 2
 MIN_PIECE = 8.0  # centipawns by which a piece must differ to be named

@@ -12,9 +12,9 @@ from enum import Enum
 
 import chess
 
-from merino.inner.engine.report.phrases import is_material, phrase
+from merino.inner.engine.report.phrases import is_material, listed, phrase
 from merino.inner.study.reasons.castling import left_in_the_centre
-from merino.inner.study.reasons.motifs import exchanged, is_back_rank_mate, listed, pawns_of, piece_name
+from merino.inner.study.reasons.motifs import exchanged, is_back_rank_mate, pawns_of, piece_name
 from merino.inner.study.reasons.winning import MIN_GAIN, FoundLine, Means, balance, more_of, win_by
 
 MIN_TERM = 10.0  # centipawns that a term must lose to be named

@@ -9,7 +9,6 @@ import chess
 
 WORTH = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9, chess.KING: 100}
 MIN_PIECE_WON = 2  # pawns that an exchange wins where it wins a piece
-_COUNTS = {1: "a", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 SLIDERS = (chess.BISHOP, chess.ROOK, chess.QUEEN)
 
 
@@ -40,15 +39,6 @@ def exchanged(
     """What `side` has less on the second board, and what the other side has; like for like is left out."""
     own, other = (men(before, colour) - men(after, colour) for colour in (side, not side))
     return own - other, other - own
-
-
-def listed(kinds: Counter[chess.PieceType]) -> str:
-    """Pieces in words, the most valuable first: "a rook, a knight and two pawns"."""
-    names = [
-        f"{_COUNTS.get(count, str(count))} {chess.piece_name(kind)}{'s' * (count > 1)}"
-        for kind, count in sorted(kinds.items(), key=lambda pair: -WORTH[pair[0]])
-    ]
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def pawns_of(kinds: Counter[chess.PieceType]) -> int:

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import chess
 
+from merino.inner.engine.report.phrases import listed
 from merino.inner.study.reasons.motifs import (
     MIN_PIECE_WON,
     WORTH,
@@ -21,7 +22,6 @@ from merino.inner.study.reasons.motifs import (
     exchange,
     exchanged,
     fork_targets,
-    listed,
     pawns_of,
     piece_name,
     pins_by,

@@ -43,19 +43,16 @@ class RestPart:
     cp: float
 
     @property
-    def absence(self) -> str:
-        """Its absence in words: "without the knight on d5"."""
-        place = SQUARE_NAMES[self.square]
-        if self.piece in "Kk":
-            return f"with {COLOUR_NAMES[self.piece == 'k']}'s king at home instead of on {place}"
-        return f"without the {KINDS[self.piece.upper()]} on {place}"
+    def name(self) -> str:
+        """The piece in words: "White's knight on d5"."""
+        return f"{COLOUR_NAMES[self.piece.islower()]}'s {KINDS[self.piece.upper()]} on {SQUARE_NAMES[self.square]}"
 
 
 @dataclass(frozen=True)
 class Telling:
     """A score by the account around its position, from White's view: `terms` and `rest` add up to `score`.
 
-    `r2` is the share of what moves change in the score that the account tells, up to 1. `parts` are those of all pieces
+    `r2` is the share of how moves change the score that the account tells, up to 1. `parts` are those of all pieces
     in the rest, from a1 to h8; `sentences` say the same in words.
     """
 
@@ -91,8 +88,8 @@ def tell(record: np.ndarray, evaluation: Evaluation) -> Telling:
 def _of_share(r2: float) -> str:
     """How much the account tells, where anything: an R2 of 0 or less is no better than the mean of all moves."""
     if r2 < MIN_R2:
-        return "What moves change in the score around this position, the terms do not tell."
-    return f"Around this position the terms tell {r2:.0%} of what moves change in the score."
+        return "Around this position the terms do not tell how moves change the score."
+    return f"Around this position the terms tell {r2:.0%} of how moves change the score."
 
 
 def in_terms(record: np.ndarray, evaluation: Evaluation) -> Evaluation:
@@ -116,7 +113,9 @@ def _parts_of_rest(game: Coalitions, record: np.ndarray) -> tuple[RestPart, ...]
 def _by_terms(values: PieceValues) -> Iterator[str]:
     """The sum of the terms, and the largest of them."""
     total, said = math.fsum(line.net for line in values.explanation.lines), largest_for_each_side(values)
-    yield f"By the terms {_ahead(total)}{': ' + said if said else ''}."
+    yield f"By the terms {_ahead(total)}."
+    if said:
+        yield said
 
 
 def _ahead(centipawns: float) -> str:
@@ -128,11 +127,17 @@ def _ahead(centipawns: float) -> str:
 def _of_rest(rest: float, parts: Sequence[RestPart]) -> Iterator[str]:
     """What the score has beyond the terms, and the pieces without which it would have least of it."""
     if abs(rest) < MIN_TOLD:
-        yield "The net sees no more than they tell."
+        yield "The net sees no more than the terms tell."
         return
     sign = 1 if rest > 0 else -1
-    yield f"The net sees {abs(rest) / 100:.2f} more for {COLOUR_NAMES[sign < 0]}."
+    yield f"The net sees {abs(rest) / 100:.2f} more for {COLOUR_NAMES[sign < 0]} than the terms tell."
     chosen = sorted((part for part in parts if sign * part.cp >= MIN_TOLD), key=lambda part: -abs(part.cp))
-    said = ", ".join(f"{part.absence} {abs(part.cp) / 100:.2f} less" for part in chosen[:NAMED_PIECES])
+    said = " and ".join(f"{part.name} ({_without(part)})" for part in chosen[:NAMED_PIECES])
     if said:
-        yield f"{said[0].upper()}{said[1:]}."
+        yield f"That depends most on {said}."
+
+
+def _without(part: RestPart) -> str:
+    """What becomes of the rest without a piece, for the side that it is good for."""
+    place = "with the king at home" if part.piece in "Kk" else "without it"
+    return f"{place} {abs(part.cp) / 100:.2f} less"

@@ -14,8 +14,8 @@ const POINTED_MS = 2500;
 const PLACES = [
     [/^Around this position/, "#words-share"],
     [/^The net sees/, "#words-table [data-told='What the net sees more']"],
-    [/^With(out)? /, "#rest-table"],
-    [/^(By the terms|For (White|Black)) /, "#words-table, #term-table"],
+    [/^That depends most on/, "#rest-table"],
+    [/^(By the terms |In (White|Black)'s favour)/, "#words-table, #term-table"],
     [/^Material/, "[data-group=Material]"],
     [/^A draw rule/, "#term-rule"],
 ];

@@ -185,7 +185,7 @@ function accountOf(words) {
         h(
             "p",
             { id: "words-share" },
-            `As far as the terms can tell it, which is ${percent(Math.max(0, words.r2))} of what moves change:`,
+            `As far as the terms can tell it, which is ${percent(Math.max(0, words.r2))} of how moves change it:`,
         ),
         h(
             "table",

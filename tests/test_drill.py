@@ -136,6 +136,18 @@ def test_one_file_keeps_the_practice_of_one_player(
     assert place.read_bytes() == kept
 
 
+def test_a_player_spelt_with_other_capitals_goes_on_with_the_practice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, _ = practise(tmp_path, monkeypatch, "Ra8")
+    first = load_progress(place)
+    (tmp_path / "mine.pgn").write_text(GAME.replace('"Me"', '"  mE "'))
+    capsys.readouterr()
+    assert main(["drill", str(tmp_path / "mine.pgn"), "--player", "Me", "--list", "--quiet"]) == 0
+    again = load_progress(place)
+    assert first is not None and again is not None and again.cards == first.cards and again.cards
+
+
 def test_exports_tell_how_many_exercises_they_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (path := tmp_path / "mine.pgn").write_text(GAME)
     study, cards = tmp_path / "study.pgn", tmp_path / "cards.txt"

@@ -261,8 +261,18 @@ def test_moves_are_judged_by_rank_and_chance() -> None:
     chances[choices.played] = 0.5
     told = judged(choices, chances)
     assert told.top1 == told.top3 == 1 and told.log_loss == pytest.approx(np.log(2))
+
+
+def test_of_moves_that_are_equally_likely_each_is_the_first_as_often() -> None:
+    choices = made_up(np.zeros(len(COLUMNS)), 40)
+    counts = np.diff(choices.firsts)
     equal = foretold(choices, np.zeros(len(COLUMNS)))
-    assert equal.top1 == 0 and equal.log_loss == pytest.approx(np.log(np.diff(choices.firsts)).mean())
+    assert equal.top1 == pytest.approx((1 / counts).mean()) and equal.top3 == pytest.approx((3 / counts).mean())
+    assert equal.log_loss == pytest.approx(np.log(counts).mean())
+    chances, firsts = np.full(len(choices.moves), 0.1), choices.firsts[:-1]
+    chances[firsts + (choices.played == firsts)] = 0.2  # another move is likelier, all the rest are alike
+    second = judged(choices, chances)
+    assert second.top1 == 0 and second.top3 == pytest.approx((2 / (counts - 1)).mean())
 
 
 def test_the_numbers_of_people_are_written_as_they_are_read() -> None:

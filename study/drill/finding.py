@@ -11,7 +11,7 @@ from merino.inner.study.analyser import Analyser
 from merino.inner.study.drill.exercises import exercises_of
 from merino.inner.study.drill.practice import Practice, load_progress, renewed
 from merino.inner.study.errors import StudyError
-from merino.inner.study.profile.players import games_of_player
+from merino.inner.study.profile.players import folded, games_of_player
 
 
 def practice_from(
@@ -55,9 +55,9 @@ def _player_in(identity: str) -> str:
 
 
 def _check_player(old: Practice | None, player: str, place: Path) -> None:
-    """Raise StudyError if somebody else has practised with this file."""
+    """Raise StudyError if somebody else has practised with this file; capitals and spaces make nobody another."""
     if old is None or not old.cards:
         return
     other = _player_in(old.made_from)
-    if other and other != player:
+    if other and folded(other) != folded(player):
         raise StudyError(f"'{place}' keeps the practice of '{other}'; '{player}' needs another file: --progress FILE")

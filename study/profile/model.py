@@ -28,7 +28,7 @@ class FittedChoice:
 
 @dataclass(frozen=True)
 class Foretold:
-    """How well moves are foretold."""
+    """How well moves are foretold. Moves with the same chance are taken as ordered by lot."""
 
     top1: float  # share of the moves that were thought the likeliest
     top3: float  # or one of the three likeliest
@@ -88,7 +88,7 @@ def likelihoods(choices: Choices, coefficients: np.ndarray) -> np.ndarray:
 
 
 def foretold(choices: Choices, coefficients: np.ndarray) -> Foretold:
-    """How well coefficients foretell choices that they were not fitted to; of equal chances half count as likelier."""
+    """How well coefficients foretell choices that they were not fitted to."""
     chances = likelihoods(choices, coefficients)
     return judged(choices, chances)
 
@@ -99,5 +99,5 @@ def judged(choices: Choices, chances: np.ndarray) -> Foretold:
     lengths = np.diff(choices.firsts)
     likelier = np.add.reduceat(chances > np.repeat(own, lengths), choices.firsts[:-1])
     equal = np.add.reduceat(chances == np.repeat(own, lengths), choices.firsts[:-1]) - 1
-    rank = likelier + equal / 2
-    return Foretold(float((rank < 1).mean()), float((rank < 3).mean()), float(-np.log(own).mean()))
+    first, in_three = (np.clip((places - likelier) / (equal + 1), 0, 1) for places in (1, 3))
+    return Foretold(float(first.mean()), float(in_three.mean()), float(-np.log(own).mean()))

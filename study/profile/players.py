@@ -95,7 +95,7 @@ def games_of_player(path: Path, wanted: str) -> PlayerGames:
     Names that differ in capitals and spaces alone are one, spelt as in the first game. It is raised, too, if none of
     the player's games can be read. Other such games, and those without moves, are left out.
     """
-    meant = _folded(wanted)
+    meant = folded(wanted)
     spelt: dict[str, str] = {}  # by what they are compared by
     counts: Counter[str] = Counter()
     found: dict[str, list[PlayerGame]] = {}
@@ -105,7 +105,7 @@ def games_of_player(path: Path, wanted: str) -> PlayerGames:
             games = play_games(text.data, text.table, 2, text.lines_before)
             for index in range(len(games)):
                 white, black = (games.tag(index, colour) for colour in ("White", "Black"))
-                names = spelt.setdefault(_folded(white), white), spelt.setdefault(_folded(black), black)
+                names = spelt.setdefault(folded(white), white), spelt.setdefault(folded(black), black)
                 counts.update(set(filter(None, names)))
                 for colour, name in zip((WHITE, BLACK), names, strict=True):
                     if not _is_meant(name, meant):
@@ -128,23 +128,23 @@ def _fault(games: Games, index: int) -> str:
     return str(next(islice(games.faults(), number, None)))
 
 
-def _folded(name: str) -> str:
+def folded(name: str) -> str:
     """What names are compared by: without regard to capitals and to spaces at the ends or in a row."""
     return " ".join(name.casefold().split())
 
 
-def _is_meant(name: str, folded: str) -> bool:
+def _is_meant(name: str, meant: str) -> bool:
     """Whether the folded name that is wanted is in this one."""
-    return bool(folded) and folded in _folded(name)
+    return bool(meant) and meant in folded(name)
 
 
 def _who(wanted: str, counts: Counter[str], path: Path) -> str:
     """The one name that is meant: the one spelt like this, or else the only one with it in it; raises StudyError."""
     if not counts:
         raise StudyError(f"'{path}' has no games with moves and with players in the tags White and Black")
-    folded = _folded(wanted)
-    alike = [name for name in counts if _folded(name) == folded]
-    meant = alike or [name for name in counts if _is_meant(name, folded)]
+    whole = folded(wanted)
+    alike = [name for name in counts if folded(name) == whole]
+    meant = alike or [name for name in counts if _is_meant(name, whole)]
     if len(meant) == 1:
         return meant[0]
     if meant:

@@ -22,12 +22,12 @@ from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, 
 from merino.inner.engine.search.people import Prior, as_toml, from_toml, people
 from merino.inner.eval.families import default
 from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.material import FULL_BOARD
 from merino.inner.study.errors import StudyError
 from merino.inner.study.profile.choices import Choices, choices_of
 from merino.inner.study.profile.model import FittedChoice, fit, foretold, judged, likelihoods
 from merino.inner.study.profile.players import games_of_player
-from merino.inner.study.profile.profile import _parts, _sights, _tastes, cross_validated
+from merino.inner.study.profile.profile import cross_validated
+from merino.inner.study.profile.tastes import tastes_of
 
 GAME = """[White "{white}"]
 [Black "{black}"]
@@ -183,26 +183,6 @@ def test_a_move_follows_the_habits_that_the_board_shows(fen: str, played: str, m
     assert {name for name, follows in zip(HABITS, row, strict=True) if follows} == habits
 
 
-def test_every_move_belongs_to_a_part_of_the_game_to_a_colour_and_to_a_clock(tmp_path: Path) -> None:
-    player = games_of_player(pgn(tmp_path, ("A", "B"), ("C", "A"), ("A", "D")), "A")
-    choices = replace(choices_of(player, default()), stages=np.full(12, FULL_BOARD // 2))
-    assert {part.name: part.moves for part in _parts(player, choices)} == {
-        "all moves": 12,
-        "endgame": 12,
-        "with White": 8,
-        "with Black": 4,
-        "a minute or more left": 9,
-        "less than a minute left": 3,
-    }
-
-
-def test_a_mistake_is_counted_where_a_search_sees_it_first() -> None:
-    choices = made_up(np.zeros(len(COLUMNS)), 4)
-    losses = [[0, 0, 0.3], [0, 0.3, 0.3], [0.3, 0.3, 0.3], [0.3, 0, 0]]
-    choices.columns[choices.played, :FIRST_HABIT] = -np.array(losses)
-    assert [sight.mistakes for sight in _sights(choices)] == [1, 1, 1]
-
-
 def test_examples_of_a_taste_are_moves_that_show_it(tmp_path: Path) -> None:
     player = games_of_player(pgn(tmp_path, ("A", "B")), "A")
     choices = choices_of(player, default())
@@ -213,7 +193,7 @@ def test_examples_of_a_taste_are_moves_that_show_it(tmp_path: Path) -> None:
         coefficients = np.zeros(len(COLUMNS))
         coefficients[:FIRST_HABIT], coefficients[FIRST_TERM] = 1, liking
         found = FittedChoice(coefficients, np.eye(len(COLUMNS)))
-        tastes = _tastes(player, choices, found, people().prior(None), default())
+        tastes = tastes_of(player, choices, found, people().prior(None), default())
         (example,) = next(taste.examples for taste in tastes if taste.name == TERMS[0].name)
         ply = int(choices.plies[index])
         assert example.fen == to_fen(player.games[0].positions[ply : ply + 1])

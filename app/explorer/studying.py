@@ -22,17 +22,18 @@ from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.files import held, write_fault
 from merino.inner.core.common.folders import user_folder
 from merino.inner.engine.search.people import people
+from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default
-from merino.inner.study.analyser import analyser
+from merino.inner.study.analyser import Analyser, analyser
 from merino.inner.study.drill.answers import ATTEMPTS, hint_for, reply_to
 from merino.inner.study.drill.exercises import MAX_EXERCISES, Exercise
 from merino.inner.study.drill.finding import practice_from
 from merino.inner.study.drill.practice import Practice, progress_file, scheduling
 from merino.inner.study.errors import StudyError
+from merino.inner.study.profile.as_json import as_object
 from merino.inner.study.profile.choices import MAX_CHOICES
 from merino.inner.study.profile.players import games_of_player
 from merino.inner.study.profile.profile import profile_of
-from merino.inner.study.profile.text import as_object
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 
@@ -43,10 +44,19 @@ class StoppedWorkError(MerinoError):
 
 def profile(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """The profile of a `player` of games, as `merino profile --json` has it."""
-    with _games(fields, state) as (path, _):
+    evaluation, most = default(), fields.number("positions", 1, MAX_CHOICES) or MAX_CHOICES
+    with _games(fields, state) as (path, _), state.searchers.borrowed(evaluation) as searcher:
+        searching = _searching(searcher, stop)
         player = games_of_player(path, fields.text("player"))
-        most = fields.number("positions", 1, MAX_CHOICES) or MAX_CHOICES
-        found = profile_of(player, default(), people(), most, lambda done: _tell(say, stop, "Searching", done))
+        with _stoppable():
+            found = profile_of(
+                player,
+                evaluation,
+                people(),
+                most,
+                lambda: searching,
+                lambda what, done: _tell(say, stop, what, done),
+            )
     return {"type": "done", "profile": as_object(found)}
 
 
@@ -54,10 +64,10 @@ def drill(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """The exercises from the mistakes of a `player`, and which are due; they are found once."""
     evaluation, most = default(), fields.number("most", 1, MAX_EXERCISES) or MAX_EXERCISES
     with _games(fields, state) as (path, place), state.searchers.borrowed(evaluation) as searcher:
-        searching = analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True)
+        searching = _searching(searcher, stop)
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
-            with held(place):
+            with _stoppable(), held(place):
                 found = practice_from(
                     path,
                     fields.text("player"),
@@ -67,8 +77,6 @@ def drill(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
                     lambda: searching,
                     lambda what, done: _tell(say, stop, what, done),
                 )
-        except KeyboardInterrupt as error:
-            raise StoppedWorkError("stopped") from error
         except OSError as error:
             raise RequestError(write_fault(error, place)) from error
     state.practices[str(place)] = found
@@ -130,6 +138,19 @@ def _keeps_progress() -> bool:
     except StudyError:
         return False
     return True
+
+
+def _searching(searcher: Searcher, stop: Stop) -> Analyser:
+    return analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True)
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Raise StoppedWorkError where a search has been stopped."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise StoppedWorkError("stopped") from error
 
 
 def _tell(say: Callable[[Message], None], stop: Stop, what: str, done: float) -> None:

@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 
 from merino.inner.app.console import shared_options as shared
@@ -17,17 +16,15 @@ from merino.inner.app.console.ending import side_name
 from merino.inner.app.console.terminal import detect
 from merino.inner.app.shell.naming import errors_named
 from merino.inner.app.shell.output_files import check_output, holding_output, write_output
-from merino.inner.app.shell.search_options import SearchRequest, searcher_of
+from merino.inner.app.shell.search_options import default_analyser
 from merino.inner.core.board.bitboard import BLACK
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.progress import ProgressOfMany
 from merino.inner.engine.notation.san import MoveRejected
-from merino.inner.engine.search.limits import Limits
 from merino.inner.eval.families import default
 from merino.inner.formats.sources import SourceError
-from merino.inner.study.analyser import Analyser, analyser
 from merino.inner.study.drill.answers import ATTEMPTS, Reply, hint_for, reply_to
 from merino.inner.study.drill.exercises import MAX_EXERCISES, Exercise
 from merino.inner.study.drill.export import as_anki, as_pgn
@@ -69,16 +66,11 @@ def _progress(args: argparse.Namespace, place: Path) -> Practice:
     """The exercises of the games, from the file if it has them, else found now and kept."""
     show = ProgressOfMany(shared.progress_stream(args.quiet))
     try:
-        return practice_from(args.file, args.player, place, args.most, default(), _analyser, show)
+        return practice_from(args.file, args.player, place, args.most, default(), default_analyser, show)
     except OSError as error:
         raise CommandError(f"drill: {write_fault(error, place)}") from error
     finally:
         show.wipe()
-
-
-@cache
-def _analyser() -> Analyser:
-    return analyser(searcher_of(SearchRequest(Limits(), 1, 16, is_limited=True), default()), gives_up=True)
 
 
 def _save(progress: Practice, place: Path) -> None:
@@ -152,7 +144,7 @@ class _DrillSession:
     def _reply(self, exercise: Exercise, text: str) -> Reply | None:
         """What is said of a move; None if it is none, with a word about it."""
         try:
-            return reply_to(exercise, text, default(), _analyser())
+            return reply_to(exercise, text, default(), default_analyser())
         except MoveRejected as error:
             print(f"{error} ({_HELP})")
             return None

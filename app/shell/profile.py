@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, positive
 from merino.inner.app.shell.naming import errors_named
-from merino.inner.core.common.progress import Progress
+from merino.inner.app.shell.search_options import default_analyser
+from merino.inner.core.common.progress import ProgressOfMany
 from merino.inner.engine.search.people import people
 from merino.inner.eval.families import default
 from merino.inner.formats.sources import SourceError
 from merino.inner.study.errors import StudyError
+from merino.inner.study.profile.as_json import as_object
 from merino.inner.study.profile.choices import MAX_CHOICES
 from merino.inner.study.profile.players import games_of_player
 from merino.inner.study.profile.profile import profile_of
-from merino.inner.study.profile.text import as_object, render
+from merino.inner.study.profile.text import render
 
 
 def run_profile(arguments: Sequence[str]) -> int:
@@ -25,8 +27,11 @@ def run_profile(arguments: Sequence[str]) -> int:
     evaluation = default()
     with errors_named("profile", StudyError, SourceError):
         player = games_of_player(args.file, args.player)
-        with Progress("Searching", shared.progress_stream(args.quiet)) as progress:
-            profile = profile_of(player, evaluation, people(), args.positions, progress)
+        show = ProgressOfMany(shared.progress_stream(args.quiet))
+        try:
+            profile = profile_of(player, evaluation, people(), args.positions, default_analyser, show)
+        finally:
+            show.wipe()
     print(json.dumps(as_object(profile)) if args.json else render(profile))
     return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from functools import cache
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser
@@ -12,7 +13,8 @@ from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.warmup import warm_up
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
-from merino.inner.eval.families import load_chosen
+from merino.inner.eval.families import default, load_chosen
+from merino.inner.study.analyser import Analyser, analyser
 
 
 @dataclass(frozen=True)
@@ -66,3 +68,9 @@ def searcher_of(request: SearchRequest, evaluation: Evaluation) -> Searcher:
         raise CommandError(f"not enough memory for a transposition table of {request.hash_mb} MiB") from error
     searcher.move_overhead = 0  # no clock is running
     return searcher
+
+
+@cache
+def default_analyser() -> Analyser:
+    """Searches for studies with the evaluation in use, one thread and a small table; raises CommandError."""
+    return analyser(searcher_of(SearchRequest(Limits(), 1, 16, is_limited=True), default()), gives_up=True)

@@ -12,6 +12,11 @@ from merino.inner.eval.linear.registry import Group, Term
 from merino.inner.eval.linear.sets import names_of_sets, set_named
 
 _PHRASES = {
+    "VAL_P": "pawns",
+    "VAL_N": "knights",
+    "VAL_B": "bishops",
+    "VAL_R": "rooks",
+    "VAL_Q": "queens",
     "PawnDoubled": "doubled pawns",
     "PawnIsolated": "isolated pawns",
     "PawnBackwards": "pawns left behind",
@@ -180,8 +185,12 @@ def change_phrase(name: str, cp: float) -> str:
 
     What counts against a side may count less, be it that there is less of it or that it matters less now.
     """
-    is_fault = _term(name).sign < 0 or name in _COUNTED_BELOW_ZERO
-    return f"less lost by {phrase(name)}" if cp > 0 and is_fault else phrase(name)
+    return f"less lost by {phrase(name)}" if cp > 0 and counts_against(name) else phrase(name)
+
+
+def counts_against(name: str) -> bool:
+    """Whether what the phrase of a term says counts against its side."""
+    return _term(name).sign < 0 or name in _COUNTED_BELOW_ZERO
 
 
 def is_usual(name: str, weight: float) -> bool:

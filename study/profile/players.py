@@ -19,6 +19,7 @@ from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.memory import copy_record
 from merino.inner.formats.pgn_games import NO_FAULT, Games, play_games
 from merino.inner.formats.pgn_stream import games_of
+from merino.inner.formats.pgn_tokens import UNFINISHED, WHITE_WON
 from merino.inner.formats.sources import decoded, open_source
 from merino.inner.study.errors import StudyError
 
@@ -33,8 +34,10 @@ class PlayerGame:
 
     number: int  # in the file, from 1
     title: str  # "A - B, 2001.02.03"
+    date: str  # as in the tag, "2001.02.03"
     colour: int  # of the player
     rating: int | None  # of the player at that time
+    score: float | None  # the player's share of the point; None without a result
     start: np.ndarray  # POSITION[1]
     moves: np.ndarray  # int16, of both sides
     clocks: np.ndarray  # seconds left after each move, float64, of both sides; empty where not every move has one
@@ -73,6 +76,11 @@ class PlayerGames:
     def count(self) -> int:
         """How many games can be read; one against somebody of the same name counts once, though it is here twice."""
         return len({game.number for game in self.games})
+
+    @property
+    def plies(self) -> int:
+        """How often the player was to move after the opening."""
+        return sum(len(game.own_plies()) for game in self.games)
 
     @property
     def left_out(self) -> str:
@@ -171,12 +179,22 @@ def _game(games: Games, index: int, number: int, colour: int, names: tuple[str, 
     return PlayerGame(
         number=number,
         title=title,
+        date=day.strip(),
         colour=colour,
         rating=int(rating) if rating.isascii() and rating.isdigit() and 0 < int(rating[:6]) < 5000 else None,
+        score=_score(int(row["result"]), colour),
         start=games.starts[row["position"] : row["position"] + 1].copy(),
         moves=games.moves[first : first + plies].copy(),
         clocks=_clocks(text, plies),
     )
+
+
+def _score(result: int, colour: int) -> float | None:
+    """The points of the player of this colour, 0, 0.5 or 1; None if the game was not finished."""
+    if result == UNFINISHED:
+        return None
+    whites = result / WHITE_WON
+    return whites if colour == WHITE else 1 - whites
 
 
 def _clocks(text: bytes, plies: int) -> np.ndarray:

@@ -1,43 +1,26 @@
-"""A profile as text for people, and as plain data."""
+"""A profile as text for people."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from merino.inner.study.profile.profile import Profile, TermTaste
+from merino.inner.core.board.fen import COLOUR_NAMES
+from merino.inner.study.profile.groups import MoveGroup, OverTime
+from merino.inner.study.profile.intervals import Interval
+from merino.inner.study.profile.mistakes import Example, Temptation
+from merino.inner.study.profile.openings import OpeningRecord
+from merino.inner.study.profile.profile import Profile
+from merino.inner.study.profile.tastes import HABIT_WORDS, Habit, TermTaste
 
-SHOWN = 6  # tastes in the text, at most
-
-
-def as_object(profile: Profile) -> dict[str, Any]:
-    """The profile as JSON data. Values are in centipawns, losses in shares of the points."""
-    return {
-        "player": profile.player,
-        "rating": None if profile.rating is None else round(profile.rating),
-        "games": profile.games,
-        "moves": profile.moves,
-        **profile.foretold.as_json(),
-        "baselines": {name: told.as_json() for name, told in profile.baselines.items()},
-        "terms": [_taste_object(taste) for taste in profile.terms],
-        "habits": [asdict(habit) for habit in profile.habits],
-        "parts": [asdict(part) for part in profile.parts],
-        "sights": [asdict(sight) for sight in profile.sights],
-        "coefficients": {name: round(value, 4) for name, value in profile.coefficients.items()},
-        "faulty": profile.faulty,
-    }
-
-
-def _taste_object(taste: TermTaste) -> dict[str, Any]:
-    return {
-        "name": taste.name,
-        "weight": round(taste.weight, 2),
-        "value": round(taste.value, 2),
-        "low": round(taste.low, 2),
-        "high": round(taste.high, 2),
-        "others": round(taste.others, 2),
-        "examples": [asdict(example) for example in taste.examples],
-    }
+SHOWN = 6  # rows of a part, at most
+NOT_ENOUGH = "not enough games"
+_HEADS = {  # by whether it is a fault, and whether it counts more than for Merino
+    (False, True): "What you value more than Merino: what one is worth",
+    (False, False): "What you value less than Merino: what one is worth",
+    (True, True): "What you mind more than Merino: what one costs",
+    (True, False): "What you mind less than Merino: what one costs",
+}
+_NAME = 28  # columns of a row's name
 
 
 def render(profile: Profile) -> str:
@@ -46,54 +29,171 @@ def render(profile: Profile) -> str:
     lines = [f"{profile.player}{rating}: {profile.games} games, {profile.moves} moves after the opening"]
     if profile.faulty:
         lines.append(profile.left_out)
-    lines += ["", "How well your moves are foretold, in games kept apart", *_foretold_lines(profile)]
-    lines += ["", "What you value more or less than Merino, in centipawns for one more of it", *_taste_lines(profile)]
-    lines += ["", "What draws you, if searches see no difference"]
-    lines += [
-        f"  {habit.name:<27} {habit.factor:5.2f} times as likely ({habit.low:.2f} to {habit.high:.2f}); "
-        f"others {habit.others:.2f}"
-        for habit in profile.habits
+    others = others_of(profile)
+    parts: list[tuple[str, Iterable[str]]] = [
+        ("What your moves lose: of a point a move; a mistake loses a tenth or more", _group_lines(profile.parts)),
+        (f"Over time, by {profile.over_time.by}", _time_lines(profile.over_time)),
+        *((f"Your openings with {colour}", _opening_lines(profile, colour)) for colour in COLOUR_NAMES),
+        ("Mistakes that you make most", _kind_lines(profile)),
+        ("How far you look", _sight_lines(profile)),
+        *_taste_parts(profile.terms),
+        ("What draws you, where moves are as good as others", _habit_lines(profile.habits)),
+        ("How well your moves are foretold, in games kept apart", _foretold_lines(profile)),
     ]
-    lines += ["", "What your moves lose"]
-    lines += [
-        f"  {part.name:<24}{part.moves:6} moves lose {100 * part.loss:5.1f}% of a point a move, "
-        f"{100 * part.mistakes:4.1f}% mistakes"
-        for part in profile.parts
-    ]
-    return "\n".join([*lines, "", *_sight_lines(profile)])
+    for title, told in parts:
+        lines += ["", title, *(f"  {line}".rstrip() for line in told)]
+    lines += ["", f"In brackets: where it lies with 95%. Others: {others}."]
+    return "\n".join([*lines, *_more(profile)])
 
 
-def _foretold_lines(profile: Profile) -> list[str]:
-    rows = {"your profile": profile.foretold, **profile.baselines}
-    head = f"  {'':<18}{'first':>8}{'in three':>10}{'log-loss':>10}"
+def _more(profile: Profile) -> list[str]:
+    """A word about the moves that were not looked at."""
+    if profile.plies < 2 * profile.moves:
+        return []
+    return [f"Your games have {profile.plies} moves after the opening: with more of them (--positions) more is sure."]
+
+
+def others_of(profile: Profile) -> str:
+    """Who the other players are, in words."""
+    low, high = profile.peers
+    if profile.rating is not None and low <= profile.rating <= high:
+        return "players of your rating"
+    return f"strong players ({low:.0f} to {high:.0f}); weaker ones are not known"
+
+
+def _percents(interval: Interval) -> str:
+    """A share with its interval: "3.0% (2.1 to 4.0)"."""
+    return f"{interval.value:.1%} ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
+
+
+def _named(examples: Sequence[Example]) -> str:
+    return "; ".join(f"game {example.game}, {example.move}" for example in examples)
+
+
+def _group_lines(groups: Sequence[MoveGroup]) -> list[str]:
+    """A row for each group of moves."""
+    lines = [f"{'':<{_NAME}}{'moves':>7}  {'lost a move':<20}mistakes"]
+    for group in groups:
+        told = f"{_percents(group.loss):<20}{_percents(group.mistakes)}" if group.is_enough else NOT_ENOUGH
+        lines.append(f"{group.name:<{_NAME}}{group.moves:>7}  {told}")
+    return lines
+
+
+def _time_lines(found: OverTime) -> list[str]:
+    lines = _group_lines(found.periods)
+    if found.change is None:
+        return [*lines, f"Whether you lose less later: {NOT_ENOUGH}."]
+    how_much = f"{100 * abs(found.change.value):.1f}% of a point a move"
+    if found.direction:
+        return [*lines, f"In the later half you lose {how_much} {'less' if found.direction > 0 else 'more'}."]
+    low, high = 100 * found.change.low, 100 * found.change.high
     return [
-        head,
-        *(f"  {name:<18}{told.top1:>8.1%}{told.top3:>10.1%}{told.log_loss:>10.3f}" for name, told in rows.items()),
+        *lines,
+        f"No change is sure: in the later half you lose {low:+.1f}% to {high:+.1f}% of a point a move more.",
     ]
 
 
-def _taste_lines(profile: Profile) -> list[str]:
-    clear = [taste for taste in profile.terms if taste.is_clear][:SHOWN]
-    if not clear:
-        return ["  Not enough games: every interval holds 0, so you may value all terms as Merino does."]
+def _opening_lines(profile: Profile, colour: str) -> list[str]:
+    own = [opening for opening in profile.openings if opening.colour == colour]
+    lines = [line for opening in own[:SHOWN] for line in _opening(opening)]
+    if len(own) > SHOWN:
+        games = sum(opening.games for opening in own[SHOWN:])
+        lines.append(f"and {games} games with {len(own) - SHOWN} other openings; --json has them all")
+    return lines or ["no games"]
+
+
+def _opening(opening: OpeningRecord) -> list[str]:
+    codes = f" ({opening.eco[0]}{f' to {opening.eco[-1]}' if len(opening.eco) > 1 else ''})" if opening.eco else ""
+    score = _percents(opening.score) if opening.score and opening.is_enough else NOT_ENOUGH
+    moves = opening.moves
+    lost = f"{_percents(moves.loss)} lost a move" if moves and moves.is_enough else ""
+    results = f"{opening.games:>5} games  +{opening.won} ={opening.drawn} -{opening.lost}"
+    lines = [f"{opening.name}{codes}", f"{results:<28} points {score}{'; ' if lost else ''}{lost}"]
+    most = opening.kinds[0] if opening.kinds else None
+    if most and most.count > 1:
+        lines.append(f"{'':<12} most often: {most.kind}, {most.count} ({_named(most.examples)})")
+    return [lines[0], *(f"  {line}" for line in lines[1:])]
+
+
+def _kind_lines(profile: Profile) -> list[str]:
+    if not profile.kinds:
+        return ["No mistakes found."]
     lines = []
-    for taste in clear:
-        which = "more" if taste.value > 0 else "less"
-        lines.append(
-            f"  {taste.name:<22}{abs(taste.value):6.1f} {which} ({taste.low:+.1f} to {taste.high:+.1f}); Merino "
-            f"{taste.weight:.1f}, others {taste.others:+.1f}"
-        )
-        if taste.examples:
-            told = "; ".join(f"game {example.game}, {example.move}" for example in taste.examples)
-            lines.append(f"  {'':<22}such as {told}")
-    rest = len(profile.terms) - len(clear)
-    lines.append(f"  Of the other {rest} terms nothing is sure, or less than of these; --json has them all.")
+    for kind in profile.kinds[:SHOWN]:
+        seen = "seen far on" if kind.half_moves is None else f"seen {half_moves(kind.half_moves)} on"
+        lines.append(f"{kind.kind:<{_NAME}}{kind.count:>5}, {_percents(kind.share)} of all; {seen}")
+        lines.append(f"  such as {_named(kind.examples)}")
     return lines
 
 
 def _sight_lines(profile: Profile) -> list[str]:
-    total = sum(sight.mistakes for sight in profile.sights)
-    if not total:
+    told = profile.mistakes.by_half_moves
+    if not told:
         return ["No mistakes found."]
-    told = ", ".join(f"{sight.mistakes} of {sight.nodes} nodes" for sight in profile.sights)
-    return [f"Of {total} mistakes, this many are first seen by a search: {told}."]
+    total, lines, sum_of = len(profile.mistakes.found), [], 0
+    lines.append(f"Of {total} mistakes you would have seen, by looking beyond your move:")
+    for depth, count in told.items():
+        sum_of += count
+        how_far = "farther" if depth is None else half_moves(depth)
+        lines.append(f"  {how_far:<14}{count:>4}   all so far {sum_of / total:>4.0%}")
+    return [*lines, *(line for found in profile.temptations for line in _temptation(found))]
+
+
+def half_moves(count: float) -> str:
+    """So many half-moves, in words."""
+    return f"{count:g} half-move{'' if count == 1 else 's'}"
+
+
+def _temptation(found: Temptation) -> list[str]:
+    fallen = round(found.fallen.value * found.positions)
+    return [
+        f"Where the move that a search of {found.nodes} nodes likes best is a mistake, as one of {found.sees} sees,",
+        f"  you played it in {fallen} of {found.positions} positions, {_percents(found.fallen)}; "
+        f"others would in {found.others:.1%}.",
+    ]
+
+
+def _taste_parts(terms: Sequence[TermTaste]) -> list[tuple[str, list[str]]]:
+    """What is valued and minded more and less than by Merino."""
+    clear = [taste for taste in terms if taste.is_clear]
+    if not clear:
+        why = f"{NOT_ENOUGH}: you may value everything as Merino does."
+        return [("What you value more or less than Merino", [why])]
+    parts = []
+    for (is_fault, is_more), title in _HEADS.items():
+        chosen = [taste for taste in clear if (taste.is_fault, taste.is_more) == (is_fault, is_more)][:SHOWN]
+        if chosen:
+            parts.append((f"{title}, in pawns", [line for taste in chosen for line in _taste(taste)]))
+    rest = len(terms) - len(clear)
+    parts[-1][1].append(f"Of {rest} other terms nothing is sure: {NOT_ENOUGH}.")
+    return parts
+
+
+def _taste(taste: TermTaste) -> list[str]:
+    low, high = taste.worth_range
+    own = f"{taste.worth(taste.value) / 100:.2f} ({low / 100:.2f} to {high / 100:.2f})"
+    beside = "unlike others" if taste.is_special else "as others"
+    lines = [
+        f"{taste.words:<44} to you {own:<22} to Merino {taste.worth(0) / 100:.2f}, {beside} "
+        f"{taste.worth(taste.others) / 100:.2f}"
+    ]
+    return [*lines, f"  such as {_named(taste.examples)}"] if taste.examples else lines
+
+
+def _habit_lines(habits: Sequence[Habit]) -> list[str]:
+    lines = []
+    for habit in habits:
+        sure = "" if habit.low > 1 or habit.high < 1 else "; not sure"
+        lines.append(
+            f"{HABIT_WORDS[habit.name]:<{_NAME}}{habit.factor:5.2f} times as likely as another move "
+            f"({habit.low:.2f} to {habit.high:.2f}); others {habit.others:.2f}{sure}"
+        )
+    return lines
+
+
+def _foretold_lines(profile: Profile) -> list[str]:
+    rows = {"your profile": profile.foretold, **profile.baselines}
+    return [
+        f"{'by':<18}{'at once':>10}{'in three':>10}{'log-loss':>10}",
+        *(f"{name:<18}{told.top1:>10.1%}{told.top3:>10.1%}{told.log_loss:>10.3f}" for name, told in rows.items()),
+    ]

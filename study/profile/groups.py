@@ -1,0 +1,126 @@
+"""The moves of a player by phase, colour, clock and time: what they lose, and how many are mistakes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from merino.inner.core.board.bitboard import WHITE
+from merino.inner.eval.material import FULL_BOARD
+from merino.inner.study.profile.choices import Choices
+from merino.inner.study.profile.intervals import MIN_GAMES, Interval, difference, mean_of, share_of
+from merino.inner.study.profile.players import PlayerGame, PlayerGames
+
+PERIODS = 6  # of one's games, at most
+MIN_MOVES = 50  # of a period
+_DAY = re.compile(r"\d{4}\.(\d\d|\?\?)\.(\d\d|\?\?)")
+
+
+@dataclass(frozen=True)
+class JudgedMoves:
+    """The moves that a player chose, and what a longer search says of each."""
+
+    choices: Choices
+    losses: np.ndarray  # of the expected score, float64[n]; below zero where the search has come to think better of it
+    are_mistakes: np.ndarray  # bool[n]
+
+    def group(self, name: str, chosen: np.ndarray) -> MoveGroup:
+        """The moves for which bool[n] is true, at least one."""
+        losses, games = self.losses[chosen], self.choices.games[chosen]
+        mistakes = share_of(int(self.are_mistakes[chosen].sum()), len(losses))
+        return MoveGroup(name, len(np.unique(games)), len(losses), mean_of(losses, games), mistakes)
+
+    def groups(self, named: Mapping[str, np.ndarray]) -> tuple[MoveGroup, ...]:
+        """The groups by name; those without moves are left out."""
+        return tuple(self.group(name, chosen) for name, chosen in named.items() if chosen.any())
+
+
+@dataclass(frozen=True)
+class MoveGroup:
+    """Some of the moves: their number, the share of a point that they lose on average, and the share of mistakes."""
+
+    name: str
+    games: int
+    moves: int
+    loss: Interval
+    mistakes: Interval
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the interval of what is lost says something."""
+        return self.games >= MIN_GAMES and not self.loss.is_wide
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """The moves by periods, the earliest first, and how much more is lost in the later half of the games."""
+
+    by: str  # "date", or "place in the file" where not every game has a date
+    periods: tuple[MoveGroup, ...]
+    change: Interval | None  # None with too few games
+
+    @property
+    def direction(self) -> int:
+        """1 if less is lost later, -1 if more is, 0 if the interval does not tell."""
+        return (
+            0 if self.change is None or self.change.low <= 0 <= self.change.high else -1 if self.change.low > 0 else 1
+        )
+
+
+def parts_of(player: PlayerGames, moves: JudgedMoves) -> tuple[MoveGroup, ...]:
+    """The moves by phase, colour and clock."""
+    choices = moves.choices
+    colours = np.array([game.colour for game in player.games])[choices.games]
+    named = {
+        "all moves": np.ones(len(choices), dtype=bool),
+        "opening and middlegame": choices.stages > FULL_BOARD // 2,
+        "endgame": choices.stages <= FULL_BOARD // 2,
+        "with White": colours == WHITE,
+        "with Black": colours != WHITE,
+    }
+    places = zip(choices.games.tolist(), choices.plies.tolist(), strict=True)
+    left = np.array([_seconds_left(player.games[game], ply) for game, ply in places])
+    if not np.isnan(left).all():
+        named |= {"a minute or more left": left >= 60, "less than a minute left": left < 60}
+    return moves.groups(named)
+
+
+def _seconds_left(game: PlayerGame, ply: int) -> float:
+    """What the player's clock showed before a move; nan if that is not told."""
+    return float(game.clocks[ply - 2]) if len(game.clocks) else math.nan
+
+
+def over_time(player: PlayerGames, moves: JudgedMoves) -> OverTime:
+    """The moves in the order in which they were played, in periods with as many moves each."""
+    dated = all(_DAY.fullmatch(game.date) for game in player.games)
+    keys = [game.date if dated else "" for game in player.games]
+    order = sorted(range(len(player.games)), key=lambda index: (keys[index], player.games[index].number))
+    ranks = np.zeros(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    rank = ranks[moves.choices.games]
+    of_period = _cut(rank, min(PERIODS, len(rank) // MIN_MOVES))
+    named = {_span(player.games, order, rank[chosen], dated): chosen for chosen in of_period if chosen.any()}
+    early, late = _cut(rank, 2)
+    halves = [moves.group("", half) for half in (early, late) if half.any()]
+    enough = len(halves) == 2 and min(half.games for half in halves) >= MIN_GAMES
+    change = difference(halves[0].loss, halves[1].loss) if enough else None
+    return OverTime("date" if dated else "place in the file", moves.groups(named), change)
+
+
+def _cut(rank: np.ndarray, parts: int) -> list[np.ndarray]:
+    """Which moves belong to each part, bool[n]: whole games by rank, the parts about as large."""
+    counts = np.cumsum(np.bincount(rank))
+    part = ((counts - 1) * max(parts, 1) // counts[-1])[rank]
+    return [part == number for number in range(max(parts, 1))]
+
+
+def _span(games: Sequence[PlayerGame], order: Sequence[int], rank: np.ndarray, dated: bool) -> str:
+    """What a period is called: "2001.02.03 to 2002.01.01", or "games 3 to 40"."""
+    first, last = (games[order[int(place)]] for place in (rank.min(), rank.max()))
+    if dated:
+        return " to ".join(game.date.rstrip("?.") for game in (first, last))
+    return f"games {first.number} to {last.number}"

@@ -1,0 +1,244 @@
+"""The mistakes of a player: of which kind they are, how far one must look to see them, and what tempted to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.board.fen import to_fen
+from merino.inner.core.board.game import Position
+from merino.inner.core.common.work import in_order
+from merino.inner.engine.notation.positions import needs_chess960
+from merino.inner.engine.notation.san import move_number, san
+from merino.inner.engine.search.choice import SIGHTS, expected_scores
+from merino.inner.engine.search.limits import Limits, Line
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.learn.rescoring import Rescore
+from merino.inner.study.analyser import Analyser, expected_of
+from merino.inner.study.annotate.analysis import MISTAKE
+from merino.inner.study.profile.choices import Choices
+from merino.inner.study.profile.intervals import Interval, share_of
+from merino.inner.study.profile.players import PlayerGames
+from merino.inner.study.reasons.lines import mistake_in
+from merino.inner.study.reasons.mistakes import MistakeKind
+
+JUDGE_NODES = 5_000  # of the searches that say what a move loses, and what kind of mistake it is
+DEPTHS = range(1, 9)  # half-moves after a mistake, to which it is looked at
+_TOGETHER = 16  # moves that are judged with one table
+EXAMPLES = 3  # moves that a statement comes from
+
+
+@dataclass(frozen=True)
+class Example:
+    """A move that a statement comes from."""
+
+    game: int  # its number in the file
+    title: str
+    move: str  # "23.Rxe6"
+    fen: str  # before it
+
+
+@dataclass(frozen=True)
+class FoundMistake:
+    """A mistake."""
+
+    index: int  # of the position, in the choices
+    kind: MistakeKind
+    loss: float  # of the expected score
+    half_moves: int | None  # that one must look beyond it to see it; None if more than DEPTHS
+    example: Example
+
+
+@dataclass(frozen=True)
+class KindCount:
+    """The mistakes of one kind."""
+
+    kind: str
+    count: int
+    share: Interval  # of all mistakes
+    loss: float  # the mean
+    half_moves: float | None  # the median, None if it lies beyond DEPTHS
+    examples: tuple[Example, ...]  # the costliest
+
+
+@dataclass(frozen=True)
+class Mistakes:
+    """The mistakes, in the order of the choices."""
+
+    found: tuple[FoundMistake, ...]
+
+    def kinds(self, chosen: np.ndarray) -> tuple[KindCount, ...]:
+        """The kinds in the positions that bool[n] names, the most frequent first."""
+        those = [mistake for mistake in self.found if chosen[mistake.index]]
+        by_kind: dict[MistakeKind, list[FoundMistake]] = {}
+        for mistake in those:
+            by_kind.setdefault(mistake.kind, []).append(mistake)
+        counted = [_counted(kind, found, len(those)) for kind, found in by_kind.items()]
+        return tuple(sorted(counted, key=lambda kind: (-kind.count, kind.kind)))
+
+    @property
+    def by_half_moves(self) -> dict[int | None, int]:
+        """How many mistakes one sees by looking so many half-moves beyond them, and no fewer; None: farther."""
+        depths = [mistake.half_moves for mistake in self.found]
+        return {depth: depths.count(depth) for depth in (*DEPTHS, None) if depth in depths}
+
+
+def _counted(kind: MistakeKind, found: Sequence[FoundMistake], total: int) -> KindCount:
+    deepest = len(DEPTHS) + 1
+    middle = float(np.median([mistake.half_moves or deepest for mistake in found]))
+    costly = sorted(found, key=lambda mistake: -mistake.loss)[:EXAMPLES]
+    return KindCount(
+        kind.value,
+        len(found),
+        share_of(len(found), total),
+        float(np.mean([mistake.loss for mistake in found])),
+        middle if middle < deepest else None,
+        tuple(mistake.example for mistake in costly),
+    )
+
+
+def losses_of(
+    player: PlayerGames, choices: Choices, evaluation: Evaluation, report: Callable[[float], object] | None = None
+) -> np.ndarray:
+    """The expected score that each move lost by searches of JUDGE_NODES before and after it, float64[n].
+
+    It is not cut off at zero, so that what searches err does not add to the mean. `report` gets the share done.
+    """
+    rescore, stop = Rescore(JUDGE_NODES, evaluation), np.zeros(1, dtype=np.uint64)
+    places = list(zip(choices.games.tolist(), choices.plies.tolist(), strict=True))
+    parts = [places[first : first + _TOGETHER] for first in range(0, len(places), _TOGETHER)]
+
+    def losses(part: Sequence[tuple[int, int]]) -> np.ndarray:
+        pairs = [player.games[game].positions[ply : ply + 2] for game, ply in part]
+        signs = np.array([1.0 if player.games[game].colour == WHITE else -1.0 for game, _ in part])
+        scores = rescore.scores_of(np.concatenate(pairs), stop).reshape(-1, 2)
+        expected = expected_scores(signs[:, None] * scores, evaluation.k)
+        return np.asarray(expected[:, 0] - expected[:, 1])
+
+    found = []
+    for number, lost in enumerate(in_order(losses, parts), start=1):
+        found.append(lost)
+        if report:
+            report(number / len(parts))
+    return np.concatenate(found) if found else np.zeros(0)
+
+
+def mistakes_of(
+    player: PlayerGames,
+    choices: Choices,
+    losses: np.ndarray,
+    evaluation: Evaluation,
+    analyse: Analyser,
+    report: Callable[[float], object] | None = None,
+) -> Mistakes:
+    """The mistakes among the moves played, by their `losses`; `report` gets the share done."""
+    suspected = np.flatnonzero(losses >= MISTAKE).tolist()
+    found = []
+    for number, index in enumerate(suspected, start=1):
+        mistake = _judged(player, choices, index, evaluation, analyse)
+        found += [] if mistake is None else [mistake]
+        if report:
+            report(number / len(suspected))
+    return Mistakes(tuple(found))
+
+
+def _judged(
+    player: PlayerGames, choices: Choices, index: int, evaluation: Evaluation, analyse: Analyser
+) -> FoundMistake | None:
+    """What kind of mistake a move is; None if the lines of another search show none."""
+    example, played = example_of(player, choices, index), int(choices.moves[choices.played[index]])
+    position = _position(example.fen)
+    after = position.copy()
+    after.push(played)
+    seen = _by_depth(after, evaluation, analyse)  # first, while nothing is known of the position
+    answer, better = (_best(each, Limits(nodes=JUDGE_NODES), analyse) for each in (after, position))
+    if better is None or int(better.pv[0]) == played:
+        return None
+    best = expected_of(better.score, evaluation)
+    loss = best - (1 - expected_of(answer.score, evaluation) if answer else seen[-1])
+    if loss < MISTAKE:
+        return None
+    kind = _kind(position, played, better, answer, evaluation)
+    shown = [best - expected >= MISTAKE for expected in seen]
+    half_moves = next((depth for depth, _ in enumerate(shown, start=1) if all(shown[depth - 1 :])), None)
+    return FoundMistake(index, kind, loss, half_moves, example)
+
+
+def _by_depth(after: Position, evaluation: Evaluation, analyse: Analyser) -> list[float]:
+    """What searches of DEPTHS leave the player who has come to a position, not to move."""
+    seen = []
+    for depth in DEPTHS:
+        line = _best(after, Limits(depth=depth), analyse)
+        seen.append(0.5 if line is None else 1 - expected_of(line.score, evaluation))
+    return seen
+
+
+def _best(position: Position, limits: Limits, analyse: Analyser) -> Line | None:
+    """The best line; None if the game is over."""
+    if position.outcome() is not None or not position.legal_moves:
+        return None
+    return next(iter(analyse(position, limits)), None)
+
+
+def _kind(position: Position, played: int, better: Line, answer: Line | None, evaluation: Evaluation) -> MistakeKind:
+    reply = (answer.pv, answer.score.mate) if answer else ((), None)
+    mistake = mistake_in(position, played, (better.pv, better.score.mate), reply, evaluation)
+    return MistakeKind.POSITION if mistake is None else mistake.kind
+
+
+def example_of(player: PlayerGames, choices: Choices, index: int) -> Example:
+    """The move played in one of the positions."""
+    game, ply = player.games[int(choices.games[index])], int(choices.plies[index])
+    fen, move = to_fen(game.positions[ply : ply + 1]), int(choices.moves[choices.played[index]])
+    position = _position(fen)
+    return Example(game.number, game.title, f"{move_number(position)}{san(position, move)}", fen)
+
+
+def _position(fen: str) -> Position:
+    return Position(fen, chess960=needs_chess960(fen))
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The mistakes by the search that first sees them, from the shallowest on, and those of the deepest alone."""
+
+    nodes: int
+    mistakes: int
+
+
+@dataclass(frozen=True)
+class Temptation:
+    """Positions in which the move that a short search likes best is a mistake, and a longer one sees it."""
+
+    nodes: int  # of the short search
+    sees: int  # nodes of the longer one
+    positions: int
+    fallen: Interval  # the share in which it was played
+    others: float  # the share in which the average player would play it
+
+
+def sights_of(choices: Choices) -> tuple[Sight, ...]:
+    """The mistakes by the shallowest search that finds them so."""
+    are_seen = choices.losses >= MISTAKE
+    mistakes = are_seen[:, -1]
+    first = np.argmax(are_seen, axis=1)
+    return tuple(Sight(nodes, int((mistakes & (first == depth)).sum())) for depth, nodes in enumerate(SIGHTS))
+
+
+def temptations_of(choices: Choices, usual: np.ndarray) -> tuple[Temptation, ...]:
+    """The temptations of each search but the longest; `usual` are the average player's chances, float64[m]."""
+    found = []
+    spans = list(zip(choices.firsts[:-1].tolist(), choices.firsts[1:].tolist(), strict=True))
+    for depth, nodes in enumerate(SIGHTS[:-1]):
+        liked = np.array([first + int(np.argmax(choices.columns[first:last, depth])) for first, last in spans])
+        losses = -choices.columns[liked][:, [depth + 1, len(SIGHTS) - 1]]
+        is_trap = (losses >= MISTAKE).all(axis=1)
+        total = int(is_trap.sum())
+        if total:
+            fallen = int((liked == choices.played)[is_trap].sum())
+            others = float(usual[liked[is_trap]].mean())
+            found.append(Temptation(nodes, SIGHTS[depth + 1], total, share_of(fallen, total), others))
+    return tuple(found)

@@ -1,0 +1,211 @@
+"""What a profile says besides tastes: losses with intervals, over time and by opening, and the kinds of mistakes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+from merino.inner.app.shell.cli import main
+from merino.inner.app.shell.search_options import default_analyser
+from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT
+from merino.inner.eval.families import default
+from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.material import FULL_BOARD
+from merino.inner.study.profile.choices import Choices, choices_of
+from merino.inner.study.profile.groups import JudgedMoves, over_time, parts_of
+from merino.inner.study.profile.intervals import Interval, difference, mean_of, share_of
+from merino.inner.study.profile.mistakes import Mistakes, losses_of, mistakes_of, sights_of, temptations_of
+from merino.inner.study.profile.openings import openings_of
+from merino.inner.study.profile.players import PlayerGames, games_of_player
+from merino.inner.study.profile.tastes import TermTaste
+from tests.test_profile import made_up, pgn
+
+# After five moves White leaves the queen to a pawn, and Black does not take it.
+BLUNDER = """[White "{white}"]
+[Black "{black}"]
+[Date "{date}"]
+[Result "0-1"]
+[FEN "4k3/8/2p5/8/8/8/8/3QK3 w - - 0 1"]
+
+1. Kf1 Kf8 2. Ke1 Ke8 3. Kf1 Kf8 4. Ke1 Ke8 5. Kf1 Kf8 6. Qd5 Ke8 0-1
+
+"""
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "games.pgn"
+    path.write_text(text)
+    return path
+
+
+def judged(choices: Choices, losses: Sequence[float] | np.ndarray) -> JudgedMoves:
+    lost = np.asarray(losses, dtype=np.float64)
+    return JudgedMoves(choices, lost, lost >= 0.1)
+
+
+def dated(tmp_path: Path, *dates: str) -> PlayerGames:
+    """Games of A on these days, with a choice each."""
+    return games_of_player(
+        written(tmp_path, "".join(BLUNDER.format(white="A", black="B", date=day) for day in dates)), "A"
+    )
+
+
+def one_choice_in_each(player: PlayerGames) -> Choices:
+    choices = made_up(np.zeros(len(COLUMNS)), len(player.games))
+    return replace(choices, games=np.arange(len(choices)))
+
+
+def test_moves_of_one_game_count_together_in_an_interval() -> None:
+    values = np.tile([0.0, 0.4], 50)
+    alone = mean_of(values, np.arange(100))
+    together = mean_of(values, np.repeat(np.arange(50), 2)[np.argsort(np.tile([0, 1], 50), kind="stable")])
+    assert alone.value == together.value == pytest.approx(0.2)
+    assert together.high - together.low == pytest.approx(2**0.5 * (alone.high - alone.low), rel=0.02)
+    assert mean_of(values, np.arange(100) % 4) == Interval(alone.value, 0.0, 1.0) and not alone.is_wide
+
+
+def test_a_share_of_none_may_still_be_more() -> None:
+    assert share_of(0, 10).low == 0 and share_of(0, 10).high == pytest.approx(0.2775, abs=1e-3)
+    half = share_of(50, 100)
+    assert (half.low, half.high) == pytest.approx((0.4038, 0.5962), abs=1e-3)
+    change = difference(Interval(0.3, 0.27, 0.33), Interval(0.2, 0.16, 0.24))
+    assert (change.low, change.high) == pytest.approx((-0.15, -0.05))
+
+
+def test_every_move_belongs_to_a_part_of_the_game_to_a_colour_and_to_a_clock(tmp_path: Path) -> None:
+    player = games_of_player(pgn(tmp_path, ("A", "B"), ("C", "A"), ("A", "D")), "A")
+    choices = replace(choices_of(player, default()), stages=np.full(12, FULL_BOARD // 2))
+    parts = parts_of(player, judged(choices, np.full(12, 0.2)))
+    assert {part.mistakes.value for part in parts} == {1.0} and not any(part.is_enough for part in parts)
+    assert {part.name: part.moves for part in parts} == {
+        "all moves": 12,
+        "endgame": 12,
+        "with White": 8,
+        "with Black": 4,
+        "a minute or more left": 9,
+        "less than a minute left": 3,
+    }
+
+
+def test_a_mistake_is_counted_where_a_search_sees_it_first() -> None:
+    choices = made_up(np.zeros(len(COLUMNS)), 4)
+    losses = [[0, 0, 0.3], [0, 0.3, 0.3], [0.3, 0.3, 0.3], [0.3, 0, 0]]
+    choices.columns[choices.played, :FIRST_HABIT] = -np.array(losses)
+    assert [sight.mistakes for sight in sights_of(choices)] == [1, 1, 1]
+
+
+def test_time_is_told_by_dates_or_else_by_the_place_in_the_file(tmp_path: Path) -> None:
+    days = [f"{year}.01.??" for year in range(2020, 1900, -1)]
+    player = dated(tmp_path, *days)
+    losses = np.linspace(0.0, 0.2, len(days))  # the file begins with the latest games
+    found = over_time(player, judged(one_choice_in_each(player), losses))
+    assert found.by == "date" and found.direction == 1 and found.change is not None and found.change.value < -0.05
+    assert [period.name for period in found.periods] == ["1901.01 to 1960.01", "1961.01 to 2020.01"]
+    player = dated(tmp_path, *days[:-1], "????.??.??")
+    found = over_time(player, judged(one_choice_in_each(player), losses))
+    assert found.by == "place in the file" and found.direction == -1
+    assert [period.name for period in found.periods] == ["games 1 to 60", "games 61 to 120"]
+    assert over_time(player, judged(one_choice_in_each(player), np.full(len(days), 0.1))).direction == 0
+
+
+def test_a_few_games_tell_no_change(tmp_path: Path) -> None:
+    player = dated(tmp_path, "2020.01.01", "2020.01.02")
+    found = over_time(player, judged(one_choice_in_each(player), [0.1, 0.0]))
+    assert found.change is None and found.direction == 0 and len(found.periods) == 1
+
+
+def test_openings_are_named_by_their_positions_with_results_by_colour(tmp_path: Path) -> None:
+    games = [
+        ("A", "B", "1-0", "1. e4 c5 2. Nf3 d6"),
+        ("A", "B", "1/2-1/2", "1. Nf3 c5 2. e4 e6"),  # by another order of moves
+        ("B", "A", "1-0", "1. e4 c5 2. c3"),
+        ("A", "B", "0-1", "1. a3 e5"),
+        ("A", "B", "*", "1. e4 c5 2. Nf3 Nc6"),
+    ]
+    text = "".join(f'[White "{one}"]\n[Black "{two}"]\n\n{moves} {end}\n\n' for one, two, end, moves in games)
+    player = games_of_player(written(tmp_path, text + BLUNDER.format(white="A", black="B", date="?")), "A")
+    found = openings_of(player, judged(choices_of(player, default()), np.zeros(1)), Mistakes(()))
+    told = {(one.name, one.colour): (one.games, one.won, one.drawn, one.lost) for one in found}
+    assert told == {
+        ("Sicilian Defence", "White"): (3, 1, 1, 0),
+        ("Sicilian Defence", "Black"): (1, 0, 0, 1),
+        ("other openings, 1.a3", "White"): (1, 0, 0, 1),
+        ("set-up positions", "White"): (1, 0, 0, 1),
+    }
+    first = found[0]
+    assert first.eco == ("B27", "B30", "B40") and first.score is not None and first.score.value == 0.75
+    assert not first.is_enough and first.moves is None
+
+
+@pytest.mark.parametrize("colour", [chess.WHITE, chess.BLACK])
+def test_a_mistake_has_its_kind_its_depth_and_its_game(tmp_path: Path, colour: chess.Color) -> None:
+    text = BLUNDER.format(white="A", black="B", date="2020.01.01")
+    player = games_of_player(written(tmp_path, text if colour else mirrored(text)), "A")
+    choices = choices_of(player, default())
+    losses = losses_of(player, choices, default())
+    assert losses[0] > 0.3
+    mistakes = mistakes_of(player, choices, losses, default(), default_analyser())
+    (kind,) = mistakes.kinds(np.ones(len(choices), dtype=bool))
+    assert (kind.kind, kind.count, kind.half_moves) == ("hanging piece", 1, 1) and kind.share.value == 1
+    assert kind.examples[0].game == 1 and kind.examples[0].move == ("6.Qd5" if colour else "6...Qd4")
+    assert mistakes.by_half_moves == {1: 1} and mistakes.kinds(np.zeros(len(choices), dtype=bool)) == ()
+
+
+def mirrored(text: str) -> str:
+    """The game with colours and board turned round, and A as Black."""
+    flip = str.maketrans("12345678", "87654321")
+    white = ["Kf1", "Ke1", "Kf1", "Ke1", "Kf1", "Qd5"]
+    black = ["Kf8", "Ke8", "Kf8", "Ke8", "Kf8", "Ke8"]
+    moves = " ".join(f"{own.translate(flip)} {other.translate(flip)}" for own, other in zip(white, black, strict=True))
+    return f'[White "B"]\n[Black "A"]\n[FEN "3qk3/8/8/8/8/2P5/8/4K3 b - - 0 1"]\n\n1... {moves} *\n'
+
+
+def test_a_temptation_is_what_a_short_search_likes_and_a_longer_one_does_not() -> None:
+    choices = made_up(np.zeros(len(COLUMNS)), 10)
+    choices.columns[:, :FIRST_HABIT] = -0.05
+    first = choices.firsts[:-1]
+    choices.columns[first[:4], :FIRST_HABIT] = 0, -0.3, -0.3  # a trap in four positions
+    choices.columns[first[4:6], :FIRST_HABIT] = 0, -0.3, 0  # in two the longest search sees that it is none
+    played = np.where(np.arange(10) < 1, first, first + 1)  # the first is fallen for
+    usual = np.full(len(choices.moves), 0.25)
+    (found,) = temptations_of(replace(choices, played=played), usual)
+    assert (found.nodes, found.sees, found.positions) == (16, 128, 4)
+    assert found.fallen.value == 0.25 and found.others == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("name", "weight", "value", "own", "merino", "is_more"),
+    [
+        ("KnightMobility", 40, 20, 60, 40, True),
+        ("PawnDoubled", -10, -5, 15, 10, True),  # what costs more is minded more
+        ("KingPawnShield", 80, -20, 60, 80, False),  # counts below zero what its words name
+    ],
+)
+def test_a_taste_is_told_by_what_one_is_worth_or_costs(
+    name: str, weight: float, value: float, own: float, merino: float, is_more: bool
+) -> None:
+    taste = TermTaste(name, weight, value, value - 1, value + 1, 0, ())
+    assert (taste.worth(taste.value), taste.worth(0), taste.is_more) == (own, merino, is_more)
+    assert taste.worth_range == (own - 1, own + 1) and taste.is_fault == (name != "KnightMobility")
+
+
+def test_the_report_speaks_in_words_and_says_where_games_are_too_few(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = pgn(tmp_path, *[("A", f"B{number}") for number in range(20)])
+    assert main(["profile", str(path), "--player", "A", "--quiet"]) == 0
+    text = capsys.readouterr().out
+    assert not [term.name for term in TERMS if term.name in text] and max(map(len, text.splitlines())) <= 120
+    assert "Ruy Lopez (C68)" in text and "+20 =0 -0" in text and "Over time, by date" in text
+    assert "weaker ones are not known" in text
+    assert main(["profile", str(path), "--player", "A", "--json", "--quiet"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [opening["name"] for opening in told["openings"]] == ["Ruy Lopez"] and told["openings"][0]["score"] == 1
+    assert sum(row["mistakes"] for row in told["mistakes"]["half_moves"]) == told["mistakes"]["count"]
+    assert sum(kind["count"] for kind in told["mistakes"]["kinds"]) == told["mistakes"]["count"]

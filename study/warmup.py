@@ -26,5 +26,5 @@ def warm_up() -> None:
     add_games(BoardTally(), games, np.zeros(1, dtype=np.int64), default())
     terms = default()
     account_around(Position().record, terms)
-    game = PlayerGame(1, "", WHITE, None, games.starts[:1], games.moves, np.zeros(0))
+    game = PlayerGame(1, "", "", WHITE, None, 1.0, games.starts[:1], games.moves, np.zeros(0))
     choices_of(PlayerGames("", (game,), 0), terms)

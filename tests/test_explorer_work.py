@@ -109,17 +109,32 @@ def test_a_players_mistakes_are_walked_through_on_the_board(page: Page, tmp_path
     page.until(lambda: "not enough games: 1 of 'Me'" in page.error)
 
 
+EXAMPLE = {"game": 3, "title": "Anna - Bert", "move": "14.Re1", "fen": MIDDLEGAME}
+LOSSES = {"games": 40, "moves": 900, "loss": 0.021, "loss_low": 0.018, "loss_high": 0.024, "is_enough": True}
+LOSSES |= {"mistakes": 0.04, "mistakes_low": 0.03, "mistakes_high": 0.06}
+KIND = {"kind": "fork allowed", "count": 7, "share": 0.6, "share_low": 0.3, "share_high": 0.8, "loss": 0.2}
+WORTH = {"player": 35, "low": 25, "high": 45, "merino": 20, "others": 22}
 PROFILE = {
-    "player": "Anna", "rating": 1800, "games": 40, "moves": 900, "faulty": 1, "top1": 0.4, "top3": 0.7, "log_loss": 1.8,
+    "player": "Anna", "rating": 1800, "peers": [2664, 2831], "games": 40, "moves": 900, "plies": 900, "faulty": 1,
+    "left_out": "1 game cannot be read and is left out", "top1": 0.4, "top3": 0.7, "log_loss": 1.8,
     "baselines": {"any move": {"top1": 0.1, "top3": 0.2, "log_loss": 3.0}},
     "terms": [
-        {"name": "RookOpen", "weight": 20, "value": 15, "low": 5, "high": 25, "others": 2,
-         "examples": [{"game": 3, "title": "Anna - Bert", "move": "14.Re1", "fen": MIDDLEGAME}]},
-        {"name": "Rook7th", "weight": 30, "value": 1, "low": -5, "high": 7, "others": 0, "examples": []},
+        {"name": "RookOpen", "words": "rook on a file without own pawns", "is_fault": False, "is_more": True,
+         "is_clear": True, "is_special": True, "worth": WORTH, "examples": [EXAMPLE]},
+        {"name": "Rook7th", "words": "rook on the seventh rank", "is_fault": False, "is_more": True, "is_clear": False,
+         "is_special": False, "worth": WORTH, "examples": []},
     ],
-    "habits": [{"name": "capture", "factor": 1.2, "low": 1.0, "high": 1.4, "others": 1.1}],
-    "parts": [{"name": "all moves", "moves": 900, "loss": 0.021, "mistakes": 0.04}],
-    "sights": [{"nodes": 16, "mistakes": 5}, {"nodes": 1024, "mistakes": 7}],
+    "habits": [{"name": "capture", "words": "a capture", "factor": 1.2, "low": 0.9, "high": 1.4, "others": 1.1}],
+    "parts": [{"name": "all moves"} | LOSSES, {"name": "endgame"} | LOSSES | {"is_enough": False}],
+    "over_time": {"by": "date", "periods": [{"name": "2020 to 2021"} | LOSSES], "change": -0.01, "change_low": -0.02,
+                  "change_high": -0.005, "direction": 1},
+    "openings": [{"name": "Sicilian Defence", "eco": ["B20", "B90"], "colour": "White", "games": 30, "won": 20,
+                  "drawn": 5, "lost": 5, "score": 0.75, "score_low": 0.65, "score_high": 0.85, "is_enough": True,
+                  "moves": None, "kinds": [KIND | {"half_moves": 1.5, "examples": []}]}],
+    "mistakes": {"count": 12, "kinds": [KIND | {"half_moves": None, "examples": [EXAMPLE]}],
+                 "half_moves": [{"half_moves": 1, "mistakes": 5}, {"half_moves": None, "mistakes": 7}]},
+    "temptations": [{"nodes": 16, "sees": 128, "positions": 40, "fallen": 0.1, "fallen_low": 0.04, "fallen_high": 0.2,
+                     "others": 0.02}],
 }  # fmt: skip
 
 
@@ -129,9 +144,16 @@ def test_a_profile_tells_what_is_sure_with_moves_to_look_at(page: Page) -> None:
     show = f"document.querySelector('#panel-player').replaceChildren(module.profileSections({json.dumps(PROFILE)}))"
     page.of_module("profile_report.js", show)
     text = page.text("#profile")
-    assert "Anna, rating 1800" in text and "Of 12 mistakes" in text and "1 faulty game left out" in text
-    assert [row.text.split("\n")[0] for row in page.all("#profile-tastes tbody th")] == ["Rook open"]
-    assert "2.1%" in page.text("#profile-parts") and "1.20 times" in page.text("#profile-habits")
+    assert "Anna, rating 1800" in text and "Of 12 mistakes" in text and "1 game cannot be read" in text
+    assert "5 by 1 half-move, 7 farther" in text
+    assert "played in 4 of 40 positions" in text and "weaker ones are not known" in text
+    assert [row.text for row in page.all("#profile-more tbody th")] == ["rook on a file without own pawns"]
+    assert "0.35 (0.25 to 0.45)" in page.text("#profile-more")
+    assert "2.1% (1.8 to 2.4)" in page.text("#profile-parts") and "not enough games" in page.text("#profile-parts")
+    assert "1.20 times (0.90 to 1.40), not sure" in page.text("#profile-habits")
+    assert "In the later half a move loses 1.0% of a point less." in text and "2020 to 2021" in text
+    openings = page.text("#profile-openings-white")
+    assert "Sicilian Defence (B20 to B90)" in openings and "fork allowed (7)" in openings
     assert violations_in_all(page, "#profile") == []
     page.click(".example-move")
     page.until(lambda: shows(page, MIDDLEGAME))

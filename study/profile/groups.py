@@ -66,9 +66,9 @@ class OverTime:
     @property
     def direction(self) -> int:
         """1 if less is lost later, -1 if more is, 0 if the interval does not tell."""
-        return (
-            0 if self.change is None or self.change.low <= 0 <= self.change.high else -1 if self.change.low > 0 else 1
-        )
+        if self.change is None or self.change.low <= 0 <= self.change.high:
+            return 0
+        return -1 if self.change.low > 0 else 1
 
 
 def parts_of(player: PlayerGames, moves: JudgedMoves) -> tuple[MoveGroup, ...]:

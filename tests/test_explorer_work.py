@@ -134,7 +134,7 @@ PROFILE = {
     "mistakes": {"count": 12, "kinds": [KIND | {"half_moves": None, "examples": [EXAMPLE]}],
                  "half_moves": [{"half_moves": 1, "mistakes": 5}, {"half_moves": None, "mistakes": 7}]},
     "temptations": [{"nodes": 16, "sees": 128, "positions": 40, "fallen": 0.1, "fallen_low": 0.04, "fallen_high": 0.2,
-                     "others": 0.02}],
+                     "others": 0.02, "is_enough": True}],
 }  # fmt: skip
 
 

@@ -137,4 +137,5 @@ def _temptation_object(found: Temptation) -> dict[str, Any]:
         "positions": found.positions,
         **_interval("fallen", found.fallen),
         "others": round(found.others, 4),
+        "is_enough": found.is_enough,
     }

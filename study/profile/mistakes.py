@@ -28,6 +28,7 @@ from merino.inner.study.reasons.mistakes import MistakeKind
 JUDGE_NODES = 5_000  # of the searches that say what a move loses, and what kind of mistake it is
 DEPTHS = range(1, 9)  # half-moves after a mistake, to which it is looked at
 _TOGETHER = 16  # moves that are judged with one table
+MIN_TEMPTED = 20  # positions with a temptation that say something
 EXAMPLES = 3  # moves that a statement comes from
 
 
@@ -218,6 +219,11 @@ class Temptation:
     positions: int
     fallen: Interval  # the share in which it was played
     others: float  # the share in which the average player would play it
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are positions enough to say something."""
+        return self.positions >= MIN_TEMPTED
 
 
 def sights_of(choices: Choices) -> tuple[Sight, ...]:

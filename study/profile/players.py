@@ -15,6 +15,7 @@ import numpy as np
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.board.makemove import make
 from merino.inner.core.board.position import POSITION
+from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.memory import copy_record
 from merino.inner.formats.pgn_games import NO_FAULT, Games, play_games
@@ -159,7 +160,8 @@ def _who(wanted: str, counts: Counter[str], path: Path) -> str:
         raise StudyError(
             f"'{wanted}' is said of more than one player in '{path}': {_listed(meant, counts)}; write one in full"
         )
-    raise StudyError(f"'{path}' has no player '{wanted}'; it has {_listed(counts, counts)}")
+    there = f"it has {_listed(counts, counts)}{did_you_mean(wanted, counts)}"
+    raise StudyError(f"'{path}' has no player '{wanted}'; {there}")
 
 
 def _listed(names: Iterable[str], counts: Counter[str]) -> str:

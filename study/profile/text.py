@@ -72,9 +72,9 @@ def _named(examples: Sequence[Example]) -> str:
 
 def _group_lines(groups: Sequence[MoveGroup]) -> list[str]:
     """A row for each group of moves."""
-    lines = [f"{'':<{_NAME}}{'moves':>7}  {'lost a move':<20}mistakes"]
+    lines = [f"{'':<{_NAME}}{'moves':>7}  {'lost a move':<22}mistakes"]
     for group in groups:
-        told = f"{_percents(group.loss):<20}{_percents(group.mistakes)}" if group.is_enough else NOT_ENOUGH
+        told = f"{_percents(group.loss):<22}{_percents(group.mistakes)}" if group.is_enough else NOT_ENOUGH
         lines.append(f"{group.name:<{_NAME}}{group.moves:>7}  {told}")
     return lines
 
@@ -86,11 +86,9 @@ def _time_lines(found: OverTime) -> list[str]:
     how_much = f"{100 * abs(found.change.value):.1f}% of a point a move"
     if found.direction:
         return [*lines, f"In the later half you lose {how_much} {'less' if found.direction > 0 else 'more'}."]
-    low, high = 100 * found.change.low, 100 * found.change.high
-    return [
-        *lines,
-        f"No change is sure: in the later half you lose {low:+.1f}% to {high:+.1f}% of a point a move more.",
-    ]
+    less, more = 100 * max(0.0, -found.change.low), 100 * max(0.0, found.change.high)
+    told = f"between {less:.1f}% of a point less and {more:.1f}% more"
+    return [*lines, f"No change is sure: in the later half a move loses {told}."]
 
 
 def _opening_lines(profile: Profile, colour: str) -> list[str]:
@@ -136,7 +134,7 @@ def _sight_lines(profile: Profile) -> list[str]:
         sum_of += count
         how_far = "farther" if depth is None else half_moves(depth)
         lines.append(f"  {how_far:<14}{count:>4}   all so far {sum_of / total:>4.0%}")
-    return [*lines, *(line for found in profile.temptations for line in _temptation(found))]
+    return [*lines, *(line for found in profile.temptations if found.is_enough for line in _temptation(found))]
 
 
 def half_moves(count: float) -> str:

@@ -35,13 +35,13 @@ function tastes(profile) {
 
 function overTime(profile) {
     const { by, periods, change, change_low, change_high, direction } = profile.over_time;
-    const low = percent(change_low, 1);
+    const between = `${percent(Math.max(0, -change_low), 1)} of a point less and ${percent(Math.max(0, change_high), 1)} more`;
     const told =
         change === null
             ? `Whether less is lost later: ${NOT_ENOUGH}.`
             : direction
               ? `In the later half a move loses ${percent(Math.abs(change), 1)} of a point ${direction > 0 ? "less" : "more"}.`
-              : `No change is sure: in the later half a move loses ${low} to ${percent(change_high, 1)} of a point more.`;
+              : `No change is sure: in the later half a move loses between ${between}.`;
     return [h("h4", {}, `Over time, by ${by}`), groupTable("profile-time", "Period", periods), note(told)];
 }
 
@@ -80,7 +80,7 @@ function mistakes(profile) {
         h("h4", {}, "Mistakes made most"),
         kindTable("profile-kinds", kinds),
         note(`Of ${plural(count, "mistake")}, so many are seen by looking beyond the move: ${seen}.`),
-        profile.temptations.map(temptation),
+        profile.temptations.filter((found) => found.is_enough).map(temptation),
     ];
 }
 

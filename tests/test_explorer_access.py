@@ -109,6 +109,22 @@ def test_on_paper_there_is_the_board_with_its_reasons_and_nothing_to_press(page:
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
 
 
+def test_on_paper_the_lines_and_their_reasons_are_whole(page: Page) -> None:
+    page.resize(700, 800)
+    page.set_out(analysis=True)
+    page.open(at(MIDDLEGAME))
+    page.until(lambda: page.text("#lines-by .line-reasons"))
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    cut = page.run(
+        "return [...document.querySelectorAll('.line-reasons, .line-moves')]"
+        ".filter((e) => e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1)"
+        ".map((e) => e.textContent)"
+    )
+    assert cut == []
+    assert page.run("return getComputedStyle(document.querySelector('tfoot')).display") == "table-row-group"
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
 def test_no_tab_lies_off_the_edge_of_a_phone(page: Page) -> None:
     page.resize(360, 740, touch=True)
     page.open(at(MIDDLEGAME))

@@ -272,6 +272,12 @@ def test_two_weights_files_stand_side_by_side(page: Page) -> None:
     page.tab("compare")
     page.until(lambda: page.all("#compare-terms tbody tr") and page.all("#compare-pieces img"))
     assert "B instead of A" in page.text("#panel-compare")
+    assert "without effect here" in page.text("#compare-others summary") and page.all("#compare-idle tbody tr")
+    nets = page.run(
+        "return [...document.querySelectorAll('#compare-terms tbody tr')]"
+        ".map((row) => [3, 4].map((at) => row.cells[at].textContent))"
+    )
+    assert nets and all(row != ["\u00b7", "\u00b7"] for row in nets)
     assert page.text("#compare-scores tbody tr td") == f"{told(MIDDLEGAME).static.score_cp / 100:+.2f}"
 
 

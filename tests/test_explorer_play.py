@@ -104,7 +104,7 @@ def test_a_game_survives_a_reload_and_is_resigned_saved_and_played_again(page: P
     page.until(lambda: page.moves == first and page.find("#resign").is_displayed())
     assert page.run("return document.querySelector('[role=gridcell]').dataset.square") == "h1", "Black is below"
     page.click("#resign")
-    page.until(lambda: page.text("#play-state") == "1-0: black resigns")
+    page.until(lambda: page.text("#play-state") == "1-0: Black resigns")
     page.click("#share")
     page.click("#save-played")
     saved = chess.pgn.read_game(io.StringIO(page.saved("played.pgn").decode()))
@@ -130,7 +130,17 @@ def test_clocks_run_and_a_flag_falls(page: Page) -> None:
     begin(page, clock=1)
     page.until(lambda: page.text("#clock-white") == "0:59")
     page.of_module("store.js", "module.state.game.clock.left.white = 1")
-    page.until(lambda: page.text("#play-state") == "0-1: white has no time left")
+    page.until(lambda: page.text("#play-state") == "0-1: White has no time left")
+
+
+def test_a_bare_king_does_not_win_on_time(page: Page) -> None:
+    page.set_out(analysis=False, play=LEVEL_0 | {"fromHere": True, "clock": 1})
+    page.open(at(ONE_MOVE))
+    page.click("#play")
+    page.click("#play-begin")
+    page.until(lambda: page.all("#clock-white.runs") and not page.all("#clock-black.runs"))
+    page.of_module("store.js", "module.state.game.clock.left.white = 1")
+    page.until(lambda: page.text("#play-state") == "1/2-1/2: White has no time left, Black only a king")
 
 
 def test_a_move_made_too_early_is_played_in_turn(page: Page) -> None:

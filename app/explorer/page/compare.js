@@ -1,7 +1,7 @@
 // Two evaluations side by side: weights, terms, piece values, and the moves whose rank they change.
 
 import { post } from "./api.js";
-import { h, number, pawns, percent, plainTable, replace, shortName, tellError, spaced, worded } from "./dom.js";
+import { h, number, pawns, percent, plainTable, plural, replace, shortName, tellError, spaced, worded } from "./dom.js";
 import { picture } from "./board.js";
 import { catalogue, chooser, onCatalogue, openWeights, useWeights } from "./weights.js";
 import { listen, question, state } from "./store.js";
@@ -74,8 +74,24 @@ function termTable() {
         .filter(({ size }) => size >= 0.001)
         .sort((x, y) => y.size - x.size);
     if (!rows.length) return h("p", { class: "empty" }, "Both have the same weights.");
+    const counts = ({ a, b }) => Math.max(Math.abs(a.net_cp), Math.abs(b.net_cp)) >= MIN_SHOWN;
+    const others = rows.filter((each) => !counts(each));
+    return [
+        bothTable("compare-terms", rows.filter(counts)),
+        others.length
+            ? h(
+                  "details",
+                  { id: "compare-others" },
+                  h("summary", {}, `${plural(others.length, "weight")} more, without effect here`),
+                  bothTable("compare-idle", others),
+              )
+            : null,
+    ];
+}
+
+function bothTable(id, rows) {
     return plainTable(
-        "compare-terms",
+        id,
         ["Term", "Weight A", "Weight B", "Net A", "Net B", "Difference"],
         rows.map(({ a, b }) => {
             const change = b.net_cp - a.net_cp;

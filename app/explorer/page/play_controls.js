@@ -2,7 +2,7 @@
 
 import { byId, h, replace, segments } from "./dom.js";
 import { keep, recall } from "./browser_storage.js";
-import { hint, leaveGame, opposite, rematch, resign, startGame, takeBack, timeLeft } from "./playing.js";
+import { hint, isRunning, leaveGame, opposite, rematch, resign, startGame, takeBack, timeLeft } from "./playing.js";
 import { hasSound, setSound } from "./sound.js";
 import { styledPlayers } from "./player_styles.js";
 import { SHOWN, listen, state } from "./store.js";
@@ -113,15 +113,18 @@ function clockText(side) {
     return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
+const clockClass = (side) => `clock ${isRunning(side) ? "runs" : ""}`;
 const clockElement = (side) => [
     h("span", { class: "note" }, side === state.game.side ? "You" : "Merino"),
-    h("span", { class: "clock", id: `clock-${side}`, "data-side": side }, clockText(side)),
+    h("span", { class: clockClass(side), id: `clock-${side}`, "data-side": side }, clockText(side)),
 ];
 
 function drawClocks() {
     for (const side of ["white", "black"]) {
         const clock = byId(`clock-${side}`);
-        if (clock) clock.textContent = clockText(side);
+        if (!clock) continue;
+        clock.textContent = clockText(side);
+        clock.className = clockClass(side);
     }
 }
 

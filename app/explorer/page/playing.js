@@ -9,6 +9,7 @@ import {
     START,
     askedOf,
     changed,
+    goTo,
     isPlaying,
     listen,
     play,
@@ -74,6 +75,7 @@ export const rematch = () => startGame({ ...state.game.wanted, side: opposite(st
 function finish(score, reason) {
     thinking.drop();
     state.game = { ...state.game, result: { score, reason }, premove: null };
+    showArrows("hint", []);
     save(score, reason);
     chime("end");
     say(`${score}: ${reason}`);
@@ -90,7 +92,8 @@ function save(score, reason) {
 export const playedGames = () => recall("played", [], Array.isArray);
 
 const wins = (side) => (side === "white" ? "1-0" : "0-1");
-export const resign = () => finish(wins(opposite(state.game.side)), `${state.game.side} resigns`);
+const named = (side) => (side === "white" ? "White" : "Black");
+export const resign = () => finish(wins(opposite(state.game.side)), `${named(state.game.side)} resigns`);
 
 /** Leave the game; its moves stay on the board. One that goes on is kept without a result. */
 export function leaveGame() {
@@ -121,11 +124,13 @@ export function hint() {
     hints.begin({ ...question(), free: false, movetime: HINT_MS });
 }
 
+/** Whether the clock of a side runs. */
+export const isRunning = (side) => state.game.result === null && turn() === side && state.report.ending === null;
+
 /** Milliseconds left to a side, at this moment. */
 export function timeLeft(side) {
-    const { clock, result } = state.game;
-    const runs = result === null && turn() === side && state.report.ending === null;
-    return Math.max(0, clock.left[side] - (runs ? Date.now() - clock.began : 0));
+    const { clock } = state.game;
+    return Math.max(0, clock.left[side] - (isRunning(side) ? Date.now() - clock.began : 0));
 }
 
 const gameNow = () => `${state.fen} ${state.moves.map((move) => move.uci)}`;
@@ -143,11 +148,21 @@ function chargeClock() {
     clock.began = Date.now();
 }
 
+/** The game of a side without time is lost, but for an opponent with a bare king, who can never mate. */
+function flagFalls(side) {
+    const letters = state.report.fen.split(" ")[0].replace(/[^a-z]/gi, "");
+    const others = side === "white" ? /[a-jl-z]/ : /[A-JL-Z]/;
+    const told = `${named(side)} has no time left`;
+    if (others.test(letters)) finish(wins(opposite(side)), told);
+    else finish("1/2-1/2", `${told}, ${named(opposite(side))} only a king`);
+}
+
 function checkFlag() {
     if (!isPlaying() || !state.game.clock || !state.report) return;
     const side = turn();
-    if (timeLeft(side) === 0) finish(wins(opposite(side)), `${side} has no time left`);
-    else changed("clock");
+    if (timeLeft(side) > 0) changed("clock");
+    else if (state.at === state.moves.length) flagFalls(side);
+    else goTo(state.moves.length); // where the pieces tell whether the other side can mate
 }
 
 function answer() {

@@ -111,14 +111,20 @@ function aboutNet() {
     if (catalogue.has_terms) return null;
     return [
         h("p", { class: "empty" }, "A net has no weights that can be read or moved one by one."),
-        h("pre", { class: "about", id: "net-about" }, catalogue.about),
+        h(
+            "details",
+            {},
+            h("summary", {}, "What it is made of, and how it was trained"),
+            h("pre", { class: "about", id: "net-about" }, catalogue.about),
+        ),
     ];
 }
 
 export function makeWeights(panel) {
     const note = "Centipawns. What you move here changes the page at once, and no file until you save.";
     onCatalogue(() => {
-        replace(panel, bar(), aboutNet(), makeSliders(catalogue), h("p", { class: "note" }, note));
+        const sliders = catalogue.has_terms ? [makeSliders(catalogue), h("p", { class: "note" }, note)] : aboutNet();
+        replace(panel, bar(), sliders);
         markAll();
     });
     followReport();

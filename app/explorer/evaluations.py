@@ -11,7 +11,7 @@ from pathlib import Path
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.user_files import is_there
-from merino.inner.engine.report.phrases import phrases_of
+from merino.inner.engine.report.phrases import is_material, phrases_of
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.families import DEFAULT_FILE, EvaluationFile, active_file, evaluation_in, load
 from merino.inner.eval.linear.family import LinearEvaluation
@@ -52,7 +52,7 @@ class TermEntry:
     low: float
     high: float
     sentence: str
-    phrases: tuple[str, ...]  # what sentences call it
+    phrases: tuple[str, ...]  # what sentences call it; none of material, which they tell as one
 
 
 class Evaluations:
@@ -166,7 +166,7 @@ def terms(evaluation: Evaluation) -> list[dict[str, object]]:
                 low=float(term.bounds[0]),
                 high=float(term.bounds[1]),
                 sentence=term.sentence,
-                phrases=phrases_of(term.name),
+                phrases=() if is_material(term.name) else phrases_of(term.name),
             )
         )
         for number, term in enumerate(of, start=1)

@@ -395,6 +395,61 @@ def test_small_terms_are_no_reason_for_a_mistake() -> None:
     assert "central king 0.21, isolated pawns 0.12 (" in mistake(*quiet, {"KingCenterEnd": 21.0, "PawnIsolated": 12.0})
 
 
+CHASED = "7k/8/8/5Q2/8/8/1q6/5K2 w - - 0 1"  # White's queen can check without end
+
+
+def test_a_draw_by_checks_without_end_is_told_as_allowed_or_as_missed() -> None:
+    checks, quiet = "Qf8+ Kh7 Qf7+ Kh8 Qf8+", {"PawnIsolated": 50.0}
+    assert mistake(CHASED, "Qg4", checks, "Qb1+ Kf2 Qb2+", quiet).startswith(
+        "draw missed: the better move draws by perpetual check (1. Qf8+ Kh7 2. Qf7+ Kh8 3. Qf8+)"
+    )
+    before = "7k/8/8/5Q2/8/8/q7/5K2 b - - 0 1"
+    assert mistake(before, "Qb2", "Qg8 Kf2", checks, quiet).startswith(
+        "draw allowed: the reply draws by perpetual check"
+    )
+    shuffled = "Ke1 Kg7 Kf1 Kh8 Ke1"
+    assert mistake(CHASED, "Qg4", shuffled, "Qb1+ Kf2 Qb2+", {}).startswith(
+        "draw missed: the better move draws by repe"
+    )
+
+
+def test_a_pawn_is_no_hanging_piece() -> None:
+    fen = "4k3/8/8/3p4/8/8/8/3RK3 b - - 0 1"
+    assert mistake(fen, "Kf8", "d4 Ke2", "Rxd5 Ke7", {}) == ("hanging pawn: the pawn on d5 can be taken (2. Rxd5 Ke7)")
+    white = fen.replace(" b ", " w ")
+    assert mistake(white, "Ke2", "Rxd5 Ke7", "Ke7 Ke3", {}) == (
+        "free pawn left: the pawn on d5 could be taken (1. Rxd5 Ke7)"
+    )
+
+
+def test_a_position_given_away_names_the_piece_and_its_square() -> None:
+    board = chess.Board(CENTRE)
+    played = board.parse_san("a3")
+    board.push(played)
+    rook, bishop = chess.Piece.from_symbol("R"), chess.Piece.from_symbol("b")
+    pieces = (
+        PieceDifference(rook, chess.E1, chess.E1, {"RookOpen": 34.0}),  # White's, better: no reason
+        PieceDifference(rook, chess.A1, chess.D1, {"RookMobility": -31.0, "RookOpen": -9.0}),
+        PieceDifference(bishop, chess.G4, chess.C8, {"BishopMobility": 25.0}),
+        PieceDifference(chess.Piece.from_symbol("p"), chess.D6, chess.D6, {"PawnIsolated": 22.0}),
+    )
+    found = mistake_of(played, line(CENTRE, "d4 Bb6"), line(board.fen(), "a6 a4"), {"PawnCenter": 40.0}, pieces)
+    assert found is not None and found.kind is MistakeKind.POSITION
+    assert found.sentence == (
+        "White's rook on a1 is worth 0.40 less by rook mobility and "
+        "Black's bishop on g4 is worth 0.25 more by bishop mobility"
+    )
+    lighter = mistake_of(played, line(CENTRE, "d4 Bb6"), line(board.fen(), "a6 a4"), {}, pieces[3:])
+    assert lighter is not None
+    assert lighter.sentence == "Black's pawn on d6 is worth 0.22 more, with less lost by isolated pawns"
+
+
+def test_material_lost_names_the_square_or_what_is_taken_first() -> None:
+    fen = "5r1k/p5p1/7p/4P2P/3q4/4Q3/P4rP1/1R2R1K1 b - - 5 35"
+    won = win_by(line(fen, "Rf1+ Kh2 Qxe3 Rxe3 Rxb1 a4 Ra1"), 4, "the reply")
+    assert won is not None and won.sentence == "the reply wins material worth 4 pawns, first the queen on e3"
+
+
 def test_a_piece_given_for_another_kind_is_told_as_an_exchange() -> None:
     fen = "4k3/1p6/2n5/8/8/5B2/1P6/4K3 w - - 0 1"
     assert mistake(fen, "Bxc6+", "Be2 Ke7", "bxc6 Kd2", {}) == (
@@ -405,7 +460,7 @@ def test_a_piece_given_for_another_kind_is_told_as_an_exchange() -> None:
 def test_what_a_line_wins_is_named_and_shown_to_its_last_capture() -> None:
     fen = "5r1k/p5p1/7p/4P2P/3q4/4Q3/P4rP1/1R2R1K1 b - - 5 35"
     won = win_by(line(fen, "Rf1+ Kh2 Qxe3 Rxe3 Rxb1 a4 Ra1"), 5, "the reply")
-    assert won is not None and won.sentence == "the reply wins a rook"
+    assert won is not None and won.sentence == "the reply wins the rook on b1"
     late = line(MIDDLEGAME, "h3 Bh5 g4 Bg6 Be3 Rc8 Qd2 a6 Bxg6 fxg6")
     assert late.text.endswith("17. Bxg6 fxg6")
 

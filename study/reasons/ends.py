@@ -11,7 +11,7 @@ import chess
 
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
-from merino.inner.engine.report.phrases import change_phrase, group_of, is_usual, listed
+from merino.inner.engine.report.phrases import change_phrase, counts_against, group_of, is_usual, listed, phrase
 from merino.inner.engine.report.static import report_evaluation
 from merino.inner.engine.search.limits import pawns
 from merino.inner.eval.evaluation import Evaluation
@@ -95,6 +95,16 @@ class PieceDifference:
         more = "more" if self.total > 0 else "less"
         return f"is worth {abs(self.total) / 100:.2f} {more}{f': {said}' if said else ''}"
 
+    @property
+    def by_largest(self) -> str:
+        """The difference with its largest term alone: "White's pawn on c3 is worth 0.51 less by isolated pawns"."""
+        size, is_more = f"{abs(self.total) / 100:.2f}", self.total > 0
+        name = next((name for name, cp in self.named if (cp > 0) == is_more), None)
+        if name is None:
+            return f"{self.name} is worth {size} {'more' if is_more else 'less'}"
+        by = ", with less lost by" if is_more and counts_against(name) else " by"
+        return f"{self.name} is worth {size} {'more' if is_more else 'less'}{by} {phrase(name)}"
+
     def as_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`: the piece, its squares, and its terms in centipawns for its owner."""
         return {
@@ -159,7 +169,12 @@ def along(position: Position, moves: Sequence[str]) -> tuple[list[chess.Move], l
 
 def end_of(position: Position, moves: Sequence[str], by_terms: Evaluation) -> LineEnd:
     """The end of a line of legal moves, coordinates; `by_terms` has terms."""
-    end = follow(position, position.copy().push_all(moves))
+    return end_after(position, position.copy().push_all(moves), by_terms)
+
+
+def end_after(position: Position, moves: Sequence[int], by_terms: Evaluation) -> LineEnd:
+    """The same of moves as a search finds them."""
+    end = follow(position, moves)
     report = report_evaluation(end.after.record, "", by_terms)
     terms = {chess.parse_square(piece.square): piece.terms for piece in report.pieces}
     pieces = {origin: (square, terms[square]) for square, origin in end.origins.items()}

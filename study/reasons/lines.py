@@ -8,6 +8,7 @@ from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.eval.evaluation import Evaluation
+from merino.inner.study.reasons.ends import differences, end_after
 from merino.inner.study.reasons.mistakes import Mistake, mistake_of
 from merino.inner.study.reasons.winning import FoundLine
 from merino.inner.study.words.telling import in_terms
@@ -24,14 +25,18 @@ def mistake_in(
     """
     after = _after(position, (played,))
     best, own = _found(position, *better), _found(after, *reply)
-    lost = {}
+    lost, pieces = {}, []
     if best.settled is not None and own.settled is not None:
         by_terms = in_terms(position.record, evaluation)
-        ends = _after(position, better[0][: best.settled]), _after(after, reply[0][: own.settled])
-        there, here = ({line.name: line.net for line in by_terms.explain(end.record).lines} for end in ends)
+        lines = (better[0][: best.settled], (played, *reply[0][: own.settled]))
+        there, here = (
+            {line.name: line.net for line in by_terms.explain(_after(position, moves).record).lines} for moves in lines
+        )
         sign = 1 if position.turn == WHITE else -1
         lost = {name: sign * (cp - here[name]) for name, cp in there.items()}
-    return mistake_of(as_chess_move(played, position.chess960), best, own, lost)
+        end, other = (end_after(position, moves, by_terms) for moves in lines)
+        pieces = differences(other, end)
+    return mistake_of(as_chess_move(played, position.chess960), best, own, lost, pieces)
 
 
 def _found(position: Position, moves: Sequence[int], mate: int | None) -> FoundLine:

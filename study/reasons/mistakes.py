@@ -14,6 +14,7 @@ import chess
 
 from merino.inner.engine.report.phrases import is_material, listed, phrase
 from merino.inner.study.reasons.castling import left_in_the_centre
+from merino.inner.study.reasons.ends import PieceDifference
 from merino.inner.study.reasons.motifs import exchanged, is_back_rank_mate, pawns_of, piece_name
 from merino.inner.study.reasons.winning import MIN_GAIN, FoundLine, Means, balance, more_of, win_by
 
@@ -29,7 +30,10 @@ class MistakeKind(Enum):
     MATE_MISSED = "mate missed"
     BACK_RANK = "back-rank mate allowed"
     MATE_ALLOWED = "mate allowed"
+    DRAW_ALLOWED = "draw allowed"
+    DRAW_MISSED = "draw missed"
     HANGING = "hanging piece"
+    PAWN_HANGING = "hanging pawn"
     FORK_ALLOWED = "fork allowed"
     SKEWER_ALLOWED = "skewer allowed"
     PIN_ALLOWED = "pin allowed"
@@ -42,6 +46,7 @@ class MistakeKind(Enum):
     PIN_MISSED = "pin missed"
     DISCOVERY_MISSED = "discovered attack missed"
     CAPTURE_MISSED = "free piece left"
+    PAWN_MISSED = "free pawn left"
     PROMOTION_MISSED = "promotion missed"
     GAIN_MISSED = "material not won"
     EXCHANGE = "bad exchange"
@@ -51,6 +56,7 @@ class MistakeKind(Enum):
 # The mistake that allows the other side to win by these means, and the one that misses a win by them.
 KINDS = {
     Means.HANGING: (MistakeKind.HANGING, MistakeKind.CAPTURE_MISSED),
+    Means.HANGING_PAWN: (MistakeKind.PAWN_HANGING, MistakeKind.PAWN_MISSED),
     Means.FORK: (MistakeKind.FORK_ALLOWED, MistakeKind.FORK_MISSED),
     Means.SKEWER: (MistakeKind.SKEWER_ALLOWED, MistakeKind.SKEWER_MISSED),
     Means.PIN: (MistakeKind.PIN_ALLOWED, MistakeKind.PIN_MISSED),
@@ -74,22 +80,30 @@ class Mistake:
         return f"{self.kind.value}: {self.sentence} ({self.line})"
 
 
-def mistake_of(played: chess.Move, better: FoundLine, reply: FoundLine, terms: Mapping[str, float]) -> Mistake | None:
+def mistake_of(
+    played: chess.Move,
+    better: FoundLine,
+    reply: FoundLine,
+    terms: Mapping[str, float],
+    pieces: Sequence[PieceDifference] = (),
+) -> Mistake | None:
     """The kind of mistake that `played` is.
 
     `better` begins with the better move, `reply` with the best reply to the move played. `terms` are the centipawns
-    that the mover has less by each term where `reply` is settled than where `better` is, none where one is not. None
-    where nothing is seen.
+    that the mover has less by each term where `reply` is settled than where `better` is, none where one is not;
+    `pieces` are those that differ there. None where nothing is seen.
     """
     lost = _lost(played, reply, better)
     by_motif = lost if lost is not None and lost.kind is not MistakeKind.MATERIAL_LOST else None
     return (
         _mates(better, reply)
+        or _draws(better, reply)
         or by_motif
         or _castling(played, better, reply, terms)
         or lost
         or _missed(played, better, reply)
         or _exchange(better, reply)
+        or _pieces(pieces, better, reply)
         or _position(terms, better, reply)
     )
 
@@ -101,6 +115,15 @@ def _mates(better: FoundLine, reply: FoundLine) -> Mistake | None:
         return Mistake(kind, f"the reply mates in {reply.mate}", reply.text)
     if better.mate is not None and better.mate > 0:
         return Mistake(MistakeKind.MATE_MISSED, f"there was a mate in {better.mate}", better.text)
+    return None
+
+
+def _draws(better: FoundLine, reply: FoundLine) -> Mistake | None:
+    """The draw that the reply saves, or that the better move would have saved."""
+    if reply.moves and reply.draw:
+        return Mistake(MistakeKind.DRAW_ALLOWED, f"the reply draws by {reply.draw}", reply.whole)
+    if better.moves and better.draw:
+        return Mistake(MistakeKind.DRAW_MISSED, f"the better move draws by {better.draw}", better.whole)
     return None
 
 
@@ -136,7 +159,11 @@ def _missed(played: chess.Move, better: FoundLine, reply: FoundLine) -> Mistake 
     win = win_by(better, gain, "the better move")
     if loss < 0 and win is not None and (win.means is Means.MATERIAL or win.square == played.to_square):
         return Mistake(MistakeKind.GAIN_MISSED, f"the better move wins {more_of(gain + loss)} more", better.text)
-    return None if win is None else Mistake(KINDS[win.means][1], win.sentence, better.text)
+    if win is None:
+        return None
+    taken = win.square
+    sentence = win.sentence if taken is None else f"the {piece_name(better.board, taken)} could be taken"
+    return Mistake(KINDS[win.means][1], sentence, better.text)
 
 
 def _exchange(better: FoundLine, reply: FoundLine) -> Mistake | None:
@@ -157,8 +184,21 @@ def _exchange(better: FoundLine, reply: FoundLine) -> Mistake | None:
     return Mistake(MistakeKind.EXCHANGE, f"the move gives {listed(given)} for {listed(taken)}", reply.text)
 
 
+def _pieces(pieces: Sequence[PieceDifference], better: FoundLine, reply: FoundLine) -> Mistake | None:
+    """The pieces by which the mover loses most, each with its square and the term that makes most of it."""
+    line, mover = reply if reply.moves else better, better.board.turn
+    worse = [(each.total if each.piece.color != mover else -each.total, each) for each in pieces if each.named]
+    lost = sorted((pair for pair in worse if pair[0] >= MIN_TERM), key=lambda pair: -pair[0])[:2]
+    if not lost or lost[0][0] < MIN_LARGEST or not line.moves:
+        return None
+    return Mistake(MistakeKind.POSITION, " and ".join(each.by_largest for _, each in lost), line.text)
+
+
 def _position(terms: Mapping[str, float], better: FoundLine, reply: FoundLine) -> Mistake | None:
-    """The terms that the move costs most, but those of pieces that one line exchanges and the other does not."""
+    """The terms that the move costs most where no piece stands out.
+
+    Those of pieces that one line exchanges and the other does not are left out.
+    """
     line, ends = reply if reply.moves else better, _ends(better, reply)
     told = {name: cp for name, cp in terms.items() if not is_material(name) and not _is_of_exchanged(name, ends)}
     lost = sorted(told.items(), key=lambda pair: -pair[1])

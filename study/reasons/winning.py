@@ -59,6 +59,11 @@ class FoundLine:
         return self.board.variation_san(list(self.moves[: self.shown]))
 
     @property
+    def whole(self) -> str:
+        """All of its moves with their numbers."""
+        return self.board.variation_san(list(self.moves))
+
+    @property
     def shown(self) -> int:
         """The plies that are shown of it: a few, and up to the last capture that counts."""
         pairs = zip(self._boards, self.moves[: self._counted], strict=False)
@@ -96,6 +101,30 @@ class FoundLine:
         given, taken = exchanged(self.board, self._boards[self._counted], self.board.turn)
         return taken, given
 
+    @cached_property
+    def captures(self) -> list[tuple[chess.PieceType, chess.Square]]:
+        """The pieces that the side that begins it takes, each with its square then, where the gain is counted."""
+        found = []
+        for board, move in zip(self._boards[: self._counted : 2], self.moves[::2], strict=False):
+            if (square := taken_on(board, move)) is not None:
+                kind = board.piece_type_at(square)
+                assert kind
+                found.append((kind, square))
+        return found
+
+    @cached_property
+    def draw(self) -> str | None:
+        """How it ends in a draw: "perpetual check", "repetition", "stalemate"; None if it does not."""
+        last = self._boards[-1]
+        if last.is_stalemate():
+            return "stalemate"
+        keys = [board.epd() for board in self._boards]
+        if keys[-1] not in keys[:-1]:
+            return None
+        cycle = self._boards[keys.index(keys[-1]) + 1 :]
+        is_chased = any(all(board.is_check() for board in cycle if board.turn == side) for side in chess.COLORS)
+        return "perpetual check" if is_chased else "repetition"
+
     @property
     def promotes(self) -> bool:
         """Whether the side that begins it promotes in it."""
@@ -106,6 +135,7 @@ class Means(Enum):
     """What wins material."""
 
     HANGING = auto()
+    HANGING_PAWN = auto()
     FORK = auto()
     SKEWER = auto()
     PIN = auto()
@@ -130,7 +160,8 @@ def win_by(line: FoundLine, gain: int, mover: str = "it") -> Win | None:
     taken = taken_on(line.board, line.moves[0])
     worth = 0 if taken is None else exchange(line.board, taken, line.board.turn)
     if taken is not None and line.gain / MOST_BESIDE <= worth <= line.gain and worth and not _is_answered(line):
-        return Win(Means.HANGING, f"the {piece_name(line.board, taken)} can be taken", taken)
+        means = Means.HANGING_PAWN if line.board.piece_type_at(taken) == chess.PAWN else Means.HANGING
+        return Win(means, f"the {piece_name(line.board, taken)} can be taken", taken)
     if gain < MIN_GAIN:
         return None
     if line.promotes:
@@ -147,8 +178,18 @@ def _spoils(line: FoundLine, gain: int) -> str:
     """What a line wins in words: "a rook for a bishop" where it takes just so much, else its worth."""
     taken, given = line.won
     if not taken or pawns_of(taken) - pawns_of(given) != gain:
-        return more_of(gain)
-    return f"{listed(taken)} for {listed(given)}" if given else listed(taken)
+        begins = f", first the {_on(*line.captures[0])}" if line.captures and gain > 1 else ""
+        return more_of(gain) + begins
+    won = listed(taken)
+    if taken.total() == 1:
+        (kind,) = taken
+        places = [square for each, square in line.captures if each == kind]
+        won = f"the {_on(kind, places[0])}" if len(places) == 1 else won
+    return f"{won} for {listed(given)}" if given else won
+
+
+def _on(kind: chess.PieceType, square: chess.Square) -> str:
+    return f"{chess.piece_name(kind)} on {chess.square_name(square)}"
 
 
 def balance(board: chess.Board, side: chess.Color) -> int:

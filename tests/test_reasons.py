@@ -118,7 +118,7 @@ FORK = "r3kb1r/ppp2ppp/4pn2/3N4/8/8/PPP2PPP/R3KB1R w KQkq - 0 10"
             "O-O",
             "Nxc7+ Kd7 Nxa8",
             MistakeKind.FORK_ALLOWED,
-            "Nxc7+ attacks the king on e8 and rook on a8",
+            "Nxc7+ attacks the king on e8 and the rook on a8",
         ),
         (
             "r3k2r/pp3ppp/4p3/1N6/8/8/PPP2PPP/R3K2R b KQkq - 0 10",
@@ -126,7 +126,7 @@ FORK = "r3kb1r/ppp2ppp/4pn2/3N4/8/8/PPP2PPP/R3KB1R w KQkq - 0 10"
             "O-O",
             "Nc7+ Kd7 Nxa8 Rxa8",
             MistakeKind.FORK_ALLOWED,
-            "Nc7+ attacks the king on e8 and rook on a8",
+            "Nc7+ attacks the king on e8 and the rook on a8",
         ),
         (
             "8/8/8/1k6/8/P7/8/K6n w - - 0 1",

@@ -215,7 +215,7 @@ def _motif(line: FoundLine) -> Win | None:
     move, board, name = line.moves[0], line.after(1), line.board.san(line.moves[0])
     targets = fork_targets(board, move.to_square)
     if targets and _takes(line, targets):
-        said = " and ".join(piece_name(board, target) for target in sorted(targets, key=_by_worth(board))[:2])
+        said = " and the ".join(piece_name(board, target) for target in sorted(targets, key=_by_worth(board))[:2])
         return Win(Means.FORK, f"{name} attacks the {said}")
     for means, verb, found in (
         (Means.SKEWER, "drives away", skewers_by(board, move.to_square)),

@@ -2,8 +2,9 @@
 
 import { annotate, annotation, FIRST_NODES, onAnnotation, stopAnnotating } from "./annotating.js";
 import { post } from "./api.js";
+import { nameOf } from "./board.js";
 import { COLOURS, chart } from "./chart.js";
-import { byId, h, percent, tellError, spaced, withMinus } from "./dom.js";
+import { byId, h, pawns, percent, tellError, spaced, withMinus } from "./dom.js";
 import { isLooked } from "./attention.js";
 import { goTo, isUnaided, listen, numbered, sideAfter, state, wholeGame } from "./store.js";
 
@@ -145,6 +146,20 @@ function annotateBar() {
 
 const stateText = () => (annotation.isWorking ? `${annotation.found.size} of ${state.moves.length}` : "");
 
+const BY_PIECE =
+    "How much more its owner has from a piece, in pawns, at the end of the line after the move than at that of the better line";
+const PIECE = /([A-Za-z]) ([a-h][1-8])(?:-([a-h][1-8])| (taken|kept))? ([+-]\d+)/g;
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+/** What the move makes of pieces, in words: "White's pawn on d2 kept +1.61, Black's knight on g8 to f6 \u22120.68". */
+function fates(text) {
+    const told = text.replace(PIECE, (_, letter, square, to, fate, change) => {
+        const [side, name] = nameOf(letter).split(" ");
+        return `${capital(side)}'s ${name} on ${square}${to ? ` to ${to}` : fate ? ` ${fate}` : ""} ${pawns(change)}`;
+    });
+    return h("div", { class: "note", "data-pieces": "", title: BY_PIECE }, `By piece: ${told}`);
+}
+
 function mistakeItem(move) {
     const { grade, better, mistake, pieces_text: pieces, before, after } = move;
     const chances = `${before.text} (${percent(before.expected_score)}) to ${after.text} (${percent(after.expected_score)})`;
@@ -154,9 +169,9 @@ function mistakeItem(move) {
         {},
         h("button", button, h("i", { class: grade.name }), titleOf(move)),
         ` ${grade.name}, ${percent(move.loss, 1)} lost`,
-        mistake ? h("div", { class: "note", "data-mistake": mistake.kind }, withMinus(mistake.text)) : null,
-        h("div", { class: "note" }, withMinus(`White's score and chances: ${chances}`)),
-        pieces ? h("div", { class: "note", "data-pieces": "" }, withMinus(`By piece: ${pieces}`)) : null,
+        mistake ? h("div", { class: "note", "data-mistake": mistake.kind }, withMinus(capital(mistake.text))) : null,
+        h("div", { class: "note" }, withMinus(`White's score and chances: from ${chances}`)),
+        pieces ? fates(pieces) : null,
         better.line ? h("div", { class: "note" }, withMinus(`Better ${better.text}: ${better.line}`)) : null,
     );
 }

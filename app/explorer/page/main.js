@@ -31,7 +31,7 @@ import { loadWeights, makeWeights } from "./weights.js";
 import { isFirstVisit, welcome } from "./welcome.js";
 
 const KEYS = [
-    ["\u2190 \u2192", "Take back and replay a move; on the board, move from square to square"],
+    ["\u2190 \u2192", "A move back or forward in the game; on the board, from square to square"],
     ["Home End", "To the start and the end of the game"],
     ["Enter", "On the board: pick up or put down a piece"],
     ["Esc", "Let go"],

@@ -15,6 +15,7 @@ from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.report.static import between, report_change, report_evaluation
 from merino.inner.engine.report.summary import MIN_AHEAD, summarise, summarise_change
 from merino.inner.engine.report.text import render, render_change, render_pieces
+from merino.inner.engine.report.threatened import threatened
 from merino.inner.eval.draws import after_rules
 from merino.inner.eval.families import load
 from merino.inner.eval.linear.evaluate import scores_of
@@ -250,10 +251,22 @@ def test_of_many_terms_the_groups_are_told_first_and_shown_alone_if_asked() -> N
     groups = {group.name: group.net_cp for group in report.groups}
     told = re.findall(r"(?:favour: |, )([a-z ]+?)(?: \(([^)]*)\))? (\d+\.\d\d)", report.summary[-1])
     assert told and all(f"{abs(groups[name.capitalize()]) / 100:.2f}" == size for name, _, size in told)
-    assert ("passed pawns", "passed pawn e6; passed pawn that can step ahead e6") in [each[:2] for each in told]
-    assert "nobody guards f2" not in report.summary[-1]  # that is the attacker
+    assert ("passed pawns", "passed pawn: e6; passed pawn that can step ahead: e6") in [each[:2] for each in told]
+    assert "attacked piece that nobody guards: f6" in " ".join(report.summary)  # not f2, the attacker
     text = render(report, groups_only=True)
     assert all(name in text for name in groups) and "PassedPawn" not in text and "PassedPawn" in render(report)
+
+
+def test_as_many_pieces_are_named_under_a_threat_as_its_term_counts(positions: list[Position]) -> None:
+    evaluation, counted = load(SHIPPED / "full.txt"), 0
+    for position in positions:
+        values = evaluation.value_pieces(position.record)
+        for line in values.explanation.lines:
+            for side, count in ((WHITE, line.white_count), (BLACK, line.black_count)):
+                squares = threatened(line.name, values.pieces, side)
+                assert squares is None or len(squares) == count, (line.name, position.fen())
+                counted += len(squares or ())
+    assert counted > 50
 
 
 def test_sentences_name_only_what_the_table_shows(positions: list[Position], weights: np.ndarray) -> None:

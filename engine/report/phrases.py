@@ -138,6 +138,11 @@ _NUMBERS = (
     ("rook on a half-open file", "rooks on half-open files"),
     ("rook with few squares", "rooks with few squares"),
     ("passed pawn", "passed pawns"),
+    ("piece attacked by a pawn", "pieces attacked by pawns"),
+    ("minor piece under attack", "minor pieces under attack"),
+    ("piece attacked by the king", "pieces attacked by the king"),
+    ("attacked piece that nobody guards", "attacked pieces that nobody guards"),
+    ("pawn under attack that no pawn guards", "pawns under attack that no pawn guards"),
 )
 _OF_ONE = {many: one for one, many in _NUMBERS}
 _OF_SEVERAL = dict(_NUMBERS)

@@ -10,6 +10,7 @@ import chess
 from merino.inner.core.board.bitboard import PIECE_LETTERS, SQUARE_NAMES, WHITE
 from merino.inner.core.board.fen import COLOUR_NAMES
 from merino.inner.engine.report.phrases import is_material, is_usual, listed, phrase
+from merino.inner.engine.report.threatened import threatened
 from merino.inner.eval.explanation import PieceValues, TermLine
 from merino.inner.eval.linear.registry import Group
 
@@ -20,7 +21,7 @@ MANY_TERMS = 40  # of a set: with more, groups are named first
 NAMED_SQUARES = 2  # of a term
 # The pieces that a term is about, by how its name begins: others may bring it, as a pawn that guards an outpost does.
 _OF_SQUARES = ("Threat", "Hanging", "Weak", "PawnIslands", "Safe", "Contested", "Controlled", "Space", "Tempo")
-_ABOUT = dict.fromkeys(_OF_SQUARES, "")  # and of the enemy's pieces: none is named
+_ABOUT = dict.fromkeys((*_OF_SQUARES, "KingRing"), "")  # no piece is named, but for those under a threat
 _ABOUT |= {"Pawn": "P", "Passed": "P", "Knight": "N", "Bishop": "B", "Minor": "NB", "Rook": "R", "Queen": "Q"}
 _BACKWARD = "PawnBackward"  # how the names of backward pawns begin
 
@@ -29,7 +30,7 @@ def largest_for_each_side(values: PieceValues) -> str:
     """The largest terms: "In White's favour: material (a pawn) 1.00, rook mobility (e1) 0.20. In Black's favour: ...".
 
     Material comes as one. Of a set of many terms it is the groups, each with the terms that make most of it: "king
-    safety (pawns before the king g2, f2; safe rook check e1) 0.41". Empty where nothing is large enough.
+    safety (pawns before the king: g2, f2; safe rook check) 0.41". Empty where nothing is large enough.
     """
     explanation = values.explanation
     parts_of = _groups if len(explanation.lines) > MANY_TERMS else _terms
@@ -77,7 +78,8 @@ def _groups(values: PieceValues, colour: int) -> Iterator[tuple[str, float]]:
             continue
         lines = [line for line in explanation.lines if line.group is group]
         named = sorted(_named(lines, values, colour), key=lambda part: -abs(part[2]))
-        told = [f"{name} {squares}".rstrip() for name, squares, cp in named[:NAMED_IN_GROUP] if abs(cp) >= MIN_TOLD]
+        large = [part for part in named[:NAMED_IN_GROUP] if abs(part[2]) >= MIN_TOLD]
+        told = [f"{name}: {squares}" if squares else name for name, squares, _ in large]
         yield group.title.lower() + (f" ({'; '.join(told)})" if told else ""), net
 
 
@@ -93,7 +95,8 @@ def _named(lines: Sequence[TermLine], values: PieceValues, colour: int) -> Itera
         owner = WHITE if abs(line.white_cp) >= abs(line.black_cp) else 1 - WHITE
         whose = "" if owner == colour else COLOUR_NAMES[owner]
         count = line.white_count if owner == WHITE else line.black_count
-        squares = _bringing(line, values, owner)
+        about = threatened(line.name, values.pieces, owner)
+        squares = _bringing(line, values, owner) if about is None else about
         yield phrase(line.name, count, len(squares), whose), ", ".join(squares[:NAMED_SQUARES]), line.net
 
 

@@ -1,0 +1,62 @@
+"""The pieces that the terms of threats are about: they are the enemy's, where others bring what such a term counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import chess
+
+from merino.inner.core.board.bitboard import SQUARE_NAMES, WHITE
+from merino.inner.eval.explanation import PieceValue
+
+_PIECES = (chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
+_MINORS = (chess.BISHOP, chess.KNIGHT)
+_MAJORS = (chess.QUEEN, chess.ROOK)
+_BY_PAWN, _BY_MINOR, _BY_ROOK, _BY_KING = ((chess.PAWN,), _MINORS, (chess.ROOK,), (chess.KING,))
+_ANY = chess.PIECE_TYPES
+
+
+def _is_free(board: chess.Board, square: chess.Square) -> bool:
+    """Whether nobody guards the piece on a square."""
+    colour = board.color_at(square)
+    return colour is not None and not board.attackers(colour, square)
+
+
+def _no_pawn_guards(board: chess.Board, square: chess.Square) -> bool:
+    colour = board.color_at(square)
+    return colour is not None and not board.attackers(colour, square) & board.pawns
+
+
+def _always(_board: chess.Board, _square: chess.Square) -> bool:
+    return True
+
+
+_Kinds = Sequence[chess.PieceType]
+# What each term counts: pieces of these kinds, attacked by those, of which this is so.
+_COUNTED: dict[str, tuple[_Kinds, _Kinds, Callable[[chess.Board, chess.Square], bool]]] = {
+    "ThreatByPawn": (_PIECES, _BY_PAWN, _always),
+    "ThreatByMinor": (_MAJORS, _BY_MINOR, _always),
+    "ThreatOnMinor": (_MINORS, (*_BY_MINOR, *_BY_ROOK), _no_pawn_guards),
+    "ThreatByRook": ((chess.QUEEN,), _BY_ROOK, _always),
+    "ThreatByKing": ((*_PIECES, chess.PAWN), _BY_KING, _is_free),
+    "Hanging": (_PIECES, _ANY, _is_free),
+    "WeakPawns": ((chess.PAWN,), _ANY, _no_pawn_guards),
+}
+
+
+def threatened(name: str, pieces: Sequence[PieceValue], side: int) -> list[str] | None:
+    """The squares of the pieces that a term counts for a side, the most valuable first; None for another term."""
+    if name not in _COUNTED:
+        return None
+    kinds, by, holds = _COUNTED[name]
+    board = chess.Board(None)
+    for piece in pieces:
+        board.set_piece_at(piece.square, chess.Piece.from_symbol(piece.letter))
+    own = side == WHITE
+    found = [
+        square
+        for kind in kinds
+        for square in board.pieces(kind, not own)
+        if any(board.piece_type_at(each) in by for each in board.attackers(own, square)) and holds(board, square)
+    ]
+    return [SQUARE_NAMES[square] for square in found]

@@ -934,10 +934,13 @@ def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path) -> None:
 
 def test_the_page_gets_the_profile_that_the_shell_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = pgn(tmp_path, *[("A", f"B{number}") for number in range(20)])
-    with GamesFile(path) as file, TestClient(create_app(ServerState(games=file), PORT), base_url=ADDRESS) as page:
-        with connect(page, "/ws/profile") as socket:
-            socket.send_json({"file": True, "player": "a"})
-            messages = heard(socket, "done")
+    with (
+        GamesFile(path) as file,
+        TestClient(create_app(ServerState(games=file), PORT), base_url=ADDRESS) as page,
+        connect(page, "/ws/profile") as socket,
+    ):
+        socket.send_json({"file": True, "player": "a"})
+        messages = heard(socket, "done")
     assert {message["what"] for message in messages[:-1]} >= {"Searching", "Judging moves"}
     assert main(["profile", str(path), "--player", "A", "--json", "--quiet"]) == 0
     assert messages[-1]["profile"] == json.loads(capsys.readouterr().out)

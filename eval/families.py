@@ -124,7 +124,12 @@ def read_net(name: str) -> EvaluationFile:
 
 
 def shipped(name: str, *endings: str) -> Path | None:
-    """The file of this name that comes with Merino; one of these endings, or an evaluation's, may be left out."""
+    """The file of this name that comes with Merino; one of these endings, or an evaluation's, may be left out.
+
+    A path with a folder names none, even that of Merino's own.
+    """
+    if Path(name).name != name:
+        return None
     return first_there(SHIPPED / f"{name}{ending}" for ending in ("", *(endings or ENDINGS)))
 
 

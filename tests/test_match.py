@@ -1,6 +1,7 @@
 """Games between our own players: python-chess replays them and agrees, and the same seed gives the same games."""
 
 import signal
+import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
@@ -27,7 +28,7 @@ from merino.inner.match.config import MatchConfig
 from merino.inner.match.errors import MatchError, PlayerError
 from merino.inner.match.games import FAULTS, Game, Reason, Tally
 from merino.inner.match.openings import RandomOpenings
-from merino.inner.match.players import OwnPlayer, read_player
+from merino.inner.match.players import OtherPlayer, OwnPlayer, read_player
 from merino.inner.match.runner import play_match
 from merino.inner.match.time_control import Adjudication, TimeControl
 
@@ -200,6 +201,12 @@ def test_a_player_may_be_an_evaluation_that_comes_with_merino() -> None:
     full, net = read_player("full,nodestime=500"), read_player("gen12")
     assert isinstance(full, OwnPlayer) and full.evaluation.identity["terms"] == "full"
     assert isinstance(net, OwnPlayer) and not net.evaluation.has_terms
+
+
+def test_a_program_named_by_its_whole_path_is_an_engine_and_no_weights_file() -> None:
+    player = read_player(f"{sys.executable},option.Skill Level=5,name=other")
+    assert isinstance(player, OtherPlayer)
+    assert player.command == (sys.executable,) and player.options == {"Skill Level": "5"}
 
 
 def test_a_player_takes_weights_and_search_parameters_inline() -> None:

@@ -135,6 +135,14 @@ def test_weights_shows_the_file_in_use_and_every_term(capsys: pytest.CaptureFixt
     assert all(f" {term.name} " in text and term.sentence in text for term in TERMS)
 
 
+def test_weights_and_evaluate_take_the_name_of_what_comes_with_merino(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["weights", "full"]) == 0
+    file, _, *table = capsys.readouterr().out.splitlines()
+    assert file == str(ROOT / "weights" / "full.txt") and any("KnightSquare, a table of 32" in line for line in table)
+    done = run_merino("evaluate", "-", "--weights", "full", given=MATE_FEN.encode())
+    assert done.code == 0 and done.output[0].endswith(f"\t{MATE_FEN}")
+
+
 def test_clean_cache_removes_compiled_code_and_nothing_else(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     for name in ("0123456789abcdef", "keep me"):

@@ -253,6 +253,12 @@ def test_commands_in_a_shell_print_text_and_json(other_file: Path, capsys: pytes
         assert max(map(len, capsys.readouterr().out.splitlines()[2:])) <= 100
 
 
+def test_the_usual_start_may_be_named_instead_of_its_fen(capsys: pytest.CaptureFixture[str]) -> None:
+    for run, words in ((run_explain, []), (run_explain, ["e4"]), (run_compare, ["e4", "d4", "--nodes", "500"])):
+        assert run(["startpos", *words, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["fen"] == Position().fen()
+
+
 @pytest.mark.parametrize(
     ("run", "words", "fault"),
     [

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from merino.inner.core.board.fen import FenError
-from merino.inner.core.board.game import Position
+from merino.inner.core.board.fen import START_FEN, FenError
+from merino.inner.core.board.game import START_NAME, Position
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.user_files import POSITIONS, read_user_text
 from merino.inner.engine.notation.positions import looks_like_fen, position_of
@@ -41,6 +41,8 @@ def _take(words: Sequence[str], command: str, read: Callable[[str], _T]) -> tupl
 
 def _take_fen(words: Sequence[str], command: str) -> tuple[str, list[str]]:
     """The FEN that the words begin with, and the words after it; raises CommandError where there is none."""
+    if words and words[0] == START_NAME:
+        return START_FEN, list(words[1:])
     if not words or not looks_like_fen(words[0]):
         raise CommandError(f"{command}: {words[0][:60]!r} is not a FEN" if words else f"{command}: the FEN is missing")
     first, *rest = words

@@ -21,7 +21,7 @@ from merino.inner.app.console.terminal import detect
 from merino.inner.app.shell.search_options import SearchRequest, evaluation_of, searcher_of
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import UsageError
-from merino.inner.engine.notation.positions import looks_like_fen
+from merino.inner.engine.notation.positions import names_position
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.evaluation import Evaluation
@@ -38,7 +38,7 @@ def run_explain(arguments: Sequence[str]) -> int:
     if args.beside or not evaluation.has_terms:
         beside = evaluation_of(args.beside or args.weights)
     explainer = _explainer(args, evaluation, MOVE_MS, beside)
-    if looks_like_fen(args.words[0]):
+    if names_position(args.words[0]):
         explain_words(explainer, args.words)
         return 0
     if len(args.words) > 1:
@@ -52,7 +52,7 @@ def run_compare(arguments: Sequence[str]) -> int:
     args = compare_parser().parse_intermixed_args(arguments)
     evaluation = evaluation_of(args.weights, args.k, args.evalfile)
     explainer = _explainer(args, evaluation, MOVE_MS)
-    if looks_like_fen(args.words[0]):
+    if names_position(args.words[0]):
         position, rest = take_position(args.words, "compare")
         explainer.compare_moves(position, exactly(rest, 2, "compare"))
         return 0

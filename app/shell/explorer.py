@@ -13,7 +13,7 @@ from merino.inner.app.console.positions import take_setup
 from merino.inner.app.shell.naming import errors_named
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.errors import MerinoError
-from merino.inner.engine.notation.positions import looks_like_fen
+from merino.inner.engine.notation.positions import names_position
 from merino.inner.formats.sources import decoded
 
 PORT = 8765
@@ -72,7 +72,7 @@ def _first(words: Sequence[str]) -> tuple[_Typed, Path | None]:
     """What the page begins with: a text, or a file of games. Raises CommandError."""
     if not words:
         return _Typed(), None
-    if looks_like_fen(words[0]):
+    if names_position(words[0]):
         setup, rest = take_setup(words, "explorer")
         if rest:
             raise UsageError(f"explorer: expected nothing after the FEN, not '{' '.join(rest)[:60]}'")

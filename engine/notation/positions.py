@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import chess
 
-from merino.inner.core.board.game import Position
+from merino.inner.core.board.game import START_NAME, Position
 
 _FEN_SLASHES = 7
 
@@ -12,6 +12,11 @@ _FEN_SLASHES = 7
 def looks_like_fen(text: str) -> bool:
     """Whether a text begins with the board of a FEN."""
     return text.split(maxsplit=1)[0].count("/") == _FEN_SLASHES if text.strip() else False
+
+
+def names_position(text: str) -> bool:
+    """Whether a text begins with the board of a FEN, or is the name of the usual start."""
+    return text == START_NAME or looks_like_fen(text)
 
 
 def completed(board: str) -> str:

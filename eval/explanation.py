@@ -26,10 +26,11 @@ class TermLine:
     """What one term adds for each side.
 
     Counts include phase share and group multiplier, so `weight` times count is centipawns. `weight` is what its two
-    values, those of middlegame and endgame, come to at the stage of the position.
+    values, those of middlegame and endgame, come to at the stage of the position. A table, which has many weights, has
+    a weight of 1 and counts in centipawns.
     """
 
-    number: int  # from 1, in the order of the registry
+    number: int  # from 1, in the order of the weights; that of its first weight for a table
     name: str
     group: Group
     phase: Phase
@@ -205,7 +206,7 @@ class Change:
 class Credit:
     """A term to which a piece adds, or that pieces share. `count` includes phase share and group multiplier."""
 
-    number: int  # from 1, in the order of the registry
+    number: int  # that of its `TermLine`
     name: str
     count: float
     cp: float  # weight times count

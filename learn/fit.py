@@ -62,7 +62,8 @@ class FitProblem:
     """The free weights, their bounds, the prior and the loss.
 
     `free` are the indices of the weights that may move, `bounds` is float64[weights, 2]. `spread`, float64[weights], is
-    the prior's standard deviation of each weight about its `start`, in centipawns; None for no prior.
+    the prior's standard deviation of each weight about its `start`, in centipawns; None for no prior. `centring` is the
+    matrix of `learn.centring`, None where no table is to be centred: weights times it score the same.
     """
 
     free: np.ndarray
@@ -71,6 +72,11 @@ class FitProblem:
     start: np.ndarray
     loss: Loss = Loss.SQUARED
     spread: np.ndarray | None = None
+    centring: np.ndarray | None = None
+
+    def centred(self, weights: np.ndarray) -> np.ndarray:
+        """The same weights with their tables centred, float64[weights]."""
+        return weights if self.centring is None else np.asarray(self.centring @ weights)
 
     def ridge(self, sums: Sums) -> np.ndarray:
         """The factor of the squared distance from the start for each free weight, in units of the summed loss."""

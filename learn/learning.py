@@ -12,6 +12,7 @@ from merino.inner.eval.linear.phases import halves, in_two_phases, phases_of
 from merino.inner.eval.linear.registry import TERMS, Term, TermSet
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.learn.adam import adam
+from merino.inner.learn.centring import centring_of
 from merino.inner.learn.coordinate_descent import descent
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, FitProblem, Step, approach, fit_k, gauss_newton, prior_spread, sizes
@@ -292,7 +293,8 @@ def problem_of(sample: Samples, weights: np.ndarray, settings: Settings, terms: 
     bounds = np.tile(np.array([term.bounds for term in terms], dtype=np.float64), (phases, 1))
     prior = prior_spread(len(sample.games(is_validation=False))) if settings.prior is None else settings.prior
     spread = prior * sizes(weights, np.tile(_usual_sizes(terms), phases)) if prior else None
-    return FitProblem(free, bounds, settings.k is None and PAWN_TERM not in moving, weights, settings.loss, spread)
+    fits_k, centring = settings.k is None and PAWN_TERM not in moving, centring_of(sample, terms, phases, free)
+    return FitProblem(free, bounds, fits_k, weights, settings.loss, spread, centring)
 
 
 def _usual_sizes(terms: Sequence[Term]) -> np.ndarray:
@@ -304,8 +306,8 @@ def _usual_sizes(terms: Sequence[Term]) -> np.ndarray:
 
 
 def _round(parameters: FitParameters, problem: FitProblem) -> FitParameters:
-    """The parameters with the free weights rounded to whole centipawns, within bounds."""
-    weights = parameters.weights.copy()
+    """The parameters with tables centred and the free weights rounded to whole centipawns, within bounds."""
+    weights = problem.centred(parameters.weights).copy()
     rounded = np.rint(weights[problem.free])
     weights[problem.free] = np.clip(
         rounded, np.ceil(problem.bounds[problem.free, 0]), np.floor(problem.bounds[problem.free, 1])

@@ -30,7 +30,8 @@ class WeightLine:
     """A weight, or its value in the phase that its name ends with: before, after, 95% interval, and warnings.
 
     `positions` and `games` are those of the training set in which its term is not 0. `clear` says whether the change is
-    significant, that is, whether the interval excludes the old weight; None if nothing changed.
+    significant, that is, whether the interval excludes the old weight; None if nothing changed. `table` is the name of
+    the table that it is a cell of, None for a term that stands alone.
     """
 
     name: str
@@ -42,6 +43,7 @@ class WeightLine:
     games: int
     clear: bool | None
     flags: tuple[str, ...]
+    table: str | None = None
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,8 @@ def _lines(sample: Samples, learned: Learned, terms: Sequence[Term]) -> tuple[We
         else:
             flags = (FROZEN,)
         clear = None if new == old else abs(new - old) >= width
-        lines.append(WeightLine(name, old, new, new - width, new + width, positions, games, clear, flags))
+        interval, table = (new - width, new + width), term.table.name if term.table else None
+        lines.append(WeightLine(name, old, new, *interval, positions, games, clear, flags, table))
     return tuple(lines)
 
 

@@ -16,7 +16,8 @@ from merino.inner.learn.positions import ODD, Equal, Rows, no_gaps
 
 _GROWTH = 8  # the store grows by an eighth at a time: `resize` moves no memory of this size on most systems
 _FIRST_ROOM = 1 << 16
-MAX_IN_MEMORY = 1 << 23  # rows whose features, 450 MB, are kept in memory
+MAX_IN_MEMORY = 450_000_000  # bytes of features that are kept in memory; more go to a file
+_FEATURE_BYTES = np.dtype(np.int16).itemsize
 
 
 class _Features:
@@ -63,14 +64,14 @@ class _Features:
 class RowStore:
     """The rows of many blocks; each column is one array that grows in place."""
 
-    def __init__(
-        self, unique: Equal | None = None, most_in_memory: int = MAX_IN_MEMORY, terms: int = len(TERMS)
-    ) -> None:
+    def __init__(self, unique: Equal | None = None, most_in_memory: int | None = None, terms: int = len(TERMS)) -> None:
         """`unique` says what duplicates are; a key of each position is then kept, too, so that they can be found.
 
-        `terms` is the number of features of a row.
+        `terms` is the number of features of a row, `most_in_memory` the number of rows whose features are kept in
+        memory, None for as many as MAX_IN_MEMORY holds.
         """
-        self._features = _Features(most_in_memory, terms)
+        most = MAX_IN_MEMORY // (_FEATURE_BYTES * terms) if most_in_memory is None else most_in_memory
+        self._features = _Features(most, terms)
         self._stage = np.zeros(0, dtype=np.uint8)
         self._game, self._to_end = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int16)
         self._scores, self._keys = np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.uint64)

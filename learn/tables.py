@@ -16,7 +16,8 @@ ENDGAME = "in the endgame"
 def render(summary: Summary, root_of_sum: bool = False) -> list[str]:
     """The summary as lines of text; rows of tables have at most COLUMNS characters, other lines are for `fold`."""
     head = f"{'term':20} {'before':>6} {'after':>6} {'change':>6} {'95% interval':>14} {'clear':>5} {'positions':>9}"
-    lines = ["", f"{head} {'games':>6}", *(_row(line) for line in _pairs(summary.weights)), ""]
+    alone = [line for line in summary.weights if line.table is None]
+    lines = ["", f"{head} {'games':>6}", *(_row(line) for line in _pairs(alone)), *_tables(summary.weights), ""]
     if any(line.name.endswith(SUFFIXES[1]) for line in summary.weights):
         lines.append("The first value of a term is that of the middlegame; positions count for the nearer phase.")
     if summary.resamplings:
@@ -24,7 +25,7 @@ def render(summary: Summary, root_of_sum: bool = False) -> list[str]:
     else:
         lines.append("95% interval: a game counts as one observation.")
     lines.append("Clear: whether the change is larger than its noise. Positions and games: training set.")
-    remarks = [(line.name, [flag for flag in line.flags if flag != FROZEN]) for line in summary.weights]
+    remarks = [(line.name, [flag for flag in line.flags if flag != FROZEN]) for line in alone]
     lines += [f"  {name}: {', '.join(flags)}" for name, flags in remarks if flags]
     return [*lines, "", *_errors(summary, root_of_sum), "", *_findings(summary)]
 
@@ -43,6 +44,37 @@ def _row(line: WeightLine) -> str:
     return (
         f"{name:20} {line.old + 0.0:6g} {line.new + 0.0:6g} {change:>6} {interval:>14} {clear:>5} "
         f"{line.positions:9} {line.games:6}"
+    )
+
+
+def _tables(weights: Sequence[WeightLine]) -> list[str]:
+    """A row for each table and phase, if there are any: means over its cells without their signs."""
+    cells = dict[tuple[str, str], list[WeightLine]]()
+    for line in weights:
+        if line.table is not None:
+            phase = ENDGAME if line.name.endswith(SUFFIXES[1]) else ""
+            cells.setdefault((line.table, phase), []).append(line)
+    if not cells:
+        return []
+    order = list(dict.fromkeys(table for table, _ in cells))
+    rows = sorted(cells.items(), key=lambda item: (order.index(item[0][0]), item[0][1]))
+    head = (
+        f"{'table, mean size':20} {'before':>6} {'after':>6} {'change':>6} {'cells':>14} {'clear':>5} {'positions':>9}"
+    )
+    return ["", f"{head} {'games':>6}", *(_table_row(table, phase, lines) for (table, phase), lines in rows)]
+
+
+def _table_row(table: str, phase: str, cells: Sequence[WeightLine]) -> str:
+    """The row of the cells of a table in a phase; positions and games are those of the cell that is seen most."""
+    before, after, change = (
+        sum(abs(value) for value in values) / len(cells)
+        for values in zip(*((line.old, line.new, line.new - line.old) for line in cells), strict=True)
+    )
+    clear = sum(line.clear is True for line in cells)
+    positions, games = max(line.positions for line in cells), max(line.games for line in cells)
+    return (
+        f"{f'  {phase}' if phase else table:20} {before:6.1f} {after:6.1f} {change:6.1f} {len(cells):14} {clear:5} "
+        f"{positions:9} {games:6}"
     )
 
 

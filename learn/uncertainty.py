@@ -39,11 +39,13 @@ def bootstrap_errors(
     for number in range(times):
         drawn = np.bincount(rng.choice(games, len(games)), minlength=sample.number_of_games)
         again = sample.with_game_weight(drawn.astype(np.float32))
-        found.append(approach(again, parameters, problem, FitCallback()).weights[problem.free])
+        found.append(problem.centred(approach(again, parameters, problem, FitCallback()).weights)[problem.free])
         callback.progressed("Resampling games", (number + 1) / times)
     _, pull = _inverse_and_pull(parameters, problem, sums)
     free = len(problem.free)
-    return _of_free(problem, np.diag(np.var(found, axis=0, ddof=1)) + pull[:free, :free])
+    by_pull = _of_free(problem, pull[:free, :free])
+    by_pull[problem.free] = np.hypot(by_pull[problem.free], np.std(found, axis=0, ddof=1))
+    return by_pull
 
 
 def _inverse_and_pull(parameters: FitParameters, problem: FitProblem, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
@@ -57,6 +59,11 @@ def _inverse_and_pull(parameters: FitParameters, problem: FitProblem, sums: Sums
 
 
 def _of_free(problem: FitProblem, covariance: np.ndarray) -> np.ndarray:
-    spread = np.zeros(len(problem.bounds))
-    spread[problem.free] = np.sqrt(np.maximum(np.diag(covariance)[: len(problem.free)], 0))
+    """The standard errors of all weights, float64[weights], from the covariance of the free ones and of 1 / K."""
+    spread, free = np.zeros(len(problem.bounds)), problem.free
+    covariance = covariance[: len(free), : len(free)]
+    if problem.centring is not None:
+        centring = problem.centring[np.ix_(free, free)]
+        covariance = centring @ covariance @ centring.T
+    spread[free] = np.sqrt(np.maximum(np.diag(covariance), 0))
     return spread

@@ -1,7 +1,8 @@
 """The terms of the set `full` spelled out with python-chess: slow, obvious, and written from their sentences alone.
 
-A term is a function of a board and a colour that says how much of the term that side has, before the group multiplier.
-Ranks run from 0 to 7 and are seen from the side in question. `TERMS` lists them in the order of the set.
+A term is a function of a board and a colour that says how much of the term that side has, before the group multiplier;
+a table is one that lists the cells that it finds, each as often as it counts. Ranks run from 0 to 7 and are seen from
+the side in question. `TERMS` lists them in the order of the set.
 """
 
 from __future__ import annotations
@@ -9,19 +10,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import chess
 
 from tests import naive
-from tests.naive import Term, center, name_for, parabola, rank_for, squares_of, step_ahead, units
+from tests.naive import Term, name_for, parabola, rank_for, squares_of, step_ahead, units
 
 MINORS = (chess.KNIGHT, chess.BISHOP)
 PIECES = (chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN)
 ATTACK = {chess.KNIGHT: 2, chess.BISHOP: 2, chess.ROOK: 3, chess.QUEEN: 5}
-MOST_SAFE = {chess.KNIGHT: 8, chess.BISHOP: 13, chess.ROOK: 14, chess.QUEEN: 27}
 
 Side = chess.Color
 Square = chess.Square
+
+
+class Table(NamedTuple):
+    """A table: the multiplier of its group, and the names of the cells that a side has."""
+
+    multiplier: float
+    cells: Callable[[chess.Board, Side], Iterable[str]]
 
 
 @lru_cache(maxsize=4)
@@ -74,22 +82,6 @@ def by_rank(colour: Side, pawns: Iterable[Square]) -> float:
     return sum((rank_for(colour, pawn) / 7) ** 2 for pawn in pawns)
 
 
-def file_share(square: Square) -> float:
-    """0 on the edge files, 1 on the two in the middle."""
-    file = chess.square_file(square)
-    return min(file, 7 - file) / 3
-
-
-def rank_sum(board: chess.Board, colour: Side, kind: chess.PieceType) -> float:
-    """The ranks of a side's pieces of a type over 7, summed."""
-    return sum(rank_for(colour, square) / 7 for square in board.pieces(kind, colour))
-
-
-def center_sum(board: chess.Board, colour: Side, kind: chess.PieceType) -> float:
-    """How near the centre a side's pieces of a type stand, summed."""
-    return sum(center(square) / 3 for square in board.pieces(kind, colour))
-
-
 def pawns_of(board: chess.Board, colour: Side) -> list[Square]:
     """A side's pawns."""
     return squares_of(board, colour, chess.PAWN)
@@ -98,6 +90,33 @@ def pawns_of(board: chess.Board, colour: Side) -> list[Square]:
 def guarded_by_pawn(board: chess.Board, colour: Side, square: Square) -> bool:
     """Whether an own pawn guards a square."""
     return square in attacked_by(board, colour, chess.PAWN)
+
+
+def rank_name(colour: Side, square: Square) -> str:
+    """The rank of a square as its side sees it, in the words of a cell."""
+    return f"rank{rank_for(colour, square) + 1}"
+
+
+def ranks(colour: Side, pawns: Iterable[Square]) -> list[str]:
+    """The ranks of pawns, in the words of cells."""
+    return [rank_name(colour, pawn) for pawn in pawns]
+
+
+def edge_file(square: Square) -> str:
+    """The file of a square; e to h are called as the one opposite."""
+    file = chess.square_file(square)
+    return "abcd"[min(file, 7 - file)]
+
+
+# Squares
+
+
+def by_square(board: chess.Board, colour: Side, kind: chess.PieceType) -> list[str]:
+    return [f"{edge_file(square)}{rank_for(colour, square) + 1}" for square in board.pieces(kind, colour)]
+
+
+def from_king(board: chess.Board, colour: Side, kind: chess.PieceType) -> list[str]:
+    return [str(chess.square_distance(square, board.king(colour))) for square in board.pieces(kind, colour)]
 
 
 # Material
@@ -166,14 +185,6 @@ def pawn_candidate(board: chess.Board, colour: Side) -> float:
     return by_rank(colour, open_ahead(board, colour, near))
 
 
-def pawn_advance(board: chess.Board, colour: Side) -> float:
-    return sum((rank_for(colour, pawn) - 1) / 5 for pawn in pawns_of(board, colour))
-
-
-def pawn_file(board: chess.Board, colour: Side) -> float:
-    return sum(file_share(pawn) for pawn in pawns_of(board, colour))
-
-
 # Passed pawns
 
 
@@ -220,20 +231,13 @@ def passed_connected(board: chess.Board, colour: Side) -> float:
     return by_rank(colour, [one for one in pawns if any(is_near(one, other) for other in pawns)])
 
 
-def passed_king(board: chess.Board, colour: Side, whose: Side) -> float:
-    king = board.king(whose)
-    return sum(
-        (rank_for(colour, pawn) / 7) ** 2 * chess.square_distance(step_ahead(colour, pawn), king) / 7
-        for pawn in passed(board, colour)
-    )
-
-
-def passed_enemy_king(board: chess.Board, colour: Side) -> float:
-    return passed_king(board, colour, not colour)
-
-
-def passed_own_king(board: chess.Board, colour: Side) -> float:
-    return passed_king(board, colour, colour)
+def by_steps(board: chess.Board, colour: Side, whose: Side) -> list[str]:
+    """For each passed pawn its rank, 4 at least, and the steps of a king to the square ahead, 5 at most."""
+    found = []
+    for pawn in passed(board, colour):
+        steps = chess.square_distance(step_ahead(colour, pawn), board.king(whose))
+        found.append(f"rank{max(4, rank_for(colour, pawn) + 1)}_steps{min(5, steps)}")
+    return found
 
 
 def passed_rook(board: chess.Board, colour: Side) -> float:
@@ -286,11 +290,6 @@ def inner(colour: Side, squares: Iterable[Square]) -> list[Square]:
     return [square for square in squares if rank_for(colour, square) < 7]
 
 
-def minor_from_king(board: chess.Board, colour: Side) -> float:
-    king = board.king(colour)
-    return sum(chess.square_distance(minor, king) / 7 for minor in squares_with(board, colour, *MINORS))
-
-
 def rook_on_seventh(board: chess.Board, colour: Side) -> float:
     return sum(rank_for(colour, rook) == 6 for rook in board.pieces(chess.ROOK, colour))
 
@@ -311,12 +310,8 @@ def safe_squares(board: chess.Board, colour: Side, kind: chess.PieceType) -> lis
     return [len(set(board.attacks(square)) - closed) for square in board.pieces(kind, colour)]
 
 
-def mobility(board: chess.Board, colour: Side, kind: chess.PieceType) -> float:
-    return sum(parabola(count, (MOST_SAFE[kind], 1), (0, -1)) for count in safe_squares(board, colour, kind))
-
-
-def rook_trapped(board: chess.Board, colour: Side) -> float:
-    return sum(count <= 3 for count in safe_squares(board, colour, chess.ROOK))
+def reach(board: chess.Board, colour: Side, kind: chess.PieceType) -> list[str]:
+    return [str(count) for count in safe_squares(board, colour, kind)]
 
 
 def space_squares(board: chess.Board, colour: Side) -> set[Square]:
@@ -334,8 +329,15 @@ def space(board: chess.Board, colour: Side) -> float:
 # Threats
 
 
-def threat_by_pawn(board: chess.Board, colour: Side) -> float:
-    return len(attacked_by(board, colour, chess.PAWN) & squares_with(board, not colour, *PIECES))
+def threats(board: chess.Board, colour: Side, kind: chess.PieceType) -> list[str]:
+    """What pieces of a type attack: the enemy's kind, and whether a pawn guards it, another piece, or nobody."""
+    found = []
+    for square in attacked_by(board, colour, kind) & squares_with(board, not colour, chess.PAWN, *PIECES):
+        target = board.piece_type_at(square)
+        name = "minor" if target in MINORS else chess.piece_name(target)
+        guard = "guarded" if attackers(board, not colour)[square] else "loose"
+        found.append(f"{name}_{'by_pawn' if guarded_by_pawn(board, not colour, square) else guard}")
+    return found
 
 
 def threat_by_push(board: chess.Board, colour: Side) -> float:
@@ -345,32 +347,9 @@ def threat_by_push(board: chess.Board, colour: Side) -> float:
     return len(reached & squares_with(board, not colour, *PIECES))
 
 
-def threat_by_minor(board: chess.Board, colour: Side) -> float:
-    return len(attacked_by(board, colour, *MINORS) & squares_with(board, not colour, chess.ROOK, chess.QUEEN))
-
-
-def threat_on_minor(board: chess.Board, colour: Side) -> float:
-    found = attacked_by(board, colour, *MINORS, chess.ROOK) & squares_with(board, not colour, *MINORS)
-    return len(found - attacked_by(board, not colour, chess.PAWN))
-
-
-def threat_by_rook(board: chess.Board, colour: Side) -> float:
-    return len(attacked_by(board, colour, chess.ROOK) & squares_with(board, not colour, chess.QUEEN))
-
-
-def threat_by_king(board: chess.Board, colour: Side) -> float:
-    found = attacked_by(board, colour, chess.KING) & squares_with(board, not colour, chess.PAWN, *PIECES)
-    return sum(not attackers(board, not colour)[square] for square in found)
-
-
 def hanging(board: chess.Board, colour: Side) -> float:
     pieces = squares_with(board, not colour, *PIECES)
     return sum(attackers(board, colour)[s] > 0 and attackers(board, not colour)[s] == 0 for s in pieces)
-
-
-def weak_pawns(board: chess.Board, colour: Side) -> float:
-    pawns = squares_with(board, not colour, chess.PAWN) - attacked_by(board, not colour, chess.PAWN)
-    return sum(attackers(board, colour)[pawn] > 0 for pawn in pawns)
 
 
 def contested(board: chess.Board, colour: Side) -> float:
@@ -418,13 +397,13 @@ def safe_checks(board: chess.Board, colour: Side, kind: chess.PieceType) -> floa
     return sum(board.color_at(square) != colour for square in found)
 
 
-def king_attack(board: chess.Board, colour: Side) -> float:
+def king_attack(board: chess.Board, colour: Side) -> list[str]:
     found = ring_attacks(board, colour)
     if len(found) < 2:
-        return 0.0
+        return []
     checks = sum(safe_checks(board, colour, kind) for kind in PIECES)
     units = sum(ATTACK[kind] + count for kind, count in found) + king_ring_weak(board, colour) + 3 * checks
-    return (min(40, units) / 40) ** 2
+    return [str(min(30, int(units)) // 3 * 3)]
 
 
 def queen_tropism(board: chess.Board, colour: Side) -> float:
@@ -434,26 +413,35 @@ def queen_tropism(board: chess.Board, colour: Side) -> float:
     )
 
 
-def king_files(board: chess.Board, colour: Side) -> set[int]:
+def near_files(board: chess.Board, colour: Side) -> list[int]:
     """The files of a king and beside him."""
     file = chess.square_file(board.king(colour))
-    return {other for other in (file - 1, file, file + 1) if 0 <= other <= 7}
+    return [other for other in (file - 1, file, file + 1) if 0 <= other <= 7]
 
 
-def king_shelter(board: chess.Board, colour: Side) -> float:
-    worth = {1: 1.0, 2: 0.5}
-    near = [pawn for pawn in pawns_of(board, colour) if chess.square_file(pawn) in king_files(board, colour)]
-    return sum(worth.get(rank_for(colour, pawn), 0.0) for pawn in near)
+def nearest(board: chess.Board, colour: Side, whose: Side, file: int) -> Square | None:
+    """The first pawn of a side on a file as seen from the own back rank, of those not behind the own king."""
+    king = rank_for(colour, board.king(colour))
+    found = [p for p in pawns_of(board, whose) if chess.square_file(p) == file and rank_for(colour, p) >= king]
+    return min(found, key=lambda pawn: rank_for(colour, pawn), default=None)
 
 
-def king_open_files(board: chess.Board, colour: Side) -> float:
-    return len(king_files(board, colour) - files_of(board, colour))
+def king_shelter(board: chess.Board, colour: Side) -> list[str]:
+    found = []
+    for file in near_files(board, colour):
+        pawn = nearest(board, colour, colour, file)
+        found.append(f"{edge_file(file)}_{'none' if pawn is None else rank_name(colour, pawn)}")
+    return found
 
 
-def king_storm(board: chess.Board, colour: Side) -> float:
-    near = [pawn for pawn in pawns_of(board, not colour) if chess.square_file(pawn) in king_files(board, colour)]
-    ranks = [rank_for(colour, pawn) for pawn in near]
-    return sum(2 if rank <= 3 else 1 for rank in ranks if rank <= 5)
+def king_storm(board: chess.Board, colour: Side) -> list[str]:
+    found = []
+    for file in near_files(board, colour):
+        enemy, own = nearest(board, colour, not colour, file), nearest(board, colour, colour, file)
+        is_blocked = enemy is not None and own is not None and step_ahead(colour, own) == enemy
+        rank = "none" if enemy is None else rank_name(colour, enemy)
+        found.append(f"{'blocked' if is_blocked else edge_file(file)}_{rank}")
+    return found
 
 
 def king_flank(board: chess.Board, colour: Side) -> float:
@@ -461,27 +449,28 @@ def king_flank(board: chess.Board, colour: Side) -> float:
     return all((file < 4) != is_queenside for file in files_of(board, *chess.COLORS))
 
 
-def king_rank(board: chess.Board, colour: Side) -> float:
-    return rank_for(colour, board.king(colour)) / 7
-
-
-def king_center(board: chess.Board, colour: Side) -> float:
-    return center(board.king(colour)) / 3
-
-
-def of_kind(count: Callable[..., float], kind: chess.PieceType) -> Callable[[chess.Board, Side], float]:
-    """A count of one type of piece."""
+def of_kind(count: Callable[..., Any], kind: chess.PieceType) -> Callable[[chess.Board, Side], Any]:
+    """A count, or cells, of one type of piece."""
     return lambda board, colour: count(board, colour, kind)
 
 
 _MATERIAL, _STRUCTURE, _PASSED, _CONTROL, _MOBILITY, _SAFETY, _THREATS = 1.0, 0.8, 1.2, 1.2, 0.8, 1.0, 1.0
 
 
-def _terms(multiplier: float, **counts: Callable[[chess.Board, Side], float]) -> dict[str, Term]:
+def _terms(multiplier: float, **counts: Callable[[chess.Board, Side], float]) -> dict[str, Term | Table]:
     return {name: Term(multiplier, "always", count) for name, count in counts.items()}
 
 
-TERMS = {
+def _tables(multiplier: float, **cells: Callable[[chess.Board, Side], Iterable[str]]) -> dict[str, Term | Table]:
+    return {name: Table(multiplier, found) for name, found in cells.items()}
+
+
+def _of_each(found: Callable[..., Any], ending: str, *kinds: chess.PieceType) -> dict[str, Any]:
+    """The same for several types of pieces, by the name of the piece and this ending."""
+    return {chess.piece_name(kind).capitalize() + ending: of_kind(found, kind) for kind in kinds}
+
+
+TERMS: dict[str, Term | Table] = {
     **_terms(
         _MATERIAL,
         PawnValue=naive.pawn_value,
@@ -500,65 +489,49 @@ TERMS = {
         PawnIsolated=lambda board, colour: len(isolated(board, colour)),
         PawnIsolatedOpen=pawn_isolated_open,
         PawnBackward=lambda board, colour: len(backward(board, colour)),
-        PawnPhalanx=lambda board, colour: by_rank(colour, phalanx(board, colour)),
-        PawnSupported=lambda board, colour: by_rank(colour, supported(board, colour)),
-        PawnIslands=pawn_islands,
     ),
+    **_tables(
+        _STRUCTURE,
+        PawnPhalanx=lambda board, colour: ranks(colour, phalanx(board, colour)),
+        PawnSupported=lambda board, colour: ranks(colour, supported(board, colour)),
+    ),
+    **_terms(_STRUCTURE, PawnIslands=pawn_islands),
     **_terms(_PASSED, PawnCandidate=pawn_candidate),
-    **_terms(_STRUCTURE, PawnCenter=naive.pawn_center, PawnAdvance=pawn_advance, PawnFile=pawn_file),
+    **_tables(_PASSED, PassedPawn=lambda board, colour: ranks(colour, passed(board, colour))),
     **_terms(
         _PASSED,
-        PassedPawn=lambda board, colour: by_rank(colour, passed(board, colour)),
         PassedFree=passed_free,
         PassedSafe=passed_safe,
         PassedPath=passed_path,
         PassedConnected=passed_connected,
-        PassedEnemyKing=passed_enemy_king,
-        PassedOwnKing=passed_own_king,
-        PassedRook=passed_rook,
-        PassedSquare=passed_square,
     ),
+    **_tables(
+        _PASSED,
+        PassedEnemyKing=lambda board, colour: by_steps(board, colour, not colour),
+        PassedOwnKing=lambda board, colour: by_steps(board, colour, colour),
+    ),
+    **_terms(_PASSED, PassedRook=passed_rook, PassedSquare=passed_square),
     **_terms(
         _CONTROL,
-        KnightCenter=of_kind(center_sum, chess.KNIGHT),
-        KnightRank=of_kind(rank_sum, chess.KNIGHT),
         KnightOutpost=knight_outpost,
         KnightReach=knight_reach,
-        BishopCenter=of_kind(center_sum, chess.BISHOP),
-        BishopRank=of_kind(rank_sum, chess.BISHOP),
         BishopOutpost=bishop_outpost,
         MinorBehindPawn=minor_behind_pawn,
-    ),
-    **_terms(_SAFETY, MinorFromKing=minor_from_king),
-    **_terms(
-        _CONTROL,
-        RookRank=of_kind(rank_sum, chess.ROOK),
         Rook7th=rook_on_seventh,
         RookOpen=rook_open,
         RookHalfOpen=rook_half_open,
-        RookTrapped=rook_trapped,
-        QueenCenter=of_kind(center_sum, chess.QUEEN),
-        QueenRank=of_kind(rank_sum, chess.QUEEN),
     ),
-    **_terms(
-        _MOBILITY,
-        KnightMobility=of_kind(mobility, chess.KNIGHT),
-        BishopMobility=of_kind(mobility, chess.BISHOP),
-        RookMobility=of_kind(mobility, chess.ROOK),
-        QueenMobility=of_kind(mobility, chess.QUEEN),
-    ),
+    **_tables(_MOBILITY, **_of_each(reach, "Mobility", *PIECES)),
     **_terms(_CONTROL, Space=space),
-    **_terms(
-        _THREATS,
-        ThreatByPawn=threat_by_pawn,
-        ThreatByPush=threat_by_push,
-        ThreatByMinor=threat_by_minor,
-        ThreatOnMinor=threat_on_minor,
-        ThreatByRook=threat_by_rook,
-        ThreatByKing=threat_by_king,
-        Hanging=hanging,
-        WeakPawns=weak_pawns,
+    **_tables(_STRUCTURE, **_of_each(by_square, "Square", chess.PAWN)),
+    **_tables(_CONTROL, **_of_each(by_square, "Square", *PIECES)),
+    **_tables(
+        _SAFETY,
+        **_of_each(by_square, "Square", chess.KING),
+        **_of_each(from_king, "FromKing", chess.PAWN, *PIECES),
     ),
+    **_tables(_THREATS, **_of_each(threats, "Threat", chess.PAWN, *PIECES, chess.KING)),
+    **_terms(_THREATS, ThreatByPush=threat_by_push, Hanging=hanging),
     **_terms(_CONTROL, Contested=contested, Controlled=controlled),
     **_terms(
         _SAFETY,
@@ -568,12 +541,9 @@ TERMS = {
         SafeBishopCheck=of_kind(safe_checks, chess.BISHOP),
         SafeRookCheck=of_kind(safe_checks, chess.ROOK),
         SafeQueenCheck=of_kind(safe_checks, chess.QUEEN),
-        KingAttack=king_attack,
-        QueenTropism=queen_tropism,
-        KingShelter=king_shelter,
-        KingOpenFiles=king_open_files,
-        KingStorm=king_storm,
-        KingFlank=king_flank,
     ),
-    **_terms(_CONTROL, KingRank=king_rank, KingCenter=king_center),
+    **_tables(_SAFETY, KingAttack=king_attack),
+    **_terms(_SAFETY, QueenTropism=queen_tropism),
+    **_tables(_SAFETY, KingShelter=king_shelter, KingStorm=king_storm),
+    **_terms(_SAFETY, KingFlank=king_flank),
 }

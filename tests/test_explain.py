@@ -18,7 +18,7 @@ from merino.inner.engine.report.text import render, render_change, render_pieces
 from merino.inner.engine.report.threatened import threatened
 from merino.inner.eval.draws import after_rules
 from merino.inner.eval.families import load
-from merino.inner.eval.linear.evaluate import scores_of
+from merino.inner.eval.linear.evaluate import counts_of, scores_of
 from merino.inner.eval.linear.explain import (
     CANNOT_WIN,
     KNOWN_DRAW,
@@ -259,12 +259,14 @@ def test_of_many_terms_the_groups_are_told_first_and_shown_alone_if_asked() -> N
 
 def test_as_many_pieces_are_named_under_a_threat_as_its_term_counts(positions: list[Position]) -> None:
     evaluation, counted = load(SHIPPED / "full.txt"), 0
+    assert isinstance(evaluation, LinearEvaluation)
     for position in positions:
-        values = evaluation.value_pieces(position.record)
-        for line in values.explanation.lines:
-            for side, count in ((WHITE, line.white_count), (BLACK, line.black_count)):
-                squares = threatened(line.name, values.pieces, side)
-                assert squares is None or len(squares) == count, (line.name, position.fen())
+        pieces = evaluation.value_pieces(position.record).pieces
+        counts = counts_of(position.record, evaluation.terms)[0]
+        for each, at in evaluation.terms.to_read():
+            for side in (WHITE, BLACK):
+                squares = threatened(each.name, pieces, side)
+                assert squares is None or len(squares) == counts[side, at].sum(), (each.name, position.fen())
                 counted += len(squares or ())
     assert counted > 50
 

@@ -32,7 +32,6 @@ from merino.inner.app.explorer.server_state import Searchers, ServerState
 from merino.inner.app.explorer.serving import listen
 from merino.inner.app.explorer.sockets import MAX_UNREAD, Channel
 from merino.inner.app.explorer.stopping import Stop
-from merino.inner.app.shell.cli import main
 from merino.inner.app.shell.explorer import run_explorer
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError
@@ -46,7 +45,6 @@ from merino.inner.eval.linear.registry import TERMS
 from merino.inner.study.drill.practice import load_progress
 from merino.inner.study.reporting import report_position
 from tests.rows import few_games
-from tests.test_profile import pgn
 
 PORT = 8765
 ADDRESS = f"http://127.0.0.1:{PORT}"
@@ -930,20 +928,6 @@ def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path) -> None:
         with connect(page, "/ws/profile") as socket:
             socket.send_json({"file": True, "player": "nobody"})
             assert "has no player 'nobody'" in heard(socket, "done")[-1]["error"]
-
-
-def test_the_page_gets_the_profile_that_the_shell_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = pgn(tmp_path, *[("A", f"B{number}") for number in range(20)])
-    with (
-        GamesFile(path) as file,
-        TestClient(create_app(ServerState(games=file), PORT), base_url=ADDRESS) as page,
-        connect(page, "/ws/profile") as socket,
-    ):
-        socket.send_json({"file": True, "player": "a"})
-        messages = heard(socket, "done")
-    assert {message["what"] for message in messages[:-1]} >= {"Searching", "Judging moves"}
-    assert main(["profile", str(path), "--player", "A", "--json", "--quiet"]) == 0
-    assert messages[-1]["profile"] == json.loads(capsys.readouterr().out)
 
 
 def test_a_move_is_chosen_as_the_player_of_a_profile_would(page: TestClient) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -19,12 +20,14 @@ from merino.inner.eval.families import from_identity, load_evaluation
 from merino.inner.eval.linear.evaluate import counts_of, features_of, scores_of
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS as DEFAULT_TERMS
+from merino.inner.eval.linear.registry import TermTable
 from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import WeightsError, as_mapping, load, render, rewrite, set_in
 from tests import naive_full
 from tests.boards import playouts, records, sparse
 
 FULL = set_named("full")
+TO_READ = {each.name: (each, at) for each, at in FULL.to_read()}
 NAMES = [term.name for term in FULL]
 COLUMNS = {name: index for index, name in enumerate(NAMES)}
 OFTEN_ENOUGH = 4  # of the sides must have some of a term, so that the comparison says something
@@ -47,15 +50,16 @@ def counts(positions: np.ndarray) -> np.ndarray:
 
 
 def with_other_pieces(board: chess.Board, draw: random.Random) -> chess.Board:
-    """A legal board with the same pawns, and kings and other pieces at random."""
+    """A legal board with the same pawns and kings, and other pieces at random."""
     while True:
         found = chess.Board(None)
         found.turn = draw.choice(chess.COLORS)
-        free = list(chess.SquareSet(~board.pawns & chess.BB_ALL))
+        free = list(chess.SQUARES)
         draw.shuffle(free)
-        for square in chess.SquareSet(board.pawns):
+        for square in chess.SquareSet(board.pawns | board.kings):
+            free.remove(square)
             found.set_piece_at(square, board.piece_at(square))
-        for symbol in ["K", "k", *draw.sample("NNBBRRQnnbbrrq", draw.randint(0, 10))]:
+        for symbol in draw.sample("NNBBRRQnnbbrrq", draw.randint(0, 10)):
             found.set_piece_at(free.pop(), chess.Piece.from_symbol(symbol))
         if found.is_valid():
             return found
@@ -74,29 +78,63 @@ def count(name: str, fen: str, colour: int = WHITE) -> float:
     return float(found) / FULL[COLUMNS[name]].group.multiplier
 
 
+def table_named(name: str) -> TermTable:
+    """The table of the set with this name."""
+    table = TO_READ[name][0]
+    assert isinstance(table, TermTable)
+    return table
+
+
+def expected_counts(name: str) -> np.ndarray:
+    """What the naive version finds on each board for both sides, float64[boards, 2, cells]; one cell for a term."""
+    naive, sides = naive_full.TERMS[name], (chess.WHITE, chess.BLACK)
+    if isinstance(naive, naive_full.Table):
+        cells = table_named(name).cells
+        found = [[Counter(naive.cells(board, side)) for side in sides] for board in boards()]
+        assert {cell for pair in found for each in pair for cell in each} <= set(cells)
+        return naive.multiplier * np.array([[[each[cell] for cell in cells] for each in pair] for pair in found])
+    return naive.multiplier * np.array([[[naive.count(board, side)] for side in sides] for board in boards()])
+
+
 def test_the_set_has_the_terms_of_its_naive_version_in_their_order() -> None:
-    assert list(naive_full.TERMS) == NAMES and len(set(NAMES)) == len(NAMES)
-    assert 60 <= len(NAMES) <= 90
+    assert list(naive_full.TERMS) == list(TO_READ) and len(set(NAMES)) == len(NAMES)
+    assert 60 <= len(TO_READ) <= 90
+    assert [name for name, (_, at) in TO_READ.items() for _ in FULL[at]] == [
+        term.table.name if term.table else term.name for term in FULL
+    ]
 
 
-@pytest.mark.parametrize("term", FULL, ids=NAMES)
-def test_a_term_says_in_a_sentence_what_it_counts(term) -> None:
-    assert term.sentence.endswith(".") and term.sentence[0].isupper()
-    assert 5 <= len(term.sentence) <= 130
-    assert term.group.multiplier == naive_full.TERMS[term.name].multiplier and term.phase == 0
-    assert term.bounds[0] <= 0 < term.bounds[1]
+@pytest.mark.parametrize("name", TO_READ)
+def test_a_term_says_in_a_sentence_what_it_counts(name: str) -> None:
+    each, at = TO_READ[name]
+    assert each.sentence.endswith(".") and each.sentence[0].isupper()
+    assert 5 <= len(each.sentence) <= 130
+    assert each.group.multiplier == naive_full.TERMS[name].multiplier
+    assert all(term.bounds[0] <= 0 < term.bounds[1] and term.phase == 0 for term in FULL[at])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TO_READ)
 def test_a_term_agrees_with_python_chess(name: str, counts: np.ndarray) -> None:
-    term, found = naive_full.TERMS[name], counts[:, :, COLUMNS[name]]
-    expected = np.array(
-        [[term.multiplier * term.count(board, side) for side in (chess.WHITE, chess.BLACK)] for board in boards()]
-    )
-    wrong = np.flatnonzero(~np.isclose(found, expected, rtol=0, atol=1e-9).all(axis=1))
+    found, expected = counts[:, :, TO_READ[name][1]], expected_counts(name)
+    wrong = np.flatnonzero(~np.isclose(found, expected, rtol=0, atol=1e-9).all(axis=(1, 2)))
     assert not len(wrong), f"{boards()[wrong[0]].fen()}: {found[wrong[0]]} instead of {expected[wrong[0]]}"
     assert np.count_nonzero(expected) >= OFTEN_ENOUGH
     assert len(np.unique(expected.round(9))) > 1
+
+
+def test_the_cells_of_a_table_together_count_what_it_says(counts: np.ndarray) -> None:
+    compared = 0
+    for each, at in TO_READ.values():
+        if isinstance(each, TermTable) and each.counts is not None:
+            whole = counts[:, :, at].sum(axis=2) / each.group.multiplier
+            if not each.counts:
+                np.testing.assert_allclose(whole[:, 0], whole[:, 1], rtol=0, atol=1e-9)
+                continue
+            other, of_other = TO_READ[each.counts]
+            expected = counts[:, :, of_other].sum(axis=2) / other.group.multiplier
+            np.testing.assert_allclose(whole, expected, rtol=0, atol=1e-9)
+            compared += 1
+    assert compared > 10
 
 
 @pytest.mark.parametrize(
@@ -115,11 +153,19 @@ def test_a_term_agrees_with_python_chess(name: str, counts: np.ndarray) -> None:
         ("ThreatByPush", "4k3/8/2n5/8/3P4/8/8/4K3 w - -", 1),
         ("Hanging", "4k3/8/8/3n4/8/8/8/3RK3 w - -", 1),
         # Queen 5 and bishop 2, three squares beside him, two of them weak, and three checks of 3 units each.
-        ("KingAttack", "6k1/6pp/8/7Q/8/3B4/8/4K3 w - -", (21 / 40) ** 2),
-        ("KingAttack", "6k1/8/8/8/3Q4/8/8/4K3 w - -", 0),  # one is no attack
+        ("KingAttack_21", "6k1/6pp/8/7Q/8/3B4/8/4K3 w - -", 1),
+        ("KingAttack_9", "6k1/8/8/8/3Q4/8/8/4K3 w - -", 0),  # one is no attack
         ("SafeRookCheck", "4k3/8/8/8/8/8/8/R5K1 w - -", 2),  # a8, and e1
-        ("RookTrapped", "4k3/8/8/8/8/8/6PP/4K2R w - -", 1),
-        ("KingShelter", "4k3/8/8/8/8/7P/5PP1/6K1 w - -", 2.5),
+        ("RookMobility_2", "4k3/8/8/8/8/8/6PP/4K2R w - -", 1),  # f1 and g1
+        ("KnightSquare_b4", "4k3/8/8/8/1N4N1/8/8/4K3 w - -", 2),  # g4 is as b4
+        ("KingShelter_a_rank3", "4k3/8/8/8/8/7P/5PP1/6K1 w - -", 1),
+        ("KingShelter_b_rank2", "4k3/8/8/8/8/7P/5PP1/6K1 w - -", 1),
+        ("KingStorm_blocked_rank4", "4k3/8/8/8/7p/7P/5PP1/6K1 w - -", 1),
+        ("KingStorm_a_rank5", "4k3/8/8/7p/8/7P/5PP1/6K1 w - -", 1),
+        ("KnightThreat_rook_by_pawn", "4k3/3p4/2r5/8/3N4/8/8/4K3 w - -", 1),
+        ("KnightThreat_pawn_loose", "4k3/8/2p5/8/3N4/8/8/4K3 w - -", 1),
+        ("PassedOwnKing_rank6_steps1", "4k3/8/P7/8/8/8/8/1K6 w - -", 0),
+        ("PassedOwnKing_rank6_steps5", "4k3/8/P7/8/8/8/8/1K6 w - -", 1),  # six
     ],
 )
 def test_a_term_counts_what_its_sentence_says(name: str, fen: str, expected: float) -> None:
@@ -133,13 +179,16 @@ def test_turning_the_board_round_swaps_the_sides(counts: np.ndarray) -> None:
     np.testing.assert_allclose(turned[:, BLACK], counts[:, WHITE], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("index", range(len(FULL)), ids=NAMES)
-def test_a_weight_multiplies_the_feature_of_its_own_name(index: int, positions: np.ndarray) -> None:
-    some, alone = positions[::10], np.zeros(len(FULL))
-    alone[index] = 1000.0
-    whites = [after_rules(some[i : i + 1], 1000.0 * row[index]) for i, row in enumerate(features_of(some, FULL))]
-    expected = np.array(whites) * np.where(some["side"] == WHITE, 1, -1)
-    np.testing.assert_allclose(scores_of(some, alone, FULL), expected, rtol=0, atol=0.5 + 1e-6)
+@pytest.mark.parametrize("name", TO_READ)
+def test_a_weight_multiplies_the_feature_of_its_own_name(name: str, positions: np.ndarray) -> None:
+    some, at = positions[::10], TO_READ[name][1]
+    features = features_of(some, FULL)
+    for index in range(at.start, at.stop):
+        alone = np.zeros(len(FULL))
+        alone[index] = 1000.0
+        whites = [after_rules(some[i : i + 1], 1000.0 * row[index]) for i, row in enumerate(features)]
+        expected = np.array(whites) * np.where(some["side"] == WHITE, 1, -1)
+        np.testing.assert_allclose(scores_of(some, alone, FULL), expected, rtol=0, atol=0.5 + 1e-6)
 
 
 def test_the_search_sees_the_sum_that_is_explained() -> None:
@@ -147,7 +196,7 @@ def test_the_search_sees_the_sum_that_is_explained() -> None:
     for board in boards()[::20]:
         record = parse_fen(board.fen())
         explanation = evaluation.explain(record)
-        assert [line.name for line in explanation.lines] == NAMES
+        assert [line.name for line in explanation.lines] == list(TO_READ)
         assert explanation.score_to_move == int(evaluation.scores(record)[0])
         assert abs(explanation.rounding) <= 0.5 + 1e-9
         values = evaluation.value_pieces(record)
@@ -200,16 +249,17 @@ def test_an_evaluation_is_made_again_from_its_identity_and_from_a_pickle() -> No
 def test_the_numbers_of_a_set_are_those_of_its_terms() -> None:
     evaluation = LinearEvaluation(np.ones(len(FULL)), terms=FULL)
     assert set(NAMES) <= set(evaluation.numbers)
-    other = evaluation.with_numbers({"Hanging": 40, "KingAttack_mg": 70})
+    other = evaluation.with_numbers({"Hanging": 40, "KingAttack_9_mg": 70})
     assert isinstance(other, LinearEvaluation)
     changed = as_mapping(other.weights, FULL)
-    assert (changed["Hanging"], changed["KingAttack_mg"], changed["KingAttack_eg"]) == (40, 70, 1)
+    assert (changed["Hanging"], changed["KingAttack_9_mg"], changed["KingAttack_9_eg"]) == (40, 70, 1)
     assert "KingAttack" in other.describe() and "VAL_P" not in other.describe()
     assert render(changed, [], FULL).startswith("set full\nPawnValue")
 
 
-def test_terms_of_pawns_alone_count_the_same_whatever_pieces_there_are(counts: np.ndarray) -> None:
+def test_terms_of_pawns_and_kings_alone_count_the_same_whatever_pieces_there_are(counts: np.ndarray) -> None:
     draw = random.Random(12)
     others = counts_of(records([with_other_pieces(board, draw) for board in boards()]), FULL)
-    changing = {name for name, column in COLUMNS.items() if (counts[:, :, column] != others[:, :, column]).any()}
-    assert changing == {term.name for term in FULL if not term.pawns_only}
+    changing = {term.name for term, column in zip(FULL, (counts != others).any(axis=(0, 1)), strict=True) if column}
+    for name, (each, at) in TO_READ.items():
+        assert each.pawns_and_kings is changing.isdisjoint(term.name for term in FULL[at]), name

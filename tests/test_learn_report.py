@@ -86,7 +86,8 @@ def test_the_summary_for_programs_is_one_object_on_standard_output(
     summary = json.loads(capsys.readouterr().out)
     asked = "games positions k train_before train_after valid_before valid_after accepted seconds weights"
     assert set(asked.split()) <= set(summary)
-    assert set(summary["weights"][0]) == {"name", "old", "new", "low", "high", "positions", "games", "clear", "flags"}
+    expected = {"name", "old", "new", "low", "high", "positions", "games", "clear", "flags", "table"}
+    assert set(summary["weights"][0]) == expected
     assert summary["games"] == FEW
     assert summary["written"] is None
 

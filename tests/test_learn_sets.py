@@ -11,15 +11,18 @@ import pytest
 from merino.inner.app.console.learn_options import read_arguments
 from merino.inner.app.shell.cli import main
 from merino.inner.core.common.command import UsageError
+from merino.inner.eval.linear.evaluate import white_scores_of
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import load, load_any, save
 from merino.inner.formats.pgn_games import read_games
+from merino.inner.learn.centring import centring_of
 from merino.inner.learn.checking import check_rows
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.improve.plan import Plan
-from merino.inner.learn.learning import Settings
+from merino.inner.learn.learning import Settings, split
+from merino.inner.learn.loss_and_gradient import carrier_counts
 from merino.inner.learn.positions import FEATURE_SCALE, Quiet, Selection, block_of_games, rows_of_block
 from merino.inner.learn.quiet import is_open, select_quiet
 from merino.inner.learn.rescoring import Rescore
@@ -83,6 +86,29 @@ def test_rows_of_a_set_times_its_weights_are_its_scores(games: bytes) -> None:
         check_rows(block, rows, weights, FULL)
 
 
+def test_what_the_cells_of_a_table_share_is_told_by_the_term_that_counts_the_same(games: bytes) -> None:
+    block = block_of_games(read_games(games), Selection())
+    sample, size = split(rows_of_block(block, FULL), Settings()), 2 * len(FULL)
+    weights = np.random.default_rng(5).uniform(-100, 100, size)
+    centring = centring_of(sample, FULL, 2, np.arange(size))
+    assert centring is not None
+    centred, often = centring @ weights, carrier_counts(sample, 2)[:, 0]
+    before, after = (white_scores_of(block.positions, each, FULL) for each in (weights, centred))
+    np.testing.assert_allclose(after, before, rtol=0, atol=1e-6)
+    places = {each.name: at for each, at in FULL.to_read()}
+    for name in ("KnightSquare", "RookMobility", "KingSquare", "PassedOwnKing"):
+        for phase in range(2):
+            cells = np.arange(places[name].start, places[name].stop) + phase * len(FULL)
+            assert abs(often[cells] @ centred[cells]) < 1e-6 < abs(often[cells] @ weights[cells])
+    knight = places["KnightValue"].start
+    held = centring_of(sample, FULL, 2, np.delete(np.arange(size), knight))
+    assert held is not None
+    kept = held @ weights
+    assert kept[knight] == weights[knight] and kept[knight + len(FULL)] != weights[knight + len(FULL)]
+    assert np.array_equal(kept[places["KnightSquare"]], weights[places["KnightSquare"]])
+    assert centring_of(sample, TERMS, 2, np.arange(size)) is None
+
+
 def test_positions_are_chosen_and_scored_by_the_set_of_the_weights(games: bytes) -> None:
     block = block_of_games(read_games(games), Selection())
     rich = material()
@@ -100,7 +126,8 @@ def test_positions_are_chosen_and_scored_by_the_set_of_the_weights(games: bytes)
 
 def test_terms_are_counted_and_named_in_the_set_of_the_weights(start: Path) -> None:
     chosen = read_arguments(["a.pgn", "--terms", "KingAttack,hanging", "--weights", str(start)])
-    assert chosen.request.settings.names == ("Hanging", "KingAttack")
+    cells = tuple(term.name for term in FULL if term.table is not None and term.table.name == "KingAttack")
+    assert chosen.request.settings.names == ("Hanging", *cells) and len(cells) > 5
     chosen = read_arguments(["a.pgn", "1", str(len(FULL)), "--weights", str(start)])
     assert chosen.request.settings.last == len(FULL) > len(TERMS)
     with pytest.raises(UsageError, match="there is no term 'VAL_P'"):

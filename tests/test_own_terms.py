@@ -69,6 +69,34 @@ def test_the_new_term_counts_in_the_score_the_explanation_and_the_search(own: Pa
     assert with_term.line and without.line and with_term.line.score != without.line.score
 
 
+TABLE = '''
+
+@TERMS.table("RookByPawns", Group.MATERIAL, (-100, 100), map(str, range(9)))
+def rook_by_pawns(view, at, cells):
+    """A rook, by how many pawns its side has."""
+    return at(cells, bitboard.popcount(view.pawns), bitboard.popcount(view.rooks))
+'''
+
+
+def test_a_table_counts_in_the_score_and_the_explanation_and_shows_its_cells(own: Path, tmp_path: Path, capsys) -> None:
+    own.write_text(SOURCE + TABLE)
+    path = tmp_path / "mine.txt"
+    path.write_text("set mine\nRookByPawns_7 30 10\n")
+    fen = "4k3/ppppppp1/8/8/8/8/PPPPPPPP/R3K2R w - - 0 1"
+    assert main(["explain", fen, "--weights", str(path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    (line,) = [each for each in told["terms"] if each["name"] == "RookByPawns"]
+    assert (line["white_cp"], line["black_cp"], line["weight"]) == (0, 0, 1), "eight pawns, and no rook of Black's"
+    assert main(["explain", fen.replace("PPPPPPPP", "PPPPPPP1"), "--weights", str(path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    (line,) = [each for each in told["terms"] if each["name"] == "RookByPawns"]
+    assert 20 < line["white_cp"] < 60, "two rooks, 10 each in the endgame and 30 in the middlegame"
+    assert sum(each["net_cp"] for each in told["terms"]) == pytest.approx(told["sum_cp"])
+    assert main(["weights", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "RookByPawns, a table of 9" in shown and " 0    0    0    0    0    0    0   30    0" in shown
+
+
 def test_it_reaches_other_processes_and_states_by_its_name(own: Path, weights: Path) -> None:
     evaluation = load(weights)
     again = pickle.loads(pickle.dumps(evaluation))
@@ -113,7 +141,11 @@ def test_a_file_that_cannot_be_read_is_refused_at_once(arguments: list[str], com
         ('"mine"', '"full"', "another name than 'full'"),
         ('"mine"', '"my set"', "'my set' cannot be a name"),
         ('"Rook7th"', '"Rook8th"', "greko2015 has no term called 'Rook8th'; did you mean 'Rook7th'"),
-        ("sign=-1", "Phase.ENDGAME, pawns_only=True", "KnightOnRim cannot depend on pawns alone: its phase"),
+        (
+            "sign=-1",
+            "Phase.ENDGAME, pawns_and_kings=True",
+            "cannot depend on pawns and kings alone: its phase",
+        ),
         ('"KnightOnRim"', '"KnightCenter"', "two terms are called 'KnightCenter'"),
         ('without=["Rook7th"]', 'without=["VAL_P", "VAL_N", "VAL_B", "VAL_R", "VAL_Q"]', "the value of a pawn"),
     ],

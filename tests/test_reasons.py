@@ -436,12 +436,12 @@ def test_a_position_given_away_names_the_piece_and_its_square() -> None:
     found = mistake_of(played, line(CENTRE, "d4 Bb6"), line(board.fen(), "a6 a4"), {"PawnCenter": 40.0}, pieces)
     assert found is not None and found.kind is MistakeKind.POSITION
     assert found.sentence == (
-        "White's rook on a1 is worth 0.40 less by rook mobility, and "
+        "White's rook on a1 is worth 0.40 less by rook mobility and "
         "Black's bishop on g4 is worth 0.25 more by bishop mobility"
     )
     lighter = mistake_of(played, line(CENTRE, "d4 Bb6"), line(board.fen(), "a6 a4"), {}, pieces[3:])
     assert lighter is not None
-    assert lighter.sentence == "Black's pawn on d6 is worth 0.22 more, as it loses less by isolated pawns"
+    assert lighter.sentence == "Black's pawn on d6 is worth 0.22 more, with less lost by isolated pawns"
 
 
 def test_material_lost_names_the_square_or_what_is_taken_first() -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 import merino.inner.app.console.dispatch
 import merino.inner.eval.linear.terms  # noqa: F401  (fills the registry of terms)
 from benchmarks.cluster_scale import games_table, passes_table
@@ -21,7 +23,8 @@ from merino.inner.app.shell.points import points_parser
 from merino.inner.engine.search.parameters import PARAMETERS
 from merino.inner.engine.uci.options import OPTIONS, UciOption
 from merino.inner.eval.linear.phases import halves
-from merino.inner.eval.linear.registry import TERMS, Group, TermSet
+from merino.inner.eval.linear.picture import picture
+from merino.inner.eval.linear.registry import TERMS, Group, TermSet, TermTable
 from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.tune.curves import SETTINGS
@@ -32,11 +35,25 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def terms_table(terms: TermSet = TERMS) -> str:
     """The terms of a set: name, group, phase, the weight that comes with Merino, and sentence."""
-    rows = [
-        (_code(term.name), _group(term.group), term.phase.name.lower(), _weight(*pair), term.sentence)
-        for term, *pair in zip(terms, *halves(defaults(terms), len(terms)), strict=True)
-    ]
+    middlegame, endgame = halves(defaults(terms), len(terms))
+    rows = []
+    for each, at in terms.to_read():
+        weight = _weight(middlegame[at.start], endgame[at.start])
+        if isinstance(each, TermTable):
+            weight = f"table of {len(each.cells)}"
+        phase = terms[at.start].phase.name.lower()
+        rows.append((_code(each.name), _group(each.group), phase, weight, each.sentence))
     return markdown_table(("Term", "Group", "When", "Weight", "What is counted"), rows, right_aligned=(3,))
+
+
+def pictures_of_tables(terms: TermSet) -> str:
+    """The tables of a set as pictures, with the weights that come with Merino."""
+    pairs = np.transpose(halves(defaults(terms), len(terms)))
+    lines = []
+    for each, at in terms.to_read():
+        if isinstance(each, TermTable):
+            lines += [f"{each.name}: {each.sentence}", *picture(each, pairs[at]), ""]
+    return "\n".join(["```text", *lines[:-1], "```"])
 
 
 def commands_table() -> str:
@@ -129,6 +146,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "commands": commands_table,
     "terms": terms_table,
     "full-terms": lambda: terms_table(set_named("full")),
+    "full-tables": lambda: pictures_of_tables(set_named("full")),
     "parameters": parameters_table,
     "methods": methods_table,
     "learn-options": lambda: command_options_table(learn_parser()),

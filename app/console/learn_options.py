@@ -345,10 +345,11 @@ def _between(terms: TermSet, first: int, last: int) -> dict[str, object]:
 def chosen_terms(text: str, terms: TermSet, parser: Parser) -> dict[str, object]:
     """The settings that fit the terms of a list: a range, or names and ranges separated by commas.
 
-    A term that the set lacks ends in an error of the parser.
+    The name of a table stands for all its cells. A term that the set lacks ends in an error of the parser.
     """
     known = [term.name for term in terms]
-    by_lower_case = {name.lower(): name for name in known}
+    tables = {each.name: known[at] for each, at in terms.to_read()}
+    named = {name.lower(): [name] for name in known} | {name.lower(): cells for name, cells in tables.items()}
     chosen: list[str] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
@@ -359,10 +360,11 @@ def chosen_terms(text: str, terms: TermSet, parser: Parser) -> dict[str, object]
             if part == text:
                 return {"first": low, "last": high}
             chosen += known[low - 1 : high]
-        elif part.lower() in by_lower_case:
-            chosen.append(by_lower_case[part.lower()])
+        elif part.lower() in named:
+            chosen += named[part.lower()]
         else:
-            parser.error(f"argument --terms: there is no term '{part[:40]}'{did_you_mean(part, known)}")
+            hint = did_you_mean(part, [*tables, *known])
+            parser.error(f"argument --terms: there is no term '{part[:40]}'{hint}")
     return {"names": tuple(name for name in known if name in chosen)}
 
 

@@ -15,7 +15,7 @@ from merino.inner.engine.report.phrases import is_material, phrases_of
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.families import DEFAULT_FILE, EvaluationFile, active_file, evaluation_in, load
 from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.registry import TERMS, TermTable
 
 IN_USE, USUAL = "in-use", "usual"
 MAX_OWN = 50  # sent by the page or learned; the oldest go first
@@ -42,9 +42,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class TermEntry:
-    """A term of the evaluation, shown with its weight."""
+    """A term of the evaluation, shown with its weight; or a table, with those of its cells."""
 
-    number: int  # from 1
+    number: int  # from 1; that of its first weight for a table
     name: str
     group: str
     multiplier: float
@@ -53,6 +53,7 @@ class TermEntry:
     high: float
     sentence: str
     phrases: tuple[str, ...]  # what sentences call it; none of material, which they tell as one
+    cells: tuple[str, ...]  # the names of the weights of a table; empty for a term with a single weight
 
 
 class Evaluations:
@@ -155,19 +156,21 @@ def text_of(evaluation: Evaluation, header: str) -> str:
 def terms(evaluation: Evaluation) -> list[dict[str, object]]:
     """The terms of an evaluation with their sentences, as plain data; those of the default set if it has none."""
     of = evaluation.terms if isinstance(evaluation, LinearEvaluation) else TERMS
-    return [
-        asdict(
+    entries = []
+    for each, at in of.to_read():
+        first, is_table = of[at.start], isinstance(each, TermTable)
+        entries.append(
             TermEntry(
-                number=number,
-                name=term.name,
-                group=term.group.title,
-                multiplier=term.group.multiplier,
-                phase=term.phase.name.lower(),
-                low=float(term.bounds[0]),
-                high=float(term.bounds[1]),
-                sentence=term.sentence,
-                phrases=() if is_material(term.name) else phrases_of(term.name),
+                number=at.start + 1,
+                name=each.name,
+                group=each.group.title,
+                multiplier=each.group.multiplier,
+                phase=first.phase.name.lower(),
+                low=float(first.bounds[0]),
+                high=float(first.bounds[1]),
+                sentence=each.sentence,
+                phrases=() if is_material(each.name) else phrases_of(each.name),
+                cells=tuple(term.name for term in of[at]) if is_table else (),
             )
         )
-        for number, term in enumerate(of, start=1)
-    ]
+    return [asdict(entry) for entry in entries]

@@ -8,7 +8,7 @@ from functools import cache
 
 import chess
 
-from merino.inner.eval.linear.registry import Group, Term
+from merino.inner.eval.linear.registry import Group, Term, TermTable
 from merino.inner.eval.linear.sets import names_of_sets, set_named
 
 _PHRASES = {
@@ -46,35 +46,18 @@ _PHRASES = {
     "PawnSupported": "guarded pawns",
     "PawnIslands": "pawn islands",
     "PawnCandidate": "candidate passed pawns",
-    "PawnAdvance": "advanced pawns",
-    "PawnFile": "pawns on central files",
     "PassedFree": "passed pawn that can step ahead",
     "PassedSafe": "passed pawn with a safe square ahead",
     "PassedPath": "passed pawn whose way is free",
     "PassedConnected": "connected passed pawns",
-    "PassedEnemyKing": "passed pawn far from the enemy king",
-    "PassedOwnKing": "passed pawn far from its own king",
     "PassedRook": "passed pawn with a rook behind it",
     "PassedSquare": "passed pawn that the enemy king cannot catch",
-    "KnightRank": "advanced knights",
     "KnightReach": "outposts that a knight reaches",
-    "BishopRank": "advanced bishops",
     "BishopOutpost": "bishop outpost",
     "MinorBehindPawn": "pieces right behind pawns",
-    "MinorFromKing": "pieces far from their king",
-    "RookRank": "advanced rooks",
     "RookHalfOpen": "rook on a half-open file",
-    "RookTrapped": "rook with few squares",
-    "QueenCenter": "central queen",
-    "QueenRank": "advanced queen",
-    "ThreatByPawn": "pieces attacked by pawns",
     "ThreatByPush": "pieces that a pawn could attack",
-    "ThreatByMinor": "rook or queen attacked by a minor piece",
-    "ThreatOnMinor": "minor pieces under attack",
-    "ThreatByRook": "queen attacked by a rook",
-    "ThreatByKing": "pieces attacked by the king",
     "Hanging": "attacked pieces that nobody guards",
-    "WeakPawns": "pawns under attack that no pawn guards",
     "Contested": "squares that both sides attack",
     "Controlled": "squares under control",
     "Space": "space in the centre",
@@ -83,12 +66,30 @@ _PHRASES = {
     "KingRingWeak": "weak squares beside the king",
     "KingAttack": "attack on the king",
     "QueenTropism": "queen near the enemy king",
-    "KingShelter": "pawns before the king",
-    "KingOpenFiles": "open files at the king",
-    "KingStorm": "enemy pawns near the king",
     "KingFlank": "king on a wing without pawns",
-    "KingRank": "advanced king",
-    "KingCenter": "central king",
+    # Tables: where they come to less than zero, the opposite.
+    "PassedEnemyKing": "passed pawn that the enemy king is far from",
+    "PassedOwnKing": "passed pawn with its king near",
+    "QueenMobility": "queen mobility",
+    "PawnSquare": "well-placed pawns",
+    "KnightSquare": "well-placed knights",
+    "BishopSquare": "well-placed bishops",
+    "RookSquare": "well-placed rooks",
+    "QueenSquare": "well-placed queen",
+    "KingSquare": "well-placed king",
+    "PawnFromKing": "pawns well placed for their king",
+    "KnightFromKing": "knights near their king",
+    "BishopFromKing": "bishops near their king",
+    "RookFromKing": "rooks well placed for their king",
+    "QueenFromKing": "queen near her king",
+    "PawnThreat": "targets of pawns",
+    "KnightThreat": "targets of knights",
+    "BishopThreat": "targets of bishops",
+    "RookThreat": "targets of rooks",
+    "QueenThreat": "targets of the queen",
+    "KingThreat": "targets of the king",
+    "KingShelter": "pawns before the king",
+    "KingStorm": "enemy pawns held off from the king",
 }
 # A count below zero means the opposite.
 _OPPOSITES = {
@@ -98,7 +99,24 @@ _OPPOSITES = {
     "BishopMobility": "immobile bishops",
     "RookMobility": "immobile rooks",
     "KingCenterEnd": "king far from the centre",
+    "QueenMobility": "immobile queen",
+    "PassedEnemyKing": "passed pawn that the enemy king is near",
+    "PassedOwnKing": "passed pawn far from its own king",
+    "PawnSquare": "badly placed pawns",
+    "KnightSquare": "badly placed knights",
+    "BishopSquare": "badly placed bishops",
+    "RookSquare": "badly placed rooks",
+    "QueenSquare": "badly placed queen",
+    "KingSquare": "badly placed king",
+    "PawnFromKing": "pawns badly placed for their king",
+    "KnightFromKing": "knights far from their king",
+    "BishopFromKing": "bishops far from their king",
+    "RookFromKing": "rooks badly placed for their king",
+    "QueenFromKing": "queen far from her king",
+    "KingShelter": "gaps before the king",
+    "KingStorm": "enemy pawns near the king",
 }
+_MANY = ("pawn", "knight", "bishop", "rook")  # kinds of pieces of which a side usually has several
 # The same of one piece and of several, where they differ.
 _NUMBERS = (
     ("isolated pawn", "isolated pawns"),
@@ -122,31 +140,34 @@ _NUMBERS = (
     ("isolated pawn on a half-open file", "isolated pawns on half-open files"),
     ("guarded pawn", "guarded pawns"),
     ("candidate passed pawn", "candidate passed pawns"),
-    ("advanced pawn", "advanced pawns"),
-    ("pawn on a central file", "pawns on central files"),
     ("passed pawn that can step ahead", "passed pawns that can step ahead"),
     ("passed pawn with a safe square ahead", "passed pawns with a safe square ahead"),
     ("passed pawn whose way is free", "passed pawns whose way is free"),
-    ("passed pawn far from its own king", "passed pawns far from their own king"),
     ("passed pawn with a rook behind it", "passed pawns with a rook behind them"),
-    ("advanced knight", "advanced knights"),
-    ("advanced bishop", "advanced bishops"),
     ("bishop outpost", "bishop outposts"),
     ("piece right behind a pawn", "pieces right behind pawns"),
-    ("piece far from its king", "pieces far from their king"),
-    ("advanced rook", "advanced rooks"),
     ("rook on a half-open file", "rooks on half-open files"),
-    ("rook with few squares", "rooks with few squares"),
     ("passed pawn", "passed pawns"),
-    ("piece attacked by a pawn", "pieces attacked by pawns"),
-    ("minor piece under attack", "minor pieces under attack"),
-    ("piece attacked by the king", "pieces attacked by the king"),
     ("attacked piece that nobody guards", "attacked pieces that nobody guards"),
-    ("pawn under attack that no pawn guards", "pawns under attack that no pawn guards"),
+    ("passed pawn that the enemy king is far from", "passed pawns that the enemy king is far from"),
+    ("passed pawn that the enemy king is near", "passed pawns that the enemy king is near"),
+    ("passed pawn with its king near", "passed pawns with their king near"),
+    ("passed pawn far from its own king", "passed pawns far from their own king"),
+    *((f"{how} {kind}", f"{how} {kind}s") for how in ("well-placed", "badly placed") for kind in _MANY),
+    *((f"{kind} {where} its king", f"{kind}s {where} their king") for where in ("near", "far from") for kind in _MANY),
+    *(
+        (f"{kind} {how} placed for its king", f"{kind}s {how} placed for their king")
+        for how in ("well", "badly")
+        for kind in _MANY
+    ),
+    *(
+        (f"target of {by}", f"targets of {by}")
+        for by in ("pawns", "knights", "bishops", "rooks", "the queen", "the king")
+    ),
 )
 _OF_ONE = {many: one for one, many in _NUMBERS}
 _OF_SEVERAL = dict(_NUMBERS)
-_AT_OWN_KING = ("KingPawnShield", "KingShelter", "KingOpenFiles", "KingStorm")  # what these count is at the own king
+_AT_OWN_KING = ("KingPawnShield", "KingShelter", "KingStorm")  # what these count is at the own king
 _COUNTS = {1: "a", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 _COUNTED_BELOW_ZERO = {"KingPawnShield"}  # what its phrase says is counted so, and its weight is above zero
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
@@ -190,17 +211,19 @@ def change_phrase(name: str, cp: float) -> str:
 
     What counts against a side may count less, be it that there is less of it or that it matters less now.
     """
+    if isinstance(_term(name), TermTable):
+        return phrase(name, cp)
     return f"less lost by {phrase(name)}" if cp > 0 and counts_against(name) else phrase(name)
 
 
 def counts_against(name: str) -> bool:
     """Whether what the phrase of a term says counts against its side."""
-    return _term(name).sign < 0 or name in _COUNTED_BELOW_ZERO
+    return _sign(name) < 0 or name in _COUNTED_BELOW_ZERO
 
 
 def is_usual(name: str, weight: float) -> bool:
     """Whether a weight of a term has the sign that chess players expect; a sentence with another one would mislead."""
-    return weight * _term(name).sign > 0
+    return isinstance(_term(name), TermTable) or weight * _sign(name) > 0
 
 
 def group_of(name: str) -> Group:
@@ -213,11 +236,17 @@ def is_material(name: str) -> bool:
     return group_of(name) is Group.MATERIAL
 
 
+def _sign(name: str) -> int:
+    """The expected sign of the weight of a term; 0 for a table, whose cells may have either."""
+    found = _term(name)
+    return 0 if isinstance(found, TermTable) else found.sign
+
+
 @cache
-def _term(name: str) -> Term:
-    """The term of this name, in whichever set; raises KeyError."""
+def _term(name: str) -> Term | TermTable:
+    """The term or table of this name, in whichever set; raises KeyError."""
     for each in names_of_sets():
-        for term in set_named(each):
+        for term, _ in set_named(each).to_read():
             if term.name == name:
                 return term
     raise KeyError(name)

@@ -10,21 +10,13 @@ from merino.inner.core.board.bitboard import SQUARE_NAMES, WHITE
 from merino.inner.eval.explanation import PieceValue
 
 _PIECES = (chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
-_MINORS = (chess.BISHOP, chess.KNIGHT)
-_MAJORS = (chess.QUEEN, chess.ROOK)
-_BY_PAWN, _BY_MINOR, _BY_ROOK, _BY_KING = ((chess.PAWN,), _MINORS, (chess.ROOK,), (chess.KING,))
-_ANY = chess.PIECE_TYPES
+_ALL = (*_PIECES, chess.PAWN)
 
 
 def _is_free(board: chess.Board, square: chess.Square) -> bool:
     """Whether nobody guards the piece on a square."""
     colour = board.color_at(square)
     return colour is not None and not board.attackers(colour, square)
-
-
-def _no_pawn_guards(board: chess.Board, square: chess.Square) -> bool:
-    colour = board.color_at(square)
-    return colour is not None and not board.attackers(colour, square) & board.pawns
 
 
 def _always(_board: chess.Board, _square: chess.Square) -> bool:
@@ -34,14 +26,9 @@ def _always(_board: chess.Board, _square: chess.Square) -> bool:
 _Kinds = Sequence[chess.PieceType]
 # What each term counts: pieces of these kinds, attacked by those, of which this is so.
 _COUNTED: dict[str, tuple[_Kinds, _Kinds, Callable[[chess.Board, chess.Square], bool]]] = {
-    "ThreatByPawn": (_PIECES, _BY_PAWN, _always),
-    "ThreatByMinor": (_MAJORS, _BY_MINOR, _always),
-    "ThreatOnMinor": (_MINORS, (*_BY_MINOR, *_BY_ROOK), _no_pawn_guards),
-    "ThreatByRook": ((chess.QUEEN,), _BY_ROOK, _always),
-    "ThreatByKing": ((*_PIECES, chess.PAWN), _BY_KING, _is_free),
-    "Hanging": (_PIECES, _ANY, _is_free),
-    "WeakPawns": ((chess.PAWN,), _ANY, _no_pawn_guards),
+    f"{chess.piece_name(kind).capitalize()}Threat": (_ALL, (kind,), _always) for kind in chess.PIECE_TYPES
 }
+_COUNTED["Hanging"] = (_PIECES, chess.PIECE_TYPES, _is_free)
 
 
 def threatened(name: str, pieces: Sequence[PieceValue], side: int) -> list[str] | None:

@@ -8,7 +8,7 @@ uses a set is compiled for all of them together.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
@@ -22,8 +22,8 @@ from merino.inner.core.compiled.jit import entry, in_python, kernel
 from merino.inner.core.compiled.memory import array_at
 from merino.inner.core.compiled.recursion import counts_address, evaluation_address, sum_address
 from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.linear.pawn_table import pawn_stage_key, pawn_table_at, place_of_pawns
-from merino.inner.eval.linear.registry import Term, TermSet
+from merino.inner.eval.linear.pawn_table import pawn_king_key, pawn_table_at, place_of_pawns
+from merino.inner.eval.linear.registry import Term, TermSet, TermTable
 from merino.inner.eval.material import middlegame_share, stage_of
 
 # Of what numba says: its colours, the functions that it names, and the line that says what is wrong.
@@ -45,22 +45,61 @@ class Addresses(NamedTuple):
     side_counts: np.uint64
 
 
+class _Lines(NamedTuple):
+    """A line for a term that stands alone, and one for a table; what stands in braces is filled in for each.
+
+    {index} is the place of its first weight, {phase} and {multiplier} are the term's, and so are {count} and {total}.
+    """
+
+    term: str
+    table: str
+
+
 def _for_each_term(
-    terms: TermSet, arguments: str, line: str, start: str = "", end: str = "", wanted: Callable[[Term], bool] = bool
+    terms: TermSet,
+    arguments: str,
+    lines: _Lines,
+    names: Mapping[str, Any],
+    start: str = "",
+    end: str = "",
+    wanted: Callable[[Term | TermTable], bool] = lambda _: True,
 ) -> Any:
-    """A kernel with `line` for each wanted term in order: {index}, {count}, {phase} and {multiplier} are the term's.
+    """A kernel with a line for each wanted term or table in order; `names` are what the lines use besides.
 
     numba compiles such lines in half the time of a loop over the functions that count, which it would unroll itself.
     """
-    counts = {f"count_{index}": term.count for index, term in enumerate(terms)}
-    lines = [
-        line.format(index=index, count=count, phase=int(term.phase), multiplier=term.group.multiplier)
-        for index, (count, term) in enumerate(zip(counts, terms, strict=True))
-        if wanted(term)
-    ]
-    source = "\n    ".join([f"def each_term({arguments}):", *filter(None, [start, *lines, end])])
-    exec(compile(source, f"<the terms: {line}>", "exec"), counts)
-    return kernel(counts["each_term"])
+    made, known = [], dict(names)
+    for each, places in terms.to_read():
+        if not wanted(each):
+            continue
+        index, multiplier = places.start, each.group.multiplier
+        if isinstance(each, TermTable):
+            known[f"total_{index}"] = each.total
+            made.append(lines.table.format(index=index, total=f"total_{index}", multiplier=multiplier))
+        else:
+            known[f"count_{index}"] = each.count
+            filled = lines.term.format(
+                index=index, count=f"count_{index}", phase=int(each.phase), multiplier=multiplier
+            )
+            made.append(filled)
+    source = "\n    ".join([f"def each_term({arguments}):", *filter(None, [start, *made, end])])
+    exec(compile(source, f"<the terms: {lines.term}>", "exec"), known)
+    return kernel(known["each_term"])
+
+
+@kernel
+def _weighed_at(cells, index, amount):
+    """An `at` of tables: so much of a cell, times its weight. `cells` are the weights and the place of the first."""
+    weights, first = cells
+    return amount * weights[first + index]
+
+
+@kernel
+def _counted_at(cells, index, amount):
+    """An `at` of tables that notes so much of a cell, times a share, in `out`: `cells` are out, first place, share."""
+    out, first, share = cells
+    out[first + index] += amount * share
+    return 0.0
 
 
 @kernel
@@ -73,21 +112,23 @@ def phase_shares(side_view):
 class _PartialSums(NamedTuple):
     """Kernels (views and phase shares of both sides, weights) -> White's score by some of the terms, float64."""
 
-    pawns: Any  # the terms that depend on pawns alone
+    pawns: Any  # the terms that depend on pawns and kings alone
     others: Any
 
 
 @cache
 def _sums_of(terms: TermSet) -> _PartialSums:
     arguments = "white, black, white_shares, black_shares, weights"
-    line = (
-        "score += weights[{index}] * "
-        "({multiplier} * (white_shares[{phase}] * {count}(white) - black_shares[{phase}] * {count}(black)))"
+    lines = _Lines(
+        term="score += weights[{index}] * "
+        "({multiplier} * (white_shares[{phase}] * {count}(white) - black_shares[{phase}] * {count}(black)))",
+        table="score += {multiplier} * "
+        "({total}(white, weighed_at, (weights, {index})) - {total}(black, weighed_at, (weights, {index})))",
     )
-    start, end = "score = 0.0", "return score"
+    names, start, end = {"weighed_at": _weighed_at}, "score = 0.0", "return score"
     return _PartialSums(
-        pawns=_for_each_term(terms, arguments, line, start, end, wanted=lambda term: term.pawns_only),
-        others=_for_each_term(terms, arguments, line, start, end, wanted=lambda term: not term.pawns_only),
+        pawns=_for_each_term(terms, arguments, lines, names, start, end, lambda each: each.pawns_and_kings),
+        others=_for_each_term(terms, arguments, lines, names, start, end, lambda each: not each.pawns_and_kings),
     )
 
 
@@ -121,7 +162,7 @@ def _remembered_sum_of(terms: TermSet) -> Any:
         white, black = views(position)
         white_shares, black_shares = phase_shares(white), phase_shares(black)
         keys, scores = pawn_table_at(pawn_table)
-        key = pawn_stage_key(position, stage)
+        key = pawn_king_key(position, stage)
         place = place_of_pawns(key)
         if keys[place] != key:
             keys[place], scores[place] = key, by_pawns(white, black, white_shares, black_shares, weights)
@@ -131,8 +172,8 @@ def _remembered_sum_of(terms: TermSet) -> Any:
 
 
 def has_pawn_terms(terms: TermSet) -> bool:
-    """Whether the search remembers some terms of the set by pawns alone, in the table of `pawn_table`."""
-    return any(term.pawns_only for term in terms)
+    """Whether the search remembers some terms of the set by pawns and kings alone, in the table of `pawn_table`."""
+    return any(term.pawns_and_kings for term in terms)
 
 
 def install(terms: TermSet, records: np.ndarray) -> None:
@@ -148,10 +189,15 @@ def _compiling(terms: TermSet) -> Iterator[None]:
         yield
     except NumbaError as error:
         said = _COLOURS.sub("", str(error))
-        names = {in_python(term.count).__name__: f"the term {term.name}" for term in terms}
+        names = {_function_of(each).__name__: f"the term {each.name}" for each, _ in terms.to_read()}
         culprit = next((names[name] for name in _FUNCTION.findall(said) if name in names), f"the set '{terms.name}'")
         reason = (_REASON.findall(said) or [said])[-1].strip()
         raise EvaluationError(f"{culprit} does not compile: {reason[:_MAX_REASON]}") from error
+
+
+def _function_of(each: Term | TermTable) -> Callable[..., Any]:
+    """What counts a term or a table, in Python."""
+    return in_python(each.total if isinstance(each, TermTable) else each.count)
 
 
 @cache
@@ -186,10 +232,12 @@ def install_of(terms: TermSet) -> Any:
 def addresses_of(terms: TermSet) -> Addresses:
     """Where the kernels of a set are; compiles them if they are not on the disk."""
     weighted_sum, view_without = weighted_sum_of(terms), terms.view_without
+    lines = _Lines(
+        term="out[{index}] = {multiplier} * shares[{phase}] * {count}(side_view)",
+        table="{total}(side_view, counted_at, (out, {index}, {multiplier}))",
+    )
     fill_counts = _for_each_term(
-        terms,
-        "side_view, shares, out",
-        "out[{index}] = {multiplier} * shares[{phase}] * {count}(side_view)",
+        terms, "side_view, shares, out", lines, {"counted_at": _counted_at}, start="out[:] = 0.0"
     )
 
     @kernel

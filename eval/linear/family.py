@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ from merino.inner.eval.linear.compiled import has_pawn_terms, install
 from merino.inner.eval.linear.evaluate import scores_of, white_scores_of
 from merino.inner.eval.linear.pawn_table import BYTES
 from merino.inner.eval.linear.phases import SUFFIXES, by_stage, halves, simplest, with_values
+from merino.inner.eval.linear.picture import picture
 from merino.inner.eval.linear.pieces import attributed_of, value_pieces
-from merino.inner.eval.linear.registry import TERMS, Group, Phase, Term, TermSet
+from merino.inner.eval.linear.registry import TERMS, Group, Phase, Term, TermSet, TermTable
 from merino.inner.eval.linear.weights import as_mapping, k_in, note_of_k, parse, save, set_in
 from merino.inner.eval.outlook import DEFAULT_K
 
@@ -109,10 +110,10 @@ class LinearEvaluation(Evaluation):
         return as_mapping(self.weights, self.terms)
 
 
-def render_terms(weights: np.ndarray, terms: Sequence[Term] = TERMS, width: int = WIDTH) -> str:
+def render_terms(weights: np.ndarray, terms: TermSet = TERMS, width: int = WIDTH) -> str:
     """The table of terms: number, name, weight in use, bounds, when it counts, and the chess in a sentence.
 
-    A weight with two values shows that of the middlegame and that of the endgame.
+    A weight with two values shows that of the middlegame and that of the endgame; a table shows those of its cells.
     """
     rows, pairs = [], np.transpose(halves(weights, len(terms)))
     is_split = bool((pairs[:, 0] != pairs[:, 1]).any())
@@ -120,11 +121,19 @@ def render_terms(weights: np.ndarray, terms: Sequence[Term] = TERMS, width: int 
         rows.append(f"{'two values: middlegame, endgame':>37}")
     for group in (group for group in Group if any(term.group is group for term in terms)):
         rows.append(f"{group.title} (times {group.multiplier:g})")
-        for number, (term, pair) in enumerate(zip(terms, pairs, strict=True), start=1):
-            if term.group is group:
-                low, high = term.bounds
-                phase = _PHASE_NAMES[term.phase]
-                value = f"{pair[0]:6.6g}" + (f"{pair[1]:6.6g}" if pair[0] != pair[1] else " " * 6 * is_split)
-                rows.append(f"{number:3} {term.name:<21}{value}  {f'{low}..{high}':<10} {phase}")
-                rows.append(textwrap.fill(term.sentence, width, initial_indent=_INDENT, subsequent_indent=_INDENT))
+        for each, at in terms.to_read():
+            if each.group is group:
+                rows += _head(each, at, pairs[at], is_split)
+                rows.append(textwrap.fill(each.sentence, width, initial_indent=_INDENT, subsequent_indent=_INDENT))
+                rows += picture(each, pairs[at]) if isinstance(each, TermTable) else []
     return "\n".join(row.rstrip() for row in rows)
+
+
+def _head(each: Term | TermTable, at: slice, pairs: np.ndarray, is_split: bool) -> list[str]:
+    """The line that begins what is told of a term or table: number, name, weight, bounds, and when it counts."""
+    if isinstance(each, TermTable):
+        return [f"{at.start + 1:3} {each.name}, a table of {len(each.cells)} (numbers {at.start + 1} to {at.stop})"]
+    low, high = each.bounds
+    first, last = pairs[0]
+    value = f"{first:6.6g}" + (f"{last:6.6g}" if first != last else " " * 6 * is_split)
+    return [f"{at.start + 1:3} {each.name:<21}{value}  {f'{low}..{high}':<10} {_PHASE_NAMES[each.phase]}"]

@@ -1,19 +1,24 @@
-"""The pawn hash table: what the terms that look at pawns alone add up to, remembered by the pawns and the stage.
+"""The pawn hash table: what the terms that look at pawns and kings alone add up to, remembered by these and the stage.
 
-Pawns move seldom, so nearly every position of a search has those of an earlier one. Each thread has a table of its own.
+Pawns and kings move seldom, so most positions of a search have those of an earlier one. Each thread has a table of its
+own.
 """
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import U64
+from merino.inner.core.board.bitboard import BLACK, U64, WHITE
+from merino.inner.core.board.position import king_square
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.core.compiled.memory import array_at
 
-ENTRIES = 1 << 12
+BITS = 13
+ENTRIES = 1 << BITS
 BYTES = 16 * ENTRIES  # a key and a score for each
-_LAST = U64(ENTRIES - 1)
+_BELOW_PLACE = U64(64 - BITS)
 _SCORES = U64(8 * ENTRIES)  # the scores lie behind the keys
-_SPREAD = U64(0x9E3779B97F4A7C15)  # odd, without a pattern: stages of the same pawns lie apart
+_SPREAD = U64(
+    0x9E3779B97F4A7C15
+)  # odd, without a pattern: the same pawns with other kings and at other stages lie apart
 
 
 @kernel(makes_arrays=True)
@@ -23,12 +28,13 @@ def pawn_table_at(address):
 
 
 @kernel
-def pawn_stage_key(position, stage):
-    """The key of the position's pawns at a stage of the game, uint64; 0 without pawns in the barest endgame."""
-    return position.pawn_key ^ U64(stage) * _SPREAD
+def pawn_king_key(position, stage):
+    """The key of the position's pawns and kings at a stage of the game, uint64."""
+    kings = king_square(position, WHITE) << 6 | king_square(position, BLACK)
+    return position.pawn_key ^ U64(stage << 12 | kings) * _SPREAD
 
 
 @kernel
 def place_of_pawns(key):
     """The only place in the table where the score of a key may be."""
-    return np.int64(key & _LAST)
+    return np.int64(key >> _BELOW_PLACE)

@@ -35,8 +35,9 @@ from merino.inner.core.compiled.recursion import call_counts
 from merino.inner.eval.explanation import Credit, PieceValue, PieceValues
 from merino.inner.eval.linear.breakdown import explain
 from merino.inner.eval.linear.compiled import addresses_of
-from merino.inner.eval.linear.evaluate import scores_of
-from merino.inner.eval.linear.registry import PAWN_VALUE, TERMS, TermSet
+from merino.inner.eval.linear.evaluate import features_of, scores_of, stages_of
+from merino.inner.eval.linear.phases import by_stage
+from merino.inner.eval.linear.registry import PAWN_VALUE, TERMS, TermSet, TermTable
 from merino.inner.eval.linear.view import seen_by
 from merino.inner.eval.material import stage_of
 from merino.inner.eval.outlook import DEFAULT_K
@@ -103,7 +104,7 @@ def attributed_of(positions: np.ndarray, weights: np.ndarray, terms: TermSet = T
 def value_pieces(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K, terms: TermSet = TERMS) -> PieceValues:
     """The values of all pieces of `record`, POSITION[1]; `weights`, `k` and `terms` are those of `explain`."""
     explanation = explain(record, weights, k, terms)
-    numbers = np.array([line.weight for line in explanation.lines])
+    numbers = by_stage(weights, len(terms))[int(stages_of(record)[0])]
     credited = np.zeros((64, len(terms)))
     _credit_pieces(addresses_of(terms).side_counts, record, credited)
     board = record[0]["board"]
@@ -123,14 +124,16 @@ def value_pieces(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K, 
         for square in occupied
     )
     sign = np.where(board >= BLACK_PIECE, -1.0, 1.0)
-    net = np.array([line.white_count - line.black_count for line in explanation.lines])
+    net = features_of(record, terms)[0]
     return PieceValues(explanation, pieces, _credits(net - sign @ credited, numbers, terms))
 
 
 def _credits(counts: np.ndarray, weights: np.ndarray, terms: TermSet) -> tuple[Credit, ...]:
-    """The terms whose counts, float64[terms], are not zero."""
-    return tuple(
-        Credit(number, term.name, float(count), float(weight * count))
-        for number, (term, count, weight) in enumerate(zip(terms, counts, weights, strict=True), start=1)
-        if abs(count) > 1e-12
-    )
+    """The terms and tables whose counts, float64[terms], are not zero; what a table counts is centipawns."""
+    found = []
+    for each, at in terms.to_read():
+        if np.abs(counts[at]).max() > 1e-12:
+            cp = float(weights[at] @ counts[at])
+            count = cp if isinstance(each, TermTable) else float(counts[at.start])
+            found.append(Credit(at.start + 1, each.name, count, cp))
+    return tuple(found)

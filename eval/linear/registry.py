@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Any, overload
@@ -38,6 +38,25 @@ class Phase(IntEnum):
 
 
 @dataclass(frozen=True)
+class TermTable:
+    """A term with a number for each of its cells: a piece by its square, say, or by how many squares it reaches.
+
+    Each cell is a `Term` of its own in the set, in a row and in this order, called by the table's name and the cell's.
+    `total` is compiled: it takes a view, a function `at` and what that wants first, and returns the sum of
+    at(cells, index of a cell, how much of it the side has). `counts` names the term or table of the set whose count is
+    that of all cells together, empty if that is the same for both sides, None if it is neither.
+    """
+
+    name: str
+    group: Group
+    sentence: str
+    cells: tuple[str, ...]
+    total: Any
+    pawns_and_kings: bool = False
+    counts: str | None = None
+
+
+@dataclass(frozen=True)
 class Term:
     """One evaluation term.
 
@@ -45,8 +64,9 @@ class Term:
     before phase and group multiplier). `bounds` are of the weight in centipawns. `sign` is the expected sign of the
     weight: 1 if more of the term should be good for its side, -1 if bad. `sentence` is the chess. `default` is the
     weight in a file that does not name the term, None for that of the file that comes with Merino. A new term takes 0,
-    so that older files score as before. `pawns_only` promises that the count depends on the pawns of both sides alone:
-    the search then remembers it by them.
+    so that older files score as before. `pawns_and_kings` promises that the count depends on the pawns and kings of
+    both sides alone: the search then remembers it by them. `table` is that which it is a cell of, None for a term that
+    stands alone.
     """
 
     name: str
@@ -57,7 +77,24 @@ class Term:
     sentence: str
     count: Any
     default: float | None = None
-    pawns_only: bool = False
+    pawns_and_kings: bool = False
+    table: TermTable | None = None
+
+
+@kernel
+def _of_one_cell(cell, index, amount):
+    """An `at` that counts a single cell."""
+    return amount if index == cell else 0.0
+
+
+def _count_of(total: Any, cell: int) -> Any:
+    """The compiled count of one cell of a table."""
+
+    @kernel
+    def count(side_view):
+        return total(side_view, _of_one_cell, cell)
+
+    return count
 
 
 class TermSet(Sequence[Term]):
@@ -90,6 +127,15 @@ class TermSet(Sequence[Term]):
     def __len__(self) -> int:
         return len(self._terms)
 
+    def to_read(self) -> Iterator[tuple[Term | TermTable, slice]]:
+        """What a reader knows: terms that stand alone and tables, in order, each with the places of its weights."""
+        first = 0
+        while first < len(self):
+            table = self[first].table
+            last = first + (1 if table is None else len(table.cells))
+            yield table or self[first], slice(first, last)
+            first = last
+
     @property
     def key(self) -> str:
         """Name and version, by which compiled code is kept."""
@@ -103,19 +149,47 @@ class TermSet(Sequence[Term]):
         phase: Phase = Phase.ALWAYS,
         sign: int = 1,
         default: float | None = None,
-        pawns_only: bool = False,
+        pawns_and_kings: bool = False,
     ) -> Callable[[Callable[..., Any]], Any]:
         """Add the decorated count as the next term. Its docstring is the sentence that users read.
 
-        Raises ValueError for a term of pawns alone that counts in one phase, as that depends on the pieces.
+        Raises ValueError for a term of pawns and kings alone that counts in one phase, as that depends on the pieces.
         """
-        if pawns_only and phase is not Phase.ALWAYS:
-            raise ValueError(f"{name} cannot depend on pawns alone: its phase depends on the pieces")
+        if pawns_and_kings and phase is not Phase.ALWAYS:
+            raise ValueError(f"{name} cannot depend on pawns and kings alone: its phase depends on the pieces")
 
         def register(count: Callable[..., Any]) -> Any:
             sentence = " ".join((count.__doc__ or "").split())
             compiled = kernel(count)
-            self._terms.append(Term(name, group, bounds, phase, sign, sentence, compiled, default, pawns_only))
+            self._terms.append(Term(name, group, bounds, phase, sign, sentence, compiled, default, pawns_and_kings))
+            return compiled
+
+        return register
+
+    def table(
+        self,
+        name: str,
+        group: Group,
+        bounds: tuple[int, int],
+        cells: Iterable[str],
+        default: float | None = None,
+        pawns_and_kings: bool = False,
+        counts: str | None = None,
+    ) -> Callable[[Callable[..., Any]], Any]:
+        """Add the decorated total as a `TermTable`, and its cells as the next terms.
+
+        `counts` is as there, the rest as for `term`. The sentence of a cell is that of the table with its name.
+        """
+
+        def register(total: Callable[..., Any]) -> Any:
+            sentence, compiled = " ".join((total.__doc__ or "").split()), kernel(total)
+            table = TermTable(name, group, sentence, tuple(cells), compiled, pawns_and_kings, counts)
+            for index, cell in enumerate(table.cells):
+                count = _count_of(compiled, index)
+                told = f"{sentence.removesuffix('.')}: {cell}."
+                self._terms.append(
+                    Term(f"{name}_{cell}", group, bounds, Phase.ALWAYS, 0, told, count, default, pawns_and_kings, table)
+                )
             return compiled
 
         return register

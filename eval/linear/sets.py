@@ -51,15 +51,15 @@ def names_of_sets() -> tuple[str, ...]:
 
 
 def derived(name: str, base: str, without: Iterable[str] = ()) -> TermSet:
-    """A new set with the terms of another one, except those named in `without`; more can be added to it.
+    """A new set with the terms and tables of another one, except those named in `without`; more can be added to it.
 
-    Raises ValueError for the name of no term, and TermSetError for that of no set.
+    Raises ValueError for the name of no term or table, and TermSetError for that of no set.
     """
     terms, dropped = set_named(base), list(without)
-    for each in dropped:
-        if each not in (known := [term.name for term in terms]):
-            raise ValueError(f"{base} has no term called {each!r}{did_you_mean(each, known)}")
-    kept = [term for term in terms if term.name not in dropped]
+    for name_of_one in dropped:
+        if name_of_one not in (known := [each.name for each, _ in terms.to_read()]):
+            raise ValueError(f"{base} has no term called {name_of_one!r}{did_you_mean(name_of_one, known)}")
+    kept = [term for each, at in terms.to_read() if each.name not in dropped for term in terms[at]]
     found = TermSet(name, terms.views, terms.view_without, kept)
     found.base = base
     return found

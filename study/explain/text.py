@@ -146,7 +146,7 @@ def _parts(change: ChangeReport) -> dict[str, float]:
 def _sentences_of_two(report: PositionReport, pairs: Sequence[tuple[ChangeReport, ChangeReport]]) -> Iterable[str]:
     first, second = report.moves
     colour, instead = _colour(report), f"{second.san} instead of {first.san}"
-    yield from summarise_change(difference(*pairs[0]), f"At once: {instead}", colour)
+    yield from summarise_change(difference(*pairs[0]), instead, colour)
     if len(pairs) == 1 or first.score is None or second.score is None:
         return
     yield "At the ends of the lines:"

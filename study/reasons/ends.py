@@ -102,7 +102,7 @@ class PieceDifference:
         name = next((name for name, cp in self.named if (cp > 0) == is_more), None)
         if name is None:
             return f"{self.name} is worth {size} {'more' if is_more else 'less'}"
-        by = ", as it loses less by" if is_more and counts_against(name) else " by"
+        by = ", with less lost by" if is_more and counts_against(name) else " by"
         return f"{self.name} is worth {size} {'more' if is_more else 'less'}{by} {phrase(name)}"
 
     def as_json(self) -> dict[str, Any]:

@@ -191,7 +191,7 @@ def _pieces(pieces: Sequence[PieceDifference], better: FoundLine, reply: FoundLi
     lost = sorted((pair for pair in worse if pair[0] >= MIN_TERM), key=lambda pair: -pair[0])[:2]
     if not lost or lost[0][0] < MIN_LARGEST or not line.moves:
         return None
-    return Mistake(MistakeKind.POSITION, ", and ".join(each.by_largest for _, each in lost), line.text)
+    return Mistake(MistakeKind.POSITION, " and ".join(each.by_largest for _, each in lost), line.text)
 
 
 def _position(terms: Mapping[str, float], better: FoundLine, reply: FoundLine) -> Mistake | None:

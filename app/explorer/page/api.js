@@ -5,12 +5,6 @@ const kept = new Map(); // answers by what was asked
 
 class RequestFailed extends Error {}
 
-/**
- * @param {string} method
- * @param {string} path
- * @param {object} [body]
- * @returns {Promise<any>}
- */
 async function call(method, path, body) {
     let answer;
     try {
@@ -32,39 +26,16 @@ async function call(method, path, body) {
     return data;
 }
 
-/** @param {string} path */
 export const get = (path) => call("GET", path);
-
-/**
- * @param {string} path
- * @param {object} body
- */
 export const post = (path, body) => call("POST", path, body);
 
-/**
- * What is asked about: a game, its moves in coordinates, and the evaluation.
- * @typedef {{ fen: string, moves: string[], weights: string, changes: Record<string, number>, free?: boolean }} Question
- */
-
-/**
- * The report of a position; the same question is asked once.
- * @param {Question} question
- */
+/** The report of a position; the same question is asked once. */
 export const explain = (question) => once("/api/explain", question);
 
-/**
- * The positions of a line of what is asked about, and what it leads to.
- * @param {Question} question
- * @param {string[]} line
- */
+/** The positions of a line of what is asked about, and what it leads to. */
 export const explainLine = ({ fen, moves, weights, changes }, line) =>
     once("/api/line", { fen, moves, weights, changes, line });
 
-/**
- * @param {string} path
- * @param {object} question
- * @returns {Promise<any>}
- */
 function once(path, question) {
     const key = JSON.stringify([path, question]);
     let answer = kept.get(key);

@@ -155,7 +155,7 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 function fates(text) {
     const told = text.replace(PIECE, (_, letter, square, to, fate, change) => {
         const [side, name] = nameOf(letter).split(" ");
-        return `${capital(side)}'s ${name} on ${square}${to ? ` to ${to}` : fate ? ` ${fate}` : ""} ${pawns(Number(change))}`;
+        return `${capital(side)}'s ${name} on ${square}${to ? ` to ${to}` : fate ? ` ${fate}` : ""} ${pawns(change)}`;
     });
     return h("div", { class: "note", "data-pieces": "", title: BY_PIECE }, `By piece: ${told}`);
 }

@@ -2,20 +2,6 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/**
- * What goes into an element: text, elements, lists of such; nothing for null and false.
- * @typedef {any} Child
- * @typedef {Record<string, any> | null | undefined} Properties
- */
-
-/** @param {any} child */
-const isSomething = (child) => child !== null && child !== undefined && child !== false;
-
-/**
- * @param {any} element
- * @param {Properties} properties
- * @param {Child[]} children
- */
 function fill(element, properties, children) {
     for (const [name, value] of Object.entries(properties ?? {})) {
         if (value === undefined || value === null || value === false) continue;
@@ -26,36 +12,21 @@ function fill(element, properties, children) {
             element[name] = value;
         else element.setAttribute(name, value === true ? "" : value);
     }
-    element.append(...children.flat(Infinity).filter(isSomething));
+    element.append(
+        ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+    );
     return element;
 }
 
-/**
- * An element of HTML, filled; a name with "on" is that of an event.
- * @param {string} tag
- * @param {Properties} [properties]
- * @param {Child[]} children
- * @returns {any}
- */
 export function h(tag, properties, ...children) {
     return fill(document.createElement(tag), properties, children);
 }
 
-/**
- * The same of SVG.
- * @param {string} tag
- * @param {Properties} [properties]
- * @param {Child[]} children
- * @returns {any}
- */
 export function s(tag, properties, ...children) {
     return fill(document.createElementNS(SVG, tag), properties, children);
 }
 
-/**
- * What makes a box that scrolls reachable by keys, and gives it a name.
- * @param {string} label
- */
+/** What makes a box that scrolls reachable by keys, and gives it a name. */
 export const scrolling = (label, kind = "scroll") => ({
     class: kind,
     tabindex: 0,
@@ -96,27 +67,18 @@ export const plainTable = (id, heads, rows) =>
         ),
     );
 
-/**
- * Fill an element anew.
- * @param {any} element
- * @param {Child[]} children
- */
 export function replace(element, ...children) {
-    element.replaceChildren(...children.flat(Infinity).filter(isSomething));
+    element.replaceChildren(
+        ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+    );
 }
 
 const MINUS = "\u2212";
 
-/**
- * A text with real minus signs before its numbers.
- * @param {string} text
- */
+/** A text with real minus signs before its numbers. */
 export const withMinus = (text) => text.replace(/(^|[\s(,#])-(?=[\d.#M])/g, `$1${MINUS}`);
 
-/**
- * A number with a real minus sign; `sign` also writes the plus.
- * @param {number} value
- */
+/** A number with a real minus sign; `sign` also writes the plus. */
 export function number(value, digits = 0, sign = false) {
     const text = Math.abs(value).toFixed(digits);
     if (Number(text) === 0) return text;
@@ -124,63 +86,35 @@ export function number(value, digits = 0, sign = false) {
     return (sign ? "+" : "") + text;
 }
 
-/**
- * Centipawns as pawns with a sign.
- * @param {number} centipawns
- */
+/** Centipawns as pawns with a sign. */
 export const pawns = (centipawns, digits = 2) => number(centipawns / 100, digits, true);
 
-/**
- * The name of an evaluation without the folders and the ending of its file.
- * @param {string} name
- */
+/** The name of an evaluation without the folders and the ending of its file. */
 export const shortName = (name) => name.replace(/^.*[\\/]/, "").replace(/\.(txt|net|bin)$/, "");
 
-/**
- * A share as a percentage.
- * @param {number} share
- */
+/** A share as a percentage. */
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
 
-/**
- * @param {number} count
- * @param {string} name
- */
 export const plural = (count, name) => `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
 
-/**
- * Split a term's name where its words begin, so that it can be read and broken: "BishopPairMidgame".
- * @param {string} name
- * @returns {string}
- */
+/** Split a term's name where its words begin, so that it can be read and broken: "BishopPairMidgame". */
 export const spaced = (name) =>
     /_[me]g$/.test(name)
         ? `${spaced(name.slice(0, -3))}, ${name.endsWith("_mg") ? "middlegame" : "endgame"}`
         : (PIECE_VALUES[name] ??
-          name.replace(
-              /([a-z])([A-Z0-9])/g,
-              (_, /** @type {string} */ end, /** @type {string} */ start) => `${end} ${start.toLowerCase()}`,
-          ));
+          name.replace(/([a-z])([A-Z0-9])/g, (_, end, start) => `${end} ${start.toLowerCase()}`));
 
-/** @type {Record<string, string>} */
 const PIECE_VALUES = { VAL_P: "Pawns", VAL_N: "Knights", VAL_B: "Bishops", VAL_R: "Rooks", VAL_Q: "Queens" };
 
-/**
- * A sentence of the server's with the names of terms as words.
- * @param {string} text
- */
+/** A sentence of the server's with the names of terms as words. */
 export const worded = (text) =>
     text.replace(/\b(?:VAL_[PNBRQ]|[A-Z][a-z]+(?:[A-Z0-9][a-z0-9]*)+)(?:_[me]g)?\b/g, (name) =>
         spaced(name).toLowerCase(),
     );
 
-/** @type {ReturnType<typeof setTimeout> | undefined} */
 let spoken;
 
-/**
- * Say something to those who listen rather than look.
- * @param {string} text
- */
+/** Say something to those who listen rather than look. */
 export function say(text) {
     clearTimeout(spoken);
     spoken = setTimeout(() => {
@@ -188,7 +122,6 @@ export function say(text) {
     }, 30);
 }
 
-/** @param {string | null | undefined} text nothing hides the box */
 export function showError(text) {
     const box = byId("error");
     box.hidden = !text;
@@ -214,10 +147,7 @@ export const tellError = (error) => showError(wordsOf(error));
  */
 export const around = (event, selector) => /** @type {Element} */ (event.target).closest(selector);
 
-/**
- * Run at most once a frame.
- * @param {() => void} action
- */
+/** Run at most once a frame. */
 export function framed(action) {
     let asked = 0;
     return () => {
@@ -229,12 +159,7 @@ export function framed(action) {
     };
 }
 
-/**
- * A file for the user, who is asked where it goes where the browser can ask.
- * @param {string} name
- * @param {string | Blob} content
- * @param {string} [kind] of a text
- */
+/** A file for the user, who is asked where it goes where the browser can ask. */
 export async function saveFile(name, content, kind) {
     const blob = content instanceof Blob ? content : new Blob([content], { type: kind });
     const ask = /** @type {any} */ (window).showSaveFilePicker; // which not all browsers have
@@ -254,10 +179,7 @@ export async function saveFile(name, content, kind) {
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-/**
- * The bytes of a file, or of a part of it, in base64, as the server takes them.
- * @param {Blob} file
- */
+/** The bytes of a file, or of a part of it, in base64, as the server takes them. */
 export async function base64(file) {
     const bytes = new Uint8Array(await file.arrayBuffer());
     let text = "";
@@ -265,12 +187,9 @@ export async function base64(file) {
     return btoa(text);
 }
 
-/**
- * Ask the user for a file, of which nothing is read yet.
- * @param {string} accept
- */
+/** Ask the user for a file, of which nothing is read yet. */
 export function chooseFile(accept) {
-    return new Promise((/** @type {(file: File) => void} */ resolve) => {
+    return new Promise((resolve) => {
         const input = h("input", { type: "file", accept });
         input.addEventListener("change", () => {
             if (input.files[0]) resolve(input.files[0]);
@@ -279,25 +198,13 @@ export function chooseFile(accept) {
     });
 }
 
-/**
- * Ask the user for a file; its name and text, or with `whole` its `content` in base64.
- * @param {string} accept
- */
+/** Ask the user for a file; its name and text, or with `whole` its `content` in base64. */
 export async function openFile(accept, whole = false) {
     const file = await chooseFile(accept);
     return whole ? { name: file.name, content: await base64(file) } : { name: file.name, text: await file.text() };
 }
 
-/** @type {Record<string, number>} */
-const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
-
-/**
- * A row of choices of which one holds: buttons that act as radio buttons, moved through with the arrow keys.
- * @param {any} container
- * @param {string[][]} choices each a value, what it is called, and a title
- * @param {string} chosen
- * @param {(value: string) => void} choose
- */
+/** A row of choices of which one holds: buttons that act as radio buttons, moved through with the arrow keys. */
 export function segments(container, choices, chosen, choose) {
     const buttons = choices.map(([value, label, title]) =>
         h(
@@ -315,8 +222,8 @@ export function segments(container, choices, chosen, choose) {
         ),
     );
     replace(container, buttons);
-    container.onkeydown = (/** @type {KeyboardEvent} */ event) => {
-        const step = STEPS[event.key];
+    container.onkeydown = (event) => {
+        const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
         if (!step) return;
         event.preventDefault();
         event.stopPropagation();

@@ -15,9 +15,7 @@ export const PIECES = [
     ["letters", "Letters"],
 ];
 
-/** @param {string[][]} choices */
-const known = (choices) => (/** @type {string} */ value) => choices.some(([name]) => name === value);
-/** @param {string} set */
+const known = (choices) => (value) => choices.some(([name]) => name === value);
 const addressOf = (set) => (set === "classic" ? "/pieces/" : `/pieces/${set}/`);
 
 export const chosen = {
@@ -33,14 +31,12 @@ function show() {
     look.pieces = addressOf(chosen.pieces);
 }
 
-/** @param {string} name */
 export function chooseBoard(name) {
     chosen.board = name;
     keep("board-colours", name);
     show();
 }
 
-/** @param {string} name */
 export function choosePieces(name) {
     chosen.pieces = name;
     keep("pieces", name);

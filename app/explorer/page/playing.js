@@ -88,12 +88,8 @@ function save(score, reason) {
     keep("played", [...playedGames(), saved].slice(-MAX_SAVED));
 }
 
-/**
- * The games that were finished or left, the oldest first.
- * @returns {PlayedGame[]}
- * @typedef {{ fen: string, moves: { san: string, uci: string }[], label: string, score: string, reason: string, at: string }} PlayedGame
- */
-export const playedGames = () => recall("played", /** @type {PlayedGame[]} */ ([]), Array.isArray);
+/** The games that were finished or left, the oldest first. */
+export const playedGames = () => recall("played", [], Array.isArray);
 
 const wins = (side) => (side === "white" ? "1-0" : "0-1");
 const named = (side) => (side === "white" ? "White" : "Black");

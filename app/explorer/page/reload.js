@@ -19,7 +19,7 @@ export const wasReloaded = () =>
 
 /** Show what the tab showed before it was loaded anew; whether there was anything. */
 export async function restoreBoard() {
-    const kept = recall(NAME, /** @type {any} */ (null), isRecord, sessionStorage);
+    const kept = recall(NAME, null, isRecord, sessionStorage);
     if (!kept) return false;
     state.flipped = kept.flipped;
     state.game = kept.game;

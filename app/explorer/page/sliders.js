@@ -29,11 +29,12 @@ function mark(name) {
     const row = rows.get(name),
         isMoved = name in state.changes,
         value = state.changes[name] ?? catalogue.values[name];
+    byId("weights-reset").disabled = !Object.keys(state.changes).length;
+    if (!row) return; // of a table that nobody has opened
     row.slider.value = row.field.value = value;
     row.slider.setAttribute("aria-valuetext", `${value} centipawns`);
     row.box.classList.toggle("moved", isMoved);
     row.was.textContent = isMoved ? `was ${number(catalogue.values[name], 0)}` : "";
-    byId("weights-reset").disabled = !Object.keys(state.changes).length;
 }
 
 export const markAll = () => rows.forEach((_, name) => mark(name));
@@ -84,12 +85,32 @@ function effectOf(term) {
     return found ? `${number(found.net_cp, 1, true)} here` : "";
 }
 
+/** The sliders of a weight: one, or one for each phase. */
+function slidersOf(name, title) {
+    const phases = PHASES.filter(([suffix]) => name + suffix in catalogue.values);
+    return phases.length
+        ? phases.map(([suffix, phase]) => slider(name + suffix, `${title}, ${phase}`, phase))
+        : [slider(name, title, "")];
+}
+
+/** The weights of a table, made when it is opened: a full set has hundreds. */
+function cellsOf(term) {
+    const box = h("details", { class: "cells" }, h("summary", {}, `${term.cells.length} weights`));
+    const fill = () => {
+        if (!box.open || box.childElementCount > 1) return;
+        for (const name of term.cells) {
+            const cell = name.slice(term.name.length + 1).replaceAll("_", " ");
+            box.append(h("div", { class: "cell" }, cell), ...slidersOf(name, `${spaced(term.name)} ${cell}`));
+        }
+        markAll();
+    };
+    box.addEventListener("toggle", fill);
+    return box;
+}
+
 function termBox(term) {
     const title = spaced(term.name);
-    const phases = PHASES.filter(([suffix]) => term.name + suffix in catalogue.values);
-    const sliders = phases.length
-        ? phases.map(([suffix, phase]) => slider(term.name + suffix, `${title}, ${phase}`, phase))
-        : [slider(term.name, title, "")];
+    const sliders = term.cells.length ? cellsOf(term) : slidersOf(term.name, title);
     return h(
         "div",
         { class: "term-weights", "data-term-weights": term.name, title: term.sentence },

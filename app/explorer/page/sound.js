@@ -8,10 +8,8 @@ const SECONDS = 0.09;
 let context = null;
 
 export const hasSound = () => recall("sound", false);
-/** @param {boolean} isOn */
 export const setSound = (isOn) => keep("sound", isOn);
 
-/** @param {"move" | "end"} what */
 export function chime(what) {
     if (!hasSound()) return;
     context ??= new AudioContext();

@@ -116,15 +116,18 @@ function detail(term) {
     const times = term.multiplier === 1 ? "" : `, times ${term.multiplier} of its group`;
     const counts = `(${number(term.white_count, 2)} \u2212 ${number(term.black_count, 2)})`;
     const sum = `${counts} \u00d7 ${number(term.weight, 1)} = ${number(term.net_cp, 1, true)} centipawns for White`;
-    const sentence = h("b", {}, catalogue.get(term.name)?.sentence ?? "");
+    const told = catalogue.get(term.name);
+    const sentence = h("b", {}, told?.sentence ?? "");
+    const cells = told?.cells.length ?? 0;
+    const weight = cells ? ` A table of ${cells} weights${times}` : ` Weight ${weightOf(term)}${times}`;
     return h(
         "tr",
         { class: "detail" },
         h(
             "td",
             { colspan: 8 },
-            h("p", {}, sentence, ` Weight ${weightOf(term)}${times}; ${WHEN[term.phase]}.`),
-            h("p", { class: "sum" }, sum),
+            h("p", {}, sentence, `${weight}; ${WHEN[term.phase]}.`),
+            cells ? null : h("p", { class: "sum" }, sum),
             sources(term),
         ),
     );

@@ -1,10 +1,6 @@
 // The colour of a value in a table.
 
-/**
- * Blue for White, orange for Black, the stronger the nearer a value is to `scale`; "" for hardly any.
- * @param {number} value
- * @param {number} scale
- */
+/** Blue for White, orange for Black, the stronger the nearer a value is to `scale`; "" for hardly any. */
 export function tint(value, scale) {
     const share = Math.min(1, Math.sqrt(Math.abs(value) / scale));
     if (share < 0.03) return "";

@@ -1,31 +1,11 @@
 // A game as a tree: each node is a move with what follows it; the first child is the main line.
 
-/**
- * A move of a game as it is sent and kept: its names, what was written of it, and lists of moves in its place.
- * @typedef {{ san: string, uci: string, comment?: string, nags?: number[], variations?: ListedMove[][] }} ListedMove
- */
-
-/**
- * A node: its move (none at the root), comment, NAGs, and what it comes from and leads to.
- * @typedef {{ san: string, uci: string, comment: string, nags: number[], parent: MoveNode | null, children: MoveNode[] }} MoveNode
- */
-
-const NO_MOVE = { san: "", uci: "" };
-
-/**
- * @param {MoveNode | null} parent
- * @param {ListedMove} move
- * @returns {MoveNode}
- */
-function node(parent, { san, uci, comment = "", nags = [] }) {
+/** A node: its move (none at the root), comment, NAGs, and what it comes from and leads to. */
+function node(parent, { san = "", uci = "", comment = "", nags = [] } = {}) {
     return { san, uci, comment, nags: [...nags], parent, children: [] };
 }
 
-/**
- * Append a move to a node, after the moves that are there; the new node, or the one with that move.
- * @param {MoveNode} parent
- * @param {ListedMove} move
- */
+/** Append a move to a node, after the moves that are there; the new node, or the one with that move. */
 export function append(parent, move) {
     const there = parent.children.find((child) => child.uci === move.uci);
     if (there) return there;
@@ -34,20 +14,13 @@ export function append(parent, move) {
     return made;
 }
 
-/**
- * The tree of a list of moves.
- * @param {ListedMove[]} moves
- */
+/** The tree of a list of moves: { san, uci, comment, nags, variations }, where a variation is a list in place of a move. */
 export function grown(moves) {
-    const root = node(null, NO_MOVE);
+    const root = node(null);
     graft(root, moves);
     return root;
 }
 
-/**
- * @param {MoveNode} start
- * @param {ListedMove[]} moves
- */
 function graft(start, moves) {
     let parent = start;
     for (const move of moves) {
@@ -57,13 +30,8 @@ function graft(start, moves) {
     }
 }
 
-/**
- * The list of moves of a tree, as `grown` takes it.
- * @param {MoveNode} root
- * @returns {ListedMove[]}
- */
+/** The list of moves of a tree, as `grown` takes it. */
 export function listed(root) {
-    /** @type {ListedMove[]} */
     const moves = [];
     for (let parent = root; parent.children.length; parent = parent.children[0]) {
         const [main, ...others] = parent.children;
@@ -73,51 +41,35 @@ export function listed(root) {
     return moves;
 }
 
-/** @param {MoveNode} node */
 function plain({ san, uci, comment, nags }) {
-    /** @type {ListedMove} */
     const move = { san, uci };
     if (comment) move.comment = comment;
     if (nags.length) move.nags = nags;
     return move;
 }
 
-/**
- * The moves from the root to a node.
- * @param {MoveNode} end
- */
+/** The moves from the root to a node. */
 export function pathTo(end) {
-    /** @type {MoveNode[]} */
     const path = [];
     for (let at = end; at.parent; at = at.parent) path.unshift(at);
     return path;
 }
 
-/**
- * The moves through a node: to it from the root, and on along the first children.
- * @param {MoveNode} middle
- */
+/** The moves through a node: to it from the root, and on along the first children. */
 export function lineThrough(middle) {
     const line = pathTo(middle);
     for (let at = middle; at.children.length; at = at.children[0]) line.push(at.children[0]);
     return line;
 }
 
-/**
- * The node after moves in coordinates, as far as the tree has them.
- * @param {MoveNode} root
- * @param {string[]} ucis
- */
+/** The node after moves in coordinates, as far as the tree has them. */
 export function follow(root, ucis) {
     let at = root;
     for (const uci of ucis) at = at.children.find((child) => child.uci === uci) ?? at;
     return at;
 }
 
-/**
- * Make a variation the main line, up to the root.
- * @param {MoveNode} end
- */
+/** Make a variation the main line, up to the root. */
 export function promote(end) {
     for (let at = end; at.parent; at = at.parent) {
         const others = at.parent.children.filter((child) => child !== at);
@@ -125,10 +77,7 @@ export function promote(end) {
     }
 }
 
-/**
- * Take a move and all that follows off the tree; the root stays.
- * @param {MoveNode} end
- */
+/** Take a move and all that follows off the tree. */
 export function remove(end) {
-    if (end.parent) end.parent.children = end.parent.children.filter((child) => child !== end);
+    end.parent.children = end.parent.children.filter((child) => child !== end);
 }

@@ -31,10 +31,7 @@ export class Work {
         this.#heard = heard;
     }
 
-    /**
-     * Begin with what the server is asked.
-     * @param {object} asked
-     */
+    /** Begin with what the server is asked. */
     begin(asked) {
         this.isRunning = true;
         this.#send({ ...asked, id: ++this.#number });
@@ -51,7 +48,6 @@ export class Work {
         this.isRunning = false;
     }
 
-    /** @param {object} message */
     #send(message) {
         const text = JSON.stringify(message);
         this.#socket ??= this.#opened();
@@ -64,8 +60,7 @@ export class Work {
         socket.onopen = () => {
             for (const text of this.#waiting.splice(0)) socket.send(text);
         };
-        socket.onmessage = (event) =>
-            JSON.parse(event.data).forEach((/** @type {any} */ message) => this.#hear(message));
+        socket.onmessage = (event) => JSON.parse(event.data).forEach((message) => this.#hear(message));
         socket.onclose = (event) => {
             this.#socket = null;
             this.#waiting = [];
@@ -75,7 +70,6 @@ export class Work {
         return socket;
     }
 
-    /** @param {any} message */
     #hear(message) {
         if (!this.isRunning || (message.id ?? this.#number) !== this.#number) return;
         const { type, error } = message;

@@ -1,4 +1,4 @@
-"""Terms of `full` that count the safety of the own king, the attack on the enemy's, and where the king stands."""
+"""Terms of `full` that count the safety of the own king and the attack on the enemy's."""
 
 import numpy as np
 
@@ -6,38 +6,33 @@ from merino.inner.core.board.attacks import KING_ATTACKS, KNIGHT_ATTACKS, bishop
 from merino.inner.core.board.bitboard import (
     FILES,
     ONE,
-    RANK_2,
-    RANK_3,
-    RANK_4,
-    RANK_6,
-    RANKS,
-    U64,
     ZERO,
-    beside,
     bit,
     lsb,
-    north_fill,
     popcount,
-    south_fill,
 )
 from merino.inner.core.compiled.jit import kernel
-from merino.inner.eval.linear.full.term_set import EITHER, TERMS
+from merino.inner.eval.linear.full.term_set import EITHER, TERMS, UNLIMITED
 from merino.inner.eval.linear.registry import Group
-from merino.inner.eval.linear.tables import CENTER, DISTANCES, parabola
+from merino.inner.eval.linear.tables import DISTANCES, parabola
 
-term = TERMS.term
-MAX_UNITS = 40  # of an attack on the king; more count as so many
+term, table = TERMS.term, TERMS.table
+MIN_UNITS, MAX_UNITS, UNITS_A_CELL = 6, 30, 3  # of an attack on the king; more count as so many
 CHECK = 3  # units that a safe check adds
-ATTACK = np.array([parabola(units, 0, 0, MAX_UNITS, 1) for units in range(MAX_UNITS + 1)])
 TROPISM = np.array([parabola(distance, 7, 0, 1, 1) for distance in range(8)])
+UNITS = tuple(map(str, range(MIN_UNITS, MAX_UNITS + 1, UNITS_A_CELL)))
+RANK_NAMES = ("none", *(f"rank{rank}" for rank in range(2, 8)))
+OF_FILE = len(RANK_NAMES)
+SHELTER = tuple(f"{file}_{rank}" for file in "abcd" for rank in RANK_NAMES)
+STORM = (*SHELTER, *(f"blocked_{rank}" for rank in RANK_NAMES[2:]))
 QUEENSIDE = FILES[0] | FILES[1] | FILES[2] | FILES[3]
 
 
 @kernel
-def _king_files(king):
-    """The files of the king and beside it, the whole of them."""
-    file = bit(king & 7)
-    return north_fill(file | beside(file))
+def _nearest(pawns, king, file):
+    """The rank, from 0, of the nearest of these pawns on a file that is not behind the king; 0 without one."""
+    found = pawns & FILES[file] & ~(bit(king & 56) - ONE)
+    return lsb(found) >> 3 if found else 0
 
 
 @kernel
@@ -84,14 +79,14 @@ def safe_queen_check(view):
     return popcount(lines & view.own.by_queens & _unguarded(view))
 
 
-@term("KingAttack", Group.KING_SAFETY, EITHER)
-def king_attack(view):
-    """An attack on the enemy king by two pieces or more: the square of a sum of attackers, squares and checks."""
+@table("KingAttack", Group.KING_SAFETY, UNLIMITED, UNITS)
+def king_attack(view, at, cells):
+    """An attack on the enemy king by two pieces or more, by a sum of attackers, squares and checks."""
     if view.own.ring_attackers < 2:
         return 0.0
     checks = safe_knight_check(view) + safe_bishop_check(view) + safe_rook_check(view) + safe_queen_check(view)
     units = view.own.ring_units + view.own.ring_hits + king_ring_weak(view) + CHECK * checks
-    return ATTACK[min(units, MAX_UNITS)]
+    return at(cells, (min(units, MAX_UNITS) - MIN_UNITS) // UNITS_A_CELL, 1.0)
 
 
 @term("QueenTropism", Group.KING_SAFETY, EITHER)
@@ -104,41 +99,29 @@ def queen_tropism(view):
     return total
 
 
-@term("KingShelter", Group.KING_SAFETY, EITHER)
-def king_shelter(view):
-    """An own pawn on the second rank on the files of the king and beside him; on the third it counts half."""
-    near = _king_files(view.king)
-    return popcount(view.pawns & RANK_2 & near) + 0.5 * popcount(view.pawns & RANK_3 & near)
+@table("KingShelter", Group.KING_SAFETY, EITHER, SHELTER, pawns_and_kings=True)
+def king_shelter(view, at, cells):
+    """The nearest own pawn ahead of the king or beside him on his file and on each beside it, by file and rank."""
+    total, first, last = 0.0, max((view.king & 7) - 1, 0), min((view.king & 7) + 1, 7)
+    for file in range(first, last + 1):
+        total += at(cells, OF_FILE * min(file, 7 - file) + _nearest(view.pawns, view.king, file), 1.0)
+    return total
 
 
-@term("KingOpenFiles", Group.KING_SAFETY, EITHER, sign=-1)
-def king_open_files(view):
-    """A file of the king or beside him without own pawns."""
-    return popcount(_king_files(view.king) & U64(0xFF) & ~south_fill(view.pawns))
+@table("KingStorm", Group.KING_SAFETY, EITHER, STORM, pawns_and_kings=True)
+def king_storm(view, at, cells):
+    """The nearest enemy pawn ahead of the king on his file and each beside it, by file and rank; by rank if blocked."""
+    total, first, last = 0.0, max((view.king & 7) - 1, 0), min((view.king & 7) + 1, 7)
+    for file in range(first, last + 1):
+        own, enemy = _nearest(view.pawns, view.king, file), _nearest(view.enemy_pawns, view.king, file)
+        is_blocked = own > 0 and own == enemy - 1
+        place = enemy - 2 + len(SHELTER) if is_blocked else OF_FILE * min(file, 7 - file) + enemy
+        total += at(cells, place, 1.0)
+    return total
 
 
-@term("KingStorm", Group.KING_SAFETY, EITHER, sign=-1)
-def king_storm(view):
-    """An enemy pawn on the files of the king and beside him, on ranks 2 to 6; on ranks 2 to 4 it counts twice."""
-    storm = view.enemy_pawns & _king_files(view.king)
-    near = RANK_2 | RANK_3 | RANK_4
-    return 2 * popcount(storm & near) + popcount(storm & (RANKS[4] | RANK_6))
-
-
-@term("KingFlank", Group.KING_SAFETY, EITHER, sign=-1)
+@term("KingFlank", Group.KING_SAFETY, EITHER, sign=-1, pawns_and_kings=True)
 def king_flank(view):
     """No pawn of either side on the king's half of the board."""
     half = QUEENSIDE if bit(view.king) & QUEENSIDE != ZERO else ~QUEENSIDE
     return 1 if (view.pawns | view.enemy_pawns) & half == ZERO else 0
-
-
-@term("KingRank", Group.BOARD_CONTROL, EITHER)
-def king_rank(view):
-    """The king by his rank: 0 on the first, 1 on the eighth."""
-    return (view.king >> 3) / 7
-
-
-@term("KingCenter", Group.BOARD_CONTROL, EITHER)
-def king_center(view):
-    """The king near the centre; in a corner it counts against."""
-    return CENTER[view.king]

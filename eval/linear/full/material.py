@@ -8,7 +8,7 @@ term = TERMS.term
 USUAL_PAWNS = 5  # with more pawns knights gain, with fewer rooks
 
 
-@term("PawnValue", Group.MATERIAL, WORTH, pawns_only=True)
+@term("PawnValue", Group.MATERIAL, WORTH, pawns_and_kings=True)
 def pawn_value(view):
     """A pawn."""
     return popcount(view.pawns)

@@ -2,23 +2,24 @@
 
 from merino.inner.core.board.bitboard import ONE, U64, beside, lsb, north_fill, popcount, south_fill
 from merino.inner.core.compiled.jit import kernel
+from merino.inner.eval.linear.full.pawns import RANKS_OF_PAWNS, by_rank
 from merino.inner.eval.linear.full.term_set import EITHER, TERMS
 from merino.inner.eval.linear.registry import Group
-from merino.inner.eval.linear.tables import DISTANCES, PASSED_BY_RANK, passed_sum
+from merino.inner.eval.linear.tables import DISTANCES, passed_sum
 
-term = TERMS.term
+term, table = TERMS.term, TERMS.table
+FIRST_RANK, FAR = 3, 5  # pawns on lower ranks count as on this one, here from 0, and more steps as so many
+STEPS = tuple(f"rank{rank + 1}_steps{steps}" for rank in range(FIRST_RANK, 7) for steps in range(FAR + 1))
 
 
 @kernel
-def _steps_to(pawns, king):
-    """How far the king is from the square ahead of each pawn, as a share of seven steps, times the square of its rank.
-
-    Summed over the pawns.
-    """
+def _by_steps(pawns, king, at, cells):
+    """The total of a table by the rank of each pawn, and by how far the king is from the square ahead of it."""
     total = 0.0
     while pawns:
         pawn = lsb(pawns)
-        total += PASSED_BY_RANK[pawn >> 3] * DISTANCES[pawn + 8, king] / 7
+        rank, steps = max(pawn >> 3, FIRST_RANK), min(DISTANCES[pawn + 8, king], FAR)
+        total += at(cells, (FAR + 1) * (rank - FIRST_RANK) + steps, 1.0)
         pawns &= pawns - ONE
     return total
 
@@ -29,10 +30,10 @@ def _enemies(view):
     return view.enemy_pawns | view.enemy_minors | view.enemy_rooks | view.enemy_queens
 
 
-@term("PassedPawn", Group.PASSED_PAWNS, (-300, 300), pawns_only=True)
-def passed_pawn(view):
-    """A passed pawn, by the square of its rank; the weight would be reached on rank 8."""
-    return passed_sum(view.passed)
+@table("PassedPawn", Group.PASSED_PAWNS, (-300, 300), RANKS_OF_PAWNS, pawns_and_kings=True)
+def passed_pawn(view, at, cells):
+    """A passed pawn, by its rank."""
+    return by_rank(view.passed, at, cells)
 
 
 @term("PassedFree", Group.PASSED_PAWNS, (-300, 300))
@@ -53,23 +54,23 @@ def passed_path(view):
     return passed_sum(view.passed & ~south_fill((view.enemy_attacked | _enemies(view)) >> U64(8)))
 
 
-@term("PassedConnected", Group.PASSED_PAWNS, (-300, 300), pawns_only=True)
+@term("PassedConnected", Group.PASSED_PAWNS, (-300, 300), pawns_and_kings=True)
 def passed_connected(view):
     """A passed pawn with another on a file beside it and at most one rank away, by the square of its rank."""
     near = view.passed | view.passed << U64(8) | view.passed >> U64(8)
     return passed_sum(view.passed & beside(near))
 
 
-@term("PassedEnemyKing", Group.PASSED_PAWNS, (-300, 300))
-def passed_enemy_king(view):
-    """The enemy king far from the square ahead of a passed pawn, times the square of its rank."""
-    return _steps_to(view.passed, view.enemy_king)
+@table("PassedEnemyKing", Group.PASSED_PAWNS, (-300, 300), STEPS, pawns_and_kings=True, counts="PassedPawn")
+def passed_enemy_king(view, at, cells):
+    """A passed pawn by its rank, 4 and lower as one, and by how many steps the enemy king is from the square ahead."""
+    return _by_steps(view.passed, view.enemy_king, at, cells)
 
 
-@term("PassedOwnKing", Group.PASSED_PAWNS, (-300, 300), sign=-1)
-def passed_own_king(view):
-    """The own king far from the square ahead of a passed pawn, times the square of its rank."""
-    return _steps_to(view.passed, view.king)
+@table("PassedOwnKing", Group.PASSED_PAWNS, (-300, 300), STEPS, pawns_and_kings=True, counts="PassedPawn")
+def passed_own_king(view, at, cells):
+    """A passed pawn by its rank, 4 and lower as one, and by how many steps its own king is from the square ahead."""
+    return _by_steps(view.passed, view.king, at, cells)
 
 
 @term("PassedRook", Group.PASSED_PAWNS, EITHER)

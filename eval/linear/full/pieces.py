@@ -1,30 +1,26 @@
-"""Terms of `full` that count where pieces stand and how far they reach."""
+"""Terms of `full` that count good places of pieces and how far they reach."""
 
 import numpy as np
 
 from merino.inner.core.board.bitboard import (
     FILES,
-    ONE,
     RANK_2,
     RANK_3,
     RANK_4,
     RANK_6,
     RANK_7,
     RANKS,
-    SQUARES,
     U64,
-    lsb,
     north_fill,
     popcount,
     south_fill,
 )
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.eval.linear.full.term_set import EITHER, TERMS
+from merino.inner.eval.linear.full.view import LAST_REACH, REACH_BITS
 from merino.inner.eval.linear.registry import Group
-from merino.inner.eval.linear.tables import CENTER, DISTANCES, table_sum
 
-term = TERMS.term
-RANK_OF = np.array([(square >> 3) / 7 for square in SQUARES])
+term, table = TERMS.term, TERMS.table
 OUTPOST_RANKS = RANK_4 | RANKS[4] | RANK_6
 SPACE = (RANK_2 | RANK_3 | RANK_4) & (FILES[2] | FILES[3] | FILES[4] | FILES[5])
 
@@ -35,16 +31,14 @@ def _outposts(view):
     return OUTPOST_RANKS & view.own.by_pawns & ~south_fill(view.enemy_by_pawns)
 
 
-@term("KnightCenter", Group.BOARD_CONTROL, EITHER)
-def knight_center(view):
-    """A knight near the centre; in a corner it counts against."""
-    return table_sum(view.knights, CENTER)
-
-
-@term("KnightRank", Group.BOARD_CONTROL, EITHER)
-def knight_rank(view):
-    """A knight by its rank: 0 on the first, 1 on the eighth."""
-    return table_sum(view.knights, RANK_OF)
+@kernel
+def _by_reach(reach, pieces, at, cells):
+    """The total of a table by safe squares over so many pieces; `reach` is as in `Attacks`."""
+    total = 0.0
+    for _ in range(pieces):
+        total += at(cells, np.int64(reach & LAST_REACH), 1.0)
+        reach >>= REACH_BITS
+    return total
 
 
 @term("KnightOutpost", Group.BOARD_CONTROL, EITHER)
@@ -59,18 +53,6 @@ def knight_reach(view):
     return popcount(view.own.by_knights & _outposts(view) & ~view.occupied)
 
 
-@term("BishopCenter", Group.BOARD_CONTROL, EITHER)
-def bishop_center(view):
-    """A bishop near the centre; in a corner it counts against."""
-    return table_sum(view.bishops, CENTER)
-
-
-@term("BishopRank", Group.BOARD_CONTROL, EITHER)
-def bishop_rank(view):
-    """A bishop by its rank: 0 on the first, 1 on the eighth."""
-    return table_sum(view.bishops, RANK_OF)
-
-
 @term("BishopOutpost", Group.BOARD_CONTROL, EITHER)
 def bishop_outpost(view):
     """A bishop on ranks 4 to 6 that an own pawn guards and no enemy pawn can ever attack."""
@@ -81,22 +63,6 @@ def bishop_outpost(view):
 def minor_behind_pawn(view):
     """A knight or bishop right behind a pawn of either side."""
     return popcount((view.knights | view.bishops) & ((view.pawns | view.enemy_pawns) >> U64(8)))
-
-
-@term("MinorFromKing", Group.KING_SAFETY, EITHER, sign=-1)
-def minor_from_king(view):
-    """The steps from a knight or bishop to the own king, seven as one."""
-    total, minors = 0.0, view.knights | view.bishops
-    while minors:
-        total += DISTANCES[lsb(minors), view.king] / 7
-        minors &= minors - ONE
-    return total
-
-
-@term("RookRank", Group.BOARD_CONTROL, EITHER)
-def rook_rank(view):
-    """A rook by its rank: 0 on the first, 1 on the eighth."""
-    return table_sum(view.rooks, RANK_OF)
 
 
 @term("Rook7th", Group.BOARD_CONTROL, EITHER)
@@ -118,46 +84,28 @@ def rook_half_open(view):
     return popcount(view.rooks & ~own & enemy)
 
 
-@term("RookTrapped", Group.BOARD_CONTROL, EITHER, sign=-1)
-def rook_trapped(view):
-    """A rook with three safe squares or fewer."""
-    return view.own.trapped_rooks
+@table("KnightMobility", Group.MOBILITY, EITHER, map(str, range(9)), counts="KnightValue")
+def knight_mobility(view, at, cells):
+    """A knight by how many safe squares it attacks."""
+    return _by_reach(view.own.knight_reach, popcount(view.knights), at, cells)
 
 
-@term("QueenCenter", Group.BOARD_CONTROL, EITHER)
-def queen_center(view):
-    """A queen near the centre; in a corner it counts against."""
-    return table_sum(view.queens, CENTER)
+@table("BishopMobility", Group.MOBILITY, EITHER, map(str, range(14)), counts="BishopValue")
+def bishop_mobility(view, at, cells):
+    """A bishop by how many safe squares it attacks."""
+    return _by_reach(view.own.bishop_reach, popcount(view.bishops), at, cells)
 
 
-@term("QueenRank", Group.BOARD_CONTROL, EITHER)
-def queen_rank(view):
-    """A queen by its rank: 0 on the first, 1 on the eighth."""
-    return table_sum(view.queens, RANK_OF)
+@table("RookMobility", Group.MOBILITY, EITHER, map(str, range(15)), counts="RookValue")
+def rook_mobility(view, at, cells):
+    """A rook by how many safe squares it attacks."""
+    return _by_reach(view.own.rook_reach, popcount(view.rooks), at, cells)
 
 
-@term("KnightMobility", Group.MOBILITY, EITHER)
-def knight_mobility(view):
-    """The safe squares that a knight attacks: 1 for eight of them, -1 for none."""
-    return view.own.knight_mobility
-
-
-@term("BishopMobility", Group.MOBILITY, EITHER)
-def bishop_mobility(view):
-    """The safe squares that a bishop attacks: 1 for thirteen of them, -1 for none."""
-    return view.own.bishop_mobility
-
-
-@term("RookMobility", Group.MOBILITY, EITHER)
-def rook_mobility(view):
-    """The safe squares that a rook attacks: 1 for fourteen of them, -1 for none."""
-    return view.own.rook_mobility
-
-
-@term("QueenMobility", Group.MOBILITY, EITHER)
-def queen_mobility(view):
-    """The safe squares that a queen attacks: 1 for twenty-seven of them, -1 for none."""
-    return view.own.queen_mobility
+@table("QueenMobility", Group.MOBILITY, EITHER, map(str, range(28)), counts="QueenValue")
+def queen_mobility(view, at, cells):
+    """A queen by how many safe squares it attacks."""
+    return _by_reach(view.own.queen_reach, popcount(view.queens), at, cells)
 
 
 @term("Space", Group.BOARD_CONTROL, EITHER)

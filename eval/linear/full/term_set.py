@@ -5,4 +5,5 @@ from merino.inner.eval.linear.registry import TermSet
 
 WORTH = (0, 3000)  # bounds of a piece value
 EITHER = (-200, 200)
+UNLIMITED = (-400, 400)  # of what is seldom there and then says much
 TERMS = TermSet("full", full_views, full_view_without)

@@ -1,12 +1,15 @@
 """Terms of `full` that count what may be taken, and which squares are contested."""
 
 from merino.inner.core.board.attacks import KING_ATTACKS
-from merino.inner.core.board.bitboard import U64, WHITE, pawn_attacks, popcount
+from merino.inner.core.board.bitboard import U64, WHITE, ZERO, pawn_attacks, popcount
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.eval.linear.full.term_set import EITHER, TERMS
 from merino.inner.eval.linear.registry import Group
 
-term = TERMS.term
+term, table = TERMS.term, TERMS.table
+TARGETS = tuple(
+    f"{kind}_{guard}" for kind in ("pawn", "minor", "rook", "queen") for guard in ("loose", "guarded", "by_pawn")
+)
 
 
 @kernel
@@ -16,15 +19,56 @@ def _enemy_pieces(view):
 
 
 @kernel
-def _by_minors(view):
-    """What own knights and bishops attack."""
-    return view.own.by_knights | view.own.by_bishops
+def _by_target(attacks, view, at, cells):
+    """The total of a table by what of the enemy's is attacked and by what guards it: a cell for each target of a set.
+
+    In the order of TARGETS.
+    """
+    total, targets = 0.0, attacks & (_enemy_pieces(view) | view.enemy_pawns)
+    while targets:
+        target = targets & (ZERO - targets)
+        targets ^= target
+        kind = 1 if target & view.enemy_minors else 2 if target & view.enemy_rooks else 3
+        kind = 0 if target & view.enemy_pawns else kind
+        guard = 1 if target & view.enemy_attacked else 0
+        total += at(cells, 3 * kind + (2 if target & view.enemy_by_pawns else guard), 1.0)
+    return total
 
 
-@term("ThreatByPawn", Group.THREATS, EITHER)
-def threat_by_pawn(view):
-    """An enemy piece that a pawn attacks."""
-    return popcount(view.own.by_pawns & _enemy_pieces(view))
+@table("PawnThreat", Group.THREATS, EITHER, TARGETS)
+def pawn_threat(view, at, cells):
+    """What a pawn attacks, by its kind and by what guards it."""
+    return _by_target(view.own.by_pawns, view, at, cells)
+
+
+@table("KnightThreat", Group.THREATS, EITHER, TARGETS)
+def knight_threat(view, at, cells):
+    """What a knight attacks, by its kind and by what guards it."""
+    return _by_target(view.own.by_knights, view, at, cells)
+
+
+@table("BishopThreat", Group.THREATS, EITHER, TARGETS)
+def bishop_threat(view, at, cells):
+    """What a bishop attacks, by its kind and by what guards it."""
+    return _by_target(view.own.by_bishops, view, at, cells)
+
+
+@table("RookThreat", Group.THREATS, EITHER, TARGETS)
+def rook_threat(view, at, cells):
+    """What a rook attacks, by its kind and by what guards it."""
+    return _by_target(view.own.by_rooks, view, at, cells)
+
+
+@table("QueenThreat", Group.THREATS, EITHER, TARGETS)
+def queen_threat(view, at, cells):
+    """What a queen attacks, by its kind and by what guards it."""
+    return _by_target(view.own.by_queens, view, at, cells)
+
+
+@table("KingThreat", Group.THREATS, EITHER, TARGETS)
+def king_threat(view, at, cells):
+    """What the king attacks, by its kind and by what guards it."""
+    return _by_target(KING_ATTACKS[view.king], view, at, cells)
 
 
 @term("ThreatByPush", Group.THREATS, EITHER)
@@ -34,41 +78,10 @@ def threat_by_push(view):
     return popcount(pawn_attacks(steps, WHITE) & _enemy_pieces(view))
 
 
-@term("ThreatByMinor", Group.THREATS, EITHER)
-def threat_by_minor(view):
-    """An enemy rook or queen that a knight or bishop attacks."""
-    return popcount(_by_minors(view) & (view.enemy_rooks | view.enemy_queens))
-
-
-@term("ThreatOnMinor", Group.THREATS, EITHER)
-def threat_on_minor(view):
-    """An enemy knight or bishop that no pawn guards and that a knight, bishop or rook attacks."""
-    return popcount((_by_minors(view) | view.own.by_rooks) & view.enemy_minors & ~view.enemy_by_pawns)
-
-
-@term("ThreatByRook", Group.THREATS, EITHER)
-def threat_by_rook(view):
-    """An enemy queen that a rook attacks."""
-    return popcount(view.own.by_rooks & view.enemy_queens)
-
-
-@term("ThreatByKing", Group.THREATS, EITHER)
-def threat_by_king(view):
-    """An enemy piece or pawn that nobody guards and that the king attacks."""
-    found = KING_ATTACKS[view.king] & (_enemy_pieces(view) | view.enemy_pawns)
-    return popcount(found & ~view.enemy_attacked)
-
-
 @term("Hanging", Group.THREATS, EITHER)
 def hanging(view):
     """An enemy piece that is attacked and that nobody guards."""
     return popcount(view.own.attacked & _enemy_pieces(view) & ~view.enemy_attacked)
-
-
-@term("WeakPawns", Group.THREATS, EITHER)
-def weak_pawns(view):
-    """An enemy pawn that is attacked and that no pawn guards."""
-    return popcount(view.own.attacked & view.enemy_pawns & ~view.enemy_by_pawns)
 
 
 @term("Contested", Group.BOARD_CONTROL, EITHER)

@@ -6,7 +6,6 @@ all count with them.
 
 from typing import NamedTuple
 
-import numpy as np
 from numba import types
 
 from merino.inner.core.board.attacks import KING_ATTACKS, KNIGHT_ATTACKS, bishop_attacks, rook_attacks
@@ -30,23 +29,20 @@ from merino.inner.core.board.bitboard import (
 )
 from merino.inner.core.board.position import pieces_of
 from merino.inner.core.compiled.jit import kernel
-from merino.inner.eval.linear.tables import parabola
 from merino.inner.eval.linear.view import not_counting, seen_by, view
 
-KNIGHT_MOBILITY = np.array([parabola(count, 8, 1, 0, -1) for count in range(9)])
-BISHOP_MOBILITY = np.array([parabola(count, 13, 1, 0, -1) for count in range(14)])
-ROOK_MOBILITY = np.array([parabola(count, 14, 1, 0, -1) for count in range(15)])
-QUEEN_MOBILITY = np.array([parabola(count, 27, 1, 0, -1) for count in range(28)])
-TRAPPED = 3  # safe squares of a rook: no more, and it is trapped
+REACH_BITS = U64(5)  # of a number of safe squares, at most 27; so twelve pieces of a kind fit into 64 bits
+LAST_REACH = U64(31)
 # How much each piece adds to the attack on a king whose ring it reaches.
 KNIGHT_ATTACK, BISHOP_ATTACK, ROOK_ATTACK, QUEEN_ATTACK = 2, 2, 3, 5
 
 
 class Attacks(NamedTuple):
-    """What one side attacks, as it sees the board: sets uint64, numbers int64, mobility float64.
+    """What one side attacks, as it sees the board: sets uint64, numbers int64.
 
-    The mobility of a piece is by the number of safe squares that it attacks: without an own pawn or the own king, and
-    not attacked by an enemy pawn. The ring of a king are the squares beside him.
+    The reach of pieces of a kind are the numbers of safe squares that each attacks, REACH_BITS a piece from the lowest
+    bits on: squares without an own pawn or the own king, and not attacked by an enemy pawn. The ring of a king are the
+    squares beside him.
     """
 
     by_pawns: types.uint64
@@ -56,11 +52,10 @@ class Attacks(NamedTuple):
     by_queens: types.uint64
     attacked: types.uint64  # by any piece, the king too
     attacked_twice: types.uint64
-    knight_mobility: types.float64
-    bishop_mobility: types.float64
-    rook_mobility: types.float64
-    queen_mobility: types.float64
-    trapped_rooks: types.int64
+    knight_reach: types.uint64
+    bishop_reach: types.uint64
+    rook_reach: types.uint64
+    queen_reach: types.uint64
     ring_attackers: types.int64
     ring_units: types.int64  # the attackers of the ring by their kind
     ring_hits: types.int64  # squares of the ring, counted for each attacker
@@ -129,41 +124,46 @@ def _by_pawns_and_king(side):
 
 
 @kernel
+def _with_reach(reach, squares):
+    """The reach of the pieces counted so far and of one more."""
+    return reach << REACH_BITS | U64(popcount(squares))
+
+
+@kernel
 def attacks_of_side(side):
     """The `Attacks` of a side with this plain view."""
     by_pawns, reach = _by_pawns_and_king(side)
     by_enemy_pawns = (side.enemy_pawns & NOT_H) >> U64(7) | (side.enemy_pawns & NOT_A) >> U64(9)
     safe, ring = ~(side.pawns | bit(side.king) | by_enemy_pawns), KING_ATTACKS[side.enemy_king]
 
-    by_knights, knight_mobility, pieces = U64(0), 0.0, side.knights
+    by_knights, knight_reach, pieces = U64(0), U64(0), side.knights
     while pieces:
         found, pieces = KNIGHT_ATTACKS[lsb(pieces)], pieces & (pieces - ONE)
         by_knights, reach = by_knights | found, _and(reach, found, ring, KNIGHT_ATTACK)
-        knight_mobility += KNIGHT_MOBILITY[popcount(found & safe)]
+        knight_reach = _with_reach(knight_reach, found & safe)
 
-    by_bishops, bishop_mobility, pieces = U64(0), 0.0, side.bishops
+    by_bishops, bishop_reach, pieces = U64(0), U64(0), side.bishops
     while pieces:
         found, pieces = bishop_attacks(lsb(pieces), side.occupied), pieces & (pieces - ONE)
         by_bishops, reach = by_bishops | found, _and(reach, found, ring, BISHOP_ATTACK)
-        bishop_mobility += BISHOP_MOBILITY[popcount(found & safe)]
+        bishop_reach = _with_reach(bishop_reach, found & safe)
 
-    by_rooks, rook_mobility, trapped, pieces = U64(0), 0.0, 0, side.rooks
+    by_rooks, rook_reach, pieces = U64(0), U64(0), side.rooks
     while pieces:
         found, pieces = rook_attacks(lsb(pieces), side.occupied), pieces & (pieces - ONE)
         by_rooks, reach = by_rooks | found, _and(reach, found, ring, ROOK_ATTACK)
-        free = popcount(found & safe)
-        rook_mobility, trapped = rook_mobility + ROOK_MOBILITY[free], trapped + (free <= TRAPPED)
+        rook_reach = _with_reach(rook_reach, found & safe)
 
-    by_queens, queen_mobility, pieces = U64(0), 0.0, side.queens
+    by_queens, queen_reach, pieces = U64(0), U64(0), side.queens
     while pieces:
         square, pieces = lsb(pieces), pieces & (pieces - ONE)
         found = bishop_attacks(square, side.occupied) | rook_attacks(square, side.occupied)
         by_queens, reach = by_queens | found, _and(reach, found, ring, QUEEN_ATTACK)
-        queen_mobility += QUEEN_MOBILITY[popcount(found & safe)]
+        queen_reach = _with_reach(queen_reach, found & safe)
 
     return Attacks(
         by_pawns, by_knights, by_bishops, by_rooks, by_queens, reach.attacked, reach.attacked_twice,
-        knight_mobility, bishop_mobility, rook_mobility, queen_mobility, trapped,
+        knight_reach, bishop_reach, rook_reach, queen_reach,
         reach.ring_attackers, reach.ring_units, reach.ring_hits,
     )  # fmt: skip
 

@@ -153,7 +153,7 @@ def test_a_profile_tells_what_is_sure_with_moves_to_look_at(page: Page) -> None:
     assert "1.20 times (0.90 to 1.40), not sure" in page.text("#profile-habits")
     assert "In the later half a move loses 1.0% of a point less." in text and "2020 to 2021" in text
     openings = page.text("#profile-openings-white")
-    assert "Sicilian Defence (B20 to B90)" in openings and "fork allowed (7)" in openings
+    assert "Sicilian Defence (B20\u2013B90)" in openings and "Most often: fork allowed, 7" in openings
     assert violations_in_all(page, "#profile") == []
     page.click(".example-move")
     page.until(lambda: shows(page, MIDDLEGAME))

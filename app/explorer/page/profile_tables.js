@@ -36,27 +36,23 @@ export const groupTable = (id, head, groups) =>
 
 function openingRow(opening) {
     const { eco, moves, kinds } = opening;
-    const codes = eco.length > 1 ? ` (${eco[0]} to ${eco[eco.length - 1]})` : eco.length ? ` (${eco[0]})` : "";
+    const codes = eco.length > 1 ? ` (${eco[0]}\u2013${eco[eco.length - 1]})` : eco.length ? ` (${eco[0]})` : "";
     const often = kinds.length && kinds[0].count > 1 ? kinds[0] : null;
     const row = cells(
         `${opening.name}${codes}`,
         opening.games.toLocaleString("en"),
         `+${opening.won} =${opening.drawn} \u2212${opening.lost}`,
         opening.is_enough ? share(opening, "score") : NOT_ENOUGH,
-        moves?.is_enough ? share(moves, "loss") : NOT_ENOUGH,
-        often ? `${often.kind} (${often.count})` : "",
+        moves?.is_enough ? share(moves, "loss") : "\u2013",
     );
-    row.append(examplesCell(often ? often.examples : []));
-    return row;
+    if (!often) return [row];
+    const told = [`Most often: ${often.kind}, ${often.count}`, often.examples.map(exampleButton)];
+    return [row, h("tr", {}, h("td", { class: "examples-cell", colspan: 5 }, told))];
 }
 
 /** Results, losses and the most frequent mistake of openings. */
 export const openingTable = (id, openings) =>
-    plainTable(
-        id,
-        ["Opening", "Games", "Results", "Points", "Lost a move", "Most frequent mistake", "Such as"],
-        openings.map(openingRow),
-    );
+    plainTable(id, ["Opening", "Games", "Results", "Points", "Lost a move"], openings.flatMap(openingRow));
 
 function kindRow(kind) {
     const seen = kind.half_moves === null ? "farther" : plural(kind.half_moves, "half-move");

@@ -133,7 +133,7 @@ def test_positions_without_one_or_two_pieces() -> None:
 
 
 def test_every_phrase_is_of_a_term_and_others_are_the_words_of_the_name() -> None:
-    assert set(phrases._PHRASES) <= {term.name for name in SETS for term in set_named(name)}
+    assert set(phrases._PHRASES) <= {each.name for name in SETS for each, _ in set_named(name).to_read()}
     assert phrase("NewTerm7thRank") == "new term7th rank"
 
 
@@ -184,5 +184,5 @@ def test_the_piece_named_for_the_rest_is_confirmed_and_a_piece_by_chance_is_not(
 
 @pytest.mark.parametrize("name", SETS)
 def test_the_summary_knows_the_terms_of_every_set(name: str) -> None:
-    terms = list(set_named(name))
-    assert terms and all(phrases.group_of(term.name) is term.group for term in terms)
+    terms = [each for each, _ in set_named(name).to_read()]
+    assert terms and all(phrases.group_of(each.name) is each.group for each in terms)

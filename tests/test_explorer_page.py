@@ -20,6 +20,7 @@ from tests.browser import Explorer, Page, at, needs_browser, square
 pytestmark = needs_browser
 
 MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 0 9"
+KNIGHT_UP = "4k3/pppp1ppp/8/8/3N4/8/PPPP1PPP/4K3 w - - 0 1"
 PROMOTING = "8/P3k3/8/8/8/8/4K3/8 w - - 0 1"
 BLUNDERS = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3#"
 NASTY = '[White "<img src=x onerror=alert(1)>"]\n[Black "<script>alert(2)</script>"]\n[Result "*"]\n\n1. e4 e5 *\n'
@@ -200,6 +201,22 @@ def test_weights_are_searched_and_tell_what_they_do_here(page: Page) -> None:
     assert boxes == ["BishopMobility_mg", "BishopMobility_eg"]
     net = next(term.net_cp for term in told(MIDDLEGAME).terms if term.name == "BishopMobility")
     assert page.text("[data-term-weights=BishopMobility] .effect") == f"{net:+.1f} here"
+
+
+def test_the_weights_of_a_table_are_made_when_it_is_opened_and_change_the_score(page: Page) -> None:
+    page.open(at(KNIGHT_UP))
+    page.tab("weights")
+    page.choose("#weights-chosen", "full")
+    page.click("[data-term-weights=KnightSquare] summary")
+    page.until(lambda: len(page.run("return [...document.querySelectorAll('.cell')]")) == 32)
+    page.press('[data-weight="KnightSquare_d4_eg"]', Keys.END)
+    raised = load_evaluation("full").with_numbers({"KnightSquare_d4_eg": 200})
+    score = int(raised.scores(Position(KNIGHT_UP).record)[0])
+    page.until(lambda: page.text("#score") == f"{score / 100:+.2f}")
+    page.click("#weights-reset")
+    page.tab("terms")
+    page.click('[data-term="KnightSquare"] button')
+    page.until(lambda: "A table of 32 weights" in page.text("tr.detail"))
 
 
 def test_a_weights_file_of_the_users_is_opened_and_a_faulty_one_refused(page: Page, tmp_path: Path) -> None:

@@ -100,7 +100,8 @@ function cellsOf(term) {
         if (!box.open || box.childElementCount > 1) return;
         for (const name of term.cells) {
             const cell = name.slice(term.name.length + 1).replaceAll("_", " ");
-            box.append(h("div", { class: "cell" }, cell), ...slidersOf(name, `${spaced(term.name)} ${cell}`));
+            const sliders = slidersOf(name, `${spaced(term.name)} ${cell}`);
+            box.append(h("div", { class: "cell" }, h("span", {}, cell), sliders));
         }
         markAll();
     };

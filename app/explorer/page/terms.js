@@ -37,6 +37,9 @@ export function calledSo(phrase) {
     return named[0]?.name ?? null;
 }
 
+/** Whether a term has a weight for each of many cells: then nothing is counted once for all. */
+const isTable = (term) => Boolean(catalogue.get(term.name)?.cells.length);
+
 const size = (term) => Math.abs(term.net_cp);
 const isSomething = (term) => size(term) >= MIN_SHOWN;
 
@@ -67,8 +70,8 @@ function row(term, scale, total) {
                 { scope: "row" },
                 h("button", { type: "button", class: "plain", "aria-expanded": String(isOpen) }, spaced(term.name)),
             ),
-            h("td", { class: "wide" }, figure(term.white_count, 2)),
-            h("td", { class: "wide" }, figure(term.black_count, 2)),
+            h("td", { class: "wide" }, isTable(term) ? "" : figure(term.white_count, 2)),
+            h("td", { class: "wide" }, isTable(term) ? "" : figure(term.black_count, 2)),
             h("td", {}, figure(term.white_cp, 1)),
             h("td", {}, figure(term.black_cp, 1)),
             h("td", { class: "net" }, figure(term.net_cp, 1, true)),

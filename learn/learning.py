@@ -14,6 +14,7 @@ from merino.inner.eval.linear.weights import defaults
 from merino.inner.learn.adam import adam
 from merino.inner.learn.centring import centring_of
 from merino.inner.learn.coordinate_descent import descent
+from merino.inner.learn.dropping import IdleTerm, idle_terms, without
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, FitProblem, Step, approach, fit_k, gauss_newton, prior_spread, sizes
 from merino.inner.learn.holdout import VALIDATION_SHARE, check_holdout, choose_holdout
@@ -48,7 +49,8 @@ class Settings:
     strength of the players counts where it is known. `prior` is the standard deviation of a weight about its start, in
     units of its size, 0 for no prior, None for the default of this number of games. `root_of_sum` shows errors as GreKo
     2015 ML did: the root of the weighted sum over the number of positions. `resamplings` is the number of bootstrap
-    samples for the intervals; 0 for the sandwich formula.
+    samples for the intervals; 0 for the sandwich formula. With `drop`, terms that tell nothing weigh 0, and the others
+    are fitted again.
     """
 
     first: int = 6
@@ -67,6 +69,7 @@ class Settings:
     even_stages: bool = False
     ratings: bool = False
     names: tuple[str, ...] = ()
+    drop: bool = False
 
     def __post_init__(self) -> None:
         whole_number("first", self.first, 1)
@@ -133,7 +136,10 @@ class Gain:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A fit: parameters at the start and at the end (rounded), sums at the start, the problem, and all steps."""
+    """A fit: parameters at the start and at the end (rounded), sums at the start, the problem, and all steps.
+
+    `dropped` are the terms that were found to tell nothing; the problem is that without them.
+    """
 
     start: FitParameters
     end: FitParameters
@@ -141,6 +147,7 @@ class Fitted:
     problem: FitProblem
     steps: list[Step]
     interrupted: bool
+    dropped: tuple[IdleTerm, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -161,6 +168,7 @@ class Learned:
     problem: FitProblem
     steps: list[Step]
     interrupted: bool
+    dropped: tuple[IdleTerm, ...] = ()
 
     @property
     def accepted(self) -> bool:
@@ -229,12 +237,20 @@ def fit(
     problem = problem_of(sample, weights, settings, terms)
     recorder = _Recorder(callback)
     recorder.stepped(Step(start, before))
-    interrupted = False
+    interrupted, dropped = False, tuple[IdleTerm, ...]()
     try:
         best = METHODS[settings.method](sample, start, problem, recorder)
+        if settings.drop and (idle := idle_terms(sample, best, problem, terms)):
+            others, columns = without(problem, idle, terms)
+            centring = centring_of(sample, terms, phases_of(weights, len(terms)), others.free)
+            kept = problem.centred(best.weights).copy()
+            kept[columns] = 0.0
+            others = replace(others, centring=centring)
+            best = METHODS[settings.method](sample, replace(best, weights=kept), others, FitCallback())
+            problem, dropped = others, idle
     except KeyboardInterrupt:
         interrupted, best = True, recorder.steps[-1].parameters
-    return Fitted(start, _round(best, problem), before, problem, recorder.steps, interrupted)
+    return Fitted(start, _round(best, problem), before, problem, recorder.steps, interrupted, dropped)
 
 
 def judge(sample: Samples, fitted: Fitted, settings: Settings, callback: FitCallback) -> Learned:
@@ -256,7 +272,8 @@ def judge(sample: Samples, fitted: Fitted, settings: Settings, callback: FitCall
             resamplings = settings.resamplings
         except KeyboardInterrupt:
             interrupted = True
-    return Learned(start, end, fitted.before, after, gain, spread, resamplings, problem, fitted.steps, interrupted)
+    found = (fitted.before, after, gain, spread, resamplings, problem, fitted.steps, interrupted, fitted.dropped)
+    return Learned(start, end, *found)
 
 
 def part_of_step(sample: Samples, learned: Learned, share: float) -> Learned:

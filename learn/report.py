@@ -12,6 +12,7 @@ from merino.inner.core.common.json_text import finite
 from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, Term
 from merino.inner.eval.material import FULL_BOARD
+from merino.inner.learn.dropping import IdleTerm
 from merino.inner.learn.learning import Learned, Settings
 from merino.inner.learn.loss_and_gradient import Samples, carrier_counts
 from merino.inner.learn.ranking import RankFigure
@@ -23,6 +24,7 @@ CONFIDENCE = 1.96  # standard errors on each side of a 95% interval
 RARE_GAMES = 100  # a term that is not 0 in fewer games is flagged
 ALIKE = 0.8  # correlation above which two terms cannot be told apart well
 FROZEN = "frozen"
+DROPPED = "left out"
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Summary:
     `in_use` says whether they replaced the old ones, and `match` is the result of their match, if there was one.
     `rated_games` have the ratings of both players, None if these do not count; 100 points of rating are worth
     `hundred_points` centipawns. `tried` are the ways to learn that were compared by heats, and `ranks` says how the
-    weights rank moves, if it was measured.
+    weights rank moves, if it was measured. `dropped` are the terms that tell nothing and so have weights of 0.
     """
 
     games: int
@@ -110,6 +112,7 @@ class Summary:
     hundred_points: float = 0.0
     tried: tuple[Tried, ...] = ()
     ranks: Ranks | None = None
+    dropped: tuple[IdleTerm, ...] = ()
 
     @property
     def is_worse(self) -> bool:
@@ -158,6 +161,7 @@ def summarise(
         rated_games=rated_games(sample) if settings.ratings else None,
         hundred_points=100 * learned.start.per_point * learned.start.k,
         weights=_lines(sample, learned, terms),
+        dropped=learned.dropped,
     )
 
 
@@ -165,13 +169,15 @@ def _lines(sample: Samples, learned: Learned, terms: Sequence[Term]) -> tuple[We
     phases = phases_of(learned.end.weights, len(terms))
     names = column_names(terms, phases)
     twins, counts = _twins(sample, learned, names), carrier_counts(sample, phases)
-    lines = []
+    lines, dropped = [], {each.name for each in learned.dropped}
     for index, name in enumerate(names):
         term = terms[index % len(terms)]
         old, new = float(learned.start.weights[index]), float(learned.end.weights[index])
         width = CONFIDENCE * float(learned.spread[index])
         positions, games = (int(count) for count in counts[index])
-        if index in learned.problem.free:
+        if (term.table or term).name in dropped:
+            flags: tuple[str, ...] = (DROPPED,)
+        elif index in learned.problem.free:
             flags = (*_oddities(term, new, games), *(f"hard to tell from {other}" for other in twins[index]))
         else:
             flags = (FROZEN,)

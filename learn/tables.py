@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from merino.inner.eval.linear.phases import SUFFIXES
 from merino.inner.learn.learning import ACCEPTED_Z, FEW_GAMES
-from merino.inner.learn.report import FROZEN, Summary, WeightLine
+from merino.inner.learn.report import DROPPED, FROZEN, Summary, WeightLine
 
 ENDGAME = "in the endgame"
 
@@ -25,7 +25,7 @@ def render(summary: Summary, root_of_sum: bool = False) -> list[str]:
     else:
         lines.append("95% interval: a game counts as one observation.")
     lines.append("Clear: whether the change is larger than its noise. Positions and games: training set.")
-    remarks = [(line.name, [flag for flag in line.flags if flag != FROZEN]) for line in alone]
+    remarks = [(line.name, [flag for flag in line.flags if flag not in (FROZEN, DROPPED)]) for line in alone]
     lines += [f"  {name}: {', '.join(flags)}" for name, flags in remarks if flags]
     return [*lines, "", *_errors(summary, root_of_sum), "", *_findings(summary)]
 
@@ -37,7 +37,8 @@ def _pairs(weights: Sequence[WeightLine]) -> list[WeightLine]:
 
 
 def _row(line: WeightLine) -> str:
-    interval = FROZEN if FROZEN in line.flags else f"{_whole(line.low)} .. {_whole(line.high)}"
+    held = next((flag for flag in (FROZEN, DROPPED) if flag in line.flags), None)
+    interval = held or f"{_whole(line.low)} .. {_whole(line.high)}"
     change = f"{line.new - line.old:+g}" if line.new != line.old else ""
     clear = {True: "yes", False: "no", None: ""}[line.clear]
     name = f"  {ENDGAME}" if line.name.endswith(SUFFIXES[1]) else line.name.removesuffix(SUFFIXES[0])
@@ -131,6 +132,12 @@ def _findings(summary: Summary) -> list[str]:
             f"in {100 * new.first:.1f}% (old weights {100 * old.first:.1f}%), the mean of 1 / rank is "
             f"{new.reciprocal_rank:.3f} (old {old.reciprocal_rank:.3f}). It foretells strength better "
             "than the error against results."
+        )
+    if summary.dropped:
+        told = ", ".join(f"{term.name} ({term.evidence:.1f} of {term.needed:.1f})" for term in summary.dropped)
+        lines.append(
+            f"Left out, with weights of 0, as for all that these games tell they mean nothing: {told}. In brackets the "
+            "evidence of the fit with all terms, and what chance alone exceeds one time in twenty."
         )
     if summary.games < FEW_GAMES:
         lines.append(f"{summary.games} games are few: take what they teach with caution below {FEW_GAMES}.")

@@ -18,6 +18,11 @@ def sandwich_errors(sample: Samples, parameters: FitParameters, problem: FitProb
 
     `sums` must be those at `parameters`, with products. Frozen weights get 0. Formula: K.-Y. Liang and S. Zeger (1986).
     """
+    return _errors(problem, sandwich_covariance(sample, parameters, problem, sums))
+
+
+def sandwich_covariance(sample: Samples, parameters: FitParameters, problem: FitProblem, sums: Sums) -> np.ndarray:
+    """The covariance of the free weights with tables centred, float64[free, free]; as `sandwich_errors`."""
     inverse, pull = _inverse_and_pull(parameters, problem, sums)
     products = products_by_game(sample, parameters, problem.loss, problem.directions(parameters)[:, : len(inverse)])
     return _of_free(problem, inverse @ products @ inverse + pull)
@@ -43,7 +48,7 @@ def bootstrap_errors(
         callback.progressed("Resampling games", (number + 1) / times)
     _, pull = _inverse_and_pull(parameters, problem, sums)
     free = len(problem.free)
-    by_pull = _of_free(problem, pull[:free, :free])
+    by_pull = _errors(problem, _of_free(problem, pull[:free, :free]))
     by_pull[problem.free] = np.hypot(by_pull[problem.free], np.std(found, axis=0, ddof=1))
     return by_pull
 
@@ -59,11 +64,17 @@ def _inverse_and_pull(parameters: FitParameters, problem: FitProblem, sums: Sums
 
 
 def _of_free(problem: FitProblem, covariance: np.ndarray) -> np.ndarray:
-    """The standard errors of all weights, float64[weights], from the covariance of the free ones and of 1 / K."""
-    spread, free = np.zeros(len(problem.bounds)), problem.free
+    """The covariance of the free weights with tables centred, from that of the free ones and of 1 / K."""
+    free = problem.free
     covariance = covariance[: len(free), : len(free)]
-    if problem.centring is not None:
-        centring = problem.centring[np.ix_(free, free)]
-        covariance = centring @ covariance @ centring.T
-    spread[free] = np.sqrt(np.maximum(np.diag(covariance), 0))
+    if problem.centring is None:
+        return covariance
+    centring = problem.centring[np.ix_(free, free)]
+    return np.asarray(centring @ covariance @ centring.T)
+
+
+def _errors(problem: FitProblem, covariance: np.ndarray) -> np.ndarray:
+    """The standard errors of all weights, float64[weights], from the covariance of the free ones."""
+    spread = np.zeros(len(problem.bounds))
+    spread[problem.free] = np.sqrt(np.maximum(np.diag(covariance), 0))
     return spread

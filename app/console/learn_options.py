@@ -118,6 +118,7 @@ def _request(args: argparse.Namespace, files: Sequence[str], chosen: dict[str, o
         "phases": args.phases,
         "even_stages": args.even_stages,
         "ratings": args.ratings,
+        "drop": args.drop,
     }
     changes = {name: value for name, value in asked.items() if value is not None} | chosen
     changes |= {name: vars(args)[name] for name in ("decay", "k", "prior") if name in args}
@@ -264,6 +265,8 @@ def _add_fit(parser: Parser) -> None:
         "down to the position; reads the games anew"
     )
     add("--ratings", action="store_true", help=sentence)
+    sentence = "set terms to 0 that mean nothing to the games, fit the others again, and list them"
+    add("--drop", action="store_true", help=sentence)
     add("--bootstrap", type=values.resamplings, metavar="N", help="confidence intervals from N fits to resampled games")
     sentence = "validate on a fifth of the games or of the positions (default: game)"
     add("--split", choices=("game", "position"), help=sentence)

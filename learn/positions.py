@@ -24,7 +24,7 @@ from merino.inner.core.common.mapped import is_in_file, joined
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import copy_record
 from merino.inner.eval.linear.compiled import addresses_of
-from merino.inner.eval.linear.evaluate import side_counts
+from merino.inner.eval.linear.evaluate import counts_of, side_counts
 from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.material import stage_of
 from merino.inner.formats.pgn_games import NO_FAULT, TAG_NAMES, Games
@@ -287,7 +287,9 @@ def used_games(games: Games) -> int:
 
 
 def rows_of_block(block: PositionBlock, terms: TermSet = TERMS) -> Rows:
-    """The rows of chosen positions, with the features of this set."""
+    """The rows of chosen positions, with the features of this set; raises EvaluationError as `counts_of` does."""
+    if terms.version:
+        counts_of(block.positions, terms)
     features = np.empty((len(block), len(terms)), dtype=np.int16)
     stages = np.empty(len(block), dtype=np.uint8)
     _write_rows(addresses_of(terms).side_counts, block.positions, features, stages)

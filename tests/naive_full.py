@@ -336,8 +336,16 @@ def threats(board: chess.Board, colour: Side, kind: chess.PieceType) -> list[str
         target = board.piece_type_at(square)
         name = "minor" if target in MINORS else chess.piece_name(target)
         guard = "guarded" if attackers(board, not colour)[square] else "loose"
-        found.append(f"{name}_{'by_pawn' if guarded_by_pawn(board, not colour, square) else guard}")
+        guard = "by_pawn" if guarded_by_pawn(board, not colour, square) else guard
+        if target != chess.PAWN or guard == "loose":
+            found.append(f"{name}_{guard}")
     return found
+
+
+def loose_targets(board: chess.Board, colour: Side, kind: chess.PieceType) -> list[str]:
+    """What pieces of a type attack and nobody guards."""
+    found = threats(board, colour, kind)
+    return [name.removesuffix("_loose") for name in found if name.endswith("_loose")]
 
 
 def threat_by_push(board: chess.Board, colour: Side) -> float:
@@ -530,7 +538,8 @@ TERMS: dict[str, Term | Table] = {
         **_of_each(by_square, "Square", chess.KING),
         **_of_each(from_king, "FromKing", chess.PAWN, *PIECES),
     ),
-    **_tables(_THREATS, **_of_each(threats, "Threat", chess.PAWN, *PIECES, chess.KING)),
+    **_tables(_THREATS, **_of_each(threats, "Threat", chess.PAWN, *MINORS, chess.ROOK)),
+    **_tables(_THREATS, **_of_each(loose_targets, "Threat", chess.QUEEN, chess.KING)),
     **_terms(_THREATS, ThreatByPush=threat_by_push, Hanging=hanging),
     **_terms(_CONTROL, Contested=contested, Controlled=controlled),
     **_terms(

@@ -252,7 +252,8 @@ def test_of_many_terms_the_groups_are_told_first_and_shown_alone_if_asked() -> N
     told = re.findall(r"(?:favour: |, )([a-z ]+?)(?: \(([^)]*)\))? (\d+\.\d\d)", report.summary[-1])
     assert told and all(f"{abs(groups[name.capitalize()]) / 100:.2f}" == size for name, _, size in told)
     assert ("passed pawns", "passed pawn: e6; passed pawn that can step ahead: e6") in [each[:2] for each in told]
-    assert "attacked piece that nobody guards: f6" in " ".join(report.summary)  # not f2, the attacker
+    pieces = evaluation.value_pieces(position.record).pieces
+    assert threatened("Hanging", pieces, WHITE) == ["f6"]  # not f2, the attacker
     text = render(report, groups_only=True)
     assert all(name in text for name in groups) and "PassedPawn" not in text and "PassedPawn" in render(report)
 

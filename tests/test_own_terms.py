@@ -17,6 +17,7 @@ from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import from_identity, load
 from merino.inner.eval.linear.own_file import ENVIRONMENT_VARIABLE
 from merino.inner.eval.linear.sets import SETS, set_named
+from tests.rows import few_games
 from tests.uci_process import run_merino
 
 ON_THE_RIM = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P3N/2NB4/PP3PPP/R1BQ1RK1 b - - 0 9"
@@ -95,6 +96,21 @@ def test_a_table_counts_in_the_score_and_the_explanation_and_shows_its_cells(own
     assert main(["weights", str(path)]) == 0
     shown = capsys.readouterr().out
     assert "RookByPawns, a table of 9" in shown and " 0    0    0    0    0    0    0   30    0" in shown
+
+
+def test_a_table_that_counts_in_a_cell_which_it_lacks_is_told_and_hurts_no_search(
+    own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own.write_text(SOURCE + TABLE.replace("range(9)", "range(3)"))  # nobody has so few pawns at the start
+    path = tmp_path / "mine.txt"
+    path.write_text("set mine\nRookByPawns_2 30\n")
+    found = Searcher(1, evaluation=load(path)).search(Position(), Limits(depth=4))
+    assert found.line and found.line.pv
+    games = few_games(tmp_path)
+    for words in (["explain", ON_THE_RIM], ["learn", str(games), "--no-fen", "--teacher", "off", "--no-match"]):
+        assert main([*words, "--weights", str(path)]) != 0
+        assert "the table RookByPawns counts in a cell that it does not have" in capsys.readouterr().err
+    assert path.read_text() == "set mine\nRookByPawns_2 30\n"
 
 
 def test_it_reaches_other_processes_and_states_by_its_name(own: Path, weights: Path) -> None:

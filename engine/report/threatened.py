@@ -19,14 +19,20 @@ def _is_free(board: chess.Board, square: chess.Square) -> bool:
     return colour is not None and not board.attackers(colour, square)
 
 
-def _always(_board: chess.Board, _square: chess.Square) -> bool:
-    return True
+def _is_target(board: chess.Board, square: chess.Square) -> bool:
+    """Whether a piece, or a pawn that nobody guards, stands on a square."""
+    return board.piece_type_at(square) != chess.PAWN or _is_free(board, square)
 
 
 _Kinds = Sequence[chess.PieceType]
 # What each term counts: pieces of these kinds, attacked by those, of which this is so.
 _COUNTED: dict[str, tuple[_Kinds, _Kinds, Callable[[chess.Board, chess.Square], bool]]] = {
-    f"{chess.piece_name(kind).capitalize()}Threat": (_ALL, (kind,), _always) for kind in chess.PIECE_TYPES
+    f"{chess.piece_name(kind).capitalize()}Threat": (_ALL, (kind,), holds)
+    for holds, kinds in (
+        (_is_target, (chess.PAWN, chess.KNIGHT, chess.BISHOP, chess.ROOK)),
+        (_is_free, (chess.QUEEN, chess.KING)),
+    )
+    for kind in kinds
 }
 _COUNTED["Hanging"] = (_PIECES, chess.PIECE_TYPES, _is_free)
 

@@ -48,7 +48,8 @@ class Addresses(NamedTuple):
 class _Lines(NamedTuple):
     """A line for a term that stands alone, and one for a table; what stands in braces is filled in for each.
 
-    {index} is the place of its first weight, {phase} and {multiplier} are the term's, and so are {count} and {total}.
+    {index} is the place of its first weight, {size} the number of a table's; {phase}, {multiplier}, {count} and {total}
+    are the term's.
     """
 
     term: str
@@ -75,7 +76,8 @@ def _for_each_term(
         index, multiplier = places.start, each.group.multiplier
         if isinstance(each, TermTable):
             known[f"total_{index}"] = each.total
-            made.append(lines.table.format(index=index, total=f"total_{index}", multiplier=multiplier))
+            size = len(each.cells)
+            made.append(lines.table.format(index=index, size=size, total=f"total_{index}", multiplier=multiplier))
         else:
             known[f"count_{index}"] = each.count
             filled = lines.term.format(
@@ -89,16 +91,29 @@ def _for_each_term(
 
 @kernel
 def _weighed_at(cells, index, amount):
-    """An `at` of tables: so much of a cell, times its weight. `cells` are the weights and the place of the first."""
-    weights, first = cells
+    """An `at` of tables: so much of a cell, times its weight. `cells` are the weights, the first place, the size."""
+    weights, first, _ = cells
     return amount * weights[first + index]
 
 
 @kernel
+def _weighed_inside(cells, index, amount):
+    """The same for tables of a user, who may ask for a cell that a table lacks: it is the nearest that it has."""
+    weights, first, size = cells
+    return amount * weights[first + min(max(index, 0), size - 1)]
+
+
+@kernel
 def _counted_at(cells, index, amount):
-    """An `at` of tables that notes so much of a cell, times a share, in `out`: `cells` are out, first place, share."""
-    out, first, share = cells
-    out[first + index] += amount * share
+    """An `at` of tables that notes so much of a cell, times a share: `cells` are out, first place, size, share.
+
+    A cell that the table lacks makes its first one NaN.
+    """
+    out, first, size, share = cells
+    if 0 <= index < size:
+        out[first + index] += amount * share
+    else:
+        out[first] = np.nan
     return 0.0
 
 
@@ -122,10 +137,11 @@ def _sums_of(terms: TermSet) -> _PartialSums:
     lines = _Lines(
         term="score += weights[{index}] * "
         "({multiplier} * (white_shares[{phase}] * {count}(white) - black_shares[{phase}] * {count}(black)))",
-        table="score += {multiplier} * "
-        "({total}(white, weighed_at, (weights, {index})) - {total}(black, weighed_at, (weights, {index})))",
+        table="score += {multiplier} * ({total}(white, weighed_at, (weights, {index}, {size})) - "
+        "{total}(black, weighed_at, (weights, {index}, {size})))",
     )
-    names, start, end = {"weighed_at": _weighed_at}, "score = 0.0", "return score"
+    names = {"weighed_at": _weighed_inside if terms.version else _weighed_at}
+    start, end = "score = 0.0", "return score"
     return _PartialSums(
         pawns=_for_each_term(terms, arguments, lines, names, start, end, lambda each: each.pawns_and_kings),
         others=_for_each_term(terms, arguments, lines, names, start, end, lambda each: not each.pawns_and_kings),
@@ -234,7 +250,7 @@ def addresses_of(terms: TermSet) -> Addresses:
     weighted_sum, view_without = weighted_sum_of(terms), terms.view_without
     lines = _Lines(
         term="out[{index}] = {multiplier} * shares[{phase}] * {count}(side_view)",
-        table="{total}(side_view, counted_at, (out, {index}, {multiplier}))",
+        table="{total}(side_view, counted_at, (out, {index}, {size}, {multiplier}))",
     )
     fill_counts = _for_each_term(
         terms, "side_view, shares, out", lines, {"counted_at": _counted_at}, start="out[:] = 0.0"

@@ -11,6 +11,7 @@ from merino.inner.core.board.bitboard import ZERO
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.recursion import call_counts, call_sum
 from merino.inner.eval.draws import final_score
+from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.compiled import addresses_of
 from merino.inner.eval.linear.phases import by_stage, phases_of
 from merino.inner.eval.linear.registry import TERMS, TermSet
@@ -56,9 +57,15 @@ def scores_of(positions: np.ndarray, weights: np.ndarray, terms: TermSet = TERMS
 
 
 def counts_of(positions: np.ndarray, terms: TermSet = TERMS) -> np.ndarray:
-    """Both sides' counts of POSITION[n], float64[n, 2, terms], with phase share and group multiplier applied."""
+    """Both sides' counts of POSITION[n], float64[n, 2, terms], with phase share and group multiplier applied.
+
+    Raises EvaluationError for a table of the user's that counts in a cell which it does not have.
+    """
     counts = np.zeros((len(positions), 2, len(terms)))
     _count_all(addresses_of(terms).side_counts, positions, counts)
+    if terms.version and np.isnan(counts).any():
+        table = terms[int(np.flatnonzero(np.isnan(counts).any(axis=(0, 1)))[0])].table
+        raise EvaluationError(f"the table {table.name if table else '?'} counts in a cell that it does not have")
     return counts
 
 

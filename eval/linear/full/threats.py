@@ -7,9 +7,10 @@ from merino.inner.eval.linear.full.term_set import EITHER, TERMS
 from merino.inner.eval.linear.registry import Group
 
 term, table = TERMS.term, TERMS.table
-TARGETS = tuple(
-    f"{kind}_{guard}" for kind in ("pawn", "minor", "rook", "queen") for guard in ("loose", "guarded", "by_pawn")
-)
+GUARDS = ("loose", "guarded", "by_pawn")  # of a target: nobody, a piece or king but no pawn, or a pawn
+TARGETS = (*(f"{kind}_{guard}" for kind in ("minor", "rook", "queen") for guard in GUARDS), "pawn_loose")
+LOOSE_PAWN = len(TARGETS) - 1
+LOOSE = ("pawn", "minor", "rook", "queen")
 
 
 @kernel
@@ -22,53 +23,65 @@ def _enemy_pieces(view):
 def _by_target(attacks, view, at, cells):
     """The total of a table by what of the enemy's is attacked and by what guards it: a cell for each target of a set.
 
-    In the order of TARGETS.
+    In the order of TARGETS. Pawns that somebody guards are no targets.
     """
-    total, targets = 0.0, attacks & (_enemy_pieces(view) | view.enemy_pawns)
+    total, targets = 0.0, attacks & (_enemy_pieces(view) | view.enemy_pawns & ~view.enemy_attacked)
     while targets:
         target = targets & (ZERO - targets)
         targets ^= target
-        kind = 1 if target & view.enemy_minors else 2 if target & view.enemy_rooks else 3
-        kind = 0 if target & view.enemy_pawns else kind
+        kind = 0 if target & view.enemy_minors else 1 if target & view.enemy_rooks else 2
         guard = 1 if target & view.enemy_attacked else 0
-        total += at(cells, 3 * kind + (2 if target & view.enemy_by_pawns else guard), 1.0)
+        guard = 2 if target & view.enemy_by_pawns else guard
+        total += at(cells, LOOSE_PAWN if target & view.enemy_pawns else 3 * kind + guard, 1.0)
     return total
 
 
 @table("PawnThreat", Group.THREATS, EITHER, TARGETS)
 def pawn_threat(view, at, cells):
-    """What a pawn attacks, by its kind and by what guards it."""
+    """What a pawn attacks, by its kind and by what guards it; of pawns those that nobody guards."""
     return _by_target(view.own.by_pawns, view, at, cells)
 
 
 @table("KnightThreat", Group.THREATS, EITHER, TARGETS)
 def knight_threat(view, at, cells):
-    """What a knight attacks, by its kind and by what guards it."""
+    """What a knight attacks, by its kind and by what guards it; of pawns those that nobody guards."""
     return _by_target(view.own.by_knights, view, at, cells)
 
 
 @table("BishopThreat", Group.THREATS, EITHER, TARGETS)
 def bishop_threat(view, at, cells):
-    """What a bishop attacks, by its kind and by what guards it."""
+    """What a bishop attacks, by its kind and by what guards it; of pawns those that nobody guards."""
     return _by_target(view.own.by_bishops, view, at, cells)
 
 
 @table("RookThreat", Group.THREATS, EITHER, TARGETS)
 def rook_threat(view, at, cells):
-    """What a rook attacks, by its kind and by what guards it."""
+    """What a rook attacks, by its kind and by what guards it; of pawns those that nobody guards."""
     return _by_target(view.own.by_rooks, view, at, cells)
 
 
-@table("QueenThreat", Group.THREATS, EITHER, TARGETS)
+@kernel
+def _by_loose(attacks, view, at, cells):
+    """The total of a table by what of the enemy's is attacked and nobody guards, in the order of LOOSE."""
+    total, found = 0.0, attacks & ~view.enemy_attacked
+    if found & (_enemy_pieces(view) | view.enemy_pawns):
+        total += at(cells, 0, popcount(found & view.enemy_pawns))
+        total += at(cells, 1, popcount(found & view.enemy_minors))
+        total += at(cells, 2, popcount(found & view.enemy_rooks))
+        total += at(cells, 3, popcount(found & view.enemy_queens))
+    return total
+
+
+@table("QueenThreat", Group.THREATS, EITHER, LOOSE)
 def queen_threat(view, at, cells):
-    """What a queen attacks, by its kind and by what guards it."""
-    return _by_target(view.own.by_queens, view, at, cells)
+    """What a queen attacks and nobody guards, by its kind."""
+    return _by_loose(view.own.by_queens, view, at, cells)
 
 
-@table("KingThreat", Group.THREATS, EITHER, TARGETS)
+@table("KingThreat", Group.THREATS, EITHER, LOOSE)
 def king_threat(view, at, cells):
-    """What the king attacks, by its kind and by what guards it."""
-    return _by_target(KING_ATTACKS[view.king], view, at, cells)
+    """What the king attacks and nobody guards, by its kind."""
+    return _by_loose(KING_ATTACKS[view.king], view, at, cells)
 
 
 @term("ThreatByPush", Group.THREATS, EITHER)

@@ -101,7 +101,7 @@ def test_a_table_counts_in_the_score_and_the_explanation_and_shows_its_cells(own
 def test_a_table_that_counts_in_a_cell_which_it_lacks_is_told_and_hurts_no_search(
     own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    own.write_text(SOURCE + TABLE.replace("range(9)", "range(3)"))  # nobody has so few pawns at the start
+    own.write_text(SOURCE + TABLE.replace("range(9)", "range(7)"))  # one cell too few for seven pawns
     path = tmp_path / "mine.txt"
     path.write_text("set mine\nRookByPawns_2 30\n")
     found = Searcher(1, evaluation=load(path)).search(Position(), Limits(depth=4))

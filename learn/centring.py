@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from merino.inner.eval.linear.registry import Term, TermSet
+from merino.inner.eval.linear.registry import Term, TermTable, to_read
 from merino.inner.learn.loss_and_gradient import Samples, carrier_counts
 
 
@@ -21,28 +21,27 @@ def centring_of(sample: Samples, terms: Sequence[Term], phases: int, free: np.nd
     A table is centred in a phase in which all its weights may move, and those that take what it has in common; `free`
     are the indices of the weights that may move.
     """
-    if not isinstance(terms, TermSet) or not any(term.table is not None and term.table.counts for term in terms):
+    places = {each.name: at for each, at in to_read(terms)}
+    tables = [each for each, _ in to_read(terms) if isinstance(each, TermTable) and each.counts is not None]
+    if not tables:
         return None
     found, counts = np.eye(phases * len(terms)), carrier_counts(sample, phases)[:, 0].astype(np.float64)
-    places = {each.name: at for each, at in terms.to_read()}
-    for at in places.values():
-        table = terms[at.start].table
-        if table is None or table.counts is None:
-            continue
-        at_of = places.get(table.counts)
-        for phase in range(phases):
-            cells = np.arange(at.start, at.stop) + phase * len(terms)
-            whole = _places(at_of, phase * len(terms))
+    for table in tables:
+        takes_it = places.get(table.counts or "")
+        if table.counts and takes_it is None:
+            continue  # a derived set may lack the term
+        for first in range(0, phases * len(terms), len(terms)):
+            cells = _columns(places[table.name], first)
+            whole = _columns(takes_it, first) if takes_it else []
             total = counts[cells].sum()
-            may_move = np.isin([*cells, *whole], free).all() and (at_of is not None or not table.counts)
-            if total and may_move:
+            if total and np.isin([*cells, *whole], free).all():
                 mean = counts[cells] @ found[cells] / total
                 found[cells] -= mean
-                if at_of is not None:
-                    found[whole] += mean * table.group.multiplier / terms[at_of.start].group.multiplier
+                if takes_it:
+                    found[whole] += mean * table.group.multiplier / terms[takes_it.start].group.multiplier
     return found
 
 
-def _places(at: slice | None, first: int) -> np.ndarray:
-    """The indices of a term or table in one phase, whose weights begin at `first`."""
-    return np.arange(0) if at is None else np.arange(at.start, at.stop) + first
+def _columns(at: slice, first: int) -> list[int]:
+    """The columns of a term or table in the phase whose weights begin at `first`."""
+    return list(range(first + at.start, first + at.stop))

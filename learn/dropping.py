@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from merino.inner.eval.linear.registry import Group, Term, TermSet
+from merino.inner.eval.linear.registry import Group, Term, to_read
 from merino.inner.learn.fit import FitProblem
 from merino.inner.learn.loss_and_gradient import Detail, Samples, gather
 from merino.inner.learn.sample import FitParameters
@@ -54,12 +54,10 @@ def idle_terms(
     return tuple(found)
 
 
-def without(problem: FitProblem, idle: Sequence[IdleTerm], terms: Sequence[Term]) -> tuple[FitProblem, np.ndarray]:
-    """The problem in which these terms no longer move, and the indices of their weights, which are to be 0."""
-    columns = _columns(terms, len(problem.bounds))
-    dropped = np.array([index for term in idle for index in columns[term.name]], dtype=np.int64)
-    free = np.setdiff1d(problem.free, dropped)
-    return FitProblem(free, problem.bounds, problem.fit_k, problem.start, problem.loss, problem.spread), dropped
+def columns_of(idle: Sequence[IdleTerm], terms: Sequence[Term], weights: int) -> np.ndarray:
+    """The indices of the weights of these terms among so many, int64."""
+    columns = _columns(terms, weights)
+    return np.array([index for term in idle for index in columns[term.name]], dtype=np.int64)
 
 
 def chi_squared(degrees: int) -> float:
@@ -70,9 +68,8 @@ def chi_squared(degrees: int) -> float:
 
 def _columns(terms: Sequence[Term], weights: int) -> dict[str, list[int]]:
     """The indices of the weights of each term or table, in all phases; none of the values of the pieces."""
-    of = terms if isinstance(terms, TermSet) else TermSet("of a fit", terms=terms)
     return {
-        each.name: [index + first for first in range(0, weights, len(of)) for index in range(at.start, at.stop)]
-        for each, at in of.to_read()
-        if each.group is not Group.MATERIAL or of[at.start].bounds[0] < 0
+        each.name: [index + first for first in range(0, weights, len(terms)) for index in range(at.start, at.stop)]
+        for each, at in to_read(terms)
+        if each.group is not Group.MATERIAL or terms[at.start].bounds[0] < 0
     }

@@ -14,7 +14,7 @@ from merino.inner.eval.linear.weights import defaults
 from merino.inner.learn.adam import adam
 from merino.inner.learn.centring import centring_of
 from merino.inner.learn.coordinate_descent import descent
-from merino.inner.learn.dropping import IdleTerm, idle_terms, without
+from merino.inner.learn.dropping import IdleTerm, columns_of, idle_terms
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, FitProblem, Step, approach, fit_k, gauss_newton, prior_spread, sizes
 from merino.inner.learn.holdout import VALIDATION_SHARE, check_holdout, choose_holdout
@@ -241,16 +241,23 @@ def fit(
     try:
         best = METHODS[settings.method](sample, start, problem, recorder)
         if settings.drop and (idle := idle_terms(sample, best, problem, terms)):
-            others, columns = without(problem, idle, terms)
-            centring = centring_of(sample, terms, phases_of(weights, len(terms)), others.free)
-            kept = problem.centred(best.weights).copy()
-            kept[columns] = 0.0
-            others = replace(others, centring=centring)
-            best = METHODS[settings.method](sample, replace(best, weights=kept), others, FitCallback())
+            others, left = _without(idle, sample, best, problem, terms)
+            best = METHODS[settings.method](sample, left, others, FitCallback())
             problem, dropped = others, idle
     except KeyboardInterrupt:
         interrupted, best = True, recorder.steps[-1].parameters
     return Fitted(start, _round(best, problem), before, problem, recorder.steps, interrupted, dropped)
+
+
+def _without(
+    idle: Sequence[IdleTerm], sample: Samples, best: FitParameters, problem: FitProblem, terms: Sequence[Term]
+) -> tuple[FitProblem, FitParameters]:
+    """The problem in which these terms no longer move, and the parameters with their weights at 0."""
+    columns, kept = columns_of(idle, terms, len(best.weights)), problem.centred(best.weights).copy()
+    kept[columns] = 0.0
+    free = np.setdiff1d(problem.free, columns)
+    centring = centring_of(sample, terms, phases_of(best.weights, len(terms)), free)
+    return replace(problem, free=free, centring=centring), replace(best, weights=kept)
 
 
 def judge(sample: Samples, fitted: Fitted, settings: Settings, callback: FitCallback) -> Learned:

@@ -25,6 +25,7 @@ RARE_GAMES = 100  # a term that is not 0 in fewer games is flagged
 ALIKE = 0.8  # correlation above which two terms cannot be told apart well
 FROZEN = "frozen"
 DROPPED = "left out"
+HELD = (FROZEN, DROPPED)  # flags of weights that did not move
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,15 @@ from collections.abc import Sequence
 
 from merino.inner.eval.linear.phases import SUFFIXES
 from merino.inner.learn.learning import ACCEPTED_Z, FEW_GAMES
-from merino.inner.learn.report import DROPPED, FROZEN, Summary, WeightLine
+from merino.inner.learn.report import HELD, Summary, WeightLine
 
 ENDGAME = "in the endgame"
 
 
 def render(summary: Summary, root_of_sum: bool = False) -> list[str]:
     """The summary as lines of text; rows of tables have at most COLUMNS characters, other lines are for `fold`."""
-    head = f"{'term':20} {'before':>6} {'after':>6} {'change':>6} {'95% interval':>14} {'clear':>5} {'positions':>9}"
     alone = [line for line in summary.weights if line.table is None]
-    lines = ["", f"{head} {'games':>6}", *(_row(line) for line in _pairs(alone)), *_tables(summary.weights), ""]
+    lines = ["", _head("term", "95% interval"), *(_row(line) for line in _pairs(alone)), *_tables(summary.weights), ""]
     if any(line.name.endswith(SUFFIXES[1]) for line in summary.weights):
         lines.append("The first value of a term is that of the middlegame; positions count for the nearer phase.")
     if summary.resamplings:
@@ -25,7 +24,7 @@ def render(summary: Summary, root_of_sum: bool = False) -> list[str]:
     else:
         lines.append("95% interval: a game counts as one observation.")
     lines.append("Clear: whether the change is larger than its noise. Positions and games: training set.")
-    remarks = [(line.name, [flag for flag in line.flags if flag not in (FROZEN, DROPPED)]) for line in alone]
+    remarks = [(line.name, [flag for flag in line.flags if flag not in HELD]) for line in alone]
     lines += [f"  {name}: {', '.join(flags)}" for name, flags in remarks if flags]
     return [*lines, "", *_errors(summary, root_of_sum), "", *_findings(summary)]
 
@@ -37,7 +36,7 @@ def _pairs(weights: Sequence[WeightLine]) -> list[WeightLine]:
 
 
 def _row(line: WeightLine) -> str:
-    held = next((flag for flag in (FROZEN, DROPPED) if flag in line.flags), None)
+    held = next((flag for flag in line.flags if flag in HELD), None)
     interval = held or f"{_whole(line.low)} .. {_whole(line.high)}"
     change = f"{line.new - line.old:+g}" if line.new != line.old else ""
     clear = {True: "yes", False: "no", None: ""}[line.clear]
@@ -48,21 +47,21 @@ def _row(line: WeightLine) -> str:
     )
 
 
+def _head(name: str, middle: str) -> str:
+    """The head of a table of weights; its first column and the fifth are called so."""
+    return f"{name:20} {'before':>6} {'after':>6} {'change':>6} {middle:>14} {'clear':>5} {'positions':>9} {'games':>6}"
+
+
 def _tables(weights: Sequence[WeightLine]) -> list[str]:
     """A row for each table and phase, if there are any: means over its cells without their signs."""
     cells = dict[tuple[str, str], list[WeightLine]]()
-    for line in weights:
+    for line in _pairs(weights):
         if line.table is not None:
             phase = ENDGAME if line.name.endswith(SUFFIXES[1]) else ""
             cells.setdefault((line.table, phase), []).append(line)
     if not cells:
         return []
-    order = list(dict.fromkeys(table for table, _ in cells))
-    rows = sorted(cells.items(), key=lambda item: (order.index(item[0][0]), item[0][1]))
-    head = (
-        f"{'table, mean size':20} {'before':>6} {'after':>6} {'change':>6} {'cells':>14} {'clear':>5} {'positions':>9}"
-    )
-    return ["", f"{head} {'games':>6}", *(_table_row(table, phase, lines) for (table, phase), lines in rows)]
+    return ["", _head("table, mean size", "cells"), *(_table_row(*of, lines) for of, lines in cells.items())]
 
 
 def _table_row(table: str, phase: str, cells: Sequence[WeightLine]) -> str:

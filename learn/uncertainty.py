@@ -47,10 +47,9 @@ def bootstrap_errors(
         found.append(problem.centred(approach(again, parameters, problem, FitCallback()).weights)[problem.free])
         callback.progressed("Resampling games", (number + 1) / times)
     _, pull = _inverse_and_pull(parameters, problem, sums)
-    free = len(problem.free)
-    by_pull = _errors(problem, _of_free(problem, pull[:free, :free]))
-    by_pull[problem.free] = np.hypot(by_pull[problem.free], np.std(found, axis=0, ddof=1))
-    return by_pull
+    errors = _errors(problem, _of_free(problem, pull))
+    errors[problem.free] = np.hypot(errors[problem.free], np.std(found, axis=0, ddof=1))
+    return errors
 
 
 def _inverse_and_pull(parameters: FitParameters, problem: FitProblem, sums: Sums) -> tuple[np.ndarray, np.ndarray]:

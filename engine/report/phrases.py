@@ -154,11 +154,14 @@ _NUMBERS = (
     ("passed pawn with its king near", "passed pawns with their king near"),
     ("passed pawn far from its own king", "passed pawns far from their own king"),
     *((f"{how} {kind}", f"{how} {kind}s") for how in ("well-placed", "badly placed") for kind in _MANY),
-    *((f"{kind} {where} its king", f"{kind}s {where} their king") for where in ("near", "far from") for kind in _MANY),
     *(
-        (f"{kind} {how} placed for its king", f"{kind}s {how} placed for their king")
-        for how in ("well", "badly")
-        for kind in _MANY
+        (f"{kind} {where} its king", f"{kind}s {where} their king")
+        for kinds, places in (
+            (("knight", "bishop"), ("near", "far from")),
+            (("pawn", "rook"), ("well placed for", "badly placed for")),
+        )
+        for where in places
+        for kind in kinds
     ),
     *(
         (f"target of {by}", f"targets of {by}")

@@ -20,7 +20,7 @@ NAMED_IN_GROUP = 2  # terms of a group, at most
 MANY_TERMS = 40  # of a set: with more, groups are named first
 NAMED_SQUARES = 2  # of a term
 # The pieces that a term is about, by how its name begins: others may bring it, as a pawn that guards an outpost does.
-_OF_SQUARES = ("Threat", "Hanging", "Weak", "PawnIslands", "Safe", "Contested", "Controlled", "Space", "Tempo")
+_OF_SQUARES = ("Threat", "Hanging", "PawnIslands", "Safe", "Contested", "Controlled", "Space", "Tempo")
 _ABOUT = dict.fromkeys((*_OF_SQUARES, "KingRing"), "")  # no piece is named, but for those under a threat
 _ABOUT |= {"Pawn": "P", "Passed": "P", "Knight": "N", "Bishop": "B", "Minor": "NB", "Rook": "R", "Queen": "Q"}
 _BACKWARD = "PawnBackward"  # how the names of backward pawns begin

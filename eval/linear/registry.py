@@ -66,7 +66,7 @@ class Term:
     weight in a file that does not name the term, None for that of the file that comes with Merino. A new term takes 0,
     so that older files score as before. `pawns_and_kings` promises that the count depends on the pawns and kings of
     both sides alone: the search then remembers it by them. `table` is that which it is a cell of, None for a term that
-    stands alone.
+    stands alone; a cell has no `count` of its own, as the table counts for all of them.
     """
 
     name: str
@@ -81,20 +81,14 @@ class Term:
     table: TermTable | None = None
 
 
-@kernel
-def _of_one_cell(cell, index, amount):
-    """An `at` that counts a single cell."""
-    return amount if index == cell else 0.0
-
-
-def _count_of(total: Any, cell: int) -> Any:
-    """The compiled count of one cell of a table."""
-
-    @kernel
-    def count(side_view):
-        return total(side_view, _of_one_cell, cell)
-
-    return count
+def to_read(terms: Sequence[Term]) -> Iterator[tuple[Term | TermTable, slice]]:
+    """What a reader knows: terms that stand alone and tables, in order, each with the places of its weights."""
+    first = 0
+    while first < len(terms):
+        table = terms[first].table
+        last = first + (1 if table is None else len(table.cells))
+        yield table or terms[first], slice(first, last)
+        first = last
 
 
 class TermSet(Sequence[Term]):
@@ -128,13 +122,8 @@ class TermSet(Sequence[Term]):
         return len(self._terms)
 
     def to_read(self) -> Iterator[tuple[Term | TermTable, slice]]:
-        """What a reader knows: terms that stand alone and tables, in order, each with the places of its weights."""
-        first = 0
-        while first < len(self):
-            table = self[first].table
-            last = first + (1 if table is None else len(table.cells))
-            yield table or self[first], slice(first, last)
-            first = last
+        """What a reader knows of the set; see the function."""
+        return to_read(self)
 
     @property
     def key(self) -> str:
@@ -184,11 +173,10 @@ class TermSet(Sequence[Term]):
         def register(total: Callable[..., Any]) -> Any:
             sentence, compiled = " ".join((total.__doc__ or "").split()), kernel(total)
             table = TermTable(name, group, sentence, tuple(cells), compiled, pawns_and_kings, counts)
-            for index, cell in enumerate(table.cells):
-                count = _count_of(compiled, index)
+            for cell in table.cells:
                 told = f"{sentence.removesuffix('.')}: {cell}."
                 self._terms.append(
-                    Term(f"{name}_{cell}", group, bounds, Phase.ALWAYS, 0, told, count, default, pawns_and_kings, table)
+                    Term(f"{name}_{cell}", group, bounds, Phase.ALWAYS, 0, told, None, default, pawns_and_kings, table)
                 )
             return compiled
 

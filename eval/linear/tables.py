@@ -40,6 +40,16 @@ def table_sum(pieces, table):
 
 
 @kernel
+def cell_total(pieces, places, at, cells):
+    """The total of a term's table over a set; `places`, int64[64], has the cell of each square."""
+    total = 0.0
+    while pieces:
+        total += at(cells, places[lsb(pieces)], 1.0)
+        pieces &= pieces - ONE
+    return total
+
+
+@kernel
 def passed_sum(pawns):
     """The square of each pawn's rank over 7, summed."""
     total = 0.0

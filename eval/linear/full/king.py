@@ -3,14 +3,7 @@
 import numpy as np
 
 from merino.inner.core.board.attacks import KING_ATTACKS, KNIGHT_ATTACKS, bishop_attacks, rook_attacks
-from merino.inner.core.board.bitboard import (
-    FILES,
-    ONE,
-    ZERO,
-    bit,
-    lsb,
-    popcount,
-)
+from merino.inner.core.board.bitboard import FILES, ONE, ZERO, bit, lsb, popcount
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.eval.linear.full.term_set import EITHER, TERMS, UNLIMITED
 from merino.inner.eval.linear.registry import Group
@@ -33,6 +26,18 @@ def _nearest(pawns, king, file):
     """The rank, from 0, of the nearest of these pawns on a file that is not behind the king; 0 without one."""
     found = pawns & FILES[file] & ~(bit(king & 56) - ONE)
     return lsb(found) >> 3 if found else 0
+
+
+@kernel
+def _files_of(king):
+    """The first and the last of the files of a king and beside him."""
+    return max((king & 7) - 1, 0), min((king & 7) + 1, 7)
+
+
+@kernel
+def _place(file, rank):
+    """The cell of SHELTER for a file and the rank of the nearest pawn on it."""
+    return OF_FILE * min(file, 7 - file) + rank
 
 
 @kernel
@@ -102,20 +107,20 @@ def queen_tropism(view):
 @table("KingShelter", Group.KING_SAFETY, EITHER, SHELTER, pawns_and_kings=True)
 def king_shelter(view, at, cells):
     """The nearest own pawn ahead of the king or beside him on his file and on each beside it, by file and rank."""
-    total, first, last = 0.0, max((view.king & 7) - 1, 0), min((view.king & 7) + 1, 7)
+    total, (first, last) = 0.0, _files_of(view.king)
     for file in range(first, last + 1):
-        total += at(cells, OF_FILE * min(file, 7 - file) + _nearest(view.pawns, view.king, file), 1.0)
+        total += at(cells, _place(file, _nearest(view.pawns, view.king, file)), 1.0)
     return total
 
 
 @table("KingStorm", Group.KING_SAFETY, EITHER, STORM, pawns_and_kings=True)
 def king_storm(view, at, cells):
     """The nearest enemy pawn ahead of the king on his file and each beside it, by file and rank; by rank if blocked."""
-    total, first, last = 0.0, max((view.king & 7) - 1, 0), min((view.king & 7) + 1, 7)
+    total, (first, last) = 0.0, _files_of(view.king)
     for file in range(first, last + 1):
         own, enemy = _nearest(view.pawns, view.king, file), _nearest(view.enemy_pawns, view.king, file)
         is_blocked = own > 0 and own == enemy - 1
-        place = enemy - 2 + len(SHELTER) if is_blocked else OF_FILE * min(file, 7 - file) + enemy
+        place = enemy - 2 + len(SHELTER) if is_blocked else _place(file, enemy)
         total += at(cells, place, 1.0)
     return total
 

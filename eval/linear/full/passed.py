@@ -2,10 +2,11 @@
 
 from merino.inner.core.board.bitboard import ONE, U64, beside, lsb, north_fill, popcount, south_fill
 from merino.inner.core.compiled.jit import kernel
-from merino.inner.eval.linear.full.pawns import RANKS_OF_PAWNS, by_rank
+from merino.inner.eval.linear.full.pawns import BY_RANK, RANKS_OF_PAWNS
 from merino.inner.eval.linear.full.term_set import EITHER, TERMS
+from merino.inner.eval.linear.full.view import enemies
 from merino.inner.eval.linear.registry import Group
-from merino.inner.eval.linear.tables import DISTANCES, passed_sum
+from merino.inner.eval.linear.tables import DISTANCES, cell_total, passed_sum
 
 term, table = TERMS.term, TERMS.table
 FIRST_RANK, FAR = 3, 5  # pawns on lower ranks count as on this one, here from 0, and more steps as so many
@@ -24,16 +25,10 @@ def _by_steps(pawns, king, at, cells):
     return total
 
 
-@kernel
-def _enemies(view):
-    """The squares of the enemy's pieces and pawns, without the king."""
-    return view.enemy_pawns | view.enemy_minors | view.enemy_rooks | view.enemy_queens
-
-
 @table("PassedPawn", Group.PASSED_PAWNS, (-300, 300), RANKS_OF_PAWNS, pawns_and_kings=True)
 def passed_pawn(view, at, cells):
     """A passed pawn, by its rank."""
-    return by_rank(view.passed, at, cells)
+    return cell_total(view.passed, BY_RANK, at, cells)
 
 
 @term("PassedFree", Group.PASSED_PAWNS, (-300, 300))
@@ -51,7 +46,7 @@ def passed_safe(view):
 @term("PassedPath", Group.PASSED_PAWNS, (-300, 300))
 def passed_path(view):
     """A passed pawn whose whole way is free of enemies and of their attacks, by the square of its rank."""
-    return passed_sum(view.passed & ~south_fill((view.enemy_attacked | _enemies(view)) >> U64(8)))
+    return passed_sum(view.passed & ~south_fill((view.enemy_attacked | enemies(view)) >> U64(8)))
 
 
 @term("PassedConnected", Group.PASSED_PAWNS, (-300, 300), pawns_and_kings=True)

@@ -1,23 +1,17 @@
 """Terms of `full` that count pawns which are not passed: their chains and their weaknesses."""
 
-from merino.inner.core.board.bitboard import ONE, U64, beside, lsb, north_fill, popcount, south_fill
+import numpy as np
+
+from merino.inner.core.board.bitboard import ONE, SQUARES, U64, beside, north_fill, popcount, south_fill
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.eval.linear.full.term_set import EITHER, TERMS
 from merino.inner.eval.linear.registry import Group
-from merino.inner.eval.linear.tables import passed_sum
+from merino.inner.eval.linear.tables import cell_total, passed_sum
 
 term, table = TERMS.term, TERMS.table
 RANKS_OF_PAWNS = tuple(f"rank{rank}" for rank in range(2, 8))
-
-
-@kernel
-def by_rank(pawns, at, cells, first=1):
-    """The total of a table whose cells are the ranks of pawns, from `first` on, where 0 is the back rank."""
-    total = 0.0
-    while pawns:
-        total += at(cells, (lsb(pawns) >> 3) - first, 1.0)
-        pawns &= pawns - ONE
-    return total
+BY_RANK = np.array([(square >> 3) - 1 for square in SQUARES])  # the cell of a pawn, from the second rank on
+BY_RANK_FROM_3 = BY_RANK - 1
 
 
 @kernel
@@ -60,13 +54,13 @@ def pawn_backward(view):
 @table("PawnPhalanx", Group.PAWN_STRUCTURE, EITHER, RANKS_OF_PAWNS, pawns_and_kings=True)
 def pawn_phalanx(view, at, cells):
     """A pawn with an own pawn beside it, by its rank."""
-    return by_rank(view.pawns & beside(view.pawns), at, cells)
+    return cell_total(view.pawns & beside(view.pawns), BY_RANK, at, cells)
 
 
 @table("PawnSupported", Group.PAWN_STRUCTURE, EITHER, RANKS_OF_PAWNS[1:], pawns_and_kings=True)
 def pawn_supported(view, at, cells):
     """A pawn guarded by an own pawn, by its rank."""
-    return by_rank(view.pawns & view.own.by_pawns, at, cells, 2)
+    return cell_total(view.pawns & view.own.by_pawns, BY_RANK_FROM_3, at, cells)
 
 
 @term("PawnIslands", Group.PAWN_STRUCTURE, EITHER, sign=-1, pawns_and_kings=True)

@@ -9,23 +9,13 @@ from merino.inner.core.board.bitboard import ONE, SQUARES, lsb
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.eval.linear.full.term_set import EITHER, TERMS, UNLIMITED
 from merino.inner.eval.linear.registry import Group
-from merino.inner.eval.linear.tables import DISTANCES
+from merino.inner.eval.linear.tables import DISTANCES, cell_total
 
 table = TERMS.table
 FOLDED = np.array([4 * (square >> 3) + min(square & 7, 7 - (square & 7)) for square in SQUARES])
 HALF = tuple(f"{file}{rank}" for rank in range(1, 9) for file in "abcd")  # the names of the squares that FOLDED counts
 STEPS = tuple(map(str, range(1, 8)))  # of a king to a square
-PAWN_RANKS = HALF[4:-4]  # 2 to 7
-
-
-@kernel
-def by_square(pieces, at, cells, first=0):
-    """The total of a table over a set; its cells are the squares of half a board, `first` and those behind it."""
-    total = 0.0
-    while pieces:
-        total += at(cells, FOLDED[lsb(pieces)] - first, 1.0)
-        pieces &= pieces - ONE
-    return total
+PAWN_RANKS, PAWN_FOLDED = HALF[4:-4], FOLDED - 4  # without the first rank and the last
 
 
 @kernel
@@ -41,31 +31,31 @@ def _by_steps(pieces, king, at, cells):
 @table("PawnSquare", Group.PAWN_STRUCTURE, EITHER, PAWN_RANKS, pawns_and_kings=True, counts="PawnValue")
 def pawn_square(view, at, cells):
     """A pawn by its square."""
-    return by_square(view.pawns, at, cells, 4)
+    return cell_total(view.pawns, PAWN_FOLDED, at, cells)
 
 
 @table("KnightSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="KnightValue")
 def knight_square(view, at, cells):
     """A knight by its square."""
-    return by_square(view.knights, at, cells)
+    return cell_total(view.knights, FOLDED, at, cells)
 
 
 @table("BishopSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="BishopValue")
 def bishop_square(view, at, cells):
     """A bishop by its square."""
-    return by_square(view.bishops, at, cells)
+    return cell_total(view.bishops, FOLDED, at, cells)
 
 
 @table("RookSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="RookValue")
 def rook_square(view, at, cells):
     """A rook by its square."""
-    return by_square(view.rooks, at, cells)
+    return cell_total(view.rooks, FOLDED, at, cells)
 
 
 @table("QueenSquare", Group.BOARD_CONTROL, EITHER, HALF, counts="QueenValue")
 def queen_square(view, at, cells):
     """A queen by its square."""
-    return by_square(view.queens, at, cells)
+    return cell_total(view.queens, FOLDED, at, cells)
 
 
 @table("KingSquare", Group.KING_SAFETY, UNLIMITED, HALF, pawns_and_kings=True, counts="")

@@ -4,6 +4,7 @@ from merino.inner.core.board.attacks import KING_ATTACKS
 from merino.inner.core.board.bitboard import U64, WHITE, ZERO, pawn_attacks, popcount
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.eval.linear.full.term_set import EITHER, TERMS
+from merino.inner.eval.linear.full.view import enemies, enemy_pieces
 from merino.inner.eval.linear.registry import Group
 
 term, table = TERMS.term, TERMS.table
@@ -14,18 +15,12 @@ LOOSE = ("pawn", "minor", "rook", "queen")
 
 
 @kernel
-def _enemy_pieces(view):
-    """The enemy's knights, bishops, rooks and queens."""
-    return view.enemy_minors | view.enemy_rooks | view.enemy_queens
-
-
-@kernel
 def _by_target(attacks, view, at, cells):
     """The total of a table by what of the enemy's is attacked and by what guards it: a cell for each target of a set.
 
     In the order of TARGETS. Pawns that somebody guards are no targets.
     """
-    total, targets = 0.0, attacks & (_enemy_pieces(view) | view.enemy_pawns & ~view.enemy_attacked)
+    total, targets = 0.0, attacks & (enemy_pieces(view) | view.enemy_pawns & ~view.enemy_attacked)
     while targets:
         target = targets & (ZERO - targets)
         targets ^= target
@@ -64,7 +59,7 @@ def rook_threat(view, at, cells):
 def _by_loose(attacks, view, at, cells):
     """The total of a table by what of the enemy's is attacked and nobody guards, in the order of LOOSE."""
     total, found = 0.0, attacks & ~view.enemy_attacked
-    if found & (_enemy_pieces(view) | view.enemy_pawns):
+    if found & enemies(view):
         total += at(cells, 0, popcount(found & view.enemy_pawns))
         total += at(cells, 1, popcount(found & view.enemy_minors))
         total += at(cells, 2, popcount(found & view.enemy_rooks))
@@ -88,13 +83,13 @@ def king_threat(view, at, cells):
 def threat_by_push(view):
     """An enemy piece that a pawn would attack after a step to a square that no enemy pawn attacks."""
     steps = (view.pawns << U64(8)) & ~view.occupied & ~view.enemy_by_pawns
-    return popcount(pawn_attacks(steps, WHITE) & _enemy_pieces(view))
+    return popcount(pawn_attacks(steps, WHITE) & enemy_pieces(view))
 
 
 @term("Hanging", Group.THREATS, EITHER)
 def hanging(view):
     """An enemy piece that is attacked and that nobody guards."""
-    return popcount(view.own.attacked & _enemy_pieces(view) & ~view.enemy_attacked)
+    return popcount(view.own.attacked & enemy_pieces(view) & ~view.enemy_attacked)
 
 
 @term("Contested", Group.BOARD_CONTROL, EITHER)

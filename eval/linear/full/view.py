@@ -196,6 +196,18 @@ def _joined(position, colour, side, own, enemy):
 
 
 @kernel
+def enemy_pieces(view):
+    """The enemy's knights, bishops, rooks and queens."""
+    return view.enemy_minors | view.enemy_rooks | view.enemy_queens
+
+
+@kernel
+def enemies(view):
+    """The squares of the enemy's pieces and pawns, without the king."""
+    return view.enemy_pawns | enemy_pieces(view)
+
+
+@kernel
 def full_views(position):
     """The views of White and of Black."""
     white, black = view(position, WHITE), view(position, BLACK)

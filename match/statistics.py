@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -77,6 +78,16 @@ def estimate(counts: np.ndarray) -> Estimate:
     if math.isinf(elo):
         elo_error = math.inf
     return Estimate(elo, elo_error, normalized[1], (normalized[2] - normalized[0]) / 2, los)
+
+
+def wilson_interval(shares: Any, of: Any) -> tuple[Any, Any]:
+    """The ends of the 95% interval of a share of so many, or of arrays of such; rounding may put them beyond 0 and 1.
+
+    E. B. Wilson, "Probable inference, the law of succession, and statistical inference" (1927).
+    """
+    middle, whole = shares + Z_95**2 / (2 * of), 1 + Z_95**2 / of
+    error = Z_95 * np.sqrt(shares * (1 - shares) / of + Z_95**2 / (4 * of**2))
+    return (middle - error) / whole, (middle + error) / whole
 
 
 def moments(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

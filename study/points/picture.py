@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from merino.inner.core.common.pictures import GREY, SETTINGS, load_matplotlib, saved
+from merino.inner.match.statistics import wilson_interval
 from merino.inner.study.points.values import MAX_BALANCE, OTHER_ALPHAS, PointValues, ScoreGraph, logistic
 from merino.inner.study.points.vectors import PIECE_NAMES
 
@@ -81,13 +82,9 @@ def _draw_way(axes: Any, points: PointValues) -> None:
 def score_intervals(graph: ScoreGraph) -> tuple[np.ndarray, np.ndarray]:
     """The ends of the 95% interval of each mean score, float64[41] each, as though no two vectors shared a game.
 
-    E. B. Wilson's, of 1927: it stays within 0 and 1 and is not empty where every game was won.
+    They are not empty where every game was won.
     """
-    z, trials = 1.96, np.maximum(graph.counts, 1)
-    middle = (np.nan_to_num(graph.scores) + z**2 / (2 * trials)) / (1 + z**2 / trials)
-    spread = np.nan_to_num(graph.scores) * (1 - np.nan_to_num(graph.scores)) / trials
-    half = z * np.sqrt(spread + z**2 / (4 * trials**2)) / (1 + z**2 / trials)
-    return middle - half, middle + half
+    return wilson_interval(np.nan_to_num(graph.scores), np.maximum(graph.counts, 1))
 
 
 def _draw_scores(axes: Any, points: PointValues, colour: str, alone: bool) -> None:

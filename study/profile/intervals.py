@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from merino.inner.match.statistics import Z_95
+from merino.inner.match.statistics import Z_95, wilson_interval
 
 WIDE = 0.5  # of a mean: an interval that reaches farther to a side says too little
 MIN_GAMES = 5  # that an interval of means by game needs
@@ -43,11 +43,10 @@ def mean_of(values: np.ndarray, games: np.ndarray) -> Interval:
 
 
 def share_of(count: float, of: int) -> Interval:
-    """A share, of at least one, with the interval of E. B. Wilson (Probable inference, 1927)."""
+    """A share, of at least one."""
     share = count / of
-    middle = (share + Z_95**2 / (2 * of)) / (1 + Z_95**2 / of)
-    error = Z_95 / (1 + Z_95**2 / of) * math.sqrt(share * (1 - share) / of + Z_95**2 / (4 * of**2))
-    return Interval(share, max(0.0, min(share, middle - error)), min(1.0, max(share, middle + error)))
+    low, high = map(float, wilson_interval(share, of))
+    return Interval(share, max(0.0, min(share, low)), min(1.0, max(share, high)))
 
 
 def difference(first: Interval, second: Interval) -> Interval:

@@ -11,7 +11,7 @@ from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.fen import to_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.work import in_order
-from merino.inner.engine.notation.positions import needs_chess960
+from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.notation.san import move_number, san
 from merino.inner.engine.search.choice import SIGHTS, expected_scores
 from merino.inner.engine.search.limits import Limits, Line
@@ -151,7 +151,7 @@ def _judged(
 ) -> FoundMistake | None:
     """What kind of mistake a move is; None if the lines of another search show none."""
     example, played = example_of(player, choices, index), int(choices.moves[choices.played[index]])
-    position = _position(example.fen)
+    position = position_of(example.fen)
     after = position.copy()
     after.push(played)
     seen = _by_depth(after, evaluation, analyse)  # first, while nothing is known of the position
@@ -194,12 +194,8 @@ def example_of(player: PlayerGames, choices: Choices, index: int) -> Example:
     """The move played in one of the positions."""
     game, ply = player.games[int(choices.games[index])], int(choices.plies[index])
     fen, move = to_fen(game.positions[ply : ply + 1]), int(choices.moves[choices.played[index]])
-    position = _position(fen)
+    position = position_of(fen)
     return Example(game.number, game.title, f"{move_number(position)}{san(position, move)}", fen)
-
-
-def _position(fen: str) -> Position:
-    return Position(fen, chess960=needs_chess960(fen))
 
 
 @dataclass(frozen=True)

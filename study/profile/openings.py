@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.fen import COLOUR_NAMES, START_FEN, to_fen
 from merino.inner.engine.notation.san import san
 from merino.inner.study.openings import longest_opening, opening_by
@@ -80,7 +79,7 @@ def _record(
     return OpeningRecord(
         name,
         tuple(eco),
-        COLOUR_NAMES[0 if colour == WHITE else 1],
+        COLOUR_NAMES[colour],
         len(indices),
         won,
         drawn,

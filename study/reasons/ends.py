@@ -27,12 +27,13 @@ _OF_PIECES = (Group.BOARD_CONTROL, Group.MOBILITY, Group.KING_SAFETY)
 
 @dataclass(frozen=True)
 class LineEnd:
-    """The end of a line: what each side has taken and promoted, and each piece by its first square, with its terms."""
+    """The end of a line: what each side has taken and promoted, its terms, and each piece by its first square."""
 
     board: chess.Board
     taken: Mapping[chess.Color, Sequence[chess.PieceType]]
     promoted: Mapping[chess.Color, Sequence[chess.PieceType]]
     pieces: Mapping[chess.Square, tuple[chess.Square, Mapping[str, float]]]  # terms in centipawns for White
+    terms: Mapping[str, float]  # centipawns for White
     unusual: Collection[str]  # terms whose weight has a sign that chess players do not expect
 
     @property
@@ -179,7 +180,8 @@ def end_after(position: Position, moves: Sequence[int], by_terms: Evaluation) ->
     terms = {chess.parse_square(piece.square): piece.terms for piece in report.pieces}
     pieces = {origin: (square, terms[square]) for square, origin in end.origins.items()}
     unusual = {term.name for term in report.terms if term.weight and not is_usual(term.name, term.weight)}
-    return LineEnd(end.board, end.taken, end.promoted, pieces, unusual)
+    nets = {term.name: term.net_cp for term in report.terms}
+    return LineEnd(end.board, end.taken, end.promoted, pieces, nets, unusual)
 
 
 def differences(end: LineEnd, other: LineEnd) -> list[PieceDifference]:

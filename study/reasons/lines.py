@@ -23,28 +23,19 @@ def mistake_in(
 
     None where nothing is seen. The terms are those of the evaluation, or of its account around the position.
     """
-    after = _after(position, (played,))
+    after = position.copy()
+    after.push(played)
     best, own = _found(position, *better), _found(after, *reply)
     lost, pieces = {}, []
     if best.settled is not None and own.settled is not None:
         by_terms = in_terms(position.record, evaluation)
         lines = (better[0][: best.settled], (played, *reply[0][: own.settled]))
-        there, here = (
-            {line.name: line.net for line in by_terms.explain(_after(position, moves).record).lines} for moves in lines
-        )
+        there, here = (end_after(position, moves, by_terms) for moves in lines)
         sign = 1 if position.turn == WHITE else -1
-        lost = {name: sign * (cp - here[name]) for name, cp in there.items()}
-        end, other = (end_after(position, moves, by_terms) for moves in lines)
-        pieces = differences(other, end)
+        lost = {name: sign * (cp - here.terms[name]) for name, cp in there.terms.items()}
+        pieces = differences(here, there)
     return mistake_of(as_chess_move(played, position.chess960), best, own, lost, pieces)
 
 
 def _found(position: Position, moves: Sequence[int], mate: int | None) -> FoundLine:
     return FoundLine(board_of(position), tuple(as_chess_move(move, position.chess960) for move in moves), mate)
-
-
-def _after(position: Position, moves: Sequence[int]) -> Position:
-    after = position.copy()
-    for move in moves:
-        after.push(move)
-    return after

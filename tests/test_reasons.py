@@ -20,7 +20,7 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default
 from merino.inner.study.analyser import analyser
 from merino.inner.study.reasons.castling import left_in_the_centre
-from merino.inner.study.reasons.ends import PieceDifference, differences, end_of, told
+from merino.inner.study.reasons.ends import LineEnd, PieceDifference, differences, end_of, told
 from merino.inner.study.reasons.mistakes import MistakeKind, mistake_of
 from merino.inner.study.reasons.motifs import (
     discovered_by,
@@ -32,6 +32,7 @@ from merino.inner.study.reasons.motifs import (
     skewers_by,
 )
 from merino.inner.study.reasons.outcome import outcome
+from merino.inner.study.reasons.placing import Cost, Costs, ThreeEnds
 from merino.inner.study.reasons.threats import threat_in
 from merino.inner.study.reasons.why import why
 from merino.inner.study.reasons.winning import FoundLine, Means, win_by
@@ -133,8 +134,8 @@ FORK = "r3kb1r/ppp2ppp/4pn2/3N4/8/8/PPP2PPP/R3KB1R w KQkq - 0 10"
             "Kb2",
             "a4+",
             "Ng3",
-            None,
-            "",
+            MistakeKind.UNTOLD,
+            "the lines end in the midst of captures",
         ),
         (
             "8/8/8/8/7k/8/6p1/K2R4 w - - 0 1",
@@ -147,16 +148,13 @@ FORK = "r3kb1r/ppp2ppp/4pn2/3N4/8/8/PPP2PPP/R3KB1R w KQkq - 0 10"
     ],
 )
 def test_the_kind_of_a_mistake_is_told_by_the_lines(
-    fen: str, played: str, better: str, reply: str, kind: MistakeKind | None, words: str
+    fen: str, played: str, better: str, reply: str, kind: MistakeKind, words: str
 ) -> None:
     board = chess.Board(fen)
     move = board.parse_san(played)
     board.push(move)
     found = mistake_of(move, line(fen, better), line(board.fen(), reply), {})
-    if kind is None:
-        assert found is None
-        return
-    assert found is not None and (found.kind, found.sentence) == (kind, words)
+    assert (found.kind, found.sentence) == (kind, words)
     assert board.variation_san(list(line(board.fen(), reply).moves[:1])) in found.line
 
 
@@ -165,12 +163,12 @@ def test_mates_come_first_and_terms_last() -> None:
     after = chess.Board()
     after.push(quiet)
     better, reply = line(START, "e4 e5", 3), line(after.fen(), "e5 e4")
-    missed = mistake_of(quiet, better, reply, {"RookOpen": 40.0})
-    assert missed is not None and missed.kind is MistakeKind.MATE_MISSED and "mate in 3" in missed.sentence
-    positional = mistake_of(quiet, line(START, "e4 e5"), reply, {"RookOpen": 40.0, "PawnCenter": 2.0, "VAL_P": 90.0})
-    assert positional is not None and positional.kind is MistakeKind.POSITION
-    assert positional.sentence == "rook on a file without own pawns 0.40"
-    assert mistake_of(quiet, line(START, "e4 e5"), reply, {"RookOpen": 1.0}) is None
+    costs = Costs((), [Cost(40.0, True, "0.40 by White's rook mobility")])
+    missed = mistake_of(quiet, better, reply, {}, costs)
+    assert missed.kind is MistakeKind.MATE_MISSED and "mate in 3" in missed.sentence
+    positional = mistake_of(quiet, line(START, "e4 e5"), reply, {}, costs)
+    assert positional.kind is MistakeKind.POSITION
+    assert positional.text == "position given away: the move costs 0.40 by White's rook mobility (1...e5 2. e4)"
 
 
 # White has delayed castling, and his king has the open e-file before him.
@@ -227,14 +225,14 @@ def test_a_mistake_of_castling_comes_after_motifs_and_before_what_is_only_lost()
     played = board.parse_san("a3")
     board.push(played)
     better, reply = line(CENTRE, "O-O"), line(board.fen(), "Qe7+ Kf1 Bxf2 h3")
-    found = mistake_of(played, better, reply, {"RookOpen": 40.0})
-    assert found is not None and found.kind is MistakeKind.CASTLING
+    found = mistake_of(played, better, reply, {}, Costs((), [Cost(40.0, True, "0.40 by White's rook mobility")]))
+    assert found.kind is MistakeKind.CASTLING
     assert found.text.startswith("time to castle: O-O was possible, and Qe7+ drives the king from e1 (7...Qe7+ 8. Kf1")
     given = chess.Board(CENTRE).parse_san("Bxf7+")
     after = chess.Board(CENTRE)
     after.push(given)
     hanging = mistake_of(given, better, line(after.fen(), "Kxf7 a3 Qe7+ Kf1"), {})
-    assert hanging is not None and hanging.kind is MistakeKind.HANGING
+    assert hanging.kind is MistakeKind.HANGING
 
 
 GAMES = """[White "A"]
@@ -362,13 +360,12 @@ def test_compare_and_explain_tell_why_and_what_is_threatened(capsys: pytest.Capt
     assert json.loads(capsys.readouterr().out)["threat"].startswith("Black threatens")
 
 
-def mistake(fen: str, played: str, better: str, reply: str, terms: dict[str, float]) -> str:
-    """The text of the mistake, "" for none."""
+def mistake(fen: str, played: str, better: str, reply: str, costs: Costs | None = None) -> str:
+    """The text of the mistake."""
     board = chess.Board(fen)
     move = board.parse_san(played)
     board.push(move)
-    found = mistake_of(move, line(fen, better), line(board.fen(), reply), terms)
-    return found.text if found else ""
+    return mistake_of(move, line(fen, better), line(board.fen(), reply), {}, costs).text
 
 
 RECAPTURE = "2r1k2r/1b2b1pp/p3pp2/qp6/3PN3/nP1Q1Nn1/P1B2PPP/2R1R1K1 w k - 0 20"
@@ -376,30 +373,95 @@ RECAPTURE = "2r1k2r/1b2b1pp/p3pp2/qp6/3PN3/nP1Q1Nn1/P1B2PPP/2R1R1K1 w k - 0 20"
 
 def test_to_take_a_piece_with_the_other_pawn_leaves_no_piece() -> None:
     better, reply = "hxg3 Nxc2 Rxc2 Rxc2 Qxc2 O-O", "Nxc2 Rxc2 Rxc2 Qxc2 O-O h3"
-    assert mistake(RECAPTURE, "fxg3", better, reply, {}) == ""
-    assert mistake(RECAPTURE, "h3", better, "Nxe4 Qxe4 Nxc2 Rxc2", {}).startswith("free piece left: the knight on g3")
+    assert mistake(RECAPTURE, "fxg3", better, reply, Costs((), ())).startswith(
+        "no single reason: no piece and no term "
+    )
+    assert mistake(RECAPTURE, "h3", better, "Nxe4 Qxe4 Nxc2 Rxc2").startswith("free piece left: the knight on g3")
+
+
+def end(fen: str, values: dict[str, tuple[float, float]], squares: dict[str, str] | None = None) -> LineEnd:
+    """The end of a line with these terms of White and of Black; `squares` are of pieces that have moved, by the first.
+
+    Each piece has the terms that are named as it is.
+    """
+    board = chess.Board(fen)
+    began = {now: first for first, now in (squares or {}).items()}
+    pieces = {}
+    for square, piece in board.piece_map().items():
+        name, place = chess.piece_name(piece.piece_type).capitalize(), chess.square_name(square)
+        sign, side = (1, 0) if piece.color else (-1, 1)
+        own = {term: sign * pair[side] for term, pair in values.items() if term.startswith(name)}
+        pieces[chess.parse_square(began.get(place, place))] = (square, own)
+    sides = {name: {chess.WHITE: white, chess.BLACK: black} for name, (white, black) in values.items()}
+    return LineEnd(board, {}, {}, pieces, sides, ())
 
 
 def test_terms_of_pieces_that_only_one_line_exchanges_are_no_reasons() -> None:
-    fen, lost = "4k3/1p6/2n5/8/3N4/4P3/1P6/4K3 w - - 0 1", {"KnightCenter": 90.0, "PawnIsolated": 30.0}
-    assert mistake(fen, "Kf2", "Nf3 Ke7", "Nxd4 exd4 Kd7", lost) == (
-        "position given away: isolated pawns 0.30 (1...Nxd4 2. exd4 Kd7)"
-    )
-    kept = mistake(fen, "Nf5", "Nf3 Ke7", "Kd7 Nd4", lost)
-    assert kept.startswith("position given away: central knights 0.90, isolated pawns 0.30 (")
+    knights, none = "4k3/8/2n5/8/3N4/8/1P6/4K3 w - - 0 1", "4k3/8/8/8/8/8/1P6/4K3 w - - 0 1"
+    before, lost = {"KnightCenter": (90.0, 0.0), "KingCenterEnd": (30.0, 0.0)}, {"KnightCenter": (0.0, 0.0)}
+    played = end(none, lost | {"KingCenterEnd": (0.0, 0.0)})
+    costs = ThreeEnds(end(knights, before), played, end(knights, before), chess.WHITE).costs()
+    assert [cost.words for cost in costs.terms] == ["0.30 by White's central king"]
+    played = end(knights, lost | {"KingCenterEnd": (0.0, 0.0)})
+    costs = ThreeEnds(end(knights, before), played, end(knights, before), chess.WHITE).costs()
+    assert [cost.words for cost in costs.terms] == ["0.90 by White's central knights", "0.30 by White's central king"]
+
+
+QUIET = ("4k3/pppp4/8/8/8/8/PPPP4/4K3 w - - 0 1", "a3", "Kf2", "Kf7 Kf2")
 
 
 def test_small_terms_are_no_reason_for_a_mistake() -> None:
-    quiet = ("4k3/pppp4/8/8/8/8/PPPP4/4K3 w - - 0 1", "a3", "Kf2", "Kf7 Kf2")
-    assert mistake(*quiet, {"KingCenterEnd": 19.0, "PawnIsolated": 12.0}) == ""
-    assert "central king 0.21, isolated pawns 0.12 (" in mistake(*quiet, {"KingCenterEnd": 21.0, "PawnIsolated": 12.0})
+    small, less = Cost(19.0, True, "0.19 by one thing"), Cost(12.0, True, "0.12 by another")
+    assert mistake(*QUIET, Costs((), (small, less))) == (
+        "no single reason: no piece and no term makes much of it where the lines end, the largest 0.19 by one thing "
+        "(1...Kf7 2. Kf2)"
+    )
+    large = Cost(21.0, True, "0.21 by one thing")
+    assert mistake(*QUIET, Costs((), (large, less, Cost(9.0, True, "0.09 by a third")))).startswith(
+        "position given away: the move costs 0.21 by one thing and 0.12 by another ("
+    )
+
+
+def test_what_stood_so_before_the_move_is_missed_and_not_given_away() -> None:
+    fen, after = "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1", "4k3/8/8/8/8/8/8/3RK3 w - - 0 1"
+    poor, good = {"RookMobility": (5.0, 0.0)}, {"RookMobility": (45.0, 0.0)}
+    missed = ThreeEnds(end(fen, poor), end(fen, poor), end(after, good, {"a1": "d1"}), chess.WHITE).costs()
+    words = "White's rook would go from a1 to d1 and be worth 0.40 more by rook mobility"
+    assert missed.pieces == [Cost(40.0, False, words)]
+    assert mistake(*QUIET, missed) == f"improvement missed: {words} (1. Kf2)"
+    given = ThreeEnds(end(fen, good), end(fen, poor), end(after, good, {"a1": "d1"}), chess.WHITE).costs()
+    assert given.pieces == [Cost(40.0, True, "White's rook on a1 is worth 0.40 less by rook mobility")]
+    # What was there is partly lost, and the better line would have brought a little more.
+    both = ThreeEnds(end(fen, good), end(fen, poor), end(after, {"RookMobility": (60.0, 0.0)}, {"a1": "d1"}), True)
+    assert [(cost.cp, cost.is_given) for cost in both.costs().pieces] == [(40.0, True), (15.0, False)]
+
+
+def test_what_the_other_side_gains_or_would_lose_names_its_piece() -> None:
+    fen = "4k2r/8/8/8/8/8/8/4K3 b k - 0 1"
+    poor, good = {"RookMobility": (0.0, 5.0)}, {"RookMobility": (0.0, 45.0)}
+    given = ThreeEnds(end(fen, poor), end(fen, good), end(fen, poor), chess.WHITE).costs()
+    assert [cost.words for cost in given.pieces] == ["Black's rook on h8 is worth 0.40 more by rook mobility"]
+    missed = ThreeEnds(end(fen, good), end(fen, good), end(fen, poor), chess.WHITE).costs()
+    assert [cost.words for cost in missed.pieces] == ["Black's rook on h8 would be worth 0.40 less by rook mobility"]
+    assert [cost.words for cost in missed.terms] == ["0.40 by Black's rook mobility"]
+    lighter = [end("4k3/3p4/8/8/8/8/8/4K3 b - - 0 1", {"PawnIsolated": (0.0, cp)}) for cp in (-40.0, -15.0, -40.0)]
+    assert [cost.words for cost in ThreeEnds(*lighter, chess.WHITE).costs().pieces] == [
+        "Black's pawn on d7 is worth 0.25 more, with less lost by isolated pawns"
+    ]
+
+
+def test_a_move_that_ends_the_game_as_a_draw_is_told_so() -> None:
+    stalemate = mistake("7k/8/6K1/8/8/8/8/5Q2 w - - 0 1", "Qf7", "Qf8#", "")
+    assert stalemate == "draw allowed: the move stalemates (1. Qf8#)"
+    bare = mistake("8/8/8/8/8/2k5/1p6/1KN5 b - - 0 1", "bxc1=N+", "Kd2", "")
+    assert bare == "draw allowed: the move leaves too little material to win (1...Kd2)"
 
 
 CHASED = "7k/8/8/5Q2/8/8/1q6/5K2 w - - 0 1"  # White's queen can check without end
 
 
 def test_a_draw_by_checks_without_end_is_told_as_allowed_or_as_missed() -> None:
-    checks, quiet = "Qf8+ Kh7 Qf7+ Kh8 Qf8+", {"PawnIsolated": 50.0}
+    checks, quiet = "Qf8+ Kh7 Qf7+ Kh8 Qf8+", Costs((), (Cost(50.0, True, "0.50 by something"),))
     assert mistake(CHASED, "Qg4", checks, "Qb1+ Kf2 Qb2+", quiet).startswith(
         "draw missed: the better move draws by perpetual check (1. Qf8+ Kh7 2. Qf7+ Kh8 3. Qf8+)"
     )
@@ -408,40 +470,16 @@ def test_a_draw_by_checks_without_end_is_told_as_allowed_or_as_missed() -> None:
         "draw allowed: the reply draws by perpetual check"
     )
     shuffled = "Ke1 Kg7 Kf1 Kh8 Ke1"
-    assert mistake(CHASED, "Qg4", shuffled, "Qb1+ Kf2 Qb2+", {}).startswith(
-        "draw missed: the better move draws by repe"
-    )
+    assert mistake(CHASED, "Qg4", shuffled, "Qb1+ Kf2 Qb2+").startswith("draw missed: the better move draws by repe")
 
 
 def test_a_pawn_is_no_hanging_piece() -> None:
     fen = "4k3/8/8/3p4/8/8/8/3RK3 b - - 0 1"
-    assert mistake(fen, "Kf8", "d4 Ke2", "Rxd5 Ke7", {}) == ("hanging pawn: the pawn on d5 can be taken (2. Rxd5 Ke7)")
+    assert mistake(fen, "Kf8", "d4 Ke2", "Rxd5 Ke7") == ("hanging pawn: the pawn on d5 can be taken (2. Rxd5 Ke7)")
     white = fen.replace(" b ", " w ")
-    assert mistake(white, "Ke2", "Rxd5 Ke7", "Ke7 Ke3", {}) == (
+    assert mistake(white, "Ke2", "Rxd5 Ke7", "Ke7 Ke3") == (
         "free pawn left: the pawn on d5 could be taken (1. Rxd5 Ke7)"
     )
-
-
-def test_a_position_given_away_names_the_piece_and_its_square() -> None:
-    board = chess.Board(CENTRE)
-    played = board.parse_san("a3")
-    board.push(played)
-    rook, bishop = chess.Piece.from_symbol("R"), chess.Piece.from_symbol("b")
-    pieces = (
-        PieceDifference(rook, chess.E1, chess.E1, {"RookOpen": 34.0}),  # White's, better: no reason
-        PieceDifference(rook, chess.A1, chess.D1, {"RookMobility": -31.0, "RookOpen": -9.0}),
-        PieceDifference(bishop, chess.G4, chess.C8, {"BishopMobility": 25.0}),
-        PieceDifference(chess.Piece.from_symbol("p"), chess.D6, chess.D6, {"PawnIsolated": 22.0}),
-    )
-    found = mistake_of(played, line(CENTRE, "d4 Bb6"), line(board.fen(), "a6 a4"), {"PawnCenter": 40.0}, pieces)
-    assert found is not None and found.kind is MistakeKind.POSITION
-    assert found.sentence == (
-        "White's rook on a1 is worth 0.40 less by rook mobility and "
-        "Black's bishop on g4 is worth 0.25 more by bishop mobility"
-    )
-    lighter = mistake_of(played, line(CENTRE, "d4 Bb6"), line(board.fen(), "a6 a4"), {}, pieces[3:])
-    assert lighter is not None
-    assert lighter.sentence == "Black's pawn on d6 is worth 0.22 more, with less lost by isolated pawns"
 
 
 def test_material_lost_names_the_square_or_what_is_taken_first() -> None:
@@ -452,7 +490,7 @@ def test_material_lost_names_the_square_or_what_is_taken_first() -> None:
 
 def test_a_piece_given_for_another_kind_is_told_as_an_exchange() -> None:
     fen = "4k3/1p6/2n5/8/8/5B2/1P6/4K3 w - - 0 1"
-    assert mistake(fen, "Bxc6+", "Be2 Ke7", "bxc6 Kd2", {}) == (
+    assert mistake(fen, "Bxc6+", "Be2 Ke7", "bxc6 Kd2") == (
         "bad exchange: the move gives a bishop for a knight (1...bxc6 2. Kd2)"
     )
 
@@ -505,7 +543,7 @@ def test_what_both_sides_take_is_told_and_nothing_is_called_level() -> None:
 
 def test_an_exchange_that_its_line_does_not_show_is_not_told() -> None:
     fen = "4k3/1p6/2n4p/6p1/7P/5B2/1P6/4K3 w - - 0 1"  # pawns are exchanged, and the better line is about to do so
-    assert mistake(fen, "Bxc6+", "Be4 Ke7 hxg5", "bxc6 hxg5 hxg5 Kd2", {}) == ""
+    assert mistake(fen, "Bxc6+", "Be4 Ke7 hxg5", "bxc6 hxg5 hxg5 Kd2").startswith("no single reason")
 
 
 def test_a_king_is_driven_in_all_moves_that_are_shown() -> None:

@@ -173,6 +173,7 @@ _OF_SEVERAL = dict(_NUMBERS)
 _AT_OWN_KING = ("KingPawnShield", "KingShelter", "KingStorm")  # what these count is at the own king
 _COUNTS = {1: "a", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 _COUNTED_BELOW_ZERO = {"KingPawnShield"}  # what its phrase says is counted so, and its weight is above zero
+_LESS_LOST = "less lost by"
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
@@ -216,7 +217,13 @@ def change_phrase(name: str, cp: float) -> str:
     """
     if isinstance(_term(name), TermTable):
         return phrase(name, cp)
-    return f"less lost by {phrase(name)}" if cp > 0 and counts_against(name) else phrase(name)
+    return f"{_LESS_LOST} {phrase(name)}" if cp > 0 and counts_against(name) else phrase(name)
+
+
+def cause(name: str, cp: float) -> str:
+    """A term as what makes a change of `cp` centipawns: " by rook mobility", ", with less lost by isolated pawns"."""
+    said = change_phrase(name, cp)
+    return f", with {said}" if said.startswith(_LESS_LOST) else f" by {said}"
 
 
 def counts_against(name: str) -> bool:

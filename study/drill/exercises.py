@@ -24,7 +24,6 @@ from merino.inner.study.analyser import Analyser, expected_of
 from merino.inner.study.annotate.analysis import MISTAKE
 from merino.inner.study.profile.players import PlayerGame, PlayerGames
 from merino.inner.study.reasons.lines import mistake_in
-from merino.inner.study.reasons.mistakes import MistakeKind
 
 SCAN_NODES = 1000  # of the search that looks for mistakes
 DEEP_NODES = 50_000  # of the search that judges them
@@ -151,8 +150,8 @@ def _exercise(game: PlayerGame, ply: int, evaluation: LinearEvaluation, analyse:
         fen=position.fen(),
         played=san(position, played),
         solution=san(position, better.pv[0]),
-        kind=(mistake.kind if mistake else MistakeKind.POSITION).value,
-        reason=mistake.sentence if mistake else "",
+        kind=mistake.kind.value,
+        reason=mistake.sentence,
         loss=loss,
         game=game.number,
         title=game.title,

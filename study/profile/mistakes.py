@@ -186,8 +186,7 @@ def _best(position: Position, limits: Limits, analyse: Analyser) -> Line | None:
 
 def _kind(position: Position, played: int, better: Line, answer: Line | None, evaluation: Evaluation) -> MistakeKind:
     reply = (answer.pv, answer.score.mate) if answer else ((), None)
-    mistake = mistake_in(position, played, (better.pv, better.score.mate), reply, evaluation)
-    return MistakeKind.POSITION if mistake is None else mistake.kind
+    return mistake_in(position, played, (better.pv, better.score.mate), reply, evaluation).kind
 
 
 def example_of(player: PlayerGames, choices: Choices, index: int) -> Example:

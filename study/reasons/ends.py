@@ -11,7 +11,7 @@ import chess
 
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
-from merino.inner.engine.report.phrases import change_phrase, counts_against, group_of, is_usual, listed, phrase
+from merino.inner.engine.report.phrases import change_phrase, group_of, is_usual, listed
 from merino.inner.engine.report.static import report_evaluation
 from merino.inner.engine.search.limits import pawns
 from merino.inner.eval.evaluation import Evaluation
@@ -33,8 +33,28 @@ class LineEnd:
     taken: Mapping[chess.Color, Sequence[chess.PieceType]]
     promoted: Mapping[chess.Color, Sequence[chess.PieceType]]
     pieces: Mapping[chess.Square, tuple[chess.Square, Mapping[str, float]]]  # terms in centipawns for White
-    terms: Mapping[str, float]  # centipawns for White
+    terms: Mapping[str, Mapping[chess.Color, float]]  # what each side has by them, in centipawns for itself
     unusual: Collection[str]  # terms whose weight has a sign that chess players do not expect
+
+    def piece_at(self, origin: chess.Square) -> chess.Piece | None:
+        """The piece that began on a square and is still on the board; it may have promoted. None for none."""
+        return self.board.piece_at(self.pieces[origin][0]) if origin in self.pieces else None
+
+    def lead(self, term: str, side: chess.Color) -> float:
+        """The centipawns by which a side is ahead in a term."""
+        return self.terms[term][side] - self.terms[term][not side]
+
+    def own_terms(self, origin: chess.Square) -> dict[str, float]:
+        """The terms of that piece, centipawns for its owner, that players would call its own.
+
+        Pawns bring no open files, and pieces no pawn structure.
+        """
+        square, terms = self.pieces[origin]
+        piece = self.board.piece_at(square)
+        assert piece
+        sign = 1 if piece.color == chess.WHITE else -1
+        groups = _OF_PAWNS if piece.piece_type == chess.PAWN else _OF_PIECES
+        return {name: sign * cp for name, cp in terms.items() if group_of(name) in groups}
 
     @property
     def balance(self) -> str:
@@ -95,16 +115,6 @@ class PieceDifference:
         said = ", ".join(f"{change_phrase(name, cp)} {pawns(cp)}" for name, cp in self.named)
         more = "more" if self.total > 0 else "less"
         return f"is worth {abs(self.total) / 100:.2f} {more}{f': {said}' if said else ''}"
-
-    @property
-    def by_largest(self) -> str:
-        """The difference with its largest term alone: "White's pawn on c3 is worth 0.51 less by isolated pawns"."""
-        size, is_more = f"{abs(self.total) / 100:.2f}", self.total > 0
-        name = next((name for name, cp in self.named if (cp > 0) == is_more), None)
-        if name is None:
-            return f"{self.name} is worth {size} {'more' if is_more else 'less'}"
-        by = ", with less lost by" if is_more and counts_against(name) else " by"
-        return f"{self.name} is worth {size} {'more' if is_more else 'less'}{by} {phrase(name)}"
 
     def as_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`: the piece, its squares, and its terms in centipawns for its owner."""
@@ -180,23 +190,22 @@ def end_after(position: Position, moves: Sequence[int], by_terms: Evaluation) ->
     terms = {chess.parse_square(piece.square): piece.terms for piece in report.pieces}
     pieces = {origin: (square, terms[square]) for square, origin in end.origins.items()}
     unusual = {term.name for term in report.terms if term.weight and not is_usual(term.name, term.weight)}
-    nets = {term.name: term.net_cp for term in report.terms}
-    return LineEnd(end.board, end.taken, end.promoted, pieces, nets, unusual)
+    sides = {term.name: {chess.WHITE: term.white_cp, chess.BLACK: term.black_cp} for term in report.terms}
+    return LineEnd(end.board, end.taken, end.promoted, pieces, sides, unusual)
 
 
 def differences(end: LineEnd, other: LineEnd) -> list[PieceDifference]:
     """The pieces, the same at both ends, whose own terms differ enough to be named, the largest difference first."""
     found = []
     for origin in end.pieces.keys() & other.pieces.keys():
-        (here, mine), (there, theirs) = end.pieces[origin], other.pieces[origin]
-        piece = end.board.piece_at(here)
+        piece = end.piece_at(origin)
         assert piece
-        if piece != other.board.piece_at(there):
+        if piece != other.piece_at(origin):
             continue  # a pawn that has promoted in one of them
-        sign = 1 if piece.color == chess.WHITE else -1
-        differing = {name: sign * (mine.get(name, 0.0) - theirs.get(name, 0.0)) for name in (*mine, *theirs)}
-        own = _of_piece(differing, piece.piece_type)
-        found.append(PieceDifference(piece, here, there, own, end.unusual))
+        mine, theirs = end.own_terms(origin), other.own_terms(origin)
+        differing = {name: mine.get(name, 0.0) - theirs.get(name, 0.0) for name in (*mine, *theirs)}
+        here, there = end.pieces[origin][0], other.pieces[origin][0]
+        found.append(PieceDifference(piece, here, there, differing, end.unusual))
     found.sort(key=lambda each: (-abs(each.total), each.here))
     return [each for each in found if abs(each.total) >= MIN_PIECE]
 
@@ -233,9 +242,3 @@ def _castling_rook(board: chess.Board, move: chess.Move) -> tuple[chess.Square, 
     rooks = chess.SquareSet(board.clean_castling_rights()) & chess.BB_RANKS[rank]
     ours = [square for square in rooks if (square > move.from_square) == is_short]
     return ours[0], chess.square(5 if is_short else 3, rank)
-
-
-def _of_piece(terms: Mapping[str, float], kind: chess.PieceType) -> dict[str, float]:
-    """Those of a piece's terms that players would call its own: pawns bring no open files, pieces no pawn structure."""
-    groups = _OF_PAWNS if kind == chess.PAWN else _OF_PIECES
-    return {name: cp for name, cp in terms.items() if group_of(name) in groups}

@@ -8,8 +8,9 @@ from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.study.reasons.ends import differences, end_after
+from merino.inner.study.reasons.ends import end_after
 from merino.inner.study.reasons.mistakes import Mistake, mistake_of
+from merino.inner.study.reasons.placing import ThreeEnds
 from merino.inner.study.reasons.winning import FoundLine
 from merino.inner.study.words.telling import in_terms
 
@@ -18,23 +19,23 @@ LineAndMate = tuple[Sequence[int], int | None]  # a line, and the moves to mate 
 
 def mistake_in(
     position: Position, played: int, better: LineAndMate, reply: LineAndMate, evaluation: Evaluation
-) -> Mistake | None:
+) -> Mistake:
     """The kind of mistake that `played` is in `position`, beside the line `better`; `reply` is the line after it.
 
-    None where nothing is seen. The terms are those of the evaluation, or of its account around the position.
+    The terms are those of the evaluation, or of its account around the position.
     """
     after = position.copy()
     after.push(played)
     best, own = _found(position, *better), _found(after, *reply)
-    lost, pieces = {}, []
-    if best.settled is not None and own.settled is not None:
-        by_terms = in_terms(position.record, evaluation)
-        lines = (better[0][: best.settled], (played, *reply[0][: own.settled]))
-        there, here = (end_after(position, moves, by_terms) for moves in lines)
-        sign = 1 if position.turn == WHITE else -1
-        lost = {name: sign * (cp - here.terms[name]) for name, cp in there.terms.items()}
-        pieces = differences(here, there)
-    return mistake_of(as_chess_move(played, position.chess960), best, own, lost, pieces)
+    move = as_chess_move(played, position.chess960)
+    if best.settled is None or own.settled is None:
+        return mistake_of(move, best, own, {})
+    by_terms = in_terms(position.record, evaluation)
+    lines = ((), (played, *reply[0][: own.settled]), better[0][: best.settled])
+    before, here, there = (end_after(position, moves, by_terms) for moves in lines)
+    mover = position.turn == WHITE
+    lost = {name: there.lead(name, mover) - here.lead(name, mover) for name in there.terms}
+    return mistake_of(move, best, own, lost, ThreeEnds(before, here, there, mover).costs())
 
 
 def _found(position: Position, moves: Sequence[int], mate: int | None) -> FoundLine:

@@ -1,25 +1,23 @@
 """What kind of mistake a move is, from the search: what the reply to it wins, or what the better move would have won.
 
 The kinds are tried in their order, and the first that holds is named. What wins is seen in the lines of the search.
-Where nothing is won, the mistake is one of position, and the terms that it costs most are named.
+Where nothing is won, the mistake is one of position, and the pieces or terms that it costs most are named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 import chess
 
-from merino.inner.engine.report.phrases import is_material, listed, phrase
+from merino.inner.engine.report.phrases import listed
 from merino.inner.study.reasons.castling import left_in_the_centre
-from merino.inner.study.reasons.ends import PieceDifference
 from merino.inner.study.reasons.motifs import exchanged, is_back_rank_mate, pawns_of, piece_name
+from merino.inner.study.reasons.placing import Costs, reasons
 from merino.inner.study.reasons.winning import MIN_GAIN, FoundLine, Means, balance, more_of, win_by
 
-MIN_TERM = 10.0  # centipawns that a term must lose to be named
-MIN_LARGEST = 20.0  # and the first of them: less is no reason for a mistake
 MAX_UNEVEN = 1  # pawns by which what an exchange gives and takes may differ
 _PIECES = (chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN)
 
@@ -51,6 +49,8 @@ class MistakeKind(Enum):
     GAIN_MISSED = "material not won"
     EXCHANGE = "bad exchange"
     POSITION = "position given away"
+    IMPROVEMENT = "improvement missed"
+    UNTOLD = "no single reason"
 
 
 # The mistake that allows the other side to win by these means, and the one that misses a win by them.
@@ -85,13 +85,13 @@ def mistake_of(
     better: FoundLine,
     reply: FoundLine,
     terms: Mapping[str, float],
-    pieces: Sequence[PieceDifference] = (),
-) -> Mistake | None:
+    costs: Costs | None = None,
+) -> Mistake:
     """The kind of mistake that `played` is.
 
     `better` begins with the better move, `reply` with the best reply to the move played. `terms` are the centipawns
-    that the mover has less by each term where `reply` is settled than where `better` is, none where one is not;
-    `pieces` are those that differ there. None where nothing is seen.
+    that the mover has less by each term where `reply` is settled than where `better` is, and `costs` is what the move
+    costs there: none where one of them is not settled.
     """
     lost = _lost(played, reply, better)
     by_motif = lost if lost is not None and lost.kind is not MistakeKind.MATERIAL_LOST else None
@@ -103,8 +103,8 @@ def mistake_of(
         or lost
         or _missed(played, better, reply)
         or _exchange(better, reply)
-        or _pieces(pieces, better, reply)
-        or _position(terms, better, reply)
+        or _position(costs, better, reply)
+        or _untold(costs, better, reply)
     )
 
 
@@ -119,9 +119,12 @@ def _mates(better: FoundLine, reply: FoundLine) -> Mistake | None:
 
 
 def _draws(better: FoundLine, reply: FoundLine) -> Mistake | None:
-    """The draw that the reply saves, or that the better move would have saved."""
+    """The draw that the move itself or the reply makes, or that the better move would have saved."""
     if reply.moves and reply.draw:
         return Mistake(MistakeKind.DRAW_ALLOWED, f"the reply draws by {reply.draw}", reply.whole)
+    if not reply.moves and not reply.board.is_checkmate():
+        how = "stalemates" if reply.board.is_stalemate() else "leaves too little material to win"
+        return Mistake(MistakeKind.DRAW_ALLOWED, f"the move {how}", better.text)
     if better.moves and better.draw:
         return Mistake(MistakeKind.DRAW_MISSED, f"the better move draws by {better.draw}", better.whole)
     return None
@@ -184,39 +187,30 @@ def _exchange(better: FoundLine, reply: FoundLine) -> Mistake | None:
     return Mistake(MistakeKind.EXCHANGE, f"the move gives {listed(given)} for {listed(taken)}", reply.text)
 
 
-def _pieces(pieces: Sequence[PieceDifference], better: FoundLine, reply: FoundLine) -> Mistake | None:
-    """The pieces by which the mover loses most, each with its square and the term that makes most of it."""
-    line, mover = reply if reply.moves else better, better.board.turn
-    worse = [(each.total if each.piece.color != mover else -each.total, each) for each in pieces if each.named]
-    lost = sorted((pair for pair in worse if pair[0] >= MIN_TERM), key=lambda pair: -pair[0])[:2]
-    if not lost or lost[0][0] < MIN_LARGEST or not line.moves:
+def _position(costs: Costs | None, better: FoundLine, reply: FoundLine) -> Mistake | None:
+    """The pieces that cost the mover most, each with its square, or the terms that do where no piece stands out."""
+    if costs is None or not reply.moves:
         return None
-    return Mistake(MistakeKind.POSITION, " and ".join(each.by_largest for _, each in lost), line.text)
+    pieces, terms = reasons(costs.pieces), reasons(costs.terms)
+    if pieces is None and terms is None:
+        return None
+    is_given, words = pieces or terms or (True, [])
+    said = " and ".join(words)
+    if is_given:
+        return Mistake(MistakeKind.POSITION, said if pieces else f"the move costs {said}", reply.text)
+    return Mistake(MistakeKind.IMPROVEMENT, said if pieces else f"the better line brings {said}", better.text)
 
 
-def _position(terms: Mapping[str, float], better: FoundLine, reply: FoundLine) -> Mistake | None:
-    """The terms that the move costs most where no piece stands out.
-
-    Those of pieces that one line exchanges and the other does not are left out.
-    """
-    line, ends = reply if reply.moves else better, _ends(better, reply)
-    told = {name: cp for name, cp in terms.items() if not is_material(name) and not _is_of_exchanged(name, ends)}
-    lost = sorted(told.items(), key=lambda pair: -pair[1])
-    named = [f"{phrase(name)} {cp / 100:.2f}" for name, cp in lost[:2] if cp >= MIN_TERM]
-    is_reason = bool(named) and lost[0][1] >= MIN_LARGEST
-    return Mistake(MistakeKind.POSITION, ", ".join(named), line.text) if is_reason and line.moves else None
+def _untold(costs: Costs | None, better: FoundLine, reply: FoundLine) -> Mistake:
+    """What is said where only the search tells that it is a mistake."""
+    sentence = "the lines end in the midst of captures"
+    if costs is not None:
+        largest = f", the largest {costs.terms[0].words}" if costs.terms else ""
+        sentence = f"no piece and no term makes much of it where the lines end{largest}"
+    return Mistake(MistakeKind.UNTOLD, sentence, (reply if reply.moves else better).text)
 
 
 def _ends(better: FoundLine, reply: FoundLine) -> tuple[chess.Board | None, chess.Board | None]:
     """Where the line after the move is settled, and where the better one is."""
     here, there = (None if line.settled is None else line.after(line.settled) for line in (reply, better))
     return here, there
-
-
-def _is_of_exchanged(term: str, ends: Sequence[chess.Board | None]) -> bool:
-    """Whether a term is about a kind of piece of which the two ends have other numbers."""
-    kind = next((kind for kind in _PIECES if term.startswith(chess.piece_name(kind).capitalize())), None)
-    here, there = ends
-    if kind is None or here is None or there is None:
-        return False
-    return any(len(here.pieces(kind, side)) != len(there.pieces(kind, side)) for side in chess.COLORS)

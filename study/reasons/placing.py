@@ -1,0 +1,139 @@
+"""What a mistake costs by the places of pieces and by terms: given away, or not gained as the better line does.
+
+Three positions are compared: that before the move, the end of the line after it, and the end of the better line. What
+is worth less for the mover at the end of the first line than in both other positions has been given away. What is worth
+more for the mover at the end of the better line than in both others is an improvement missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import chess
+
+from merino.inner.engine.report.phrases import cause, is_material, phrase
+from merino.inner.study.reasons.ends import MIN_PIECE, LineEnd
+
+MIN_TERM = 10.0  # centipawns that a piece or a term must cost to be named
+MIN_LARGEST = 20.0  # and the first of them: less is no reason for a mistake
+NAMED = 2
+_PIECES = (chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The centipawns that the mover loses by a piece or a term, and that in words.
+
+    It is the smaller difference from the two other positions: given away by the move, or else not gained by it.
+    """
+
+    cp: float
+    is_given: bool
+    words: str
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a mistake costs, the largest cost first: by the pieces that are on the board in all positions, by terms."""
+
+    pieces: Sequence[Cost]
+    terms: Sequence[Cost]
+
+
+@dataclass(frozen=True)
+class ThreeEnds:
+    """The position before a move, the end of the line after it, and that of the better line."""
+
+    before: LineEnd
+    played: LineEnd
+    better: LineEnd
+    mover: chess.Color
+
+    def costs(self) -> Costs:
+        """What the move costs."""
+        kept = self.before.pieces.keys() & self.played.pieces.keys() & self.better.pieces.keys()
+        pieces = [cost for origin in sorted(kept) for cost in self._of_piece(origin)]
+        terms = [cost for name in self.before.terms for cost in self._of_term(name)]
+        return Costs(_sorted(pieces), _sorted(terms))
+
+    @cached_property
+    def _ends(self) -> tuple[LineEnd, LineEnd, LineEnd]:
+        return self.before, self.played, self.better
+
+    def _of_term(self, name: str) -> list[Cost]:
+        """What a term costs; nothing where it is material, or of pieces that only one line exchanges."""
+        if is_material(name) or self._is_of_exchanged(name):
+            return []
+        amounts = _amounts(*(end.lead(name, self.mover) for end in self._ends))
+        here, there = self.played.terms[name], self.better.terms[name]
+        changed = max(chess.COLORS, key=lambda side: abs(here[side] - there[side]))
+        said = phrase(name, owner="White" if changed else "Black")
+        return [Cost(cp, is_given, f"{cp / 100:.2f} by {said}") for is_given, cp in amounts.items()]
+
+    def _of_piece(self, origin: chess.Square) -> list[Cost]:
+        """What the piece that stands on a square costs; nothing where it is a pawn that promotes."""
+        piece = self.before.piece_at(origin)
+        if piece is None or not self.played.piece_at(origin) == self.better.piece_at(origin) == piece:
+            return []
+        sign = 1 if piece.color == self.mover else -1
+        terms = [end.own_terms(origin) for end in self._ends]
+        totals = (sign * sum(own.values()) for own in terms)
+        found = []
+        for is_given, cp in _amounts(*totals).items():
+            name = self._largest(terms, sign, is_given)
+            if name is not None and cp >= MIN_PIECE:
+                square = (self.played if is_given else self.better).pieces[origin][0]
+                more = sign * (-cp if is_given else cp)
+                found.append(Cost(cp, is_given, _told(piece, origin, square, is_given, more) + cause(name, more)))
+        return found
+
+    def _largest(self, terms: Sequence[Mapping[str, float]], sign: int, is_given: bool) -> str | None:
+        """The term that makes most of what a piece costs; None where none can be named."""
+        found = {
+            name: _amounts(*(sign * own.get(name, 0.0) for own in terms)).get(is_given, 0.0)
+            for name in dict.fromkeys(name for own in terms for name in own)
+            if name not in self.before.unusual
+        }
+        largest = max(found, key=lambda name: found[name], default=None)
+        return largest if largest is not None and found[largest] >= MIN_PIECE / 2 else None
+
+    def _is_of_exchanged(self, term: str) -> bool:
+        """Whether a term is about a kind of piece of which the two lines leave other numbers."""
+        kind = next((kind for kind in _PIECES if term.startswith(chess.piece_name(kind).capitalize())), None)
+        if kind is None:
+            return False
+        here, there = self.played.board, self.better.board
+        return any(len(here.pieces(kind, side)) != len(there.pieces(kind, side)) for side in chess.COLORS)
+
+
+def reasons(costs: Sequence[Cost]) -> tuple[bool, list[str]] | None:
+    """Whether the largest costs are given away, and their words; None where none is large enough to be a reason."""
+    if not costs or costs[0].cp < MIN_LARGEST:
+        return None
+    is_given = costs[0].is_given
+    return is_given, [cost.words for cost in costs if cost.is_given == is_given and cost.cp >= MIN_TERM][:NAMED]
+
+
+def _sorted(costs: Sequence[Cost]) -> list[Cost]:
+    return sorted(costs, key=lambda cost: -cost.cp)
+
+
+def _amounts(before: float, played: float, better: float) -> dict[bool, float]:
+    """What is given away (True) and what is not gained (False), where it is something; all for the mover."""
+    amounts = {True: min(before, better) - played, False: better - max(before, played)}
+    return {is_given: cp for is_given, cp in amounts.items() if cp > 0}
+
+
+def _told(piece: chess.Piece, origin: chess.Square, square: chess.Square, is_given: bool, more: float) -> str:
+    """A piece, where it goes, and how much `more` it is worth: "White's rook goes from a1 to d1 and is worth ..."."""
+    name, start = (
+        f"{'White' if piece.color else 'Black'}'s {chess.piece_name(piece.piece_type)}",
+        chess.square_name(origin),
+    )
+    worth = f"worth {abs(more) / 100:.2f} {'more' if more > 0 else 'less'}"
+    if square == origin:
+        return f"{name} on {start} {'is' if is_given else 'would be'} {worth}"
+    go, be = ("goes", "is") if is_given else ("would go", "be")
+    return f"{name} {go} from {start} to {chess.square_name(square)} and {be} {worth}"

@@ -10,7 +10,14 @@ from types import FunctionType, SimpleNamespace
 
 import pytest
 
-from merino.inner.core.compiled.compiling import BETWEEN_IN_FILES, PATIENCE_OF_FILES, NoCollections, Watch, reachable
+from merino.inner.core.compiled.compiling import (
+    BETWEEN_IN_FILES,
+    PATIENCE_OF_FILES,
+    CompilerProgress,
+    NoCollections,
+    Watch,
+    reachable,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -75,6 +82,21 @@ def test_the_share_grows_from_none_to_all_with_every_function() -> None:
         watch.notify(SimpleNamespace(is_start=False, is_end=True, data={"dispatcher": function}))
     assert shares == sorted(shares) and shares[0] == 0 < shares[1] < shares[2] == shares[3] < shares[4]
     assert watch.share == 1
+
+
+def test_how_far_the_compiler_is_can_be_asked_while_it_works() -> None:
+    now = 0.0
+    watch = Watch(Screen(False), lambda: now)
+    watch.is_silent = True
+    assert watch.progress is None
+    watch.notify(SimpleNamespace(is_start=True, is_end=False, data={"dispatcher": ROOT_FUNCTION}))
+    assert watch.progress == CompilerProgress(0.0, None)
+    now = 4.0
+    watch.notify(SimpleNamespace(is_start=False, is_end=True, data={"dispatcher": BRANCH}))
+    share = watch.share
+    assert 0 < share < 1 and watch.progress == CompilerProgress(share, round(4 * (1 - share) / share))
+    watch.notify(SimpleNamespace(is_start=False, is_end=True, data={"dispatcher": ROOT_FUNCTION}))
+    assert watch.progress is None
 
 
 def test_a_terminal_gets_a_bar_in_one_line_which_is_wiped() -> None:

@@ -35,6 +35,7 @@ from merino.inner.app.explorer.stopping import Stop
 from merino.inner.app.shell.explorer import run_explorer
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError
+from merino.inner.core.compiled.compiling import CompilerProgress, Watch
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.search.choice import COLUMNS
 from merino.inner.engine.search.limits import Limits
@@ -147,6 +148,12 @@ def test_a_missing_king_is_put_where_it_disturbs_least_and_told(page: TestClient
 @pytest.mark.parametrize("fen", ["", "hello", "8/8 w - - 0 1", "9/8/8/8/8/8/8/8 w - - 0 1", f"{'8/' * 7}x w - - 0 1"])
 def test_a_text_that_is_no_fen_is_refused_even_in_free_mode(page: TestClient, fen: str) -> None:
     assert refused(page.get("/api/explain", params={"fen": fen, "free": "1"}))
+
+
+def test_how_far_the_compiler_is_is_told(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert page.get("/api/compiling").json() == {"compiling": None}
+    monkeypatch.setattr(Watch, "progress", CompilerProgress(0.4, 12))
+    assert page.get("/api/compiling").json() == {"compiling": {"share": 0.4, "seconds_left": 12}}
 
 
 def test_errors_come_in_the_words_of_the_console(page: TestClient) -> None:

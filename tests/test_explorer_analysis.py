@@ -154,6 +154,21 @@ def test_the_analysis_rests_while_nobody_looks(page: Page) -> None:
     page.until(lambda: page.of_module("analysis.js", "module.searches[0].search.isRunning"))
 
 
+def test_who_waits_for_the_compiler_is_told_how_long(page: Page) -> None:
+    analysed(page, MIDDLEGAME)
+    page.until(lambda: depth(page))
+    page.run(  # as if the server compiled what an answer needs
+        "const fetched = window.fetch; window.fetch = (path, ...rest) => path === '/api/compiling'"
+        " ? Promise.resolve(new Response(JSON.stringify({compiling: {share: 0.4, seconds_left: 12}})))"
+        " : path === '/api/slow' ? new Promise((settle) => (window.settle = settle)) : fetched(path, ...rest)"
+    )
+    page.of_module("api.js", "void module.get('/api/slow')")
+    told = "compiling for this machine, once: 40%, 12 s left"
+    page.until(lambda: page.text("#analysis-status") == told)
+    page.run("window.settle(new Response('{}'))")
+    page.until(lambda: page.text("#analysis-status").startswith("depth"))
+
+
 def test_the_analysis_stops_while_the_page_is_hidden(page: Page) -> None:
     analysed(page, MIDDLEGAME)
     page.until(lambda: depth(page) > 2)

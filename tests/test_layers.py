@@ -85,7 +85,8 @@ OWN_FILES = {
 
 PAGE = ROOT / "app" / "explorer" / "page"
 PAGE_FLOORS = {
-    "api": set(),
+    "compiling": set(),
+    "api": {"compiling"},
     "dom": set(),
     "browser_storage": set(),
     "look": {"browser_storage"},

@@ -21,6 +21,7 @@ from merino.inner.app.explorer.studying import answer_exercise, review_exercise
 from merino.inner.app.explorer.trees import pgn_of
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.common.about import NAME, __version__
+from merino.inner.core.compiled.compiling import WATCH
 from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.notation.san import read_move, san
 from merino.inner.engine.report.older_json import change_json, move_json
@@ -293,8 +294,15 @@ def _as_answer(report: PositionReport) -> Answer:
     return {"score_cp": report.static.score_cp, **report.to_dict()}
 
 
+def compiling(_: Fields, __: ServerState) -> Answer:
+    """GET /api/compiling: how far the compiler is, null while it has nothing to do."""
+    progress = WATCH.progress
+    return {"compiling": None if progress is None else asdict(progress)}
+
+
 ROUTES: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = (
     ("GET", "/api/start", start),
+    ("GET", "/api/compiling", compiling),
     ("GET", "/api/explain", explain),
     ("POST", "/api/explain", explain),
     ("POST", "/api/shapley", shapley),

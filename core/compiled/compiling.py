@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any, TextIO
 
@@ -22,6 +23,14 @@ PATIENCE_OF_FILES, BETWEEN_IN_FILES = 2.0, 15.0  # the same if lines cannot be r
 BAR = 16  # columns
 NUMBA_SHARE = 3  # the time that numba takes for some code, in units of LLVM's
 FOR_AN_ESTIMATE = 0.05  # share of the work before the time left is shown
+
+
+@dataclass(frozen=True)
+class CompilerProgress:
+    """The share of the work that is done, 0 to 1, and the seconds left; None where it is too early to say."""
+
+    share: float
+    seconds_left: int | None
 
 
 class Watch:
@@ -61,12 +70,17 @@ class Watch:
         """The share of the present work that is done, 0 to 1."""
         return self._done / max(1, sum(self._work.values()))
 
+    @property
+    def progress(self) -> CompilerProgress | None:
+        """How far the compiler is, from any thread; None while it compiles nothing."""
+        return None if self._outermost is None else CompilerProgress(self.share, self._seconds_left(self._clock()))
+
     def _begin(self, function: Any) -> None:
-        self._outermost, self._done, self._began = function, 0, self._clock()
-        self._next = self._began
         reached = reachable(function)
-        self._work = {each: NUMBA_SHARE * _size(each) for each in reached - self._compiled}
-        self._work[function] = self._work.get(function, 0) + sum(map(_size, reached))
+        work = {each: NUMBA_SHARE * _size(each) for each in reached - self._compiled}
+        work[function] = work.get(function, 0) + sum(map(_size, reached))
+        self._work, self._done, self._began = work, 0, self._clock()
+        self._outermost, self._next = function, self._began
 
     def _show_progress(self, is_over: bool) -> None:
         stream = sys.stderr if self._stream is None else self._stream
@@ -107,9 +121,12 @@ class Watch:
         self._width = 0
 
     def _left(self, now: float) -> str:
-        if self.share < FOR_AN_ESTIMATE:
-            return ""
-        return f", {max(1, round((now - self._began) * (1 - self.share) / self.share))} s left"
+        seconds = self._seconds_left(now)
+        return "" if seconds is None else f", {seconds} s left"
+
+    def _seconds_left(self, now: float) -> int | None:
+        share = self.share
+        return None if share < FOR_AN_ESTIMATE else max(1, round((now - self._began) * (1 - share) / share))
 
 
 class NoCollections:

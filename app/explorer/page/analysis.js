@@ -1,6 +1,7 @@
 // Always-on analysis: what is on the board is searched, by one evaluation or by two, while somebody looks.
 
 import { keep, recall } from "./browser_storage.js";
+import { onCompiling } from "./compiling.js";
 import { isLooked, onLook } from "./attention.js";
 import { Search } from "./searching.js";
 import { SHOWN, askedOf, changed, isUnaided, listen, question, state } from "./store.js";
@@ -67,6 +68,7 @@ export const switchAnalysis = () => choose("isOn", !settings.isOn);
 
 export function makeAnalysis() {
     onLook(follow);
+    onCompiling(tell);
     listen((topics) => {
         if (topics.has("report") || topics.has("weights") || topics.has("play")) follow();
         else if (topics.has("moves") && state.mode === "game") follow();

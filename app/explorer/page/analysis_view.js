@@ -2,6 +2,7 @@
 
 import { MAX_LINES, NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "./analysis.js";
 import { explainLine } from "./api.js";
+import { compilingText } from "./compiling.js";
 import { showArrows } from "./drawn_arrows.js";
 import { byId, framed, h, percent, replace, shortName, withMinus } from "./dom.js";
 import { hideBoard, showBoard } from "./mini_board.js";
@@ -120,6 +121,8 @@ const nameOf = (id) =>
 function statusText() {
     const reason = idleReason();
     const line = best();
+    const compiling = compilingText();
+    if (compiling) return reason === null ? compiling : `${reason}; ${compiling}`;
     if (!line) return reason ?? "searching";
     const speed = `depth ${line.depth}, ${Math.round(line.nps / 1000).toLocaleString("en")} thousand nodes a second`;
     return reason === null ? speed : `${reason}; depth ${line.depth}`;

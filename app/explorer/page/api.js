@@ -1,11 +1,22 @@
 // The server's answers. The page computes nothing about chess by itself: all of it is asked for here.
 
+import { wait } from "./compiling.js";
+
 const MAX_KEPT = 400;
 const kept = new Map(); // answers by what was asked
 
 class RequestFailed extends Error {}
 
 async function call(method, path, body) {
+    const end = wait();
+    try {
+        return await answered(method, path, body);
+    } finally {
+        end();
+    }
+}
+
+async function answered(method, path, body) {
     let answer;
     try {
         answer = await fetch(

@@ -4,6 +4,7 @@
 import { pointAt } from "./board.js";
 import { framed, h, number, pawns, percent, replace, scrolling, spaced, withMinus } from "./dom.js";
 import { tint } from "./tint.js";
+import { compilingText, onCompiling } from "./compiling.js";
 import { isLooked, onLook } from "./attention.js";
 import { Search } from "./searching.js";
 import { isUnaided, listen, play, question, state } from "./store.js";
@@ -83,7 +84,7 @@ function arrange(found) {
 
 function stateOfSearch() {
     const [line] = search.lines;
-    if (!line) return isPaused ? "" : "searching";
+    if (!line) return isPaused ? "" : compilingText() || "searching";
     return `depth ${line.depth}, ${Math.round(line.nodes / 1000).toLocaleString("en")} thousand positions`;
 }
 
@@ -212,6 +213,7 @@ function draw(panel = document.getElementById("panel-moves")) {
 
 export function makeMoves(panel, isOpen) {
     isShown = isOpen;
+    onCompiling(showFound);
     onLook(follow);
     listen((topics) => {
         if (topics.has("report")) {

@@ -1,5 +1,6 @@
 // A search that is followed as it goes deeper: one of what is asked now, until it is stopped.
 
+import { wait } from "./compiling.js";
 import { Work } from "./work.js";
 
 export class Search {
@@ -12,12 +13,17 @@ export class Search {
         this.key = null; // the same as text
         /** @type {any[]} */
         this.coming = []; // lines of a depth of which not all are known
+        this.heard = () => {}; // called with the first line, or where there will be none
         this.work = new Work("/ws/search", {
             told: (line) => {
+                this.heard();
                 this.#take(line);
                 this.tell();
             },
-            ended: () => this.tell(),
+            ended: () => {
+                this.heard();
+                this.tell();
+            },
         });
     }
 
@@ -39,6 +45,8 @@ export class Search {
         if (key !== this.key) this.lines = [];
         Object.assign(this, { asked, key });
         this.depth = null; // of the lines that are coming
+        this.heard();
+        this.heard = wait();
         this.work.begin(asked);
         this.tell();
     }
@@ -46,6 +54,7 @@ export class Search {
     /** Stop. What was found stays as long as it is that of what would be asked. */
     stop() {
         this.work.drop();
+        this.heard();
         if (!this.isCurrent(this.key)) this.lines = [];
         this.tell();
     }

@@ -1,4 +1,4 @@
-"""Fitting the weights to the games that come with Merino, 24 times over: 1.8 million positions, by each method."""
+"""Fitting the weights to the games that come with Merino, many times over: terms by each method, and the set `full`."""
 
 import time
 from collections.abc import Callable
@@ -8,27 +8,29 @@ import numpy as np
 
 from benchmarks.clock import line
 from merino.inner.core.common.timing import cpu_seconds
+from merino.inner.eval.linear.registry import TERMS, TermSet
+from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import SHIPPED, load
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.fit import FitCallback, fit_k
-from merino.inner.learn.learning import METHODS, Settings, problem_of, split
-from merino.inner.learn.positions import Rows, Selection, rows_of_games
+from merino.inner.learn.learning import METHODS, Settings, learn, problem_of, split
+from merino.inner.learn.positions import Rows, Selection, block_of_games, rows_of_block, rows_of_games
 
 GAMES = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
-COPIES = 24
+COPIES, COPIES_FOR_FULL = 24, 4
 
 
-def many_rows() -> Rows:
-    """The rows of all copies."""
-    once = rows_of_games(read_games(GAMES.read_bytes()), Selection())
-    games = len(once.results)
+def many_rows(copies: int = COPIES, terms: TermSet = TERMS) -> Rows:
+    """The rows of so many copies."""
+    games = read_games(GAMES.read_bytes())
+    once = rows_of_block(block_of_games(games, Selection()), terms)
     return Rows(
-        np.concatenate([once.features] * COPIES),
-        np.concatenate([once.stage] * COPIES),
-        np.concatenate([once.game + np.int32(copy * games) for copy in range(COPIES)]),
-        np.concatenate([once.to_end] * COPIES),
-        np.concatenate([once.results] * COPIES),
-        np.concatenate([once.scores] * COPIES),
+        np.concatenate([once.features] * copies),
+        np.concatenate([once.stage] * copies),
+        np.concatenate([once.game + np.int32(copy * len(games)) for copy in range(copies)]),
+        np.concatenate([once.to_end] * copies),
+        np.concatenate([once.results] * copies),
+        np.concatenate([once.scores] * copies),
     )
 
 
@@ -50,3 +52,15 @@ def report() -> None:
         began = time.perf_counter()
         seconds = cpu_seconds(fit)
         line(name, seconds, "CPU s", f"{time.perf_counter() - began:.2f} s by the wall clock")
+    _report_full()
+
+
+def _report_full() -> None:
+    """Print the seconds of the whole fit of a large set: all weights in two phases, and their intervals."""
+    terms = set_named("full")
+    settings = Settings(first=1, phases=2, decay=None).of_set(terms)
+    sample, weights = split(many_rows(COPIES_FOR_FULL, terms), settings), load(SHIPPED / "full.txt", terms)
+    print(f"the set full, {2 * len(terms)} weights, to {sample.size / 1e6:.1f} million positions, with intervals")
+    began = time.perf_counter()
+    seconds = cpu_seconds(lambda: learn(sample, weights, settings, FitCallback(), terms))
+    line("gauss-newton", seconds, "CPU s", f"{time.perf_counter() - began:.2f} s by the wall clock")

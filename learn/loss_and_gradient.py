@@ -24,6 +24,7 @@ from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.eval.linear.phases import STAGES, by_stage, shares_of_phases
 from merino.inner.eval.material import FULL_BOARD
 from merino.inner.learn.positions import FEATURE_SCALE
+from merino.inner.learn.products import products_of
 from merino.inner.learn.sample import FitParameters, Loss, Sample
 from merino.inner.learn.shares import BLOCK, Span
 from merino.inner.learn.targets import ZERO_SCORE
@@ -171,13 +172,13 @@ def slope_and_residual(z, label, entropy):
 
 
 @entry
-def _sum_block(sample, scales, inverse_k, per_point, entropy, first, last, block, gradient, sums):
+def _sum_block(sample, scales, inverse_k, per_point, entropy, first, last, factors, gradient, sums):
     """Add rows first..last to `sums`, float64[9], in the order of the fields of Sums, and to `gradient`, by stage.
 
-    If `block`, float32[BLOCK, columns], has rows, the training rows are written to it, each times its slope; returns
-    their number. `gradient`, float64[STAGES, terms], may have no rows, too.
+    Each row times its factor is a row of X in `Sums`, before its phases: `factors`, float32[last - first], get these, 0
+    outside the training set. `gradient`, float64[STAGES, terms], may have no rows.
     """
-    terms, filled = scales.shape[1], 0
+    terms = scales.shape[1]
     for row in range(first, last):
         weight, label, stage = weight_of(sample, row), label_of(sample, row), sample.stage[row]
         score = score_of(sample.features[row], scales[stage])
@@ -186,6 +187,7 @@ def _sum_block(sample, scales, inverse_k, per_point, entropy, first, last, block
         sums[side] += weight * loss_of(z, label, entropy)
         sums[2 + side] += weight
         sums[4 + side] += 1
+        factors[row - first] = 0
         if side == 1 or weight == 0:
             continue
         slope, residual = slope_and_residual(z, label, entropy)
@@ -196,21 +198,7 @@ def _sum_block(sample, scales, inverse_k, per_point, entropy, first, last, block
             pull = weight * slope * residual
             for index in range(terms):
                 gradient[stage, index] += pull * np.float32(sample.features[row, index])
-        if len(block):
-            _fill(block[filled], sample.features[row], stage, math.sqrt(weight) * slope)
-            filled += 1
-    return filled
-
-
-@kernel
-def _fill(columns, row, stage, factor):
-    """Write a row times `factor` to its columns, one for each weight."""
-    terms = len(row)
-    phases = len(columns) // terms
-    for phase in range(phases):
-        part = factor * share_of(stage, phase, phases)
-        for index in range(terms):
-            columns[phase * terms + index] = part * np.float32(row[index])
+        factors[row - first] = math.sqrt(weight) * slope
 
 
 def scales_of(weights: np.ndarray, terms: int) -> np.ndarray:
@@ -236,17 +224,17 @@ class _Gather:
         """`sums`, float64[9], the gradient, float64[columns], and the products, float64[columns, columns]."""
         scales, columns = scales_of(self.parameters.weights, sample.terms), len(self.parameters.weights)
         entropy, (inverse_k, per_point) = self.loss is Loss.CROSS_ENTROPY, scales_in(self.parameters)
-        block = np.empty((BLOCK if self.detail >= Detail.PRODUCTS else 0, columns), dtype=np.float32)
+        shares, factors = shares_of_phases(columns // sample.terms), np.empty(BLOCK, dtype=np.float32)
         gradient = np.zeros((STAGES if self.detail >= Detail.GRADIENT else 0, sample.terms))
         sums, products = np.zeros(9), np.zeros((columns, columns))
         for number, start in enumerate(range(span.first, span.last, BLOCK), start=span.blocks_before):
             if number % self.stride == 0:
                 last = min(start + BLOCK, span.last)
-                filled = _sum_block(sample, scales, inverse_k, per_point, entropy, start, last, block, gradient, sums)
-                if filled:
-                    products += block[:filled].T @ block[:filled]
-        shares = shares_of_phases(columns // sample.terms)[:, : len(gradient)]
-        return sums, (shares @ gradient).ravel(), products
+                _sum_block(sample, scales, inverse_k, per_point, entropy, start, last, factors, gradient, sums)
+                if self.detail >= Detail.PRODUCTS:
+                    mine, count = slice(start, last), last - start
+                    products += products_of(sample.features[mine], sample.stage[mine], factors[:count], shares)
+        return sums, (shares[:, : len(gradient)] @ gradient).ravel(), products
 
 
 def gather(
@@ -335,7 +323,6 @@ class _Gradients:
 
     parameters: FitParameters
     loss: Loss
-    directions: np.ndarray
 
     def __call__(self, sample: Sample, span: Span) -> np.ndarray:
         columns, games = len(self.parameters.weights), span.last_game - span.first_game
@@ -343,8 +330,8 @@ class _Gradients:
         scales, entropy = scales_of(self.parameters.weights, sample.terms), self.loss is Loss.CROSS_ENTROPY
         rows, (inverse_k, per_point) = (span.first, span.last, span.first_game), scales_in(self.parameters)
         _gradients_by_game(sample, scales, inverse_k, per_point, entropy, *rows, gradients)
-        along = gradients.reshape(games, columns) @ self.directions
-        return along.T @ along
+        by_game = gradients.reshape(games, columns)
+        return by_game.T @ by_game
 
 
 def products_by_game(sample: Samples, parameters: FitParameters, loss: Loss, directions: np.ndarray) -> np.ndarray:
@@ -352,7 +339,8 @@ def products_by_game(sample: Samples, parameters: FitParameters, loss: Loss, dir
 
     A game's part is the sum of its training rows times slope and residual; `directions` is float64[weights, d].
     """
-    return np.asarray(np.sum(sample.each(_Gradients(parameters, loss, directions)), axis=0))
+    products = np.sum(sample.each(_Gradients(parameters, loss)), axis=0)
+    return np.asarray(directions.T @ products @ directions)
 
 
 @entry

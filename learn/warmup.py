@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.phases import shares_of_phases
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats.labelled import read_labelled
 from merino.inner.formats.pgn_games import read_games
@@ -15,6 +16,7 @@ from merino.inner.learn.learning import METHODS, Settings, learn, split
 from merino.inner.learn.loss_and_gradient import carrier_counts
 from merino.inner.learn.net import warmup as nets
 from merino.inner.learn.positions import Equal, Quiet, Selection, block_of_games, rows_of_block
+from merino.inner.learn.products import MANY_TERMS, products_of
 from merino.inner.learn.quiet import is_open, select_quiet
 from merino.inner.learn.ranking import moves_of
 from merino.inner.learn.rescoring import Rescore
@@ -48,5 +50,6 @@ def warm_up_fit() -> None:
         sample = split(rows, settings)
         learn(sample, weights, settings, FitCallback())
     carrier_counts(sample)
+    products_of(np.zeros((1, MANY_TERMS), dtype=np.int16), rows.stage[:1], np.ones(1, np.float32), shares_of_phases(2))
     moves_of(block.positions[:2].copy(), LinearEvaluation(weights))
     Rescore(20, LinearEvaluation(weights)).scores_of(block.positions[:2].copy(), np.zeros(1, dtype=np.uint64))

@@ -10,7 +10,8 @@ import pytest
 
 from merino.inner.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from merino.inner.core.board.game import Position
-from merino.inner.engine.report.phrases import phrases_of
+from merino.inner.engine.report import phrases
+from merino.inner.engine.report.phrases import change_phrase, net_phrase, phrases_of
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.report.static import between, report_change, report_evaluation
 from merino.inner.engine.report.summary import MIN_AHEAD, summarise, summarise_change
@@ -292,9 +293,36 @@ def test_sentences_name_only_what_the_table_shows(positions: list[Position], wei
         has_lead = abs(explanation.score_white) >= MIN_AHEAD
         assert text.startswith(f"{leader} is ahead by" if has_lead else "Neither side is ahead.")
         change = Change(explain(Position().record, weights), explanation)
-        told = f"This {'gains' if change.score > 0 else 'costs'} White {abs(change.score)} centipawns."
+        told = f"This {'gains' if change.score > 0 else 'costs'} White {abs(change.score) / 100:.2f}."
         expected = told if change.score else "This leaves the score as it is."
         assert summarise_change(report_change(change), "This", WHITE)[0] == expected
+
+
+@pytest.mark.parametrize("name", ["default", "full"])
+def test_a_change_is_told_by_material_as_one_and_by_the_nets_of_terms(name: str, positions: list[Position]) -> None:
+    evaluation = load(SHIPPED / f"{name}.txt")
+    for before, after in pairwise(positions):
+        changed = report_change(Change(*(evaluation.explain(each.record) for each in (before, after))))
+        nets = {net_phrase(term.name): term.change_cp for term in changed.terms if not phrases.is_material(term.name)}
+        nets["material"] = sum(term.change_cp for term in changed.terms if phrases.is_material(term.name))
+        for sentence in summarise_change(changed, "This", BLACK)[1:]:
+            sign = 1 if sentence.startswith("In White's favour: ") else -1
+            for said, size in re.findall(r"(?:favour: |, )([a-z ]+) (\d+\.\d\d)", sentence):
+                assert f"{sign * nets[said] / 100:.2f}" == size
+
+
+def test_what_a_table_says_of_a_piece_is_named_by_what_it_asks() -> None:
+    assert change_phrase("KnightSquare", -9.0) == change_phrase("PawnSquare", 9.0) == "its square"
+    assert change_phrase("RookFromKing", -9.0) == "its distance from the king"
+    assert (net_phrase("KnightSquare"), net_phrase("QueenFromKing")) == (
+        "squares of knights",
+        "distance of the queen from the king",
+    )
+    assert (
+        net_phrase("PassedSquare")
+        == change_phrase("PassedSquare", 9.0)
+        == "passed pawn that the enemy king cannot catch"
+    )
 
 
 def test_the_table_can_be_sorted_and_hide_what_is_nothing(positions: list[Position], weights: np.ndarray) -> None:

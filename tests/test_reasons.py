@@ -17,7 +17,8 @@ from merino.inner.engine.notation.san import read_move
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
-from merino.inner.eval.families import default
+from merino.inner.eval.families import default, load
+from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.study.analyser import analyser
 from merino.inner.study.reasons.castling import left_in_the_centre
 from merino.inner.study.reasons.ends import LineEnd, PieceDifference, differences, end_of, told
@@ -345,6 +346,14 @@ def test_a_term_with_a_strange_weight_is_no_reason_and_a_lighter_fault_is_one() 
     assert told([nameless, found], 2) == [found]
 
 
+def test_what_a_side_has_as_a_whole_is_no_reason_of_a_piece() -> None:
+    full = load(SHIPPED / "full.txt")
+    end = end_of(Position(MIDDLEGAME), ["e1e6", "f7e6", "d3e4"], full)
+    told = {name for origin in end.pieces for name, cp in end.own_terms(origin).items() if cp}
+    assert {"KnightSquare", "PawnSupported", "RookMobility"} <= told
+    assert not {name for name in told if name.startswith(("Contested", "Controlled", "PawnIslands", "Space", "Tempo"))}
+
+
 def test_the_outcome_of_a_line_tells_mate_and_promotion() -> None:
     assert outcome(Position("6k1/5ppp/8/8/8/8/8/4R1K1 w - - 0 1"), ["e1e8"], default()).sentences == (
         "1. Re8# is mate.",
@@ -444,6 +453,8 @@ def test_what_the_other_side_gains_or_would_lose_names_its_piece() -> None:
     missed = ThreeEnds(end(fen, good), end(fen, good), end(fen, poor), chess.WHITE).costs()
     assert [cost.words for cost in missed.pieces] == ["Black's rook on h8 would be worth 0.40 less by rook mobility"]
     assert [cost.words for cost in missed.terms] == ["0.40 by Black's rook mobility"]
+    tempo = [end(fen, {"Tempo": (0.0, cp)}) for cp in (0.0, 35.0, 0.0)]
+    assert ThreeEnds(*tempo, chess.WHITE).costs().terms == [], "who is to move at the end of a line is chance"
     lighter = [end("4k3/3p4/8/8/8/8/8/4K3 b - - 0 1", {"PawnIsolated": (0.0, cp)}) for cp in (-40.0, -15.0, -40.0)]
     assert [cost.words for cost in ThreeEnds(*lighter, chess.WHITE).costs().pieces] == [
         "Black's pawn on d7 is worth 0.25 more, with less lost by isolated pawns"

@@ -82,12 +82,12 @@ _PHRASES = {
     "BishopFromKing": "bishops near their king",
     "RookFromKing": "rooks well placed for their king",
     "QueenFromKing": "queen near her king",
-    "PawnThreat": "targets of pawns",
-    "KnightThreat": "targets of knights",
-    "BishopThreat": "targets of bishops",
-    "RookThreat": "targets of rooks",
-    "QueenThreat": "targets of the queen",
-    "KingThreat": "targets of the king",
+    "PawnThreat": "attacks by pawns",
+    "KnightThreat": "attacks by knights",
+    "BishopThreat": "attacks by bishops",
+    "RookThreat": "attacks by rooks",
+    "QueenThreat": "attacks by the queen",
+    "KingThreat": "attacks by the king",
     "KingShelter": "pawns before the king",
     "KingStorm": "enemy pawns held off from the king",
 }
@@ -163,16 +163,15 @@ _NUMBERS = (
         for where in places
         for kind in kinds
     ),
-    *(
-        (f"target of {by}", f"targets of {by}")
-        for by in ("pawns", "knights", "bishops", "rooks", "the queen", "the king")
-    ),
+    *((f"attack by a {kind}", f"attacks by {kind}s") for kind in _MANY),
+    *((f"attack by the {kind}", f"attacks by the {kind}") for kind in ("queen", "king")),
 )
 _OF_ONE = {many: one for one, many in _NUMBERS}
 _OF_SEVERAL = dict(_NUMBERS)
 _AT_OWN_KING = ("KingPawnShield", "KingShelter", "KingStorm")  # what these count is at the own king
 _COUNTS = {1: "a", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 _COUNTED_BELOW_ZERO = {"KingPawnShield"}  # what its phrase says is counted so, and its weight is above zero
+_BY_SQUARE, _BY_DISTANCE = "Square", "FromKing"  # how the names of tables end that ask where a piece stands
 _LESS_LOST = "less lost by"
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
@@ -211,13 +210,23 @@ def listed(kinds: Counter[chess.PieceType]) -> str:
 
 
 def change_phrase(name: str, cp: float) -> str:
-    """What a change of a term is called where it is worth so much to its side.
+    """What a change of a term is called that is worth so much to a piece: of a table, what it asks of the piece.
 
     What counts against a side may count less, be it that there is less of it or that it matters less now.
     """
     if isinstance(_term(name), TermTable):
-        return phrase(name, cp)
+        asked = {_BY_SQUARE: "its square", _BY_DISTANCE: "its distance from the king"}
+        return next((said for ending, said in asked.items() if name.endswith(ending)), phrase(name))
     return f"{_LESS_LOST} {phrase(name)}" if cp > 0 and counts_against(name) else phrase(name)
+
+
+def net_phrase(name: str) -> str:
+    """What the difference of both sides in a term is called, whoever is ahead: "squares of knights"."""
+    kind = name.removesuffix(_BY_SQUARE).removesuffix(_BY_DISTANCE)
+    if kind == name or not isinstance(_term(name), TermTable):
+        return phrase(name)
+    pieces = f"{kind.lower()}s" if kind.lower() in _MANY else f"the {kind.lower()}"
+    return f"squares of {pieces}" if name.endswith(_BY_SQUARE) else f"distance of {pieces} from the king"
 
 
 def cause(name: str, cp: float) -> str:

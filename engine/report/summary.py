@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Iterable, Sequence
 
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.board.fen import COLOUR_NAMES
+from merino.inner.engine.report.phrases import is_material, net_phrase
 from merino.inner.engine.report.schema import ChangeReport
 from merino.inner.engine.report.telling import largest_for_each_side
 from merino.inner.eval.explanation import Explanation, PieceValues
 from merino.inner.eval.linear.registry import Group
 
-NAMED = 3  # groups or terms in a list, at most
+NAMED = 3  # terms in a list, at most
 MIN_AHEAD = 3  # centipawns; less is no lead
-MIN_VALUE = 0.5  # centipawns; smaller values are not mentioned
+MIN_VALUE = 0.5  # centipawns; less is no material
+MIN_CHANGE = 1.0  # centipawns; smaller changes are not mentioned
 
 
 def summarise(values: PieceValues) -> tuple[str, ...]:
@@ -51,22 +54,18 @@ def summarise_change(change: ChangeReport, what: str, colour: int) -> tuple[str,
     sign = -1 if colour == BLACK else 1
     total = sign * change.change_cp
     if total:
-        sentences = [f"{what} {'gains' if total > 0 else 'costs'} {COLOUR_NAMES[colour]} {abs(total)} centipawns."]
+        sentences = [f"{what} {'gains' if total > 0 else 'costs'} {COLOUR_NAMES[colour]} {abs(total) / 100:.2f}."]
     else:
         sentences = [f"{what} leaves the score as it is."]
-    terms = [(term.name, sign * term.change_cp) for term in change.terms]
-    return (*sentences, *_for_and_against(COLOUR_NAMES[colour], COLOUR_NAMES[1 - colour], terms))
+    terms = [(net_phrase(term.name), sign * term.change_cp) for term in change.terms if not is_material(term.name)]
+    material = sign * math.fsum(term.change_cp for term in change.terms if is_material(term.name))
+    return (*sentences, *_for_and_against(colour, [(Group.MATERIAL.title.lower(), material), *terms]))
 
 
-def _for_and_against(side: str, other: str, values: Iterable[tuple[str, float]]) -> Iterable[str]:
-    """The largest positive values, which are for `side`, and the largest negative ones, a sentence for each."""
-    known = list(values)
-    good = _largest(known, lambda value: value >= MIN_VALUE)
-    bad = _largest(known, lambda value: value <= -MIN_VALUE)
-    yield from (f"In {whom}'s favour: {said}." for whom, said in ((side, good), (other, bad)) if said)
-
-
-def _largest(values: Iterable[tuple[str, float]], counts: Callable[[float], bool]) -> str:
-    """The largest relevant values: "RookOpen 20, Rook7th 12"; sizes without sign."""
-    chosen = sorted((pair for pair in values if counts(pair[1])), key=lambda pair: -abs(pair[1]))[:NAMED]
-    return ", ".join(f"{name} {abs(value):.0f}" for name, value in chosen)
+def _for_and_against(colour: int, values: Sequence[tuple[str, float]]) -> Iterable[str]:
+    """The largest positive values, which are for the side `colour`, and the largest negative ones."""
+    for side, sign in ((colour, 1), (1 - colour, -1)):
+        chosen = sorted((pair for pair in values if sign * pair[1] >= MIN_CHANGE), key=lambda pair: -abs(pair[1]))
+        if chosen:
+            said = ", ".join(f"{name} {abs(value) / 100:.2f}" for name, value in chosen[:NAMED])
+            yield f"In {COLOUR_NAMES[side]}'s favour: {said}."

@@ -22,6 +22,7 @@ NAMED_TERMS = 2
 MIN_PIECE = 8.0  # centipawns by which a piece must differ to be named
 MIN_TERM = 0.05  # centipawns by which a term must differ to be listed
 _OF_PAWNS = (Group.PAWN_STRUCTURE, Group.PASSED_PAWNS)
+_OF_NOBODY = ("Contested", "Controlled", "PawnIslands", "Space", "Tempo")  # how the names of terms of a side begin
 _OF_PIECES = (Group.BOARD_CONTROL, Group.MOBILITY, Group.KING_SAFETY)
 
 
@@ -47,14 +48,15 @@ class LineEnd:
     def own_terms(self, origin: chess.Square) -> dict[str, float]:
         """The terms of that piece, centipawns for its owner, that players would call its own.
 
-        Pawns bring no open files, and pieces no pawn structure.
+        Pawns bring no open files, pieces no pawn structure, and what a side has as a whole is nobody's.
         """
         square, terms = self.pieces[origin]
         piece = self.board.piece_at(square)
         assert piece
         sign = 1 if piece.color == chess.WHITE else -1
         groups = _OF_PAWNS if piece.piece_type == chess.PAWN else _OF_PIECES
-        return {name: sign * cp for name, cp in terms.items() if group_of(name) in groups}
+        own = {name: cp for name, cp in terms.items() if group_of(name) in groups and not name.startswith(_OF_NOBODY)}
+        return {name: sign * cp for name, cp in own.items()}
 
     @property
     def balance(self) -> str:

@@ -19,6 +19,7 @@ from merino.inner.study.reasons.ends import MIN_PIECE, LineEnd
 MIN_TERM = 10.0  # centipawns that a piece or a term must cost to be named
 MIN_LARGEST = 20.0  # and the first of them: less is no reason for a mistake
 NAMED = 2
+_TO_MOVE = "Tempo"  # which side has it at the end of a line is chance
 _PIECES = (chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN)
 
 
@@ -63,8 +64,8 @@ class ThreeEnds:
         return self.before, self.played, self.better
 
     def _of_term(self, name: str) -> list[Cost]:
-        """What a term costs; nothing where it is material, or of pieces that only one line exchanges."""
-        if is_material(name) or self._is_of_exchanged(name):
+        """What a term costs; nothing where it is material, the move, or of pieces that only one line exchanges."""
+        if is_material(name) or name == _TO_MOVE or self._is_of_exchanged(name):
             return []
         amounts = _amounts(*(end.lead(name, self.mover) for end in self._ends))
         here, there = self.played.terms[name], self.better.terms[name]

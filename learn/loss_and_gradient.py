@@ -13,7 +13,7 @@ root of that and the residual is p - y over it, so that the same sums give its g
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol, TypeVar
@@ -57,7 +57,7 @@ class Samples(Protocol):
     def score_k(self) -> float:
         """The scale of search scores in centipawns, 0 if they are not used."""
 
-    def each(self, work: Callable[[Sample, Span], Found]) -> list[Found]:
+    def each(self, work: Callable[[Sample, Span], Found]) -> Iterable[Found]:
         """The results of `work` for each share, in their order."""
 
     def games(self, is_validation: bool) -> np.ndarray:
@@ -85,9 +85,9 @@ class Sums:
     `loss` and `sample_weight` are sums over rows, `rows` are their numbers; `squares` sums the squared weights of
     training rows. `k_slope` and `k_curvature` are half the derivatives of the training loss by 1 / K. `gradient`,
     float64[columns], is X^T r, where X has the features of each training row times its slope, and r the residuals;
-    `products`, float64[columns, columns], is X^T X; both are 0 unless the pass was asked for them. There is a column
-    for each weight: with two phases, features times the share of the middlegame, then features times the share of the
-    endgame.
+    `products`, float64[columns, columns], is X^T X; a pass that was not asked for them has zeros, and no products.
+    There is a column for each weight: with two phases, features times the share of the middlegame, then features times
+    the share of the endgame.
     """
 
     loss: np.ndarray
@@ -211,6 +211,16 @@ def scales_in(parameters: FitParameters) -> tuple[np.float32, np.float32]:
     return np.float32(parameters.inverse_k), np.float32(parameters.per_point)
 
 
+def _total(parts: Iterable[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    """The sums of the arrays of all parts, in the order of the parts, which come one at a time; at least one does."""
+    rest = iter(parts)
+    found = next(rest)
+    for part in rest:
+        for so_far, array in zip(found, part, strict=True):
+            np.add(so_far, array, out=so_far)
+    return found
+
+
 @dataclass(frozen=True)
 class _Gather:
     """A pass over a share: the sums of `_sum_block`, and the products."""
@@ -226,7 +236,7 @@ class _Gather:
         entropy, (inverse_k, per_point) = self.loss is Loss.CROSS_ENTROPY, scales_in(self.parameters)
         shares, factors = shares_of_phases(columns // sample.terms), np.empty(BLOCK, dtype=np.float32)
         gradient = np.zeros((STAGES if self.detail >= Detail.GRADIENT else 0, sample.terms))
-        sums, products = np.zeros(9), np.zeros((columns, columns))
+        sums, products = np.zeros(9), np.zeros((columns, columns) if self.detail >= Detail.PRODUCTS else (0, 0))
         for number, start in enumerate(range(span.first, span.last, BLOCK), start=span.blocks_before):
             if number % self.stride == 0:
                 last = min(start + BLOCK, span.last)
@@ -245,8 +255,7 @@ def gather(
     stride: int = 1,
 ) -> Sums:
     """A pass over the sample, or over every `stride`-th block of it."""
-    shares = sample.each(_Gather(parameters, loss, detail, stride))
-    sums, gradient, products = (np.sum(parts, axis=0) for parts in zip(*shares, strict=True))
+    sums, gradient, products = _total(sample.each(_Gather(parameters, loss, detail, stride)))
     squares, k_slope, k_curvature = (float(value) for value in sums[6:])
     return Sums(sums[0:2], sums[2:4], sums[4:6], squares, k_slope, k_curvature, gradient, products)
 
@@ -266,7 +275,7 @@ def scores_in(sample: Sample, span: Span, weights: np.ndarray) -> np.ndarray:
 
 def scores_of(sample: Sample, weights: np.ndarray) -> np.ndarray:
     """White's score in centipawns for each row, float32[n]."""
-    return np.concatenate(sample.each(lambda sample, span: scores_in(sample, span, weights)))
+    return np.concatenate(list(sample.each(lambda sample, span: scores_in(sample, span, weights))))
 
 
 @entry
@@ -298,7 +307,7 @@ class _Errors:
 
 def errors_by_game(sample: Samples, parameters: FitParameters, loss: Loss) -> np.ndarray:
     """The summed loss and the summed weight of the validation rows of each game, float64[games, 2]."""
-    return np.concatenate(sample.each(_Errors(parameters, loss)))
+    return np.concatenate(list(sample.each(_Errors(parameters, loss))))
 
 
 @entry
@@ -324,14 +333,14 @@ class _Gradients:
     parameters: FitParameters
     loss: Loss
 
-    def __call__(self, sample: Sample, span: Span) -> np.ndarray:
+    def __call__(self, sample: Sample, span: Span) -> tuple[np.ndarray]:
         columns, games = len(self.parameters.weights), span.last_game - span.first_game
         gradients = np.zeros((games, columns // sample.terms, sample.terms))
         scales, entropy = scales_of(self.parameters.weights, sample.terms), self.loss is Loss.CROSS_ENTROPY
         rows, (inverse_k, per_point) = (span.first, span.last, span.first_game), scales_in(self.parameters)
         _gradients_by_game(sample, scales, inverse_k, per_point, entropy, *rows, gradients)
         by_game = gradients.reshape(games, columns)
-        return by_game.T @ by_game
+        return (by_game.T @ by_game,)
 
 
 def products_by_game(sample: Samples, parameters: FitParameters, loss: Loss, directions: np.ndarray) -> np.ndarray:
@@ -339,7 +348,7 @@ def products_by_game(sample: Samples, parameters: FitParameters, loss: Loss, dir
 
     A game's part is the sum of its training rows times slope and residual; `directions` is float64[weights, d].
     """
-    products = np.sum(sample.each(_Gradients(parameters, loss)), axis=0)
+    (products,) = _total(sample.each(_Gradients(parameters, loss)))
     return np.asarray(directions.T @ products @ directions)
 
 
@@ -377,4 +386,4 @@ def carrier_counts(sample: Samples, phases: int = 1) -> np.ndarray:
 
     A position counts for the phase with the larger share.
     """
-    return np.asarray(np.sum(sample.each(_CarrierCounts(phases)), axis=0))
+    return np.asarray(np.sum(list(sample.each(_CarrierCounts(phases))), axis=0))

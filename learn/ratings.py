@@ -36,7 +36,7 @@ def with_ratings(sample: Samples, start: FitParameters, loss: Loss, fits_k: bool
     """
     found = start
     for _ in range(ROUNDS):
-        slope, curvature = np.sum(sample.each(_Slope(found, loss)), axis=0)
+        slope, curvature = np.sum(list(sample.each(_Slope(found, loss))), axis=0)
         if curvature == 0:
             return start
         change = -float(slope / curvature)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
@@ -91,13 +91,12 @@ class Sample(NamedTuple):
         """The number of features of a row."""
         return int(self.features.shape[1])
 
-    def each(self, work: Callable[[Sample, Span], Found]) -> list[Found]:
-        """The results of `work` for each share, in their order; uses several threads."""
+    def each(self, work: Callable[[Sample, Span], Found]) -> Iterator[Found]:
+        """The results of `work` for each share, in their order, as they come; uses several threads."""
         shares = list(spans(self.cuts, self.before))
         size = -(-len(shares) // (BUNDLES_OF_A_CORE * cores()))
         bundles = [shares[at : at + size] for at in range(0, len(shares), size)]
-        found = in_order(lambda bundle: [self.one(work, span) for span in bundle], bundles)
-        return list(chain.from_iterable(found))
+        return chain.from_iterable(in_order(lambda bundle: [self.one(work, span) for span in bundle], bundles))
 
     def one(self, work: Callable[[Sample, Span], Found], span: Span) -> Found:
         """What `work` makes of one share, whose features fill no memory afterwards where they are in a file."""

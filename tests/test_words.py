@@ -20,7 +20,7 @@ from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.sets import SETS, set_named
 from merino.inner.study.errors import StudyError
-from merino.inner.study.words.account import account_around, account_of, columns_of
+from merino.inner.study.words.account import account_around, account_of, columns_of, told
 from merino.inner.study.words.neighbours import neighbours, without_pieces
 from merino.inner.study.words.shipped import account_for, load_account, whole_account
 from merino.inner.study.words.telling import tell
@@ -93,16 +93,31 @@ def test_an_account_of_other_positions_tells_less() -> None:
     assert account_of(columns_of(positions), draw.permutation(scores)).r2 < 0.2
 
 
+def test_an_account_is_judged_by_positions_that_it_does_not_know() -> None:
+    columns, draw = columns_of(walked(300)), np.random.default_rng(3)
+    chance = draw.normal(0, 100, len(columns))
+    account = account_of(columns, chance)
+    known = told(chance, columns @ np.concatenate([account.weights, [account.to_move, account.constant]]))
+    assert known > 0.04 and account.r2 < 0.02, "chance is not told, however well it is fitted"
+    scores = columns @ draw.normal(0, 30, columns.shape[1]) + chance
+    of_others = np.zeros(len(scores))
+    for index in range(len(scores)):
+        others = np.arange(len(scores)) != index
+        account = account_of(columns[others], scores[others])
+        of_others[index] = columns[index] @ np.concatenate([account.weights, [account.to_move, account.constant]])
+    assert account_of(columns, scores).r2 == pytest.approx(told(scores, of_others), abs=0.02)
+
+
 def test_the_part_of_a_piece_in_the_rest_is_what_goes_without_it() -> None:
     evaluation, record = load_evaluation("gen12"), Position(MIDDLEGAME).record
-    told = tell(record, evaluation)
+    telling = tell(record, evaluation)
     account = account_around(record, evaluation, account_for(evaluation).vector()).evaluation(200.0, "account")
     board = chess.Board(MIDDLEGAME)
     board.remove_piece_at(chess.D5)
     without = Position(board.fen()).record
     rest = evaluation.scores(record)[0] - account.scores(record)[0]
     rest -= evaluation.scores(without)[0] - account.scores(without)[0]
-    assert next(part.cp for part in told.parts if part.square == chess.D5) == rest
+    assert next(part.cp for part in telling.parts if part.square == chess.D5) == rest
 
 
 def test_sentences_name_sides_terms_squares_and_pieces() -> None:

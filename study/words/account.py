@@ -29,7 +29,7 @@ class Account:
     """Weights of two phases, float64[2 * terms], that come nearest to White's scores before the draw rules.
 
     `to_move` is for the side to move and `constant` for White, in centipawns; `r2` is the share of the variation of
-    the scores that they tell, 0..1, on the positions they are fitted to.
+    the scores that they tell, up to 1: of each position by what the account of all others says of it.
     """
 
     weights: np.ndarray
@@ -52,8 +52,13 @@ def columns_of(positions: np.ndarray) -> np.ndarray:
     return np.concatenate([features * share, features * (1 - share), turn, np.ones_like(turn)], axis=1)
 
 
-def account_of(columns: np.ndarray, scores: np.ndarray, start: np.ndarray | None = None) -> Account:
-    """The account of White's scores, float64[n], of positions with these columns; `start` is float64[2 * terms]."""
+def account_of(
+    columns: np.ndarray, scores: np.ndarray, start: np.ndarray | None = None, told_of: int | None = None
+) -> Account:
+    """The account of White's scores, float64[n], of positions with these columns; `start` is float64[2 * terms].
+
+    Its R2 is that of the first `told_of` positions, by default of all.
+    """
     prior = np.zeros(columns.shape[1])
     if start is not None:
         prior[: len(start)] = start
@@ -62,12 +67,18 @@ def account_of(columns: np.ndarray, scores: np.ndarray, start: np.ndarray | None
     steady[2 * NUMBER_OF_TERMS :] = 0.0  # the constants are free
     variance = 0.0
     for _ in range(_ROUNDS):
-        ridge = variance / LEEWAY**2 * steady + _LEAST_RIDGE
-        numbers = prior + np.linalg.solve(squares + np.diag(ridge), target)
+        tied = squares + np.diag(variance / LEEWAY**2 * steady + _LEAST_RIDGE)
+        numbers = prior + np.linalg.solve(tied, target)
         variance = float(np.mean((scores - columns @ numbers) ** 2))
-    return Account(
-        numbers[: 2 * NUMBER_OF_TERMS], float(numbers[-2]), float(numbers[-1]), told(scores, columns @ numbers)
-    )
+    asked, known = columns[:told_of], scores[:told_of]
+    found = _by_others(asked, known, asked @ numbers, tied)
+    return Account(numbers[: 2 * NUMBER_OF_TERMS], float(numbers[-2]), float(numbers[-1]), told(known, found))
+
+
+def _by_others(columns: np.ndarray, scores: np.ndarray, found: np.ndarray, tied: np.ndarray) -> np.ndarray:
+    """What the account without a position says of it, for each: what it asks for itself, its leverage, is taken out."""
+    leverage = np.einsum("ij,ji->i", columns, np.linalg.solve(tied, columns.T))
+    return scores - (scores - found) / np.maximum(1 - leverage, _LEAST_RIDGE)
 
 
 def told(scores: np.ndarray, found: np.ndarray) -> float:
@@ -82,7 +93,4 @@ def account_around(record: np.ndarray, evaluation: Evaluation, start: np.ndarray
     columns, scores = (
         np.concatenate([part(by_moves), part(by_removal)]) for part in (columns_of, evaluation.white_scores)
     )
-    account = account_of(columns, scores, start)
-    numbers = np.concatenate([account.weights, [account.to_move, account.constant]])
-    count = len(by_moves)
-    return Account(account.weights, account.to_move, account.constant, told(scores[:count], columns[:count] @ numbers))
+    return account_of(columns, scores, start, len(by_moves))

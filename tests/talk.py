@@ -8,9 +8,9 @@ from merino.inner.app.console.dispatch import dispatch
 from merino.inner.app.console.session import Session
 from merino.inner.app.console.terminal import Terminal
 from merino.inner.core.board.game import Position
-from merino.inner.engine.search.limits import Limits, Line, Score, SearchResult
+from merino.inner.engine.search.limits import DEFAULT_PROBE_DEPTH, Limits, Line, Score, SearchResult
 from merino.inner.engine.search.people import Style
-from merino.inner.engine.search.strength import Strength
+from merino.inner.engine.search.strength import DEFAULT_ELO, Strength
 from merino.inner.engine.uci.runtime import Runtime
 from merino.inner.eval.families import DEFAULT_FILE, default
 
@@ -23,6 +23,7 @@ class FakeSearcher:
         self.score = Score(25)
         self.multipv = 1
         self.move_overhead = 50
+        self.hash_mb, self.threads, self.nodestime, self.seed = 64, 1, 0, 0
         self.is_analysing = False
         self.strength: Strength | None = None
         self.style: Style | None = None
@@ -94,6 +95,8 @@ class Talk:
         runtime.searcher = self.searcher  # type: ignore[assignment]
         runtime.evaluation, runtime.weights_file, runtime.weights_error = default(), DEFAULT_FILE, ""
         runtime.terms, runtime.net_file = runtime.evaluation, None
+        runtime.own_book, runtime.book, runtime.tables, runtime.probe_depth = False, None, None, DEFAULT_PROBE_DEPTH
+        runtime.is_limited, runtime.elo = False, DEFAULT_ELO
         self.session = Session(runtime, terminal or Terminal(), self.out)
 
     def say(self, *lines: str) -> str:

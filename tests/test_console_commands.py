@@ -210,7 +210,7 @@ def test_settings_change_how_the_board_is_shown() -> None:
 
 def test_options_are_listed_and_set(talk: Talk) -> None:
     overview = " ".join(talk.say("option").split())
-    assert OPTIONS["multipv"].sentence in overview
+    assert OPTIONS["multipv"].sentence.removesuffix(".") + " (1 to 256)." in overview and "MultiPV, now 1 " in overview
     assert talk.say("option multipv 3") == "MultiPV: 3.\n"
     assert talk.searcher.multipv == 3
     talk.say("option Clear Hash")

@@ -113,17 +113,19 @@ def _bounds(option: str) -> tuple[int, int]:
 
 @command("option", Section.ENGINE, "[OPTION [VALUE]]")
 def set_option(session: Session, arguments: str) -> None:
-    """List the engine's options, show the value of one, or set it.
+    """List the engine's options with their present values, show one, or set it.
 
     These are the UCI options that a GUI shows: `option MultiPV 3`. Case does not matter.
     """
     if not arguments:
         for option in _options():
-            session.say_row(f"  {option.name}, {_choices(option)}", option.sentence, TEXT_COLUMN)
+            now = Path(_present(option, session)).name
+            said = f"{option.sentence.removesuffix('.')} ({_choices(option)})."
+            session.say_row(f"  {option.name}{now and f', now {now}'}", said, TEXT_COLUMN)
         return
     option, text = _split(arguments)
     if not text and option.kind != "button":
-        now = option.present(session.runtime)
+        now = _present(option, session)
         session.tell(f"{option.name}, {_choices(option)}{now and f', now {now}'}: {option.sentence}")
         return
     try:
@@ -153,6 +155,11 @@ def _split(text: str) -> tuple[UciOption, str]:
     names = (option.name for option in _options())
     hint = did_you_mean(text.split(maxsplit=1)[0], names) or "; 'option' lists them"
     raise CommandError(f"there is no option '{text[:40]}'{hint}")
+
+
+def _present(option: UciOption, session: Session) -> str:
+    """The present value of an option in words, empty for a button."""
+    return "" if option.kind == "button" else option.present(session.runtime)
 
 
 def _choices(option: UciOption) -> str:

@@ -38,6 +38,7 @@ class TermLine:
     white_count: float
     black_count: float
     values: tuple[float, float]
+    cells: int = 0  # how many weights a table has; 0 for a term that is none
 
     @property
     def white_cp(self) -> float:

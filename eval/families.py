@@ -34,6 +34,7 @@ __all__ = [
     "default",
     "evaluation_in",
     "find_net",
+    "find_weights",
     "from_identity",
     "load",
     "load_chosen",
@@ -85,15 +86,24 @@ def load_evaluation(name: str | Path | None = None) -> Evaluation:
 
     """
     if name is None:
-        return load(active_file())
+        return load(find_weights())
     instance("the name of an evaluation", name, (str, Path), "a path or a name such as 'gen12'")
-    path = _named(name)
+    path = find_weights(str(name))
     try:
-        return load(first_there((path,)) or shipped(str(name)) or path)
+        return load(path)
     except EvaluationError as error:
-        if not name or is_there(path):
+        if is_there(path):
             raise
         raise EvaluationError(f"{error}; {_names(str(name), *ENDINGS)}") from error
+
+
+def find_weights(name: str | None = None) -> Path:
+    """The file of an evaluation: a path, or the name of a file in the weights folder that comes with Merino.
+
+    None is the one in use. The file need not exist. Raises EvaluationError.
+    """
+    path = active_file(name)
+    return (path if name is None or is_there(path) else shipped(name) or path).absolute()
 
 
 def load_chosen(weights: str | None, net: str | None) -> Evaluation:

@@ -134,6 +134,11 @@ def test_explain_shows_the_terms_a_move_changes(talk: Talk) -> None:
     assert "VAL_P                  +100.0" in talk.say("explain exd5")
 
 
+def test_weights_that_come_with_merino_are_loaded_and_compared_by_name(talk: Talk) -> None:
+    assert str(SHIPPED / "learned.txt") in talk.say("weights load learned")
+    assert "holds the weights in use" in talk.say("weights diff learned")
+
+
 def test_the_console_explains_with_the_options_of_the_shell(talk: Talk, capsys: pytest.CaptureFixture[str]) -> None:
     talk.say(f"setboard {CAPTURES}")
     weights = str(talk.session.runtime.weights_file)

@@ -18,6 +18,7 @@ from merino.inner.engine.report.summary import MIN_AHEAD, summarise, summarise_c
 from merino.inner.engine.report.text import render, render_change, render_pieces
 from merino.inner.engine.report.threatened import threatened
 from merino.inner.eval.draws import after_rules
+from merino.inner.eval.evaluation import WIDTH
 from merino.inner.eval.families import load
 from merino.inner.eval.linear.evaluate import counts_of, scores_of
 from merino.inner.eval.linear.explain import (
@@ -257,6 +258,17 @@ def test_of_many_terms_the_groups_are_told_first_and_shown_alone_if_asked() -> N
     assert threatened("Hanging", pieces, WHITE) == ["f6"]  # not f2, the attacker
     text = render(report, groups_only=True)
     assert all(name in text for name in groups) and "PassedPawn" not in text and "PassedPawn" in render(report)
+
+
+def test_a_table_of_weights_is_a_row_without_weight_and_counts_in_the_same_columns() -> None:
+    position = Position("6k1/p6p/1p2Pnp1/3p4/q1pP4/1nP3N1/1B3QPP/6K1 b - - 0 27")
+    lines = render(report_evaluation(position.record, position.fen(), load(SHIPPED / "full.txt"))).splitlines()
+    rows = {
+        name: next(line for line in lines if f" {name} " in line) for name in ("PawnSquare", "Hanging", "PawnValue")
+    }
+    assert re.fullmatch(r"161 PawnSquare +table {12} +-?[\d.]+ +-?[\d.]+ +[-+.\d]+ .*", rows["PawnSquare"])
+    assert len({line.index("│") for line in rows.values()}) == 1
+    assert all(len(line) <= WIDTH for line in lines)
 
 
 def test_as_many_pieces_are_named_under_a_threat_as_its_term_counts(positions: list[Position]) -> None:

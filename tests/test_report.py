@@ -45,6 +45,7 @@ KEYS = {
     ),
     "terms": (
         "number name group multiplier phase weight weight_mg weight_eg white_count black_count white_cp black_cp net_cp"
+        " cells"
     ),
     "pieces": ("square piece removal_cp relative_pawns attributed_cp terms shapley_cp shapley_error_cp rest_cp"),
     "groups": "name multiplier white_cp black_cp net_cp",

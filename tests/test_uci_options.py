@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from merino.inner.eval.linear.weights import SHIPPED
 from tests.uci_process import UciProcess, bestmove, field, infos
 
 
@@ -87,3 +88,8 @@ def test_a_weights_file_is_taken_and_a_faulty_one_leaves_the_old(engine: UciProc
     engine.send(f"setoption name weightsfile value {good}")
     assert engine.sync() == [f"info string weights: {good}"]
     assert engine.ask("eval", until="Evaluation") == before
+    engine.send("setoption name WeightsFile value learnd")
+    (error,) = engine.sync()
+    assert "Merino comes with default" in error and "did you mean 'learned'" in error
+    engine.send("setoption name WeightsFile value learned")
+    assert engine.sync() == [f"info string weights: {SHIPPED / 'learned.txt'}"]

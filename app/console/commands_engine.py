@@ -13,7 +13,7 @@ from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.engine.uci import files
 from merino.inner.engine.uci.options import OPTIONS, OptionError, UciOption
 from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.families import DEFAULT_FILE, load
+from merino.inner.eval.families import DEFAULT_FILE, find_weights, load
 
 TEXT_COLUMN = 32
 OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that are useful only for a GUI
@@ -24,13 +24,14 @@ def weights(session: Session, arguments: str) -> None:
     """Show, load, save or compare the weights.
 
     `weights show` lists the weights in use, `weights load FILE` loads others, `weights save FILE` writes them to a
-    file, `weights diff FILE` shows where a file differs, `weights reset` restores those that come with Merino.
+    file, `weights diff FILE` shows where a file differs, `weights reset` restores those that come with Merino. What is
+    loaded or compared may be named as it is in weights/: `weights load full`.
     """
     action, _, name = (arguments or "show").partition(" ")
     if action in _WITHOUT_FILE and not name:
         _WITHOUT_FILE[action](session)
     elif action in _WITH_FILE:
-        _WITH_FILE[action](session, file_path(name).absolute())
+        _WITH_FILE[action](session, file_path(name))
     else:
         raise UsageError("expected show, load FILE, save FILE, diff FILE or reset")
 
@@ -57,7 +58,7 @@ def _load_weights(session: Session, path: Path) -> None:
 
 
 def _save_weights(session: Session, path: Path) -> None:
-    runtime = session.runtime
+    path, runtime = path.absolute(), session.runtime
     try:
         runtime.evaluation.save(path, [f"Saved by Merino's console; loaded from {runtime.weights_file}"])
     except OSError as error:
@@ -67,6 +68,7 @@ def _save_weights(session: Session, path: Path) -> None:
 
 def _compare_weights(session: Session, path: Path) -> None:
     try:
+        path = find_weights(str(path))
         others = load(path).numbers
     except EvaluationError as error:
         raise CommandError(str(error)) from error

@@ -20,12 +20,12 @@ from merino.inner.core.board.position import POSITION
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.streams import is_lost_output
-from merino.inner.core.common.user_files import GAMES, is_there, open_user_file, user_path
+from merino.inner.core.common.user_files import GAMES, open_user_file, user_path
 from merino.inner.core.compiled.jit import CACHE
 from merino.inner.engine.search.bench import run_bench
 from merino.inner.engine.search.warmup import parts, warm_up_parts
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
-from merino.inner.eval.families import active_file, load, shipped
+from merino.inner.eval.families import find_weights, load
 
 _BATCH = 4096  # positions evaluated in one call
 
@@ -125,10 +125,8 @@ def warmup(arguments: list[str]) -> int:
 def _load_evaluation(name: str | None = None) -> tuple[Path, Evaluation]:
     """The weights file of this name, one of Merino's own if there is no such file, or the active one; what it holds."""
     try:
-        file = active_file(name)
-        if name is not None and not is_there(file):
-            file = shipped(name) or file
-        return file.absolute(), load(file)
+        file = find_weights(name)
+        return file, load(file)
     except EvaluationError as error:
         raise CommandError(str(error)) from error
 

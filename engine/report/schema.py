@@ -31,6 +31,7 @@ class TermReport:
     white_cp: Annotated[float, "White's count in centipawns"]
     black_cp: Annotated[float, "Black's count in centipawns, from Black's view; `white_cp` minus this is `net_cp`"]
     net_cp: Annotated[float, "what it adds to the score"]
+    cells: Annotated[int, "how many weights it has as a table, with counts in centipawns and a weight of 1; else 0"]
 
 
 @dataclass(frozen=True)

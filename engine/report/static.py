@@ -199,6 +199,7 @@ def _term(line: TermLine) -> TermReport:
         white_cp=line.white_cp,
         black_cp=line.black_cp,
         net_cp=line.net,
+        cells=line.cells,
     )
 
 

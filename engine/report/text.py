@@ -254,9 +254,10 @@ def _sides(white: float, black: float, net: float, dots: bool = True) -> str:
 
 def _term_row(term: TermReport, unicode: bool) -> str:
     counts = f"{number(term.white_count, width=6, digits=2)}{number(term.black_count, width=6, digits=2)}"
+    how = f"{'table':>7}{'':12}" if term.cells else f"{term.weight:7.5g}{counts}"
+    name = f"{term.number:2} {term.name}{_PHASE_MARKS[term.phase]}"
     sides = _sides(term.white_cp, term.black_cp, term.net_cp)
-    name = term.name + _PHASE_MARKS[term.phase]
-    return f"{term.number:2} {name:<20}{term.weight:7.5g}{counts}{sides}  {_bar(term.net_cp, unicode)}"
+    return f"{name:<23}{how}{sides}  {_bar(term.net_cp, unicode)}"
 
 
 def _narrow_row(term: TermReport, unicode: bool) -> str:

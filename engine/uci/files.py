@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def weights(name: str) -> Evaluation:
-    """The evaluation of the file `name`, of the active one if empty; its name is the path. Raises EvaluationError."""
-    from merino.inner.eval.families import active_file, load  # noqa: PLC0415 (with numba)
+    """What `load_evaluation` makes of `name`, of the one in use if empty; its name is the path."""
+    from merino.inner.eval.families import load_evaluation  # noqa: PLC0415 (with numba)
 
-    return load(active_file(name or None).absolute())
+    return load_evaluation(name or None)
 
 
 def net(name: str) -> Evaluation | None:

@@ -323,7 +323,7 @@ def _syzygy_probe_depth(runtime: Runtime, depth: int) -> None:
     "WeightsFile", "string", "", needs_idle=True, opens=files.weights, prepares=files.compiled, shows="weights_file"
 )
 def _weights_file(runtime: Runtime, terms: Evaluation) -> None:
-    """Weights file of the evaluation; empty for the weights in use elsewhere."""
+    """Weights file of the evaluation, or the name of one in weights/; empty for the weights in use elsewhere."""
     runtime.use_weights(terms)
 
 

@@ -51,7 +51,8 @@ def _lines(terms: TermSet, counts: np.ndarray, numbers: np.ndarray, values: np.n
         number, first = at.start + 1, at.start
         if isinstance(each, TermTable):
             white, black = (counts[:, at] @ numbers[at]).tolist()
-            lines.append(TermLine(number, each.name, each.group, Phase.ALWAYS, 1.0, white, black, (1.0, 1.0)))
+            cells = len(each.cells)
+            lines.append(TermLine(number, each.name, each.group, Phase.ALWAYS, 1.0, white, black, (1.0, 1.0), cells))
             continue
         (white, black), (middlegame, endgame) = counts[:, first].tolist(), values[first].tolist()
         weight = float(numbers[first])

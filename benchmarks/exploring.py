@@ -59,6 +59,19 @@ Promise.all([module("store.js"), module("analysis.js")]).then(([{ play }, { sear
 });
 """
 
+# From the press on Moves to the frame in which moves are ranked by a search.
+RANKS = """
+const [done] = arguments, isScore = (row) => /\\d\\.\\d\\d/.test(row.children[2]?.textContent);
+const began = performance.now();
+document.getElementById("tab-moves").click();
+const check = () => {
+  const rows = [...document.querySelectorAll("#move-table tbody tr")];
+  if (rows.length && rows.every(isScore)) done(performance.now() - began);
+  else requestAnimationFrame(check);
+};
+check();
+"""
+
 
 def report() -> None:
     """Print the waits by the wall clock, as medians, the best and the worst."""
@@ -83,6 +96,7 @@ def report() -> None:
                 _tell("first paint, warm cache, on reload", _times(_first_paint, page, True))
                 _tell("drop to new values on the screen", _times(_drop, page))
                 _tell("move to the first lines of its search", _times(_first_lines, page))
+                _tell("press on Moves to all of them ranked by search", _times(_first_ranks, page))
             finally:
                 page.driver.quit()
 
@@ -119,6 +133,13 @@ def _first_lines(page: Any) -> float:
     page.open()
     page.until(lambda: page.all("#lines-by li button"))
     return float(page.driver.execute_async_script(LINES, "e2e4"))
+
+
+def _first_ranks(page: Any) -> float:
+    page.set_out()
+    page.open()
+    page.until(lambda: page.all("#lines-by li button"))
+    return float(page.driver.execute_async_script(RANKS))
 
 
 def _drop(page: Any) -> float:

@@ -22,6 +22,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from websockets.sync.client import connect as websocket
 
+from merino.inner.app.explorer import sockets
 from merino.inner.app.explorer.app import create_app
 from merino.inner.app.explorer.evaluations import Evaluations
 from merino.inner.app.explorer.games_file import GamesFile
@@ -567,6 +568,30 @@ def test_work_waits_where_its_tab_does_not_read() -> None:
 
     asyncio.run(serve())
     assert ended.wait(5)
+
+
+def test_what_is_said_together_is_sent_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sockets, "BREATH_SECONDS", 0.3)  # for a busy machine
+    lists: list[list[Any]] = []
+
+    class ReadingSocket(UnreadSocket):
+        async def send_json(self, messages: Any) -> None:
+            lists.append(messages)
+            self.leaves.set()
+
+    def talk(_: object, __: object, say: Any, ___: object) -> Any:
+        for number in range(40):
+            say({"type": "line", "number": number})
+            time.sleep(0 if number else 0.05)
+        return {"type": "done"}
+
+    socket = ReadingSocket("{}")
+
+    async def serve() -> None:
+        await Channel(socket, ServerState(), talk, 100, set()).serve()  # type: ignore[arg-type]
+
+    asyncio.run(serve())
+    assert [len(messages) for messages in lists] == [41]
 
 
 def test_faulty_messages_wait_where_their_tab_does_not_read() -> None:

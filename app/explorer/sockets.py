@@ -17,6 +17,7 @@ MAX_AT_ONCE = 12  # pieces of work
 MAX_IDS = 10**9
 MAX_SOCKETS = 64  # open, all tabs together
 MAX_UNREAD = 500  # messages that a tab has not read; then its work waits
+BREATH_SECONDS = 0.008  # from the first message of a list, in which those that are said with it join it
 GATHERING_SECONDS = 0.06  # after a list of messages, in which those of the next list are collected
 
 # Does the work, reports its progress, and returns the last message.
@@ -104,10 +105,11 @@ class Channel:
         self._outbox.put_nowait({"type": "error", "error": error})
 
     async def _send(self) -> None:
-        """Send the reports: the first at once, those that come meanwhile together as one list."""
+        """Send the reports: the first and those said with it at once, those that come meanwhile as one list."""
         try:
             while True:
                 messages = [await self._outbox.get()]
+                await asyncio.sleep(BREATH_SECONDS)
                 while not self._outbox.empty():
                     messages.append(self._outbox.get_nowait())
                 await self._socket.send_json(messages)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from merino.inner.eval.linear.registry import TERMS
 from tests.access import RULES, violations
 from tests.browser import Page, at, needs_browser
 
@@ -107,6 +108,27 @@ def test_on_paper_there_is_the_board_with_its_reasons_and_nothing_to_press(page:
     ] == []
     assert all(page.find(part).is_displayed() for part in ("#board", "#verdict", "#term-table"))
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+
+
+def test_on_paper_weights_have_their_numbers_and_nothing_is_to_press(page: Page) -> None:
+    page.set_out(analysis=False)
+    page.open(at(MIDDLEGAME))
+    for name in ("weights", "learning"):
+        page.tab(name)
+        page.until(lambda name=name: page.all(f"#panel-{name} > *"))
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        seen = page.run(
+            "return [...document.querySelectorAll('button, select, input[type=range], #analysis')]"
+            ".filter((each) => each.checkVisibility() && !each.closest('svg, table, .board, .move-list'))"
+            ".map((each) => each.id || each.outerHTML)"
+        )
+        numbers = page.run(
+            "return [...document.querySelectorAll('#panel-weights input[type=number]')]"
+            ".filter((each) => each.checkVisibility()).map((each) => each.value)"
+        )
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        assert seen == [], name
+        assert name != "weights" or (len(numbers) >= len(TERMS) and "1093" in numbers)
 
 
 def test_on_paper_the_lines_and_their_reasons_are_whole(page: Page) -> None:

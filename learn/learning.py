@@ -28,6 +28,7 @@ from merino.inner.learn.uncertainty import bootstrap_errors, sandwich_errors
 ACCEPTED_Z = 2.0  # standard errors by which the validation error must fall
 PAWN_TERM = 0  # its weight is the unit of all others; if it moves, so does the scale
 LARGEST = 1e9  # of the numbers of a fit
+MAX_NAMES = 8  # of terms that are listed one by one
 FEW_GAMES = 300  # below this the validation set alone is too small
 METHODS: dict[str, Callable[[Samples, FitParameters, FitProblem, FitCallback], FitParameters]] = {
     "gauss-newton": gauss_newton,
@@ -89,8 +90,10 @@ class Settings:
 
     @property
     def moving(self) -> str:
-        """The terms that may move: "6..27", or their names."""
-        return ", ".join(self.names) or f"{self.first}..{self.last or 'the last'}"
+        """The terms that may move: "6..27", or their names, the first ones if they are many."""
+        others = len(self.names) - MAX_NAMES
+        named = ", ".join(self.names[:MAX_NAMES]) + (f" and {others} more" if others > 0 else "")
+        return named or f"{self.first}..{self.last or 'the last'}"
 
     def of_set(self, terms: Sequence[Term]) -> Settings:
         """The same for a set, with the number of its last term; raises LearnError if it lacks a term that may move."""

@@ -138,6 +138,12 @@ def test_terms_are_counted_and_named_in_the_set_of_the_weights(start: Path) -> N
 
 def test_settings_that_name_no_last_term_go_to_the_end_of_the_set() -> None:
     assert Settings().of_set(FULL).moving == f"6..{len(FULL)}" and Settings().of_set(TERMS).moving == f"6..{len(TERMS)}"
+
+
+def test_of_many_terms_that_may_move_the_first_are_named() -> None:
+    names = tuple(term.name for term in TERMS)
+    assert Settings(names=names[:8]).moving == ", ".join(names[:8])
+    assert Settings(names=names).moving == ", ".join(names[:8]) + " and 19 more"
     with pytest.raises(LearnError, match="terms are numbered"):
         Settings(last=len(FULL)).of_set(TERMS)
     with pytest.raises(LearnError, match="no term named Hanging"):

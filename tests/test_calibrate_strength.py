@@ -3,12 +3,14 @@
 import math
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import chess
 import pytest
 
 from merino.inner.core.common.runs import RunName
+from merino.inner.engine.search.people import people
 from merino.inner.engine.search.strength import LADDERS, TERMS, ladders_in
 from merino.inner.eval.families import default
 from tools.calibrate_strength import (
@@ -16,6 +18,7 @@ from tools.calibrate_strength import (
     Results,
     _tasks,
     as_toml,
+    digest,
     elo_of,
     fitted,
     pairings,
@@ -132,6 +135,12 @@ def test_an_elo_is_as_uncertain_as_its_games_and_those_it_was_compared_with():
     one_match = 1.96 * 400 / math.log(10) / math.sqrt(100 * 0.25)
     assert found[high] == pytest.approx(one_match, rel=0.02)
     assert found[low] == pytest.approx(one_match * math.sqrt(2), rel=0.02)
+
+
+def test_the_digest_of_a_ladder_changes_with_the_tastes_of_people(monkeypatch: pytest.MonkeyPatch):
+    before, others = digest(default()), people()
+    monkeypatch.setattr("tools.calibrate_strength.people", lambda: replace(others, means=others.means + 0.1))
+    assert digest(default()) != before
 
 
 def test_a_measured_ladder_is_written_and_read_again_with_what_it_was_measured_with():

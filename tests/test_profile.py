@@ -44,6 +44,9 @@ GAME = """[White "{white}"]
 """
 
 
+CASTLING = "r3k2r/p7/8/8/8/8/P7/R3K2R w KQkq - 0 1"
+
+
 def pgn(tmp_path: Path, *pairs: tuple[str, str]) -> Path:
     path = tmp_path / "games.pgn"
     path.write_text("".join(GAME.format(white=white, black=black, result="1-0") for white, black in pairs))
@@ -169,9 +172,19 @@ def test_the_columns_of_a_move_are_what_the_board_shows(tmp_path: Path) -> None:
         ("4k3/8/5n2/8/8/8/8/4K3 b - - 0 1", "", "f6g4", set()),
         (chess.STARTING_FEN, "g1f3 e7e5", "f3e5", {"capture", "capture of what just moved", "same piece again"}),
         (chess.STARTING_FEN, "g1f3 e7e5", "f3g1", {"retreat", "same piece again"}),
-        (chess.STARTING_FEN, "g1f3 e7e5", "b1c3", set()),
+        (chess.STARTING_FEN, "g1f3 e7e5", "b1c3", {"development before castling"}),
         (chess.STARTING_FEN, "e2e4 f7f5 g1f3 f5e4 b1c3 g7g5", "c3e4", {"capture", "same piece again"}),
         (chess.STARTING_FEN, "e2e4 f7f5", "d1h5", {"check"}),
+        ("4k3/8/8/8/8/8/8/1N2K2R w - - 0 1", "", "b1c3", set()),
+        ("4k3/8/8/8/8/8/8/1N2K2R w K - 0 1", "", "b1c3", {"development before castling"}),
+        (CASTLING, "", "e1g1", {"castling"}),
+        (CASTLING, "h1h3", "e8c8", {"castling"}),
+        (CASTLING, "", "e1e2", {"castling lost by the king"}),
+        (CASTLING, "h1h3", "e8d7", {"castling lost by the king"}),
+        (CASTLING, "", "a1b1", {"castling lost by a rook"}),
+        (CASTLING, "h1h3 h8h7", "h3h4", {"same piece again"}),
+        ("3qk3/8/8/8/8/8/8/R3K3 w - - 0 1", "", "e1f2", {"king's move with queens on"}),
+        ("4k3/8/8/8/8/8/8/Q3K3 w - - 0 1", "", "e1f2", set()),
     ],
 )
 def test_a_move_follows_the_habits_that_the_board_shows(fen: str, played: str, move: str, habits: set[str]) -> None:

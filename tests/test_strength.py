@@ -13,10 +13,10 @@ import pytest
 
 from merino.inner.core.board.game import Position
 from merino.inner.engine.search.bench import POSITIONS
-from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT
-from merino.inner.engine.search.chooser import LAST_SIGHT
+from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, HABITS
+from merino.inner.engine.search.chooser import DEEP_SIGHTS
 from merino.inner.engine.search.limits import Limits, Line
-from merino.inner.engine.search.people import Style, StyleError, read_style
+from merino.inner.engine.search.people import Style, StyleError, people, read_style
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.strength import (
     FILE,
@@ -68,8 +68,8 @@ def test_a_rung_of_the_ladder_is_as_measured(kind: str) -> None:
 
 def test_the_ladders_were_measured_with_what_is_shipped() -> None:
     """If it fails: python -m tools.calibrate_strength, and --kind nets; then docs/gui.md."""
-    assert LADDERS[TERMS].evaluation == digest(default())
-    assert LADDERS[NETS].evaluation == digest(load_net(NET))
+    assert LADDERS[TERMS].measured_with == digest(default())
+    assert LADDERS[NETS].measured_with == digest(load_net(NET))
 
 
 def test_beyond_the_ladder_its_ends_are_taken() -> None:
@@ -163,7 +163,7 @@ def test_nodes_are_what_weak_play_is_allowed_and_not_time(searcher: Searcher) ->
     searcher.strength = at_elo(1500)
     line = searcher.search(Position(QUIET), Limits(movetime=60_000)).line
     assert line is not None
-    assert line.nodes < len(Position(QUIET).legal_moves) * LAST_SIGHT
+    assert line.nodes < len(Position(QUIET).legal_moves) * DEEP_SIGHTS[-1]
     assert line.time_ms < 5000
 
 
@@ -268,6 +268,25 @@ def test_a_style_is_read_from_a_profile_and_anything_else_is_refused(tmp_path: P
     file.write_text(json.dumps({"player": "Me", "coefficients": {**named, "check": float("inf")}}))
     with pytest.raises(StyleError, match="not finite"):
         read_style(str(file))
+
+
+def test_a_profile_without_habits_that_came_later_has_those_of_others(tmp_path: Path) -> None:
+    file = tmp_path / "me.json"
+    older = {column: 1.5 for column in COLUMNS if "castling" not in column}
+    file.write_text(json.dumps({"player": "Me", "coefficients": older}))
+    found = read_style(str(file)).named()
+    assert {column: found[column] for column in older} == older
+    others = dict(zip(COLUMNS, people().prior(None).means, strict=True))
+    assert {column: found[column] for column in HABITS if column not in older} == {
+        column: others[column] for column in HABITS if "castling" in column
+    }
+
+
+def test_levels_castle_rather_than_step_out_with_the_king(searcher: Searcher) -> None:
+    searcher.strength = at_elo(MIN_ELO)
+    position = "r1bqkb1r/ppp2ppp/2np1n2/4p3/2B1P3/2NP1N2/PPP2PPP/R1BQK2R w KQkq - 0 6"
+    moves = drawn_moves(searcher, Limits(), 100, position)
+    assert moves["e1g1"] > 8 and moves["e1g1"] > moves["e1d2"] + moves["e1e2"] + moves["e1f1"]
 
 
 # Full strength

@@ -37,6 +37,9 @@ import numpy as np
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.runs import RunName, begun
 from merino.inner.core.common.work import ordered, threads
+from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, SIGHTS
+from merino.inner.engine.search.chooser import DEEP_SIGHTS
+from merino.inner.engine.search.people import people
 from merino.inner.engine.search.strength import FILE, LADDERS, NETS, TERMS, Ladder, Rung, Strength, ladders_in
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import default, load_net
@@ -233,21 +236,30 @@ def _rising(values: Sequence[float], weights: Sequence[float]) -> list[float]:
 
 
 def digest(evaluation: Evaluation) -> str:
-    """A hash of all that the scores of an evaluation depend on, 16 hex digits."""
-    return hashlib.blake2b(json.dumps(evaluation.identity).encode(), digest_size=8).hexdigest()
+    """A hash of all that a level chooses by besides its rung, the evaluation and people's tastes, 16 hex digits."""
+    others = people()
+    tastes = [COLUMNS[FIRST_HABIT:], *(each[FIRST_HABIT:].tolist() for each in (others.means, others.slopes))]
+    text = json.dumps([evaluation.identity, *tastes, others.rating, others.low, others.high])
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def as_toml(ladders: dict[str, Ladder]) -> str:
     """The contents of the file with these ladders."""
     lines = [
-        "# Levels of strength: the Elo of each rung, and the coefficients of searches of 16, 128, 1024 and 8192 nodes",
+        f"# Levels of strength: the Elo of each rung, and the coefficients of searches of {_listed()} nodes",
         "# in the model of choice. Written by tools/calibrate_strength.py; docs/gui.md has the conditions.",
     ]
     for kind, ladder in ladders.items():
-        lines += ["", f"[{kind}]", f'evaluation = "{ladder.evaluation}"', "rungs = ["]
+        lines += ["", f"[{kind}]", f'measured_with = "{ladder.measured_with}"', "rungs = ["]
         lines += [f"  [{rung.elo}, {', '.join(f'{sight:g}' for sight in rung.sights)}]," for rung in ladder.rungs]
         lines.append("]")
     return "\n".join([*lines, ""])
+
+
+def _listed() -> str:
+    """The nodes of all searches: "16, 128 and 1024"."""
+    *first, last = (*SIGHTS, *DEEP_SIGHTS)
+    return f"{', '.join(map(str, first))} and {last}"
 
 
 def row(match: Match) -> str:

@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = ", ".join(path.name for path in args.files)
     header = [
         "What is known of players before their games are seen: the prior of `merino profile`.",
-        f"FittedChoice on {date.today()} by tools/fit_people.py to {len(found)} players of {names},",
+        f"Fitted on {date.today()} by tools/fit_people.py to {len(found)} players of {names},",
         f"{args.positions} positions each.",
     ]
     write_whole(args.out, as_toml(people, header).encode())

@@ -9,7 +9,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import BLACK, FULL, WHITE, ZERO
+from merino.inner.core.board.bitboard import (
+    BISHOP,
+    BLACK,
+    FULL,
+    KING,
+    KNIGHT,
+    QUEEN,
+    RANK_1,
+    RANK_8,
+    ROOK,
+    WHITE,
+    ZERO,
+    bit,
+    type_of,
+)
 from merino.inner.core.board.makemove import make
 from merino.inner.core.board.move import CASTLING, destination_of, kind_of, origin_of
 from merino.inner.core.board.movegen import ALL, MAX_MOVES, count_legal, generate, is_noisy
@@ -23,7 +37,18 @@ from merino.inner.eval.linear.evaluate import features_of
 from merino.inner.eval.linear.registry import TERMS
 
 SIGHTS = (16, 128, 1024)  # nodes of the searches after a move
-HABITS = ("capture", "capture of what just moved", "check", "retreat", "same piece again")
+HABITS = (
+    "capture",
+    "capture of what just moved",
+    "check",
+    "retreat",
+    "same piece again",
+    "castling",
+    "castling lost by the king",
+    "castling lost by a rook",
+    "king's move with queens on",
+    "development before castling",
+)
 TERM_NAMES = tuple(term.name for term in TERMS)
 COLUMNS = (*(f"search of {nodes} nodes" for nodes in SIGHTS), *HABITS, *TERM_NAMES)
 MAX_EXPONENT = 700  # of e, without overflow
@@ -87,6 +112,28 @@ def _note_habits(position, child, move, before, habits):
         forward = -forward
     habits[3] = forward < 0 and kind_of(move) != CASTLING
     habits[4] = before[0] != 0 and origin == destination_of(before[0])
+    _note_castling(position, move, habits)
+
+
+@kernel
+def _note_castling(position, move, habits):
+    """Fill the habits of a move that are about the king's safety: castling, what is lost by not castling, development.
+
+    A right to castle counts as long as the rules leave it, whatever stands between.
+    """
+    side, origin = side_to_move(position), origin_of(move)
+    own = position.colours[side]
+    may_castle = position.castling & own
+    kind = type_of(position.board[origin])
+    is_castling = kind_of(move) == CASTLING
+    is_kings = kind == KING and not is_castling
+    is_minor = kind == KNIGHT or kind == BISHOP
+    first_rank = RANK_1 if side == WHITE else RANK_8
+    habits[5] = is_castling
+    habits[6] = is_kings and may_castle != ZERO
+    habits[7] = kind == ROOK and (may_castle & bit(origin)) != ZERO
+    habits[8] = is_kings and may_castle == ZERO and (position.pieces[QUEEN] & ~own) != ZERO
+    habits[9] = is_minor and (first_rank & bit(origin)) != ZERO and may_castle != ZERO
 
 
 @entry

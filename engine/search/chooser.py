@@ -22,7 +22,7 @@ from merino.inner.engine.search.worker import Worker
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.family import LinearEvaluation
 
-LAST_SIGHT = 8192  # nodes of a search that only strong levels make, beyond those that profiles are fitted to
+DEEP_SIGHTS = (8192, 32768)  # nodes of searches that strong levels make, beyond those that profiles are fitted to
 _WORTH_A_LOOK = 5.0  # a move e^-5 times as likely as the likeliest so far is not looked at more deeply
 _UNHEARD_OF = 20.0  # a rook or bishop in place of a queen, which only some endings want, is e^-20 times as likely
 _TABLE_MB = 1
@@ -82,7 +82,7 @@ class Chooser:
         self._worker.forget()
         self._table.clear()
         kept, total = np.arange(len(moves)), 0
-        for number, (nodes, weight) in enumerate(zip((*SIGHTS, LAST_SIGHT), sights, strict=False)):
+        for number, (nodes, weight) in enumerate(zip((*SIGHTS, *DEEP_SIGHTS), sights, strict=False)):
             if number and (weight == 0 or (most_nodes is not None and total + nodes * len(kept) > most_nodes)):
                 continue
             scores = np.zeros(len(kept), dtype=np.int64)

@@ -20,7 +20,7 @@ import numpy as np
 
 import merino.inner.eval.linear.weights as shipped
 from merino.inner.core.common.user_files import SETTINGS, read_user_text, user_path
-from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT
+from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, HABITS
 
 FILE = Path(shipped.DEFAULT_FILE).with_name("people.toml")
 WIDENING = 100.0  # points of rating beyond those seen after which players may differ once more as much
@@ -75,8 +75,13 @@ def read_style(name: str) -> Style:
 
 
 def style_of(player: str, named: Mapping[str, float]) -> Style:
-    """The style with these coefficients by COLUMNS; raises StyleError if they are not finite, and KeyError for none."""
-    coefficients = np.array([float(named[column]) for column in COLUMNS])
+    """The style with these coefficients by COLUMNS; raises StyleError if they are not finite, and KeyError for none.
+
+    Habits that are not among them, as an older Merino did not know them, are those of others.
+    """
+    usual = people().prior(None).means[FIRST_HABIT:]
+    known = {**dict(zip(HABITS, usual.tolist(), strict=False)), **named}
+    coefficients = np.array([float(known[column]) for column in COLUMNS])
     if not np.isfinite(coefficients).all():
         raise StyleError(f"the coefficients of {player[:80]} are not finite")
     return Style(player, coefficients)

@@ -28,16 +28,16 @@ class Rung(NamedTuple):
 
 
 class Ladder(NamedTuple):
-    """The rungs of a kind of evaluations, the weakest first, and a digest of the evaluation they were measured with."""
+    """The rungs of a kind of evaluations, the weakest first, and a digest of what they were measured with."""
 
     rungs: tuple[Rung, ...]
-    evaluation: str
+    measured_with: str
 
 
 def ladders_in(found: dict[str, Any]) -> dict[str, Ladder]:
     """The ladders in the contents of a file, by the kind of evaluation."""
     return {
-        kind: Ladder(tuple(Rung(elo, tuple(map(float, sights))) for elo, *sights in one["rungs"]), one["evaluation"])
+        kind: Ladder(tuple(Rung(elo, tuple(map(float, sights))) for elo, *sights in one["rungs"]), one["measured_with"])
         for kind, one in found.items()
     }
 

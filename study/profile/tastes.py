@@ -29,6 +29,11 @@ HABIT_WORDS = {
     "check": "a check",
     "retreat": "a move backwards",
     "same piece again": "the piece that moved last",
+    "castling": "castling",
+    "castling lost by the king": "castling lost by the king",
+    "castling lost by a rook": "castling lost by a rook",
+    "king's move with queens on": "king's move with queens on",
+    "development before castling": "development before castling",
 }
 
 

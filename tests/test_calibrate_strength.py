@@ -23,6 +23,7 @@ from tools.calibrate_strength import (
     fitted,
     pairings,
     play_matches,
+    possible,
     renamed,
     row,
     uncertainties,
@@ -115,6 +116,16 @@ def test_each_rung_plays_the_next_and_the_nearest_level_of_the_other_engine():
     assert [(one.number, other.number) for one, other in found[:2]] == [(1310, 0), (1500, 1)]
     assert all(other.is_anchor for _, other in found[:2])
     assert [(one.number, other.number) for one, other in found[2:]] == [(1310, 900), (1500, 1310)]
+
+
+def test_all_matches_of_the_rungs_count_whoever_is_nearest_by_now():
+    found, names = possible([900, 1310, 1500], ""), [900, 1310, 1500]
+    assert set(pairings(names, "")) < set(found) and len(set(found)) == len(found) == 3 * 8 + 3
+    assert {(one.number, other.number) for one, other in found if not other.is_anchor} == {
+        (1310, 900),
+        (1500, 900),
+        (1500, 1310),
+    }
 
 
 def match_of(player: Player, opponent: Player, share: float) -> Match:

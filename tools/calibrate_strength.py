@@ -12,8 +12,9 @@ both colours.
     python -m tools.calibrate_strength --state calibration.jsonl
 
 With `--state` the pairs are kept in a file, and the same command goes on after Ctrl-C, also with more games, other
-names or other rungs. What is least known is played first, so that it may end at any time; `--games 0` only tells what
-is known. `--check` measures names and writes nothing.
+names or other rungs; all pairs of the rungs in it count, whoever is nearest by now. What is least known is played
+first, so that it may end at any time; `--games 0` only tells what is known. `--check` measures names and writes
+nothing.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import statistics
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -98,7 +100,8 @@ class Results:
 
     def __init__(self, matches: Sequence[tuple[Player, Player]], file: Path | None) -> None:
         self._file = file
-        self._keys = {match: json.dumps([key_of(match[0]), key_of(match[1])]) for match in matches}
+        keys = {player: key_of(player) for player in {player for match in matches for player in match}}
+        self._keys = {match: json.dumps([keys[match[0]], keys[match[1]]]) for match in matches}
         self._points: dict[str, list[list[float]]] = {}
         for line in file.read_text(encoding="utf-8").splitlines() if file and file.exists() else []:
             found = json.loads(line)
@@ -163,6 +166,13 @@ def pairings(names: Sequence[int], net: str) -> list[tuple[Player, Player]]:
     nearest = [(one, min(levels, key=lambda level: abs(level.rating - one.rating))) for one in us]
     anchored = [(one, level) for one, level in nearest if abs(level.rating - one.rating) <= NEAR]
     return [*anchored, *zip(us[1:], us, strict=False)]
+
+
+def possible(names: Sequence[int], net: str) -> list[tuple[Player, Player]]:
+    """All matches that these may have played under other names: with any level of Stockfish, and with each other."""
+    us = [Player(False, elo, net) for elo in names]
+    levels = [Player(True, level) for level in STOCKFISH_LEVELS]
+    return [*((one, level) for one in us for level in levels), *((high, low) for low, high in combinations(us, 2))]
 
 
 def fitted(matches: Iterable[Match]) -> dict[Player, float]:
@@ -286,10 +296,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = parser.parse_args(arguments)
     net = NET if args.kind == NETS else ""
     ladder = LADDERS[args.kind]
-    wanted = pairings(args.check or [rung.elo for rung in ladder.rungs], net)
-    results = Results(wanted, args.state)
-    played = play_matches(wanted, args.games, args.stockfish, args.seed, results, args.concurrency)
-    matches = [match for match in played if len(match.pairs) > 1]
+    names = args.check or [rung.elo for rung in ladder.rungs]
+    every = possible(names, net)
+    results = Results(every, args.state)
+    play_matches(pairings(names, net), args.games, args.stockfish, args.seed, results, args.concurrency)
+    matches = [match for match in (results.match(*each) for each in every) if len(match.pairs) > 1]
     print("| Level | Against | Games | Result | Measured | 95% |\n| --- | --- | ---: | --- | ---: | --- |")
     print("\n".join(map(row, matches)))
     elos = fitted(matches)

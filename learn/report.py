@@ -193,7 +193,7 @@ def _oddities(term: Term, new: float, games: int) -> list[str]:
     if new in term.bounds:
         flags.append("at its bound")
     if games < RARE_GAMES:
-        flags.append(f"rare: {games} games")
+        flags.append(f"rare: {games} game{'' if games == 1 else 's'}")
     if term.sign * new < 0:
         flags.append("sign against its meaning")
     return flags

@@ -103,7 +103,7 @@ def find_weights(name: str | None = None) -> Path:
     None is the one in use. The file need not exist. Raises EvaluationError.
     """
     path = active_file(name)
-    return (path if name is None or is_there(path) else shipped(name) or path).absolute()
+    return path if name is None or is_there(path) else shipped(name) or path
 
 
 def load_chosen(weights: str | None, net: str | None) -> Evaluation:

@@ -68,7 +68,7 @@ def _save_weights(session: Session, path: Path) -> None:
 
 def _compare_weights(session: Session, path: Path) -> None:
     try:
-        path = find_weights(str(path))
+        path = find_weights(str(path)).absolute()
         others = load(path).numbers
     except EvaluationError as error:
         raise CommandError(str(error)) from error

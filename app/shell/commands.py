@@ -126,7 +126,7 @@ def _load_evaluation(name: str | None = None) -> tuple[Path, Evaluation]:
     """The weights file of this name, one of Merino's own if there is no such file, or the active one; what it holds."""
     try:
         file = find_weights(name)
-        return file, load(file)
+        return file.absolute(), load(file)
     except EvaluationError as error:
         raise CommandError(str(error)) from error
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 def weights(name: str) -> Evaluation:
     """What `load_evaluation` makes of `name`, of the one in use if empty; its name is the path."""
-    from merino.inner.eval.families import load_evaluation  # noqa: PLC0415 (with numba)
+    from merino.inner.eval.families import find_weights, load_evaluation  # noqa: PLC0415 (with numba)
 
-    return load_evaluation(name or None)
+    return load_evaluation(find_weights(name or None).absolute())
 
 
 def net(name: str) -> Evaluation | None:

@@ -102,8 +102,10 @@ def find_weights(name: str | None = None) -> Path:
 
     None is the one in use. The file need not exist. Raises EvaluationError.
     """
-    path = active_file(name)
-    return path if name is None or is_there(path) else shipped(name) or path
+    if name is None:
+        return active_file()
+    path = _named(name)
+    return first_there((path,)) or shipped(name) or path
 
 
 def load_chosen(weights: str | None, net: str | None) -> Evaluation:

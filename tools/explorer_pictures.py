@@ -15,6 +15,13 @@ MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13
 GAME = """[White "Anna"]\n[Black "Bert"]\n[Result "0-1"]
 
 1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3# 0-1"""
+MISTAKE = """[Event "World Championship, game 23"]\n[Date "1892.02.28"]\n[White "Chigorin"]\n[Black "Steinitz"]
+[Result "0-1"]
+
+1. e4 e5 2. f4 exf4 3. Nf3 Nf6 4. e5 Nh5 5. Be2 g6 6. d4 Bg7 7. O-O d6 8. Nc3 O-O 9. Ne1 dxe5 10. Bxh5 gxh5 11. dxe5
+Qxd1 12. Nxd1 Nc6 13. Bxf4 Bf5 14. Ne3 Be4 15. Nf3 Rfe8 16. Ng5 Bg6 17. Nd5 Bxe5 18. Nxc7 Bxc7 19. Bxc7 Rac8 20. Bg3
+Nd4 21. c3 Ne2+ 22. Kf2 h4 23. Bd6 Nd4 24. cxd4 Rc2+ 25. Kg1 Ree2 26. Rae1 Rxg2+ 27. Kh1 Kg7 28. Re8 f5 29. Ne6+ Kf6
+30. Re7 Rge2 31. d5 Rcd2 32. Bb4 Rxh2+ 0-1"""
 PARTS = ("terms", "pieces", "moves", "compare", "weights", "games", "free", "learning")
 TALLEST = 3000
 
@@ -26,7 +33,7 @@ def main() -> None:
         page = Page(explorer.address, Path(downloads))
         try:
             if folder is None:
-                _for_readers(page)
+                _for_readers(page, Path(downloads))
             else:
                 folder.mkdir(parents=True, exist_ok=True)
                 _all_parts(page, folder)
@@ -34,7 +41,7 @@ def main() -> None:
             page.driver.quit()
 
 
-def _for_readers(page: Page) -> None:
+def _for_readers(page: Page, downloads: Path) -> None:
     TARGET.mkdir(parents=True, exist_ok=True)
     page.resize(1280, 800)
     page.open(f"#fen={MIDDLEGAME}")
@@ -45,6 +52,29 @@ def _for_readers(page: Page) -> None:
     page.open(f"#fen={MIDDLEGAME}")
     _moves(page)
     _shoot(page, TARGET / "explorer-moves.png")
+    _drill(page, downloads)
+
+
+def _drill(page: Page, downloads: Path) -> None:
+    """An exercise: a move that is refused, and the solution."""
+    games = downloads / "games.pgn"
+    games.write_text(MISTAKE, encoding="utf-8")
+    page.open("")
+    page.tab("player")
+    page.choose_file("#player-open", games)
+    page.until(lambda: page.text("#game-count") == "1 game")
+    page.tab("player")
+    page.run("const chosen = document.querySelector('#player-name'); chosen.value = 'Chigorin';")
+    page.click("#drill-start")
+    page.until(lambda: page.text("#drill-question"))
+    page.move("d6", "b4")
+    page.until(lambda: page.text("#drill-told"))
+    _shoot(page, TARGET / "explorer-drill-refused.png")
+    page.click("#drill-again")
+    page.until(lambda: page.moves == [])
+    page.move("d6", "e5")
+    page.until(lambda: "was right" in page.text("#drill-told"))
+    _shoot(page, TARGET / "explorer-drill.png")
 
 
 def _all_parts(page: Page, folder: Path) -> None:

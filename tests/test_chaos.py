@@ -57,6 +57,13 @@ def test_a_kill_before_anything_is_written_is_no_fault(laboratory: Laboratory):
 
 
 @linux
+def test_a_case_whose_command_does_not_change_its_file_is_a_fault(laboratory: Laboratory):
+    idle = Case("idle", "version", {"table.csv": "older.csv"}, changes="table.csv")
+    with pytest.raises(FaultError, match=r"'table\.csv' is as it was before a whole run"):
+        laboratory.trial(idle, "reference").refer()
+
+
+@linux
 def test_two_runs_that_add_to_one_file_are_found_out(laboratory: Laboratory):
     reference = laboratory.trial(CARELESS, "reference").refer()
     with pytest.raises(FaultError, match=r"'more\.csv' differs from that of an uninterrupted run"):

@@ -60,10 +60,11 @@ CASES = (
     ),
     Case(
         "learn --rescore",
-        "learn games.pgn --weights w.txt --out new.txt --no-match --terms 1-5 --target search --rescore 20",
-        {"games.pgn": "games.pgn", "w.txt": "wrong.txt", "new.txt": "default.txt"},
+        "learn many.pgn --weights w.txt --out new.txt --no-match --terms 1-5 --per-game all --target search "
+        "--rescore 200",
+        {"many.pgn": "many.pgn", "w.txt": "wrong.txt", "new.txt": "default.txt"},
         changes="new.txt",
-        holds="games.pgn.scores",
+        holds="many.pgn.scores",
     ),
     Case(
         "improve",

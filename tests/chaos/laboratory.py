@@ -182,15 +182,18 @@ class Trial:
         return self.start().end()
 
     def refer(self) -> Reference:
-        """Run it undisturbed, but watched."""
-        before = self.contents()
+        """Run it undisturbed, but watched; raises FaultError if it fails, or does not change what the case says."""
+        before, at_first = self.contents(), outcome_of(self.folder)
         ended = self.start(is_watched=True).end().check()
         report = json.loads((self.place / _REPORT).read_bytes())
         self._check_valid()
+        outcome, changes = outcome_of(self.folder), self.case.changes
+        if changes and outcome.get(changes) == at_first.get(changes):
+            raise FaultError(f"'{changes}' is as it was before a whole run")
         return Reference(
             before,
             self.contents(),
-            outcome_of(self.folder),
+            outcome,
             ended.out,
             ended.seconds,
             report["changes"],

@@ -20,7 +20,7 @@ from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
 from merino.inner.formats.pgn_games import Fault, play_games
-from merino.inner.formats.pgn_scores import NO_SCORE
+from merino.inner.formats.pgn_scores import MAX_SCORE, NO_SCORE
 from merino.inner.formats.pgn_stream import GamesText, games_of
 from merino.inner.formats.sources import Source, count_lines, digest, open_source, plain_name
 from merino.inner.learn.checking import check_rows
@@ -45,7 +45,6 @@ from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile
 from merino.inner.learn.rows import GameRuns, RowStore
 from merino.inner.learn.source import PositionSource, check_found
 from merino.inner.learn.strays import with_strays
-from merino.inner.learn.teaching import taught
 
 
 @dataclass(frozen=True)
@@ -295,6 +294,11 @@ def part_of(
     return InputPart(
         block, rows_of_block(block, options.terms), len(games), used_games(games), tuple(games.faults()), fen, unscored
     )
+
+
+def taught(teacher: Evaluation, positions: np.ndarray) -> np.ndarray:
+    """White's static scores of POSITION[n], int16[n], before the draw rules, as rows times weights are."""
+    return np.clip(np.rint(teacher.white_scores(positions)), -MAX_SCORE, MAX_SCORE).astype(np.int16)
 
 
 def _refined(block: PositionBlock, options: ReadOptions) -> PositionBlock:

@@ -1,38 +1,34 @@
-"""Installation of new weights: written beside the old ones, tried in a match, and put in use; old files are kept."""
+"""The stage that installs: new weights are tried in a match and put in use, or left beside; old files are kept."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from merino.inner.core.common.files import check_writable, write_together, write_whole
-from merino.inner.core.common.folders import user_folder
-from merino.inner.core.common.user_files import WEIGHTS, is_folder, is_there, read_user_file, real_path, user_path
+from merino.inner.core.common.files import write_together, write_whole
+from merino.inner.core.common.sealed import as_json
+from merino.inner.core.common.user_files import WEIGHTS, is_there, read_user_file
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS, TermSet
-from merino.inner.eval.linear.weights import (
-    ENVIRONMENT_VARIABLE,
-    SHIPPED,
-    active_file,
-    as_mapping,
-    load_any,
-    render,
-    rewrite,
-)
-from merino.inner.learn.errors import LearnError, standing
+from merino.inner.eval.linear.weights import SHIPPED, as_mapping, note_of_k, render, rewrite
+from merino.inner.formats.sources import name_of
+from merino.inner.learn.errors import standing
+from merino.inner.learn.judging import Judged
+from merino.inner.learn.report import Summary
 from merino.inner.learn.request import Events, LearnRequest, Say
+from merino.inner.learn.run_files import LEARNED, WeightsPaths, file_at, text_of
+from merino.inner.learn.tables import as_csv
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.prove import STRONGER, Proof, StrengthTest, offer, prove
 
-LEARNED = "Learned by Merino on"  # begins the comments on the origin of learned weights
 EARLIER = "The comments below are older than these values."
 _OUR_COMMENTS = re.compile(
     rf"^# {LEARNED} \d{{4}}-\d\d-\d\d \d\d:\d\d from \d+ games of .*\n(?:# terms .*\n)?"
@@ -69,88 +65,18 @@ class InstallOutcome:
         return f"the new weights are in '{self.written}'" if self.written else ""
 
 
-@dataclass(frozen=True)
-class WeightsPaths:
-    """The file that weights come from, and the one for new weights. `takes_effect`: the file `target` is in use."""
-
-    source: Path
-    target: Path
-    takes_effect: bool
-
-    @property
-    def old(self) -> Path:
-        """The file that keeps the old weights."""
-        return _with_ending(self.target, ".old")
-
-    @property
-    def beside(self) -> Path:
-        """The file of new weights during their match, and after it if they do not pass."""
-        return self.target.with_name(f"{self.target.stem}.new{self.target.suffix}")
-
-    def check_writable(self) -> None:
-        """Check before the work that the weights can be written after it; raises LearnError."""
-        if is_folder(self.target):
-            raise LearnError(f"'{self.target}' is a folder, not a weights file")
-        try:
-            self.target.parent.mkdir(parents=True, exist_ok=True)
-            check_writable(self.target)
-        except OSError as error:
-            raise _no_place(self.target, error) from error
-
-    def check_beside(self) -> None:
-        """Raise LearnError if the file `beside` exists and was not written by `learn`."""
-        if is_there(self.beside) and LEARNED not in _text_of(self.beside):
-            raise LearnError(f"'{self.beside}' is in the way: learn did not write it; give it another name")
-
-
-def weights_paths(weights: str | None, out: str | None = None) -> WeightsPaths:
-    """The files for learning from `weights`, None for the active file of the user; shipped files are never written.
-
-    New weights go to `out`, or replace the old ones.
-    """
-    usual = Path(weights or os.environ.get(ENVIRONMENT_VARIABLE) or user_folder("data") / "weights.txt")
-    usual, source = named_path(usual).absolute(), active_file(weights).absolute()
-    target = named_path(out).absolute() if out else usual
-    in_use = {_file_of(path) for path in (usual, source, active_file())}
-    return WeightsPaths(source, target, _file_of(target) in in_use)
-
-
-def _file_of(path: Path) -> Path:
-    """The file that a path leads to, through links; raises LearnError."""
-    try:
-        return real_path(path)
-    except NotADirectoryError as error:
-        raise _no_place(path, error) from error
-    except OSError as error:
-        raise LearnError(f"'{path}': {error.strerror}") from error
-
-
-def _no_place(path: Path, error: OSError) -> LearnError:
-    """That a file cannot lie where it should."""
-    reason = "it is no folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
-    return LearnError(f"nothing can be written into '{path.parent}': {reason}")
-
-
-def named_path(name: str | Path) -> Path:
-    """The path that a user means; raises LearnError."""
-    try:
-        return user_path(name)
-    except OSError as error:
-        raise LearnError(f"'{name}': {error.strerror}") from error
-
-
 def text_with(source: Path, weights: np.ndarray, header: Iterable[str], terms: TermSet = TERMS) -> str:
     """The text of the file of new weights: that of `source` with its comments, the new values, and `header` on top.
 
     The comments of a file that comes with Merino describe its own values and are left out, as is an older header.
     """
-    if _file_of(source).parent == SHIPPED:
+    if file_at(source).parent == SHIPPED:
         return render(as_mapping(weights, terms), header, terms)
-    text = _OUR_COMMENTS.sub("", _text_of(source))
+    text = _OUR_COMMENTS.sub("", text_of(source))
     return rewrite(text, weights, [*header, EARLIER] if "#" in text else header, terms)
 
 
-def install(paths: WeightsPaths, content: bytes, say: Say, report: Mapping[Path, bytes] | None = None) -> None:
+def replace_weights(paths: WeightsPaths, content: bytes, say: Say, report: Mapping[Path, bytes] | None = None) -> None:
     """Replace the weights, keep the old file and write the report; raises OSError, and then changes nothing.
 
     The weights come last: once they are new, all is done, and until then the same command does it again.
@@ -165,67 +91,91 @@ def install(paths: WeightsPaths, content: bytes, say: Say, report: Mapping[Path,
     say(f"New values in file '{paths.target}'")
 
 
-def use(asked: Path, paths: WeightsPaths, say: Say) -> Path:
-    """Put the weights of the file `asked` in use; returns their file. Raises LearnError, WeightsError and OSError."""
-    load_any(asked)
-    paths.check_writable()
-    if _file_of(asked) == _file_of(paths.target):
-        raise LearnError(f"'{asked}' is the file in use")
-    install(paths, read_user_file(asked, WEIGHTS), say)
-    return paths.target
+def install(
+    judged: Judged, trial: StrengthTest, command: str, events: Events, executor: Executor | None
+) -> InstallOutcome:
+    """Put new weights in use if they pass their match, or at once if none is wanted; else leave them beside.
+
+    `trial` is that match, unless the request asks for another. `command` is the name of `learn` in hints. If the fit
+    was interrupted, no match is played. `executor` plays the match, None for threads of this process. Raises OSError,
+    and LearnError once a file has been written.
+    """
+    request, paths = judged.task.request, judged.files.weights
+    if not judged.learned.accepted or request.dry_run:
+        return _change_nothing(judged, events.say)
+    text = text_with(paths.source, judged.learned.end.weights, _header(judged), judged.task.terms)
+    run = _Installing(judged, text.encode(), STRONGER if request.prove else trial, command, events, executor)
+    if not request.plays_match or not paths.takes_effect:
+        return run.install_at_once()
+    write_whole(paths.beside, run.content)
+    with standing(f"the new weights are in '{paths.beside}', and not in use"):
+        return run.leave_beside(Verdict.STOPPED) if judged.learned.interrupted else run.install_if_they_pass()
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """New weights before the decision whether to use them: old and new values, and the new file's content."""
+def _change_nothing(judged: Judged, say: Say) -> InstallOutcome:
+    """Write no new weights, and say why."""
+    if judged.learned.accepted:
+        say("Better, but this is a dry run: nothing is written, and no match is played.")
+        return InstallOutcome(Verdict.DRY_RUN)
+    if judged.summary.is_worse:
+        say("Not accepted: on games not learned from, the error got worse. The weights stay as they were.")
+    else:
+        say("Not accepted: on games not learned from, the gain is not beyond doubt. The weights stay as they were.")
+    say(
+        f"What may help: more games than these {judged.summary.games}, best Merino's own (merino selfplay 5000 writes "
+        "some), fewer terms, or a stronger pull to the old weights (--prior 0.1)."
+    )
+    return InstallOutcome(Verdict.NOT_BETTER)
 
-    request: LearnRequest
-    paths: WeightsPaths
-    old: np.ndarray
-    new: np.ndarray
-    content: bytes
-    terms: TermSet = TERMS
 
-    def try_and_install(
-        self,
-        trial: StrengthTest,
-        command: str,
-        events: Events,
-        report: Callable[[InstallOutcome], Mapping[Path, bytes]],
-        was_stopped: bool = False,
-        executor: Executor | None = None,
-    ) -> InstallOutcome:
-        """Put them in use if they pass the match, or at once if none is wanted; else leave them in the file `beside`.
+def _header(judged: Judged) -> list[str]:
+    """The origin of the weights, for the top of their file."""
+    request, summary, source = judged.task.request, judged.summary, judged.files.weights.source
+    settings, names = request.settings, ", ".join(name_of(Path(name)) for name in request.files)
+    return [
+        f"{LEARNED} {datetime.now():%Y-%m-%d %H:%M} from {summary.games} games of {names}, starting at {source.name}",
+        f"terms {settings.moving}, {settings.method}, decay {settings.decay or 'off'}, "
+        f"target {settings.target.name}, seed {settings.seed}, {note_of_k(judged.learned.end.k)}",
+        f"validation error {summary.valid_before:.6f} -> {summary.valid_after:.6f}, "
+        f"fall {summary.gain:.6f} +- {summary.gain_error:.6f}",
+    ]
 
-        `trial` is the match, unless the request asks for another. `command` is the name of `learn` in hints. `report`
-        gives the files to write together with the weights. If the fit was interrupted (`was_stopped`), no match is
-        played. `executor` plays the match, None for threads of this process. Raises OSError, and LearnError once a
-        file has been written.
-        """
-        run = _Installing(self, STRONGER if self.request.prove else trial, command, events, report, executor)
-        if not self.request.plays_match or not self.paths.takes_effect:
-            return run.install_at_once()
-        write_whole(self.paths.beside, self.content)
-        with standing(f"the new weights are in '{self.paths.beside}', and not in use"):
-            if was_stopped:
-                return run.leave_beside(Verdict.STOPPED)
-            return run.install_if_they_pass()
+
+def summary_with(judged: Judged, outcome: InstallOutcome) -> Summary:
+    """The summary with the verdict on the new weights."""
+    written = None if outcome.written is None else str(outcome.written)
+    verdict, match = str(outcome.verdict), outcome.match
+    return replace(judged.summary, verdict=verdict, written=written, in_use=outcome.in_use, match=match)
+
+
+def reports(judged: Judged, outcome: InstallOutcome) -> dict[Path, bytes]:
+    """Record and table, as far as they are wanted, once it is known what becomes of the new weights."""
+    summary, files, found = summary_with(judged, outcome), judged.files, dict[Path, bytes]()
+    if files.record is not None and judged.record is not None:
+        found[files.record] = as_json(judged.record | {"summary": summary.as_json()})
+    if files.csv is not None:
+        found[files.csv] = as_csv(summary).encode()
+    return found
 
 
 @dataclass(frozen=True)
 class _Installing:
-    """The installation of a candidate, and what it needs at each step."""
+    """New weights before the decision whether to use them, their file's content, and what the decision needs."""
 
-    candidate: Candidate
+    judged: Judged
+    content: bytes
     trial: StrengthTest
     command: str
     events: Events
-    report: Callable[[InstallOutcome], Mapping[Path, bytes]]
     executor: Executor | None
 
     @property
     def paths(self) -> WeightsPaths:
-        return self.candidate.paths
+        return self.judged.files.weights
+
+    @property
+    def request(self) -> LearnRequest:
+        return self.judged.task.request
 
     def install_if_they_pass(self) -> InstallOutcome:
         """Put the weights, which are in the file `beside`, in use if they pass their match."""
@@ -235,7 +185,7 @@ class _Installing:
         if verdict is not Verdict.PASSED:
             return self.leave_beside(verdict, match)
         outcome = InstallOutcome(verdict, self.paths.target, True, match)
-        install(self.paths, self.candidate.content, self.events.say, self.report(outcome))
+        replace_weights(self.paths, self.content, self.events.say, reports(self.judged, outcome))
         with standing(outcome.state):
             beside.unlink(missing_ok=True)
             if self.trial is not STRONGER:
@@ -246,11 +196,11 @@ class _Installing:
         """Write them without a match, or with one that decides nothing because the weights in use do not change."""
         target, in_use = self.paths.target, self.paths.takes_effect
         outcome = InstallOutcome(Verdict.NO_MATCH, target, in_use)
-        install(self.paths, self.candidate.content, self.events.say, self.report(outcome))
+        replace_weights(self.paths, self.content, self.events.say, reports(self.judged, outcome))
         with standing(outcome.state):
             if not in_use:
                 self.events.say("Nothing in use changes.")
-            if self.candidate.request.prove:
+            if self.request.prove:
                 proof = self._play(target)
                 match = proof.as_json((target.name, self.paths.source.name))
                 return replace(outcome, verdict=_verdict_of(proof), match=match)
@@ -259,7 +209,7 @@ class _Installing:
 
     def leave_beside(self, verdict: Verdict, match: dict[str, Any] | None = None) -> InstallOutcome:
         """Leave them in the file `beside`, and say why and how to use them; `match` is the result of their match."""
-        beside, target, request = self.paths.beside, self.paths.target, self.candidate.request
+        beside, target = self.paths.beside, self.paths.target
         why = {
             Verdict.STOPPED: "learning was interrupted, and no match has shown what they are worth",
             Verdict.FAILED: "the match does not find them as good as the old ones, although their error is lower",
@@ -269,7 +219,7 @@ class _Installing:
         self.events.say(f"Not installed: {why}.")
         self.events.say(f"The new weights are in file '{beside}'; those in use stay as they were.")
         self.events.say("To use the new ones at once:")
-        where = f" --weights '{target}'" if request.weights or request.out else ""
+        where = f" --weights '{target}'" if self.request.weights or self.request.out else ""
         self.events.say(f"    {self.command} --use '{beside}'{where}")
         if verdict is Verdict.FAILED:
             self.events.say("Merino's own games may teach it more: merino selfplay 5000 writes some to learn from.")
@@ -279,17 +229,17 @@ class _Installing:
         return InstallOutcome(verdict, beside, False, match)
 
     def _play(self, new: Path) -> Proof:
-        trial, request = self.trial, self.candidate.request
+        trial, terms, learned = self.trial, self.judged.task.terms, self.judged.learned
         time_control, most = trial.time_control, trial.most_games
         self.events.say("A lower error is not yet more strength: a match of the new weights against the old decides.")
         self.events.say(
             f"It takes {most} games at most, {time_control} a move: {trial.takes}. Ctrl-C ends it, --no-match skips it."
         )
         players = (
-            OwnPlayer(new.name, LinearEvaluation(self.candidate.new, terms=self.candidate.terms)),
-            OwnPlayer(self.paths.source.name, LinearEvaluation(self.candidate.old, terms=self.candidate.terms)),
+            OwnPlayer(new.name, LinearEvaluation(learned.end.weights, terms=terms)),
+            OwnPlayer(self.paths.source.name, LinearEvaluation(learned.start.weights, terms=terms)),
         )
-        return prove(*players, trial, self.events.say, self.events.match_state, request.concurrency, self.executor)
+        return prove(*players, trial, self.events.say, self.events.match_state, self.request.concurrency, self.executor)
 
     def _offer(self, new: Path) -> None:
         """Suggest the match that would show more strength."""
@@ -302,13 +252,3 @@ def _verdict_of(proof: Proof) -> Verdict:
     if proof.verdict:
         return Verdict.PASSED if proof.verdict == "H1" else Verdict.FAILED
     return Verdict.INTERRUPTED if proof.interrupted else Verdict.UNDECIDED
-
-
-def _with_ending(path: Path, ending: str) -> Path:
-    """The path with this ending instead of its own, or added if it has it already."""
-    return path.with_name(path.name + ending) if path.suffix == ending else path.with_suffix(ending)
-
-
-def _text_of(path: Path) -> str:
-    """The text of a weights file with its own line ends."""
-    return read_user_file(path, WEIGHTS).decode(errors="replace")

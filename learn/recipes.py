@@ -21,17 +21,17 @@ from merino.inner.core.common.work import cores
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import simplest
 from merino.inner.eval.linear.weights import as_mapping, load, load_any, render
-from merino.inner.learn.asking import moves_to_rank, on_scale_of, read_options
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, fit_k
 from merino.inner.learn.fitting import fit_all
 from merino.inner.learn.inputs import PositionsHere, ReadOptions, read_rows
-from merino.inner.learn.learning import judge, start_of
+from merino.inner.learn.learning import judge
 from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.positions import Rows, Selection
+from merino.inner.learn.reading import read_options, training_data
 from merino.inner.learn.record import record_of, save_record
 from merino.inner.learn.report import summarise
-from merino.inner.learn.request import Events, LearnRequest
+from merino.inner.learn.request import Events, LearnRequest, Task
 from merino.inner.learn.sample import sample_of
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.games import Tally
@@ -210,22 +210,21 @@ class _Comparing:
         return render(as_mapping(simplest(weights, len(self._terms)), self._terms), [header], self._terms)
 
     def _learn(self, recipe: Recipe) -> tuple[int, int, np.ndarray]:
-        settings = recipe.request.settings.of_set(self._terms)
-        request = replace(recipe.request, settings=settings, choice=replace(recipe.request.choice, targets=()))
-        options = read_options(request, start_of(self._start, settings.phases, len(self._terms)), self._terms)
-        began = time.perf_counter()
-        paths, asked = [self._file(name) for name in request.files], on_scale_of(request, options)
-        positions, moves = self._positions(paths, options), moves_to_rank(request, paths)
-        fits = fit_all(positions, asked, options.weights, FitCallback(), _silent, self._terms, moves)
+        request = replace(recipe.request, choice=replace(recipe.request.choice, targets=()))
+        task = Task.of(request, self._terms, self._start)
+        options = read_options(task)
+        paths = [self._file(name) for name in request.files]
+        positions = self._positions(paths, options)
+        fits = fit_all(training_data(task, options, positions, paths), FitCallback())
         [found] = fits.every
         learned = judge(found.sample, found.fitted, found.settings, FitCallback())
         if learned.interrupted:
             raise ComparisonStoppedError
-        seconds = time.perf_counter() - began
-        summary = summarise(found.sample, learned, found.settings, fits.games, seconds, self._terms)
+        seconds = time.perf_counter() - task.began
+        summary = summarise(found.sample, learned, found.settings, positions.games, seconds, self._terms)
         record = record_of(found.sample, learned, found.settings, summary, request.files, self._terms)
         save_record(self._folder / f"{recipe.name}.record.json", record)
-        return fits.games, len(positions), learned.end.weights
+        return positions.games, len(positions), learned.end.weights
 
     def _positions(self, files: list[Path], options: ReadOptions) -> PositionsHere:
         found = read_rows(files, options, replace(self._events, say=_silent))

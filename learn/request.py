@@ -1,17 +1,24 @@
-"""A request to the learner, and the callbacks for its progress."""
+"""A request to the learner, the task that it becomes with the weights at hand, and the callbacks for its progress."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.phases import simplest
+from merino.inner.eval.linear.registry import TermSet
 from merino.inner.learn.fit import Step
-from merino.inner.learn.learning import Settings
+from merino.inner.learn.learning import Settings, start_of
 from merino.inner.learn.positions import Quiet, Selection
 from merino.inner.learn.targets import Target
-from merino.inner.learn.teaching import DEFAULT_TEACHER
 
 Say = Callable[[str], object]
+DEFAULT_TEACHER = "gen12"  # a net that comes with Merino
+NO_TEACHER = "off"
 
 
 def _nobody(*_: object) -> None:
@@ -110,3 +117,32 @@ class LearnRequest:
     def needs_scores(self) -> bool:
         """Whether any of its targets needs the score of a search or of a teacher."""
         return any(target.needs_scores for target in self.targets)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A request with what it starts from: weights of a set of terms, with as many phases as it asks for.
+
+    `began` is when the work on it began, by `time.perf_counter`.
+    """
+
+    request: LearnRequest
+    terms: TermSet
+    start: np.ndarray
+    began: float = field(default_factory=time.perf_counter)
+
+    @classmethod
+    def of(cls, request: LearnRequest, terms: TermSet, weights: np.ndarray) -> Task:
+        """The task to start from these weights; raises LearnError if the request cannot."""
+        settings = request.settings.of_set(terms)
+        return cls(replace(request, settings=settings), terms, start_of(weights, settings.phases, len(terms)))
+
+    @property
+    def evaluation(self) -> LinearEvaluation:
+        """The evaluation by the weights at the start, of one phase if they need no more."""
+        return LinearEvaluation(simplest(self.start, len(self.terms)), terms=self.terms)
+
+    @property
+    def settings(self) -> tuple[Settings, ...]:
+        """The settings of each fit that the request asks for."""
+        return tuple(replace(self.request.settings, target=target) for target in self.request.targets)

@@ -27,11 +27,11 @@ from merino.inner.learn.request import (
     DEFAULT_CHOICE,
     DEFAULT_SELECTION,
     DEFAULT_SETTINGS,
+    DEFAULT_TEACHER,
     NO_CHOICE,
     Events,
     LearnRequest,
 )
-from merino.inner.learn.teaching import DEFAULT_TEACHER
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
 from merino.inner.match.runner import MatchOutput, MatchResult, run_match

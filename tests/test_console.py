@@ -303,7 +303,7 @@ def interrupt(*_: object) -> None:
 
 
 def interrupt_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merino.inner.learn.procedure.read_rows", interrupt)
+    monkeypatch.setattr("merino.inner.learn.reading.read_rows", interrupt)
 
 
 def interrupt_loading(monkeypatch: pytest.MonkeyPatch) -> None:

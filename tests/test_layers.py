@@ -76,7 +76,7 @@ OWN_FILES = {
     "engine.uci.runtime:_free_megabytes": "what Linux says of its memory",
     "formats.packed:open_packed": "maps a file that has come through the door",
     "learn.rounds.state:__init__": "a lock",
-    "learn.procedure:report": "a log, opened by its own `open`",
+    "learn.procedure:learn_from_files": "a log, opened by its own `open`",
     "learn.rescoring:_open_file": "goes on writing what has been read through the door",
     "match.keeping:_opened": "appends, and looks at what it has appended",
     "match.positions:opened": "appends, and looks at what it has appended",

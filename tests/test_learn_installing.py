@@ -17,7 +17,8 @@ from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import DEFAULT_FILE, as_mapping, learned_k, load, parse, render, rewrite, save
 from merino.inner.learn import installing, learning, procedure
-from merino.inner.learn.installing import EARLIER, LEARNED, text_with, weights_paths
+from merino.inner.learn.installing import EARLIER, text_with
+from merino.inner.learn.run_files import LEARNED, weights_paths
 from merino.inner.match.games import Tally
 from merino.inner.match.prove import GAIN, STRONGER, Proof, StrengthTest
 from merino.inner.match.statistics import Model, Sprt, _likeliest_with_mean, llr, score_of
@@ -152,7 +153,7 @@ def test_who_stops_the_fit_waits_for_no_match(weights: Path, told: list[str], mo
     assert any(line.startswith("Not installed: learning was interrupted") for line in told)
 
 
-@pytest.mark.parametrize("at", ["read_rows", "summarise"])
+@pytest.mark.parametrize("at", ["read", "judge_fits"])
 def test_ctrl_c_says_that_learning_stopped_and_what_was_kept(
     weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:

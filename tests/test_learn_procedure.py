@@ -14,7 +14,7 @@ from merino.inner.app.shell.cli import main
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.files import FileInUseError, held
 from merino.inner.eval.linear.weights import defaults, load, save
-from merino.inner.learn import procedure
+from merino.inner.learn import reading
 from merino.inner.learn.errors import LearnError, LearnStoppedError, standing
 from merino.inner.learn.installing import Verdict
 from merino.inner.learn.learning import Settings
@@ -80,7 +80,7 @@ def test_what_is_for_a_file_is_asked_for_and_what_is_printed_is_not() -> None:
 def test_other_files_are_looked_at_before_the_work(
     weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, name: str, reason: str
 ) -> None:
-    monkeypatch.setattr(procedure, "read_rows", refuse_to_read)
+    monkeypatch.setattr(reading, "read_rows", refuse_to_read)
     before, path = weights.read_bytes(), tmp_path / name
     for dry in ([], ["--dry-run"]):
         with pytest.raises(CommandError) as caught:
@@ -92,7 +92,7 @@ def test_other_files_are_looked_at_before_the_work(
 def test_a_folder_in_the_place_of_the_record_is_found_before_the_work(
     weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(procedure, "read_rows", refuse_to_read)
+    monkeypatch.setattr(reading, "read_rows", refuse_to_read)
     (weights.parent / "learning.json").mkdir()
     with pytest.raises(CommandError, match=r"cannot write '.*learning\.json'.*; the weights are as they were$"):
         learn_weights(words_for(weights), lambda line: None)
@@ -179,7 +179,7 @@ def test_a_shell_learns_from_the_exit_code_what_was_wrong(
 def test_a_shell_learns_of_ctrl_c_from_the_exit_code(
     weights: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(procedure, "read_rows", interrupt)
+    monkeypatch.setattr(reading, "read_rows", interrupt)
     assert main(["learn", *words_for(weights)]) == 130
     said = capsys.readouterr()
     assert said.err == "merino: learn: stopped by Ctrl-C; the weights are as they were\n"

@@ -15,17 +15,16 @@ from merino.inner.app.console.learning import carry_out, for_machines
 from merino.inner.core.board.fen import parse_fen
 from merino.inner.eval.families import load_net
 from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.phases import in_two_phases
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.learn import fitting
-from merino.inner.learn.asking import moves_to_rank, on_scale_of, read_options
 from merino.inner.learn.drawing import one_of_each_game
 from merino.inner.learn.fit import FitCallback, prior_spread
 from merino.inner.learn.fitting import fit_all
 from merino.inner.learn.inputs import read_rows
 from merino.inner.learn.ranking import RankFigure, moves_of, rank_figure
-from merino.inner.learn.request import Events
+from merino.inner.learn.reading import moves_to_rank, read_options, training_data
+from merino.inner.learn.request import Events, Task
 from tests.rows import SELFPLAY, copied_selfplay
 from tests.shipped import one_phase
 
@@ -82,12 +81,13 @@ def test_the_learner_ranks_moves_where_there_are_games_enough(wanted: int, is_ra
 def test_the_pull_is_chosen_by_ranks_unless_strays_teach(
     words: list[str], by_ranks: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request, start = read_arguments([str(SELFPLAY), "--per-game", "1", *words]).request, in_two_phases(defaults(), 27)
-    options = read_options(request, start, TERMS)
-    positions, moves = read_rows([SELFPLAY], options, Events()), moves_of(positions_of(*MATES), LinearEvaluation(start))
+    request = read_arguments([str(SELFPLAY), "--per-game", "1", *words]).request
+    task = Task.of(replace(request, choice=replace(request.choice, ranked=0)), TERMS, defaults())
+    options = read_options(task)
+    data = training_data(task, options, read_rows([SELFPLAY], options, Events()), [SELFPLAY])
     pulls = iter([0.1, 0.2, 0.3])  # each ranks better than the one before
     monkeypatch.setattr(fitting, "rank_figure", lambda *_: RankFigure(next(pulls), 0.0))
-    fits = fit_all(positions, on_scale_of(request, options), start, FitCallback(), lambda sample: None, TERMS, moves)
+    fits = fit_all(replace(data, moves=moves_of(positions_of(*MATES), task.evaluation)), FitCallback())
     assert (next(pulls, None) is None) == by_ranks
     weakest = request.choice.pulls[-1] * prior_spread(len(fits.every[0].sample.games(is_validation=False)))
     assert not by_ranks or fits.every[0].settings.prior == weakest

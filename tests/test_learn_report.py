@@ -19,7 +19,7 @@ from merino.inner.app.shell.plot import run_plot
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import SHIPPED, load, save
-from merino.inner.learn import procedure
+from merino.inner.learn import judging
 from merino.inner.learn.calibration import calibration
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.learning import ARTICLE, Learned, Settings, learn, split
@@ -292,7 +292,7 @@ def test_a_worse_result_is_called_so_with_what_may_help(tmp_path: Path, monkeypa
         found = summarise(*arguments)  # type: ignore[arg-type]
         return replace(found, gain=-0.001, valid_after=found.valid_before + 0.001, accepted=False)
 
-    monkeypatch.setattr(procedure, "summarise", worse)
+    monkeypatch.setattr(judging, "summarise", worse)
     monkeypatch.setattr(Learned, "accepted", False)
     learn_weights([str(few_games(tmp_path)), "--weights", str(tmp_path / "weights.txt"), "--no-fen"], lines.append)
     text = " ".join(lines)

@@ -21,12 +21,11 @@ from merino.inner.core.common.live_line import LivePrinter
 from merino.inner.eval.families import load_net
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.weights import load_any
-from merino.inner.learn.asking import MAX_PLIES
 from merino.inner.learn.drawing import one_of_each_game
 from merino.inner.learn.ranking import Moves, moves_of, rank_figure
+from merino.inner.learn.reading import MAX_PLIES
 from merino.inner.learn.recipes import Comparison, ComparisonStoppedError, Recipe, RecipeResult, compare
-from merino.inner.learn.request import Events
-from merino.inner.learn.teaching import DEFAULT_TEACHER
+from merino.inner.learn.request import DEFAULT_TEACHER, Events
 from merino.inner.match.statistics import estimate
 
 ELO, ERROR, RANK, FIRST = "Elo", "error", "1 / rank", "first"

@@ -22,15 +22,16 @@ from merino.inner.learn.request import (
     DEFAULT_CHOICE,
     DEFAULT_SELECTION,
     DEFAULT_SETTINGS,
+    DEFAULT_TEACHER,
     FEW_OF_A_GAME,
     NO_CHOICE,
+    NO_TEACHER,
     PLAYED_ON,
     Choice,
     LearnRequest,
 )
 from merino.inner.learn.sample import Loss
 from merino.inner.learn.targets import BLEND, RESULT, SEARCH, Target
-from merino.inner.learn.teaching import DEFAULT_TEACHER, NO_TEACHER
 
 ARTICLE_PRESET = "greko2015"
 PRESETS = {ARTICLE_PRESET: ARTICLE}

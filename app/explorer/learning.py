@@ -28,9 +28,8 @@ from merino.inner.learn.learning import METHODS, Settings
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.procedure import learn_from_files
 from merino.inner.learn.record import load_record
-from merino.inner.learn.request import DEFAULT_SELECTION, NO_CHOICE, Events, LearnRequest
+from merino.inner.learn.request import DEFAULT_SELECTION, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest
 from merino.inner.learn.targets import RESULT, Target
-from merino.inner.learn.teaching import DEFAULT_TEACHER
 from merino.inner.study.points.reading import read_source
 from merino.inner.study.points.report import as_object
 from merino.inner.study.points.work import PointsRequest, sets_of, values_of

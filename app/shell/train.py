@@ -53,9 +53,8 @@ from merino.inner.learn.net.training import (
     TrainingSettings,
     TrainingState,
 )
-from merino.inner.learn.request import Events
+from merino.inner.learn.request import DEFAULT_TEACHER, Events
 from merino.inner.learn.rescoring import Rescore
-from merino.inner.learn.teaching import DEFAULT_TEACHER
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.prove import GAIN, prove
 

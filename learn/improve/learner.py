@@ -11,10 +11,11 @@ from merino.inner.core.common.user_files import WEIGHTS, is_there, read_user_fil
 from merino.inner.learn.improve import steps
 from merino.inner.learn.improve.state import Folder, ImproveState, TermsRound
 from merino.inner.learn.improve.steps import RoundFit
-from merino.inner.learn.installing import WeightsPaths, install
+from merino.inner.learn.installing import replace_weights
 from merino.inner.learn.request import Say
 from merino.inner.learn.rounds.state import OPEN, SAME, WORSE
 from merino.inner.learn.rounds.steps import OUTCOMES, StepContext, announce, elo_of, outcome_words
+from merino.inner.learn.run_files import WeightsPaths
 from merino.inner.match.games import Tally
 
 _OUTCOMES = OUTCOMES | {
@@ -46,7 +47,7 @@ class TermsLearner:
             return state
         content, target = read_user_file(self.folder.best, WEIGHTS), self.paths.target
         if not is_there(target) or read_user_file(target, WEIGHTS) != content:  # else a run was killed right after
-            install(self.paths, content, self._install_note)
+            replace_weights(self.paths, content, self._install_note)
         return replace(state, in_use=number)
 
     def _install_note(self, line: str) -> None:

@@ -15,9 +15,8 @@ from merino.inner.learn.errors import LearnError
 from merino.inner.learn.night.learner import NetLearner
 from merino.inner.learn.night.plan import NightPlan
 from merino.inner.learn.night.state import NOTHING, START_NET, START_TERMS, NightFolder, NightState, nothing_text
-from merino.inner.learn.request import Events
+from merino.inner.learn.request import DEFAULT_TEACHER, Events
 from merino.inner.learn.rounds.loop import Finished, Loop, Until
-from merino.inner.learn.teaching import DEFAULT_TEACHER
 
 DEFAULT_START = DEFAULT_TEACHER
 

@@ -17,15 +17,14 @@ from merino.inner.core.common.command import CommandError
 from merino.inner.eval.families import load_net
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.weights import as_mapping, defaults, load, render
-from merino.inner.learn import choosing
-from merino.inner.learn.choosing import Way, belief
+from merino.inner.learn import judging
 from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.judging import Way, belief
 from merino.inner.learn.learning import ARTICLE, Settings
 from merino.inner.learn.positions import Selection
-from merino.inner.learn.procedure import ENOUGH_GAMES
-from merino.inner.learn.request import DEFAULT_CHOICE, NO_CHOICE, Events, LearnRequest
+from merino.inner.learn.reading import ENOUGH_GAMES
+from merino.inner.learn.request import DEFAULT_CHOICE, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest
 from merino.inner.learn.targets import Target
-from merino.inner.learn.teaching import DEFAULT_TEACHER
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.heats import PAIR_VARIANCE, Belief, Heats, expected_gains, play_heats
 from merino.inner.match.players import OwnPlayer
@@ -154,11 +153,10 @@ def test_heats_that_are_interrupted_tell_the_best_so_far(monkeypatch: pytest.Mon
 
 
 def test_a_share_of_a_step_is_tried_only_if_it_is_accepted_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choosing, "part_of_step", lambda *step: SimpleNamespace(accepted=step[-1] > 0.3))
-    ways: list[Any] = [SimpleNamespace(settings=None, sample=None, learned=SimpleNamespace(accepted=True)), None]
-    ways[1] = SimpleNamespace(learned=SimpleNamespace(accepted=False))
-    request: Any = SimpleNamespace(choice=SimpleNamespace(shares=(1.0, 0.5, 0.25)))
-    assert [getattr(way, "share", 1.0) for way in choosing._with_shares(ways, request)] == [1.0, 0.5]
+    monkeypatch.setattr(judging, "part_of_step", lambda *step: SimpleNamespace(accepted=step[-1] > 0.3))
+    learned: list[Any] = [SimpleNamespace(accepted=True), SimpleNamespace(accepted=False)]
+    ways = [Way(Settings(), Any, each) for each in learned]
+    assert [way.share for way in judging._with_shares(ways, (1.0, 0.5, 0.25))] == [1.0, 0.5]
 
 
 def pairs(*half_points: int) -> np.ndarray:
@@ -193,9 +191,9 @@ def test_the_games_of_one_share_speak_for_the_others_of_its_step() -> None:
 def test_beliefs_are_of_gains_that_rise_and_bend_with_the_share() -> None:
     shares = np.array([1.0, 0.5, 0.25])
     about = belief([(Settings(), share) for share in shares.tolist()])
-    parts = np.stack([choosing.RISE_SPREAD * shares, choosing.BEND_SPREAD * shares**2])
+    parts = np.stack([judging.RISE_SPREAD * shares, judging.BEND_SPREAD * shares**2])
     assert about.kinship == pytest.approx(parts.T @ parts)
-    assert about.gains == pytest.approx(choosing.RISE * shares - choosing.BEND * shares**2)
+    assert about.gains == pytest.approx(judging.RISE * shares - judging.BEND * shares**2)
 
 
 def scoring(share_of_games: float, games: int) -> np.ndarray:
@@ -210,19 +208,19 @@ def scoring(share_of_games: float, games: int) -> np.ndarray:
 def test_the_share_at_the_top_of_the_curve_is_taken(
     monkeypatch: pytest.MonkeyPatch, rise: float, bend: float, low: float, high: float
 ) -> None:
-    monkeypatch.setattr(choosing, "part_of_step", lambda *_: SimpleNamespace(accepted=True))
+    monkeypatch.setattr(judging, "part_of_step", lambda *_: SimpleNamespace(accepted=True))
     whole: Any = SimpleNamespace(accepted=True)
     ways = [Way(Settings(), Any, whole, share) for share in (1.0, 0.5, 0.25)]
     played = [scoring(0.5 + rise * way.share - bend * way.share**2, 10_000) for way in ways]
-    assert low <= choosing._top_of_curve(ways, played, ways[1]).share <= high
+    assert low <= judging._top_of_curve(ways, played, ways[1]).share <= high
 
 
 def test_a_share_whose_error_does_not_fall_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choosing, "part_of_step", lambda *_: SimpleNamespace(accepted=False))
+    monkeypatch.setattr(judging, "part_of_step", lambda *_: SimpleNamespace(accepted=False))
     whole: Any = SimpleNamespace(accepted=True)
     ways = [Way(Settings(), Any, whole, share) for share in (1.0, 0.5)]
     played = [scoring(0.5, 100), scoring(0.6, 100)]
-    assert choosing._top_of_curve(ways, played, ways[1]) is ways[1]
+    assert judging._top_of_curve(ways, played, ways[1]) is ways[1]
 
 
 def test_heats_tell_beforehand_how_many_games_they_take() -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +21,13 @@ from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.fitting import Fits
 from merino.inner.learn.learning import Learned, Settings, judge, part_of_step
 from merino.inner.learn.loss_and_gradient import Samples
-from merino.inner.learn.report import Tried
-from merino.inner.learn.request import Events, LearnRequest
+from merino.inner.learn.ranking import rank_figure
+from merino.inner.learn.reading import TrainingData
+from merino.inner.learn.record import record_of
+from merino.inner.learn.report import Ranks, Summary, Tried, summarise
+from merino.inner.learn.request import Events, Say, Task
+from merino.inner.learn.run_files import RunFiles
+from merino.inner.learn.tables import render
 from merino.inner.match.heats import Belief, Heats, expected_gains, play_heats
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.report import duration, signed
@@ -61,13 +67,51 @@ class Chosen:
     seconds: float = 0.0
 
 
-def choose(
-    fits: Fits,
-    request: LearnRequest,
-    heats: Heats | None,
-    events: Events,
-    callback: FitCallback,
-    executor: Executor | None,
+@dataclass(frozen=True)
+class Judged:
+    """A task with the settings of the fit that answers it, its summary, and its record, if one is wanted."""
+
+    task: Task
+    files: RunFiles
+    learned: Learned
+    summary: Summary
+    record: dict[str, Any] | None
+
+    def tell(self, say: Say) -> None:
+        """Report the result."""
+        if self.learned.interrupted:
+            say("Interrupted: the best so far is kept.")
+        for line in render(self.summary, self.task.request.settings.root_of_sum):
+            say(line)
+
+
+def judge_fits(
+    fits: Fits, files: RunFiles, heats: Heats | None, events: Events, callback: FitCallback, executor: Executor | None
+) -> Judged:
+    """The best fit, or the best part of its step, with all that there is to report of it."""
+    data, chosen = fits.data, _choose(fits, heats, events, callback, executor)
+    way, task = chosen.way, data.task
+    learned = replace(way.learned, interrupted=True) if chosen.interrupted else way.learned
+    seconds = time.perf_counter() - task.began - chosen.seconds
+    summary = summarise(way.sample, learned, way.settings, data.games, seconds, task.terms)
+    record = None
+    if files.record is not None:
+        record = record_of(way.sample, learned, way.settings, summary, task.request.files, task.terms)
+    task = replace(task, request=replace(task.request, settings=way.settings))
+    return Judged(task, files, learned, replace(summary, tried=chosen.tried, ranks=_ranks(data, learned)), record)
+
+
+def _ranks(data: TrainingData, learned: Learned) -> Ranks | None:
+    """How old and new weights rank the moves of the data."""
+    if data.moves is None:
+        return None
+    ends = (learned.start.weights, learned.end.weights)
+    old, new = (rank_figure(data.moves, LinearEvaluation(each, terms=data.task.terms)) for each in ends)
+    return Ranks(data.moves.positions, old, new)
+
+
+def _choose(
+    fits: Fits, heats: Heats | None, events: Events, callback: FitCallback, executor: Executor | None
 ) -> Chosen:
     """The best way of several by heats, played by `executor`; without heats the first that is accepted."""
     judged = [
@@ -76,43 +120,39 @@ def choose(
     first, interrupted = judged[0], any(way.learned.interrupted for way in judged)
     if heats is None or interrupted:
         return Chosen(next((way for way in judged if way.learned.accepted), first), interrupted=interrupted)
-    ways = list(_with_shares(judged, request))
+    task = fits.data.task
+    ways = _with_shares(judged, task.request.choice.shares)
     if len(ways) < 2:
         return Chosen(ways[0] if ways else first)
-    return _by_heats(ways, fits.terms, request, heats, events, executor)
+    return _by_heats(ways, task, heats, events, executor)
 
 
-def _with_shares(judged: Sequence[Way], request: LearnRequest) -> list[Way]:
+def _with_shares(judged: Sequence[Way], shares: Sequence[float]) -> list[Way]:
     """Those that are accepted, each with the shares of its step that are accepted too."""
     ways = []
     for way in judged:
         if way.learned.accepted:
-            parts = [share for share in request.choice.shares if share != WHOLE]
             ways.append(way)
-            ways += [
-                Way(way.settings, way.sample, part_of_step(way.sample, way.learned, share), share) for share in parts
-            ]
+            ways += [_part_of(way, share) for share in shares if share != WHOLE]
     return [way for way in ways if way.learned.accepted]
 
 
-def _by_heats(
-    ways: Sequence[Way],
-    terms: TermSet,
-    request: LearnRequest,
-    heats: Heats,
-    events: Events,
-    executor: Executor | None,
-) -> Chosen:
+def _part_of(way: Way, share: float) -> Way:
+    """The way with this share of its step."""
+    return replace(way, learned=part_of_step(way.sample, way.learned, share), share=share)
+
+
+def _by_heats(ways: Sequence[Way], task: Task, heats: Heats, events: Events, executor: Executor | None) -> Chosen:
     games, control = heats.games(len(ways)), heats.time_control
     events.say(
         f"{len(ways)} ways to learn are compared in {games} games against the old weights, {control} a move; after "
         "each round the better half plays on."
     )
     began = time.perf_counter()
-    players = [_player(way.name, way.learned.end.weights, terms) for way in ways]
-    old = _player("the old weights", ways[0].learned.start.weights, terms)
+    players = [_player(way.name, way.learned.end.weights, task.terms) for way in ways]
+    old = _player("the old weights", ways[0].learned.start.weights, task.terms)
     about = belief([(way.settings, way.share) for way in ways])
-    found = play_heats(players, old, heats, about, events.match_state, request.concurrency, executor)
+    found = play_heats(players, old, heats, about, events.match_state, task.request.concurrency, executor)
     tried = tuple(_tried(way, pairs) for way, pairs in zip(ways, found.pairs, strict=True))
     for each in tried:
         if each.games:
@@ -132,7 +172,7 @@ def _top_of_curve(ways: Sequence[Way], pairs: Sequence[np.ndarray], best: Way) -
     whole = next(way for way in ways if way.settings == best.settings)
     if share == WHOLE:
         return whole
-    found = replace(whole, learned=part_of_step(whole.sample, whole.learned, share), share=share)
+    found = _part_of(whole, share)
     return found if found.learned.accepted else best
 
 

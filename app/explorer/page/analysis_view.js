@@ -3,8 +3,8 @@
 import { MAX_LINES, NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "./analysis.js";
 import { explainLine } from "./api.js";
 import { compilingText } from "./compiling.js";
-import { showArrows } from "./drawn_arrows.js";
-import { byId, framed, h, percent, replace, shortName, withMinus } from "./dom.js";
+import { showArrows } from "./board.js";
+import { byId, framed, h, options, percent, replace, shortName, withMinus } from "./dom.js";
 import { hideBoard, showBoard } from "./mini_board.js";
 import { differencesTable, unfolding } from "./piece_differences.js";
 import { SHOWN, listen, numbered, playLine, state } from "./store.js";
@@ -148,22 +148,13 @@ const draw = framed(() => {
 });
 
 function drawSettings() {
-    const count = (value) => h("option", { value, selected: value === settings.lines }, value);
+    const counts = [...Array(MAX_LINES).keys()].map((at) => [at + 1, at + 1]);
     const select = { id: "analysis-lines", onchange: (event) => choose("lines", Number(event.target.value)) };
     const arrows = { type: "checkbox", id: "analysis-arrows", checked: settings.arrows };
     const evaluation = (id, name, others) => chooser(id, settings[name], (value) => choose(name, value), others);
     replace(
         parts.settings,
-        h(
-            "label",
-            {},
-            "Lines ",
-            h(
-                "select",
-                select,
-                [...Array(MAX_LINES).keys()].map((at) => count(at + 1)),
-            ),
-        ),
+        h("label", {}, "Lines ", h("select", select, options(counts, settings.lines))),
         h("label", {}, "By ", evaluation("analysis-by", "by", [[SHOWN, "the evaluation shown"]])),
         h(
             "label",

@@ -1,9 +1,8 @@
 // The board: an SVG of our own with the pieces of python-chess, moved by pointer, keyboard or both.
 
-import { drawnArrows } from "./drawn_arrows.js";
 import { byId, h, number, s } from "./dom.js";
 import { look } from "./look.js";
-import { boardOf, listen, movesFrom, preview, shown, state, shownValue } from "./store.js";
+import { boardOf, changed, listen, movesFrom, shown, state, shownValue } from "./store.js";
 
 const FILES = "abcdefgh";
 const NAMES = { p: "pawn", n: "knight", b: "bishop", r: "rook", q: "queen", k: "king" };
@@ -36,10 +35,11 @@ export function placeOf(square) {
 
 const place = (square) => placeOf(square).map((at) => 100 * at);
 
-export function squareAt(x, y) {
+/** The square under the pointer, null beside the board. */
+export function squareUnder(event) {
     const box = svg.getBoundingClientRect();
-    const column = Math.floor((8 * (x - box.left)) / box.width),
-        row = Math.floor((8 * (y - box.top)) / box.height);
+    const column = Math.floor((8 * (event.clientX - box.left)) / box.width),
+        row = Math.floor((8 * (event.clientY - box.top)) / box.height);
     if (column < 0 || column > 7 || row < 0 || row > 7) return null;
     return state.flipped ? FILES[7 - column] + (row + 1) : FILES[column] + (8 - row);
 }
@@ -275,10 +275,19 @@ export function drawMarks() {
     drawArrows();
 }
 
-/** The arrow of a tried move, or else those of the analysis and of threats. */
+const arrows = new Map(); // by who shows them: the analysis, a threat, a hint
+
+/** Show these arrows of a source instead of those before: { uci, kind, share }, where `share` is how strong, 0 to 1. */
+export function showArrows(source, shownNow) {
+    if (JSON.stringify(arrows.get(source) ?? []) === JSON.stringify(shownNow)) return;
+    arrows.set(source, shownNow);
+    changed("arrows");
+}
+
+/** The arrow of a tried move, or else those of all sources. */
 function drawArrows() {
     const tried = state.preview?.move;
-    const drawn = tried ? [{ uci: tried, kind: "tried", share: 1 }] : drawnArrows();
+    const drawn = tried ? [{ uci: tried, kind: "tried", share: 1 }] : [...arrows.values()].flat();
     layers.arrows.replaceChildren(...(hand.drag ? [] : drawn.map(arrow)));
 }
 
@@ -308,12 +317,6 @@ export function describe(square) {
     const worth = value === null ? "" : `, ${number(value, 2, true)} pawns`;
     return `${square}, ${nameOf(piece.letter)}${worth}`;
 }
-
-/** The square under a point of the screen, for pieces that are dragged on from beside the board. */
-export const squareUnder = (event) => squareAt(event.clientX, event.clientY);
-
-/** Point at a move of a list: the arrow, and the values that would be. */
-export const pointAt = (uci) => preview(uci);
 
 export const picture = (letter, size = 20) =>
     h("img", { src: imageOf(letter), alt: nameOf(letter), width: size, height: size, draggable: "false" });

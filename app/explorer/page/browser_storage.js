@@ -2,6 +2,9 @@
 
 const PREFIX = "merino-";
 
+/** Whether a value is an object that has names. */
+export const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
 /** What was kept under a name; `otherwise` if nothing was, or if `isValid` refuses it. */
 export function recall(name, otherwise, isValid = (value) => typeof value === typeof otherwise, store = localStorage) {
     const text = store.getItem(PREFIX + name);

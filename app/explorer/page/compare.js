@@ -1,7 +1,20 @@
 // Two evaluations side by side: weights, terms, piece values, and the moves whose rank they change.
 
 import { post } from "./api.js";
-import { h, number, pawns, percent, plainTable, plural, replace, shortName, tellError, spaced, worded } from "./dom.js";
+import {
+    h,
+    number,
+    pawns,
+    percent,
+    plainTable,
+    plural,
+    replace,
+    shortName,
+    spaced,
+    tableRow,
+    tellError,
+    worded,
+} from "./dom.js";
 import { picture } from "./board.js";
 import { catalogue, chooser, onCatalogue, openWeights, useWeights } from "./weights.js";
 import { listen, question, state } from "./store.js";
@@ -16,19 +29,12 @@ let asked = 0;
 const name = (id) => catalogue.weights.find((entry) => entry.id === id)?.name ?? id;
 
 function pair(title, a, b, digits) {
-    const difference = b - a;
-    return h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, title),
-        h("td", {}, number(a, digits, true)),
-        h("td", {}, number(b, digits, true)),
-        h(
-            "td",
-            { class: Math.abs(difference) < MIN_SHOWN ? "nothing" : difference > 0 ? "gain" : "loss" },
-            Math.abs(difference) < MIN_SHOWN ? "\u00b7" : number(difference, digits, true),
-        ),
-    );
+    return tableRow(title, [number(a, digits, true), number(b, digits, true), changeCell(b - a, digits)]);
+}
+
+function changeCell(change, digits) {
+    if (Math.abs(change) < MIN_SHOWN) return h("td", { class: "nothing" }, "\u00b7");
+    return h("td", { class: change > 0 ? "gain" : "loss" }, number(change, digits, true));
 }
 
 const figure = (value) =>
@@ -50,15 +56,7 @@ function oneSided(compared) {
             withTerms.terms
                 .filter((term) => Math.abs(term.net_cp) >= MIN_SHOWN)
                 .sort((x, y) => Math.abs(y.net_cp) - Math.abs(x.net_cp))
-                .map((term) =>
-                    h(
-                        "tr",
-                        {},
-                        h("th", { scope: "row" }, spaced(term.name)),
-                        h("td", {}, number(term.weight, 0)),
-                        h("td", {}, figure(term.net_cp)),
-                    ),
-                ),
+                .map((term) => tableRow(spaced(term.name), [number(term.weight, 0), figure(term.net_cp)])),
         ),
     ];
 }
@@ -93,23 +91,15 @@ function bothTable(id, rows) {
     return plainTable(
         id,
         ["Term", "Weight A", "Weight B", "Net A", "Net B", "Difference"],
-        rows.map(({ a, b }) => {
-            const change = b.net_cp - a.net_cp;
-            return h(
-                "tr",
-                {},
-                h("th", { scope: "row" }, spaced(a.name)),
-                h("td", {}, number(a.weight, 0)),
+        rows.map(({ a, b }) =>
+            tableRow(spaced(a.name), [
+                number(a.weight, 0),
                 h("td", { class: a.weight === b.weight ? "" : "strong" }, number(b.weight, 0)),
-                h("td", {}, figure(a.net_cp)),
-                h("td", {}, figure(b.net_cp)),
-                h(
-                    "td",
-                    { class: Math.abs(change) < MIN_SHOWN ? "nothing" : change > 0 ? "gain" : "loss" },
-                    Math.abs(change) < MIN_SHOWN ? "\u00b7" : number(change, 1, true),
-                ),
-            );
-        }),
+                figure(a.net_cp),
+                figure(b.net_cp),
+                changeCell(b.net_cp - a.net_cp, 1),
+            ]),
+        ),
     );
 }
 
@@ -118,16 +108,12 @@ function kinds() {
         "compare-pieces",
         ["Piece", "On board", "Removal A", "Removal B", "Attributed A", "Attributed B"],
         found.pieces.map((kind) =>
-            h(
-                "tr",
-                {},
-                h("th", { scope: "row" }, picture(kind.kind, 22)),
-                h("td", {}, kind.count),
-                ...(kind.removal_cp ?? [null, null]).map((value) =>
-                    h("td", {}, value === null ? "\u2013" : pawns(value)),
+            tableRow(picture(kind.kind, 22), [
+                kind.count,
+                ...[...(kind.removal_cp ?? [null, null]), ...kind.attributed_cp].map((value) =>
+                    value === null ? "\u2013" : pawns(value),
                 ),
-                ...kind.attributed_cp.map((value) => h("td", {}, value === null ? "\u2013" : pawns(value))),
-            ),
+            ]),
         ),
     );
 }
@@ -144,15 +130,11 @@ function moves() {
             ["Move", "Rank A", "Rank B", "Up or down", "A, for the mover", "B"],
             moved.slice(0, 20).map((move) => {
                 const step = move.ranks[0] - move.ranks[1];
-                return h(
-                    "tr",
-                    {},
-                    h("th", { scope: "row" }, move.move),
-                    h("td", {}, move.ranks[0]),
-                    h("td", {}, move.ranks[1]),
+                return tableRow(move.move, [
+                    ...move.ranks,
                     h("td", { class: step > 0 ? "gain" : "loss" }, number(step, 0, true)),
-                    ...move.evaluations_cp.map((value) => h("td", {}, pawns(value))),
-                );
+                    ...move.evaluations_cp.map((value) => pawns(value)),
+                ]);
             }),
         ),
     ];
@@ -206,20 +188,13 @@ function bar(panel) {
 function scores() {
     const { first, second: other } = found;
     const [a, b] = [first.static.expected_score, other.static.expected_score];
-    const row = (title, ...cells) =>
-        h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, title),
-            cells.map((cell) => h("td", {}, cell)),
-        );
     return plainTable(
         "compare-scores",
         ["", "A", "B", "Difference"],
         [
             pair("Score, pawns", first.score_cp / 100, other.score_cp / 100, 2),
-            row("White expects", percent(a, 1), percent(b, 1), `${number(100 * (b - a), 1, true)}%`),
-            row("K, centipawns", number(first.k, 1), number(other.k, 1), ""),
+            tableRow("White expects", [percent(a, 1), percent(b, 1), `${number(100 * (b - a), 1, true)}%`]),
+            tableRow("K, centipawns", [number(first.k, 1), number(other.k, 1), ""]),
         ],
     );
 }

@@ -4,7 +4,7 @@ import { annotate, annotation, FIRST_NODES, onAnnotation, stopAnnotating } from 
 import { post } from "./api.js";
 import { nameOf } from "./board.js";
 import { COLOURS, chart } from "./chart.js";
-import { byId, h, pawns, percent, tellError, spaced, withMinus } from "./dom.js";
+import { byId, capital, h, options, pawns, percent, tellError, spaced, withMinus } from "./dom.js";
 import { isLooked } from "./attention.js";
 import { goTo, isUnaided, listen, numbered, sideAfter, state, wholeGame } from "./store.js";
 
@@ -131,15 +131,20 @@ function annotateBar() {
     const choose = (event) => {
         nodes = Number(event.target.value);
     };
-    const option = (count) => h("option", { value: count, selected: count === nodes }, count.toLocaleString("en"));
+    const choices = NODES.map((count) => [count, count.toLocaleString("en")]);
     const { isWorking } = annotation;
     const press = () => (annotation.isWorking ? stopAnnotating() : annotate(nodes));
-    const button = { type: "button", id: "annotate", class: isWorking ? "on" : "", onclick: press };
+    const attributes = { type: "button", id: "annotate", class: isWorking ? "on" : "", onclick: press };
     return h(
         "div",
         { class: "panel-bar" },
-        h("button", button, isWorking ? "Stop" : "Search deeper"),
-        h("label", {}, "Nodes per move ", h("select", { id: "annotate-nodes", onchange: choose }, NODES.map(option))),
+        h("button", attributes, isWorking ? "Stop" : "Search deeper"),
+        h(
+            "label",
+            {},
+            "Nodes per move ",
+            h("select", { id: "annotate-nodes", onchange: choose }, options(choices, nodes)),
+        ),
         h("span", { class: "note", id: "annotate-state" }, stateText()),
     );
 }
@@ -149,7 +154,6 @@ const stateText = () => (annotation.isWorking ? `${annotation.found.size} of ${s
 const BY_PIECE =
     "How much more its owner has from a piece, in pawns, at the end of the line after the move than at that of the better line";
 const PIECE = /([A-Za-z]) ([a-h][1-8])(?:-([a-h][1-8])| (taken|kept))? ([+-]\d+)/g;
-const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** What the move makes of pieces, in words: "White's pawn on d2 kept +1.61, Black's knight on g8 to f6 \u22120.68". */
 function fates(text) {

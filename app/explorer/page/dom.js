@@ -67,6 +67,26 @@ export const plainTable = (id, heads, rows) =>
         ),
     );
 
+/**
+ * A row of a table.
+ * @param {any} head of the row
+ * @param {any[]} cells what they hold, or cells of their own
+ * @param {object} more attributes of the row
+ */
+export const tableRow = (head, cells, more = {}) =>
+    h(
+        "tr",
+        more,
+        h("th", { scope: "row" }, head),
+        cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : h("td", {}, cell))),
+    );
+
+export const button = (id, text, onclick, more = {}) => h("button", { type: "button", id, onclick, ...more }, text);
+
+/** The options of a select, as pairs of value and name. */
+export const options = (pairs, chosen) =>
+    pairs.map(([value, name]) => h("option", { value, selected: value === chosen }, name));
+
 export function replace(element, ...children) {
     element.replaceChildren(
         ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
@@ -92,10 +112,13 @@ export const pawns = (centipawns, digits = 2) => number(centipawns / 100, digits
 /** The name of an evaluation without the folders and the ending of its file. */
 export const shortName = (name) => name.replace(/^.*[\\/]/, "").replace(/\.(txt|net|bin)$/, "");
 
+export const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
 /** A share as a percentage. */
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
 
-export const plural = (count, name) => `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
+/** A number with the name of what is counted: "1 ply", "2 plies". */
+export const plural = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
 /** Split a term's name where its words begin, so that it can be read and broken: "BishopPairMidgame". */
 export const spaced = (name) =>
@@ -111,6 +134,13 @@ export const worded = (text) =>
     text.replace(/\b(?:VAL_[PNBRQ]|[A-Z][a-z]+(?:[A-Z0-9][a-z0-9]*)+)(?:_[me]g)?\b/g, (name) =>
         spaced(name).toLowerCase(),
     );
+
+/** The colour of a value: blue for White, orange for Black, the stronger the nearer it is to `scale`; "" for hardly any. */
+export function tint(value, scale) {
+    const share = Math.min(1, Math.sqrt(Math.abs(value) / scale));
+    if (share < 0.03) return "";
+    return `color-mix(in oklab, var(--${value > 0 ? "blue" : "orange"}) ${Math.round(85 * share)}%, transparent)`;
+}
 
 let spoken;
 
@@ -139,6 +169,12 @@ export const wordsOf = (error) => (error instanceof Error ? error.message : Stri
  * @param {unknown} error
  */
 export const tellError = (error) => showError(wordsOf(error));
+
+/** The same action; what goes wrong in it is shown. */
+export const guarded =
+    (action) =>
+    (...given) =>
+        action(...given).catch(tellError);
 
 /**
  * The nearest element around what an event happened to.

@@ -1,7 +1,7 @@
 // Exercises from mistakes, walked through on the board: a move is refused with what refutes it, and the reason is told.
 
 import { post } from "./api.js";
-import { byId, h, plural, say, showError, tellError } from "./dom.js";
+import { button, byId, guarded, h, plural, say, showError } from "./dom.js";
 import { changed, isPlaying, listen, play, setGame, state, truncate } from "./store.js";
 
 /** @type {any} */
@@ -75,11 +75,6 @@ function leave() {
     draw();
 }
 
-const guarded =
-    (action) =>
-    (...given) =>
-        action(...given).catch(tellError);
-
 /** Judge the move that was made on the board. */
 const judge = guarded(async (uci) => {
     const at = identity;
@@ -131,8 +126,6 @@ async function finish(isFound, word) {
     tell(`${word} ${why}`.trim());
     byId("drill-next")?.focus();
 }
-
-const button = (id, text, onclick, more = {}) => h("button", { type: "button", id, onclick, ...more }, text);
 
 function bar() {
     if (phase === "ask")

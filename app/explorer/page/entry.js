@@ -8,7 +8,7 @@ import { ofFile } from "./game_sources.js";
 import { openGames, showGames } from "./games.js";
 import { isMerinosTurn } from "./playing.js";
 
-const LONGEST = 1e5; // characters; what is longer can only be games, and is listed as a file is
+const MAX_TYPED = 1e5; // characters; what is longer can only be games, and is listed as a file is
 
 /** The move as the report writes it, such as castling by king's step in Chess960; or null, and why it is rejected. */
 export async function explainRefusal(move) {
@@ -29,7 +29,7 @@ export async function enter(text, label = "") {
         await showLink(fragment);
         return;
     }
-    if (text.length > LONGEST) {
+    if (text.length > MAX_TYPED) {
         await openGames(ofFile(new Blob([text]), "the text"));
         return;
     }

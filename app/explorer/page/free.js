@@ -1,6 +1,6 @@
 // Free mode: pieces from a palette, dragged on, off and about; side to move, castling, en passant.
 
-import { byId, h, replace, say } from "./dom.js";
+import { button, byId, h, replace, say } from "./dom.js";
 import { describe, imageOf, nameOf, picture, squareUnder } from "./board.js";
 import { EMPTY, START, boardOf, fenOf, listen, setFree, setGame, state } from "./store.js";
 
@@ -103,8 +103,6 @@ async function toGame() {
     await setGame({ fen: report.fen });
 }
 
-const button = (id, text, title, onclick) => h("button", { type: "button", id, title, onclick }, text);
-
 function palette() {
     const eraser = { type: "button", class: "eraser", "data-piece": "x", title: "Take pieces off" };
     return h(
@@ -121,9 +119,9 @@ function positionFields() {
     return h(
         "div",
         { class: "controls fields" },
-        button("free-clear", "Clear", "An empty board", () => setFree(EMPTY)),
-        button("free-start", "Start", "The starting position", () => setFree(START)),
-        button("free-play", "Play from here", "Play legal moves from this position", toGame),
+        button("free-clear", "Clear", () => setFree(EMPTY), { title: "An empty board" }),
+        button("free-start", "Start", () => setFree(START), { title: "The starting position" }),
+        button("free-play", "Play from here", toGame, { title: "Play legal moves from this position" }),
         h("label", {}, "To move ", h("select", { id: "free-turn", onchange: turn }, sides)),
     );
 }
@@ -165,8 +163,8 @@ function draw() {
         return;
     }
     const { turn, castling, passing } = parts();
-    for (const button of box.querySelectorAll(".palette [data-piece]"))
-        button.setAttribute("aria-pressed", String(button.dataset.piece === brush));
+    for (const piece of box.querySelectorAll(".palette [data-piece]"))
+        piece.setAttribute("aria-pressed", String(piece.dataset.piece === brush));
     for (const check of box.querySelectorAll("[data-castling]"))
         check.checked = castling.includes(check.dataset.castling);
     byId("free-turn").value = turn;

@@ -1,9 +1,9 @@
 // The list of the games of a file, and the form to search it with. Only the rows in view are elements.
 
-import { framed, h, replace } from "./dom.js";
+import { framed, h, options, replace } from "./dom.js";
 
 const ROW = matchMedia("(pointer: coarse)").matches ? 40 : 30; // pixels
-const TALLEST = 8e6; // pixels that every browser can scroll; longer lists scroll faster
+const MAX_HEIGHT = 8e6; // pixels that every browser can scroll; longer lists scroll faster
 const AROUND = 4; // rows drawn beyond the view
 const RESULTS = ["1-0", "0-1", "1/2-1/2", "*"];
 
@@ -23,8 +23,7 @@ export function makeSearch(change) {
         result: h(
             "select",
             { id: "game-result", "aria-label": "Result" },
-            h("option", { value: "" }, "any result"),
-            RESULTS.map((each) => h("option", { value: each }, shortResult(each))),
+            options([["", "any result"], ...RESULTS.map((each) => [each, shortResult(each)])], ""),
         ),
         from: field("game-from", "from 2020", "Played from, such as 2024 or 2024.05.31", date),
         to: field("game-to", "to 2024", "Played until, such as 2024 or 2024.05.31", date),
@@ -76,13 +75,13 @@ export class GameTable {
     #scale() {
         const whole = this.#read().indices.length * ROW,
             room = this.box.clientHeight;
-        return whole > TALLEST ? (whole - room) / (TALLEST - room) : 1;
+        return whole > MAX_HEIGHT ? (whole - room) / (MAX_HEIGHT - room) : 1;
     }
 
     #draw() {
         const { box } = this,
             { indices, chosen, game } = this.#read();
-        this.#height.style.height = `${Math.min(indices.length * ROW, TALLEST)}px`;
+        this.#height.style.height = `${Math.min(indices.length * ROW, MAX_HEIGHT)}px`;
         const top = box.scrollTop * this.#scale();
         const first = Math.max(0, Math.floor(top / ROW) - AROUND);
         const last = Math.ceil((top + box.clientHeight) / ROW) + AROUND;

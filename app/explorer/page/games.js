@@ -1,7 +1,7 @@
 // Games: the list of those in a file, and the chosen one with the course of its evaluation.
 
 import { courseElements, followCourse, makeCourse } from "./course.js";
-import { wordsOf, chooseFile, h, plural, replace, say, showError, tellError } from "./dom.js";
+import { wordsOf, chooseFile, guarded, h, plural, replace, say, showError } from "./dom.js";
 import { GameList, queryOf } from "./game_list.js";
 import { ofFile } from "./game_sources.js";
 import { GameTable, makeSearch } from "./game_table.js";
@@ -120,14 +120,10 @@ export const loadedGames = () =>
           }
         : null;
 
-export async function openPgn() {
-    try {
-        const file = await chooseFile(".pgn,text/plain");
-        await openGames(ofFile(file, file.name));
-    } catch (error) {
-        tellError(error);
-    }
-}
+export const openPgn = guarded(async () => {
+    const file = await chooseFile(".pgn,text/plain");
+    await openGames(ofFile(file, file.name));
+});
 
 function drawList() {
     parts.list.hidden = list.length < 2;

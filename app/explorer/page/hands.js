@@ -1,6 +1,6 @@
 // Hands on the board: pieces dragged, clicked, or moved by the keyboard.
 
-import { boardSvg, cellOf, describe, drawMarks, drawPieces, hand, pieceOn, placePieces, squareAt } from "./board.js";
+import { boardSvg, cellOf, describe, drawMarks, drawPieces, hand, pieceOn, placePieces, squareUnder } from "./board.js";
 import { say } from "./dom.js";
 import { explainRefusal } from "./entry.js";
 import { dropFree, eraseFree, placeFree, takesPieces } from "./free.js";
@@ -90,14 +90,14 @@ function point(event) {
 function down(event) {
     hand.byKeys = false;
     if (event.button > 0) {
-        const square = squareAt(event.clientX, event.clientY);
+        const square = squareUnder(event);
         if (state.mode === "free" && square) {
             event.preventDefault();
             eraseFree(square);
         }
         return;
     }
-    const square = squareAt(event.clientX, event.clientY);
+    const square = squareUnder(event);
     if (!square) return;
     event.preventDefault();
     cellOf(square).focus({ preventScroll: true });
@@ -136,7 +136,7 @@ function move(event) {
         return;
     hand.drag.moving = true;
     hold(hand.drag.piece.image, event);
-    const over = squareAt(event.clientX, event.clientY);
+    const over = squareUnder(event);
     if (over === hand.drag.over) return;
     hand.drag.over = over;
     preview(over && over !== hand.drag.from ? (legal(hand.drag.from, over)[0] ?? null) : null);
@@ -155,7 +155,7 @@ function hold(image, event) {
 function up(event) {
     if (!hand.drag) return;
     const { from, moving, wasChosen, piece } = hand.drag;
-    const to = squareAt(event.clientX, event.clientY);
+    const to = squareUnder(event);
     hand.drag = null;
     piece.image.classList.remove("dragged");
     if (!moving) {

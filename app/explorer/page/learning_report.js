@@ -1,7 +1,7 @@
 // What learning found: errors and weights by step, the verdict, the weights, and calibration.
 
 import { COLOURS } from "./chart.js";
-import { h, number, plainTable, plural, spaced } from "./dom.js";
+import { h, number, plainTable, plural, spaced, tableRow } from "./dom.js";
 
 const INTERVAL = 1.96;
 
@@ -111,17 +111,15 @@ function verdictOf(summary) {
 }
 
 function weightRow(line, scale) {
-    return h(
-        "tr",
-        { title: line.flags.join(", ") },
-        h("th", { scope: "row" }, spaced(line.name)),
-        h("td", {}, number(line.old)),
+    const cells = [
+        number(line.old),
         h("td", { class: line.old === line.new ? "" : "strong" }, number(line.new)),
-        h("td", {}, `${number(line.low)} .. ${number(line.high)}`),
+        `${number(line.low)} .. ${number(line.high)}`,
         h("td", { class: "range-cell" }, bars(line, scale)),
-        h("td", {}, line.clear === null ? "" : line.clear ? "yes" : "no"),
-        h("td", {}, line.positions.toLocaleString("en")),
-    );
+        line.clear === null ? "" : line.clear ? "yes" : "no",
+        line.positions.toLocaleString("en"),
+    ];
+    return tableRow(spaced(line.name), cells, { title: line.flags.join(", ") });
 }
 
 const HEADS = ["Weight", "Before", "After", "95% interval", "", "Clear", "Positions"];

@@ -1,6 +1,6 @@
 // The settings of learning on the page, as `merino learn` has them.
 
-import { byId, h, showError } from "./dom.js";
+import { byId, h, options, showError } from "./dom.js";
 
 /**
  * @type {{first: number, target: string, blend: number, phases: number | null, rescore: number | null,
@@ -71,11 +71,7 @@ function select(id, label, choices, chosen, title, set) {
         "label",
         { title },
         `${label} `,
-        h(
-            "select",
-            { id, onchange: (event) => set(event.target.value) },
-            choices.map(([value, name]) => h("option", { value, selected: value === chosen }, name)),
-        ),
+        h("select", { id, onchange: (event) => set(event.target.value) }, options(choices, chosen)),
     );
 }
 

@@ -1,6 +1,6 @@
 // The moves of the game on the board: the main line, its variations in brackets, comments and signs; and what edits them.
 
-import { byId, h, replace } from "./dom.js";
+import { button, byId, h, replace } from "./dom.js";
 import { edit, goToNode, listen, numbered, redoEdit, state, undoEdit } from "./store.js";
 import { promote, remove } from "./tree.js";
 
@@ -28,7 +28,7 @@ const signsOf = (move) => move.nags.map((nag) => SIGNS.get(nag) ?? ` $${nag}`).j
 function moveElements(move, ply, isFirst) {
     const number = numbered(state.fen, ply, isFirst);
     const at = state.moves.indexOf(move);
-    const button = {
+    const attributes = {
         type: "button",
         class: "plain",
         "data-ply": at >= 0 ? at + 1 : undefined,
@@ -37,7 +37,7 @@ function moveElements(move, ply, isFirst) {
     };
     return [
         number ? h("span", { class: "number" }, number) : null,
-        h("button", button, move.san + signsOf(move)),
+        h("button", attributes, move.san + signsOf(move)),
         move.comment ? h("span", { class: "comment" }, move.comment) : null,
     ];
 }
@@ -77,9 +77,9 @@ function draw() {
 function drawEditing() {
     const move = state.node.parent ? state.node : null;
     parts.box.hidden = !state.root.children.length || Boolean(state.game);
-    for (const button of parts.signs) {
-        button.disabled = !move;
-        button.setAttribute("aria-pressed", String(Boolean(move?.nags.includes(Number(button.dataset.nag)))));
+    for (const signed of parts.signs) {
+        signed.disabled = !move;
+        signed.setAttribute("aria-pressed", String(Boolean(move?.nags.includes(Number(signed.dataset.nag)))));
     }
     parts.comment.disabled = parts.promote.disabled = parts.remove.disabled = !move;
     if (document.activeElement !== parts.comment) parts.comment.value = move?.comment ?? "";
@@ -115,8 +115,6 @@ function takeOff() {
     });
 }
 
-const button = (id, text, title, onclick) => h("button", { type: "button", id, title, onclick }, text);
-
 function makeEditing() {
     parts.signs = [...SIGNS].map(signButton);
     parts.comment = h("input", {
@@ -130,12 +128,11 @@ function makeEditing() {
             move.comment = text;
         });
     });
-    parts.promote = button("promote", "Main line", "Make this variation the main line", () =>
-        edit((move) => promote(move)),
-    );
-    parts.remove = button("remove-move", "Remove", "Take this move and what follows off the game", takeOff);
-    parts.undo = button("undo-edit", "Undo", "Undo the last change of the game (Ctrl+Z)", undoEdit);
-    parts.redo = button("redo-edit", "Redo", "Do it again (Ctrl+Y)", redoEdit);
+    const makeMain = () => edit((move) => promote(move));
+    parts.promote = button("promote", "Main line", makeMain, { title: "Make this variation the main line" });
+    parts.remove = button("remove-move", "Remove", takeOff, { title: "Take this move and what follows off the game" });
+    parts.undo = button("undo-edit", "Undo", undoEdit, { title: "Undo the last change of the game (Ctrl+Z)" });
+    parts.redo = button("redo-edit", "Redo", redoEdit, { title: "Do it again (Ctrl+Y)" });
     parts.box = h(
         "details",
         { class: "editing", hidden: true },

@@ -1,13 +1,11 @@
 // Every legal move, ranked by a search that goes deeper while one looks; beside it, what the move changes at once, as a
 // heat map of moves by terms. Two moves can be compared.
 
-import { pointAt } from "./board.js";
-import { framed, h, number, pawns, percent, replace, scrolling, spaced, withMinus } from "./dom.js";
-import { tint } from "./tint.js";
+import { framed, h, number, pawns, percent, replace, scrolling, spaced, tint, withMinus } from "./dom.js";
 import { compilingText, onCompiling } from "./compiling.js";
 import { isLooked, onLook } from "./attention.js";
 import { Search } from "./searching.js";
-import { isUnaided, listen, play, question, state } from "./store.js";
+import { isUnaided, listen, play, preview, question, state } from "./store.js";
 import { compareMoves, comparison } from "./two_moves.js";
 
 const MIN_SHOWN = 0.05; // centipawns
@@ -125,12 +123,12 @@ function heatCell(value, scale) {
 }
 
 function moveButton(move) {
-    const leave = () => pointAt(null);
+    const leave = () => preview(null);
     const take = () => {
         leave();
         play(move.uci);
     };
-    const own = { onfocus: () => pointAt(move.uci), onblur: leave, onclick: take };
+    const own = { onfocus: () => preview(move.uci), onblur: leave, onclick: take };
     return h("button", { type: "button", class: "plain", title: "Play it", ...own }, move.san);
 }
 
@@ -146,7 +144,7 @@ function makeRow(move, scale) {
     const share = h("td");
     const row = h(
         "tr",
-        { "data-move": move.uci, onpointerenter: () => pointAt(move.uci), onpointerleave: () => pointAt(null) },
+        { "data-move": move.uci, onpointerenter: () => preview(move.uci), onpointerleave: () => preview(null) },
         h("td", { class: "tick" }, tick),
         h("th", { scope: "row", class: "move" }, moveButton(move)),
         score,

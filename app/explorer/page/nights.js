@@ -2,7 +2,20 @@
 
 import { get, post } from "./api.js";
 import { COLOURS, chart } from "./chart.js";
-import { byId, h, number, openFile, plainTable, shortName, showError, tellError } from "./dom.js";
+import {
+    button,
+    byId,
+    guarded,
+    h,
+    number,
+    openFile,
+    options,
+    plainTable,
+    plural,
+    shortName,
+    showError,
+    tableRow,
+} from "./dom.js";
 
 const VERDICTS = { H1: "kept", H0: "dropped" };
 
@@ -22,17 +35,13 @@ let draw = () => {};
 /** @type {any} */
 let charts = null;
 
-async function askUsual() {
+const askUsual = guarded(async () => {
     isAsked = true;
-    try {
-        const found = await get("/api/night");
-        night ??= found.night;
-        take(found);
-        draw();
-    } catch (error) {
-        tellError(error);
-    }
-}
+    const found = await get("/api/night");
+    night ??= found.night;
+    take(found);
+    draw();
+});
 
 /** Take what the server says of its run, and look again while it is at work. */
 function take(found) {
@@ -42,31 +51,23 @@ function take(found) {
     else if (run?.error) showError(run.error);
 }
 
-async function lookAgain() {
+const lookAgain = guarded(async () => {
     const before = night?.generations.length;
-    try {
-        const found = await get("/api/night");
-        take(found);
-        if (run?.running && found.night?.generations.length === before) {
-            const words = byId("night-doing");
-            if (words) words.textContent = run.doing;
-            return;
-        }
-        night = found.night;
-        draw();
-    } catch (error) {
-        tellError(error);
+    const found = await get("/api/night");
+    take(found);
+    if (run?.running && found.night?.generations.length === before) {
+        const words = byId("night-doing");
+        if (words) words.textContent = run.doing;
+        return;
     }
-}
+    night = found.night;
+    draw();
+});
 
-async function ask(what, asked = {}) {
-    try {
-        take(await post(`/api/night/${what}`, asked));
-        draw();
-    } catch (error) {
-        tellError(error);
-    }
-}
+const ask = guarded(async (what, asked = {}) => {
+    take(await post(`/api/night/${what}`, asked));
+    draw();
+});
 
 const START =
     "Plays games with the best net, trains the next one, and keeps it if it wins a match, on all cores but one. " +
@@ -77,14 +78,13 @@ function runBar() {
     const choose = (event) => {
         hours = Number(event.target.value);
     };
-    const option = (count) =>
-        h("option", { value: count, selected: count === hours }, count === 1 ? "1 hour" : `${count} hours`);
+    const choices = HOURS.map((count) => [count, plural(count, "hour")]);
     if (run?.running)
         return [
             h(
                 "div",
                 { class: "panel-bar" },
-                h("button", { type: "button", id: "night-stop", class: "on", onclick: () => ask("stop") }, "Stop"),
+                button("night-stop", "Stop", () => ask("stop"), { class: "on" }),
                 h("span", { class: "note" }, `A night of ${run.hours} h, in ${place}`),
             ),
             h("p", { class: "note", id: "night-doing", role: "status" }, run.doing),
@@ -93,22 +93,18 @@ function runBar() {
         h(
             "div",
             { class: "panel-bar" },
-            h("button", { type: "button", id: "night-start", onclick: () => ask("start", { hours }) }, "Start a night"),
-            h("label", {}, "of ", h("select", { id: "night-hours", onchange: choose }, HOURS.map(option))),
+            button("night-start", "Start a night", () => ask("start", { hours })),
+            h("label", {}, "of ", h("select", { id: "night-hours", onchange: choose }, options(choices, hours))),
         ),
         h("p", { class: "note" }, START),
     ];
 }
 
-async function openState() {
-    try {
-        const { name, text } = await openFile(".json,application/json");
-        night = (await post("/api/night", { name, text })).night;
-        draw();
-    } catch (error) {
-        tellError(error);
-    }
-}
+const openState = guarded(async () => {
+    const { name, text } = await openFile(".json,application/json");
+    night = (await post("/api/night", { name, text })).night;
+    draw();
+});
 
 const known = (field) =>
     night.generations.filter((each) => each[field] !== null).map((each) => [each.number, each[field]]);
@@ -142,12 +138,7 @@ function generationRow(found) {
         elo(found.from_terms, found.from_terms_error),
         `${number(found.hours, 1)} h`,
     ];
-    return h(
-        "tr",
-        { class: found.number === night.best ? "strong" : "" },
-        h("th", { scope: "row" }, found.number),
-        cells.map((text) => h("td", {}, text)),
-    );
+    return tableRow(found.number, cells, { class: found.number === night.best ? "strong" : "" });
 }
 
 const HEADS = ["Net", "Neurons", "Positions", "Error", "Elo", "", "From the start", "From the terms", "At"];
@@ -156,8 +147,8 @@ function content() {
     const bar = h(
         "div",
         { class: "panel-bar" },
-        h("button", { type: "button", id: "night-open", onclick: openState }, "Open a night.json"),
-        h("button", { type: "button", id: "night-again", onclick: askAgain }, "Look again"),
+        button("night-open", "Open a night.json", openState),
+        button("night-again", "Look again", askAgain),
         h(
             "span",
             { class: "note" },

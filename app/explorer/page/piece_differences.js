@@ -1,6 +1,6 @@
 // The numbers behind sentences on pieces that stand better or worse: each piece with its terms, as a table.
 
-import { h, number, scrolling, spaced } from "./dom.js";
+import { h, number, scrolling, spaced, tableRow } from "./dom.js";
 
 const byTerms = (terms) =>
     Object.entries(terms)
@@ -9,13 +9,10 @@ const byTerms = (terms) =>
         .join(", ");
 
 const row = ({ name, here, there, total_cp: total, terms_cp: terms }) =>
-    h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, name, here === there ? "" : ` (${there})`),
-        h("td", {}, number(total, 1, true)),
+    tableRow(here === there ? name : `${name} (${there})`, [
+        number(total, 1, true),
         h("td", { class: "by-terms" }, byTerms(terms)),
-    );
+    ]);
 
 /** What differs, of pieces as the server tells them; `other` says what the square in brackets is. */
 export function differencesTable(pieces, other) {

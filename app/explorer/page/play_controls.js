@@ -1,6 +1,6 @@
 // To play against Merino: the dialog that begins a game, and the bar with clocks and what can be done in it.
 
-import { byId, h, replace, segments } from "./dom.js";
+import { button, byId, h, options, replace, segments } from "./dom.js";
 import { keep, recall } from "./browser_storage.js";
 import { hint, isRunning, leaveGame, opposite, rematch, resign, startGame, takeBack, timeLeft } from "./playing.js";
 import { hasSound, setSound } from "./sound.js";
@@ -15,15 +15,13 @@ const CLOCKS = [
     [10, 5, "10 minutes + 5 s a move"],
     [30, 0, "30 minutes"],
 ];
-const USUAL = { side: "white", level: 10, clock: 0, fromHere: false, like: "" };
+const DEFAULTS = { side: "white", level: 10, clock: 0, fromHere: false, like: "" };
 /** @type {(number | null)[]} */
 let elos = []; // of each level, null for full strength
 const NOBODY = ["", "nobody in particular"];
-const wanted = { ...USUAL, ...recall("play", {}), by: SHOWN };
+const wanted = { ...DEFAULTS, ...recall("play", {}), by: SHOWN };
 
 const label = (text, element) => h("label", {}, h("span", {}, text), element);
-const options = (pairs, chosen) =>
-    pairs.map(([value, name]) => h("option", { value, selected: value === chosen }, name));
 
 function select(id, pairs, name) {
     const choose = (event) => {
@@ -128,8 +126,6 @@ function drawClocks() {
     }
 }
 
-const button = (id, text, onclick, disabled = false) => h("button", { type: "button", id, onclick, disabled }, text);
-
 function draw() {
     const box = byId("play-bar");
     box.hidden = !state.game;
@@ -139,11 +135,14 @@ function draw() {
     const who = `You are ${side === "white" ? "White" : "Black"}, Merino plays at ${levelName(level)}.`;
     const noMoves = !state.moves.length;
     const during = [
-        button("take-back", "Take back", takeBack, noMoves),
-        button("hint-move", "Hint", hint, state.report?.to_move !== side),
+        button("take-back", "Take back", takeBack, { disabled: noMoves }),
+        button("hint-move", "Hint", hint, { disabled: state.report?.to_move !== side }),
         button("resign", "Resign", resign),
     ];
-    const after = [button("rematch", "Rematch", rematch), button("take-back", "Take back", takeBack, noMoves)];
+    const after = [
+        button("rematch", "Rematch", rematch),
+        button("take-back", "Take back", takeBack, { disabled: noMoves }),
+    ];
     replace(
         box,
         clock ? [clockElement(opposite(side)), clockElement(side)] : null,

@@ -1,6 +1,6 @@
 // One player of the games that are loaded: what their moves say of them, and exercises from their mistakes.
 
-import { byId, h, percent, plural, replace, say, showError, tellError } from "./dom.js";
+import { button, byId, h, percent, plural, replace, say, showError, tellError } from "./dom.js";
 import { closePractice, drillSection, makeDrilling, openPractice } from "./drilling.js";
 import { loadedGames, openPgn } from "./games.js";
 import { recall, keep } from "./browser_storage.js";
@@ -89,7 +89,6 @@ function nameField(games) {
 }
 
 function buttons() {
-    const button = (id, text, onclick, more = {}) => h("button", { type: "button", id, onclick, ...more }, text);
     if (working) return button("player-stop", "Stop", () => works[working].stop(), { class: "on" });
     return [
         button("profile-start", "Profile", () => begin("profile"), { class: "main" }),

@@ -1,10 +1,9 @@
 // Players whose profiles were made, whom Merino can play like: their styles are kept between visits.
 
-import { keep, recall } from "./browser_storage.js";
+import { isRecord, keep, recall } from "./browser_storage.js";
 
 const MAX_STYLES = 30;
 
-const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const styles = () => recall("styles", {}, isRecord);
 
 /** The names of the players, the last one first. */

@@ -1,6 +1,6 @@
 // A game against Merino: whose turn it is, clocks, taking back, hints, and how it ends.
 
-import { showArrows } from "./drawn_arrows.js";
+import { showArrows } from "./board.js";
 import { say } from "./dom.js";
 import { keep, recall } from "./browser_storage.js";
 import { chime } from "./sound.js";

@@ -1,7 +1,7 @@
 // What pieces are worth in the games that were opened, as `merino points` has it.
 
 import { COLOURS } from "./chart.js";
-import { h, number, plainTable, plural } from "./dom.js";
+import { h, number, plainTable, plural, tableRow } from "./dom.js";
 
 /** The mean score by balance of material, and the curve fitted to it. */
 export function balanceData(points) {
@@ -40,14 +40,11 @@ const orDash = (value, text) => (value === null ? "\u2013" : text(value));
 
 function pieceRow(letter, name, points) {
     const interval = letter === "P" ? null : points.intervals[letter]; // a pawn is the unit
-    return h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, name),
+    return tableRow(name, [
         h("td", { class: "strong" }, orDash(points.values[letter], number)),
-        h("td", {}, interval ? `${number(interval[0])} .. ${number(interval[1])}` : ""),
-        h("td", {}, orDash(points.other.values[letter], number)),
-    );
+        interval ? `${number(interval[0])} .. ${number(interval[1])}` : "",
+        orDash(points.other.values[letter], number),
+    ]);
 }
 
 /** What pieces are worth in the games: the table, and the score by balance of material. */

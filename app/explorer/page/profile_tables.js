@@ -1,17 +1,11 @@
 // The tables of a profile: a row says what is known with its interval, or that the games are not enough.
 
-import { h, number, percent, plainTable, plural, tellError } from "./dom.js";
+import { h, number, percent, plainTable, plural, tableRow, tellError } from "./dom.js";
 import { setGame } from "./store.js";
 
 export const NOT_ENOUGH = "not enough games";
 
-const cells = (first, ...others) =>
-    h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, first),
-        others.map((text) => h("td", {}, text)),
-    );
+const cells = (first, ...others) => tableRow(first, others);
 
 function exampleButton(example) {
     const show = () => setGame({ fen: example.fen, label: example.title }).catch(tellError);

@@ -1,11 +1,10 @@
 // What is on the board survives a reload of the tab, with its variations and a game against Merino.
 
-import { keep, recall } from "./browser_storage.js";
+import { isRecord, keep, recall } from "./browser_storage.js";
 import { changed, listen, openTree, setFree, state } from "./store.js";
 import { listed, pathTo } from "./tree.js";
 
 const NAME = "board";
-const isRecord = (value) => value !== null && typeof value === "object";
 
 function store() {
     const { mode, free, fen, label, tags, game, root, node, flipped } = state;

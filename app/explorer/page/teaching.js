@@ -2,7 +2,21 @@
 
 import { get, post } from "./api.js";
 import { chart } from "./chart.js";
-import { byId, h, number, openFile, percent, plural, replace, say, showError, tellError, spaced } from "./dom.js";
+import {
+    button,
+    byId,
+    guarded,
+    h,
+    number,
+    openFile,
+    percent,
+    plural,
+    replace,
+    say,
+    showError,
+    tellError,
+    spaced,
+} from "./dom.js";
 import { calibrationData, errorData, learnedSections, pathData } from "./learning_report.js";
 import { chosenSettings, settingFields } from "./learning_settings.js";
 import { nightSection, redrawNight } from "./nights.js";
@@ -136,8 +150,6 @@ const makeCharts = () => ({
     balance: chart({ label: "Score by balance of material", height: 260, read: () => balanceData(points) }),
 });
 
-const button = (id, label, onclick, more = {}) => h("button", { type: "button", id, onclick, ...more }, label);
-
 function workButtons() {
     if (working) return button("learn-stop", "Stop", () => works[working].stop(), { class: "on" });
     const none = !chosenFiles().length;
@@ -207,13 +219,9 @@ function decisionStages() {
     ];
 }
 
-async function openShared() {
-    try {
-        await showShared(await takeFile((await openFile(".json,application/json")).text));
-    } catch (error) {
-        tellError(error);
-    }
-}
+const openShared = guarded(async () => {
+    showShared(await takeFile((await openFile(".json,application/json")).text));
+});
 
 function showShared(found) {
     if (isMatchOn()) throw new Error(PLAYING);

@@ -1,7 +1,7 @@
 // The new weights play the old ones, live: the games as they come, how it stands, and what decides.
 
 import { get, post } from "./api.js";
-import { h, number, percent, plural, say, tellError } from "./dom.js";
+import { button, guarded, h, number, percent, plural, say } from "./dom.js";
 import { Replay } from "./replay.js";
 import { setGame } from "./store.js";
 import { Work } from "./work.js";
@@ -80,10 +80,8 @@ export function beginMatch(asked) {
     draw();
 }
 
-const titleOf = (game) => {
-    const names = game.white === "new" ? "new – old" : "old – new";
-    return `Game ${game.number}: ${names}, ${game.result}, ${game.reason}`;
-};
+const namesOf = (game) => (game.white === "new" ? "new – old" : "old – new");
+const titleOf = (game) => `Game ${game.number}: ${namesOf(game)}, ${game.result}, ${game.reason}`;
 
 const STOPPED = "Stopped before it was settled.";
 const VERDICTS = {
@@ -124,17 +122,12 @@ function evidence() {
     ];
 }
 
-async function openGame(game) {
-    try {
-        const read = await post("/api/read", { text: game.moves.join(" "), fen: game.fen });
-        const label = game.white === "new" ? "new – old" : "old – new";
-        const tags = { White: game.white, Black: game.white === "new" ? "old" : "new", Result: game.result };
-        await setGame({ ...read.games[0], label, tags }, 0);
-        say(`${titleOf(game)}, on the board`);
-    } catch (error) {
-        tellError(error);
-    }
-}
+const openGame = guarded(async (game) => {
+    const read = await post("/api/read", { text: game.moves.join(" "), fen: game.fen });
+    const tags = { White: game.white, Black: game.white === "new" ? "old" : "new", Result: game.result };
+    await setGame({ ...read.games[0], label: namesOf(game), tags }, 0);
+    say(`${titleOf(game)}, on the board`);
+});
 
 const gameItem = (game) =>
     h(
@@ -159,14 +152,9 @@ function follow() {
 }
 
 function matchButton(players) {
-    if (isMatchOn())
-        return h("button", { type: "button", id: "match-stop", class: "on", onclick: () => work.stop() }, "Stop");
+    if (isMatchOn()) return button("match-stop", "Stop", () => work.stop(), { class: "on" });
     const label = match.verdict === null ? "Let the new play the old" : "Let them play again";
-    return h(
-        "button",
-        { type: "button", id: "match-start", class: "main", onclick: () => beginMatch(players()) },
-        label,
-    );
+    return button("match-start", label, () => beginMatch(players()), { class: "main" });
 }
 
 const howPlayed = () => {

@@ -1,14 +1,12 @@
 // What becomes of new weights: kept in one of several ways, shared, or dropped; and those that somebody else has shared.
 
 import { post } from "./api.js";
-import { h, number, plainTable, plural, saveFile, say, tellError, spaced } from "./dom.js";
+import { button, guarded, h, number, plainTable, plural, saveFile, say, spaced, tableRow } from "./dom.js";
 import { asFile, asLink, ofFileText, ofLink } from "./shared_result.js";
 import { loadWeights, saveWeights, useWeights } from "./weights.js";
 
 const MAX_CHANGED = 12; // changes that are shared and listed
 const SMALL = 0.5; // centipawns; less is no change to speak of
-
-const guarded = (action) => () => action().catch(tellError);
 
 /** The largest changes of the weights, those that are clear first. */
 const changedBy = (summary) =>
@@ -61,15 +59,12 @@ async function putInUse(taught) {
 }
 
 const changeRow = (change) =>
-    h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, spaced(change.name)),
-        h("td", {}, number(change.old)),
+    tableRow(spaced(change.name), [
+        number(change.old),
         h("td", { class: "strong" }, number(change.new)),
-        h("td", {}, number(change.new - change.old, 0, true)),
-        h("td", {}, change.clear === null ? "" : change.clear ? "yes" : "no"),
-    );
+        number(change.new - change.old, 0, true),
+        change.clear === null ? "" : change.clear ? "yes" : "no",
+    ]);
 
 /** What changed most, as a table. */
 export const changedTable = (changed) =>
@@ -95,18 +90,17 @@ export function sharedWords({ name, fit, match }) {
 
 /** The ways to keep the weights, and to drop them. */
 export function keepBar(taught, match, drop) {
-    const button = (id, label, action, more = {}) =>
-        h("button", { type: "button", id, onclick: guarded(action), ...more }, label);
+    const trying = (id, label, action, more = {}) => button(id, label, guarded(action), more);
     return [
         h(
             "div",
             { class: "panel-bar" },
-            button("learn-use", "Explore with them", () => useWeights(taught.id), { class: "main" }),
-            button("taught-in-use", "Put in use", () => putInUse(taught)),
-            button("learn-save", "Save as weights file", () => saveWeights(taught.id, {})),
-            button("taught-link", "Copy a link", () => shareLink(taught, match())),
-            button("taught-file", "Share as a file", () => shareFile(taught, match())),
-            h("button", { type: "button", id: "taught-drop", onclick: drop }, "Drop them"),
+            trying("learn-use", "Explore with them", () => useWeights(taught.id), { class: "main" }),
+            trying("taught-in-use", "Put in use", () => putInUse(taught)),
+            trying("learn-save", "Save as weights file", () => saveWeights(taught.id, {})),
+            trying("taught-link", "Copy a link", () => shareLink(taught, match())),
+            trying("taught-file", "Share as a file", () => shareFile(taught, match())),
+            button("taught-drop", "Drop them", drop),
         ),
         h("p", { class: "note", id: "taught-done", role: "status" }),
     ];

@@ -19,7 +19,7 @@ let sort = null; // { key, up }; by group while null
 let showsAll = false;
 let catalogue = new Map();
 
-/** The sentences of the terms. */
+/** Take the sentences of the terms, and what sentences call them. */
 export function learnTerms(terms) {
     catalogue = new Map(terms.map((term) => [term.name, term]));
 }
@@ -36,9 +36,6 @@ export function calledSo(phrase) {
     named.sort((a, b) => Math.abs(cp.get(b.name)) - Math.abs(cp.get(a.name)));
     return named[0]?.name ?? null;
 }
-
-/** Whether a term has a weight for each of many cells: then nothing is counted once for all. */
-const isTable = (term) => Boolean(catalogue.get(term.name)?.cells.length);
 
 const size = (term) => Math.abs(term.net_cp);
 const isSomething = (term) => size(term) >= MIN_SHOWN;
@@ -70,8 +67,8 @@ function row(term, scale, total) {
                 { scope: "row" },
                 h("button", { type: "button", class: "plain", "aria-expanded": String(isOpen) }, spaced(term.name)),
             ),
-            h("td", { class: "wide" }, isTable(term) ? "" : figure(term.white_count, 2)),
-            h("td", { class: "wide" }, isTable(term) ? "" : figure(term.black_count, 2)),
+            h("td", { class: "wide" }, term.cells ? "" : figure(term.white_count, 2)),
+            h("td", { class: "wide" }, term.cells ? "" : figure(term.black_count, 2)),
             h("td", {}, figure(term.white_cp, 1)),
             h("td", {}, figure(term.black_cp, 1)),
             h("td", { class: "net" }, figure(term.net_cp, 1, true)),
@@ -119,9 +116,8 @@ function detail(term) {
     const times = term.multiplier === 1 ? "" : `, times ${term.multiplier} of its group`;
     const counts = `(${number(term.white_count, 2)} \u2212 ${number(term.black_count, 2)})`;
     const sum = `${counts} \u00d7 ${number(term.weight, 1)} = ${number(term.net_cp, 1, true)} centipawns for White`;
-    const told = catalogue.get(term.name);
-    const sentence = h("b", {}, told?.sentence ?? "");
-    const cells = told?.cells.length ?? 0;
+    const sentence = h("b", {}, catalogue.get(term.name)?.sentence ?? "");
+    const { cells } = term; // of a table, in which nothing is counted once for all
     const weight = cells ? ` A table of ${cells} weights${times}` : ` Weight ${weightOf(term)}${times}`;
     return h(
         "tr",

@@ -1,9 +1,8 @@
 // Two moves compared: both are searched, and their lines and terms set against each other.
 
 import { post } from "./api.js";
-import { h, number, scrolling, tellError, spaced, withMinus, worded } from "./dom.js";
+import { h, number, scrolling, tableRow, tellError, tint, spaced, withMinus, worded } from "./dom.js";
 import { differencesTable, unfolding } from "./piece_differences.js";
-import { tint } from "./tint.js";
 import { question } from "./store.js";
 
 const NODES = 50000; // of each search
@@ -21,13 +20,10 @@ export async function compareMoves(first, second) {
 }
 
 const row = (title, a, b, difference, digits, colour) =>
-    h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, title),
-        [a, b].map((value) => h("td", {}, number(value, digits, true))),
+    tableRow(title, [
+        ...[a, b].map((value) => number(value, digits, true)),
         h("td", { style: { background: colour } }, number(difference, digits, true)),
-    );
+    ]);
 
 function termRows(a, b) {
     const names = new Set([...Object.keys(a), ...Object.keys(b)]);

@@ -1,9 +1,9 @@
-// The score in a line, White's expected score as a bar beside the board, and the sentences.
+// The verdict: the score in a line, the sentences on it, what the search sees besides, and the threat.
 
 import { best, settings } from "./analysis.js";
 import { post } from "./api.js";
-import { showArrows } from "./drawn_arrows.js";
-import { byId, h, pawns, percent, replace, shortName, withMinus, worded } from "./dom.js";
+import { showArrows } from "./board.js";
+import { byId, capital, h, pawns, percent, replace, shortName, withMinus, worded } from "./dom.js";
 import { unfolding } from "./piece_differences.js";
 import { sentenceParts } from "./sentences.js";
 import { isUnaided, listen, question, resultOf, shareOf, shown, state } from "./store.js";
@@ -47,7 +47,7 @@ function status(report) {
         return entry(`by ${tried?.san}`, pawns(report.score_cp - state.report.score_cp));
     }
     const side = report.to_move === "white" ? "White" : "Black";
-    return entry("Status", report.ending ? report.ending[0].toUpperCase() + report.ending.slice(1) : `${side} to move`);
+    return entry("Status", report.ending ? capital(report.ending) : `${side} to move`);
 }
 
 function scoreLine(report) {

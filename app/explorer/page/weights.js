@@ -1,7 +1,7 @@
 // The weights: which are chosen, a slider for each, and the file of what was made of them.
 
 import { get, post } from "./api.js";
-import { h, openFile, replace, saveFile, say, tellError } from "./dom.js";
+import { guarded, h, openFile, options, replace, saveFile, say, tellError } from "./dom.js";
 import { followReport, makeSliders, markAll } from "./sliders.js";
 import { learnTerms } from "./terms.js";
 import { USUAL, changed, refresh, state } from "./store.js";
@@ -44,8 +44,11 @@ export function chooser(id, chosen, choose, others = []) {
     return h(
         "select",
         { id, onchange: (event) => choose(event.target.value) },
-        others.map(([value, name]) => h("option", { value, selected: value === (chosen ?? "") }, name)),
-        catalogue.weights.map((entry) => h("option", { value: entry.id, selected: entry.id === chosen }, entry.name)),
+        options(others, chosen ?? ""),
+        options(
+            catalogue.weights.map((entry) => [entry.id, entry.name]),
+            chosen,
+        ),
     );
 }
 
@@ -61,14 +64,6 @@ export async function saveWeights(weights, changes) {
     const { text } = await post("/api/weights/text", { weights, changes });
     await saveFile("weights.txt", text, "text/plain");
 }
-
-const guarded = (action) => async () => {
-    try {
-        await action();
-    } catch (error) {
-        tellError(error);
-    }
-};
 
 function reset() {
     state.changes = {};

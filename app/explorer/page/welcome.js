@@ -1,7 +1,7 @@
 // A first visit: three examples, and a tour of five steps.
 
 import { settings, switchAnalysis } from "./analysis.js";
-import { byId, h, replace, tellError } from "./dom.js";
+import { byId, guarded, h, replace } from "./dom.js";
 import { enter } from "./entry.js";
 import { keep, recall } from "./browser_storage.js";
 import { openTab } from "./tabs.js";
@@ -49,14 +49,10 @@ let box = null; // that of the tour
 /** @type {any} */
 let before = null; // what had the focus
 
-async function showExample([, , text, tab]) {
-    try {
-        await enter(text);
-        openTab(tab);
-    } catch (error) {
-        tellError(error);
-    }
-}
+const showExample = guarded(async ([, , text, tab]) => {
+    await enter(text);
+    openTab(tab);
+});
 
 function example(each) {
     const [title, what] = each;

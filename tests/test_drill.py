@@ -120,7 +120,7 @@ def practise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *lines: str) -> tu
     path.write_text(GAME)
     if not place.exists():
         progress = Practice("", (exercise(),))
-        monkeypatch.setattr("merino.inner.study.drill.finding.exercises_of", lambda *_: list(progress.exercises))
+        monkeypatch.setattr("merino.inner.study.drill.practice.exercises_of", lambda *_: list(progress.exercises))
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
     return place, main(["drill", str(path), "--player", "Me", "--quiet"])
 

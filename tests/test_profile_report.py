@@ -152,9 +152,9 @@ def test_a_mistake_has_its_kind_its_depth_and_its_game(tmp_path: Path, colour: c
     assert losses[0] > 0.3
     mistakes = mistakes_of(player, choices, losses, default(), default_analyser())
     (kind,) = mistakes.kinds(np.ones(len(choices), dtype=bool))
-    assert (kind.kind, kind.count, kind.half_moves) == ("hanging piece", 1, 1) and kind.share.value == 1
+    assert (kind.kind, kind.count, kind.plies) == ("hanging piece", 1, 1) and kind.share.value == 1
     assert kind.examples[0].game == 1 and kind.examples[0].move == ("6.Qd5" if colour else "6...Qd4")
-    assert mistakes.by_half_moves == {1: 1} and mistakes.kinds(np.zeros(len(choices), dtype=bool)) == ()
+    assert mistakes.by_plies == {1: 1} and mistakes.kinds(np.zeros(len(choices), dtype=bool)) == ()
 
 
 def mirrored(text: str) -> str:

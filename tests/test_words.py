@@ -20,8 +20,7 @@ from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.sets import SETS, set_named
 from merino.inner.study.errors import StudyError
-from merino.inner.study.words.account import account_around, account_of, columns_of, told
-from merino.inner.study.words.neighbours import neighbours, without_pieces
+from merino.inner.study.words.account import account_around, account_of, columns_of, neighbours, told, without_pieces
 from merino.inner.study.words.shipped import account_for, load_account, whole_account
 from merino.inner.study.words.telling import tell
 

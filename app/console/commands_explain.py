@@ -39,7 +39,7 @@ def evaluation(session: Session, arguments: str) -> None:
     chosen = evaluation_in(name) if name else session.runtime.evaluation
     report = _report(session, chosen, with_pieces=True)
     if not chosen.has_terms:
-        from merino.inner.study.told import with_words  # noqa: PLC0415 (when it is first needed)
+        from merino.inner.study.reporting import with_words  # noqa: PLC0415 (when it is first needed)
 
         report = with_words(report, session.position.record, chosen)
         report = with_beside(report, session.position.record, session.runtime.terms)
@@ -64,7 +64,7 @@ def pieces(session: Session, arguments: str) -> None:
     if arguments in PIECE_VALUES:
         session.say(render_pieces(report, (arguments,)))
         return
-    from merino.inner.study.told import with_shapley  # noqa: PLC0415 (when it is first needed)
+    from merino.inner.study.reporting import with_shapley  # noqa: PLC0415 (when it is first needed)
 
     name = SQUARE_NAMES[square(arguments)] if arguments not in ("", SHAPLEY) else None
     report = with_shapley(report, session.position.record, session.runtime.evaluation)

@@ -27,9 +27,15 @@ from merino.inner.study.explain.text import render_move, render_ranking, render_
 from merino.inner.study.explain.two_weights import compare_weights
 from merino.inner.study.reasons.threats import threat_in
 from merino.inner.study.reasons.why import why
-from merino.inner.study.reporting import report_alone, report_moves, report_position, report_setup
+from merino.inner.study.reporting import (
+    report_alone,
+    report_moves,
+    report_position,
+    report_setup,
+    with_shapley,
+    with_words,
+)
 from merino.inner.study.setups import Setup
-from merino.inner.study.told import with_shapley, with_words
 
 NO_THREAT = "There is no threat."
 IN_CHECK = "In check no threat is looked for."

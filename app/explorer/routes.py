@@ -40,10 +40,9 @@ from merino.inner.study.openings import opening_of
 from merino.inner.study.reasons.outcome import outcome
 from merino.inner.study.reasons.threats import threat_in
 from merino.inner.study.reasons.why import why
-from merino.inner.study.reporting import report_moves, report_position, report_setup
+from merino.inner.study.reporting import report_moves, report_position, report_setup, with_words
 from merino.inner.study.setups import set_up
 from merino.inner.study.shapley.values import DEFAULT_ERROR, MAX_ERROR, shapley_values
-from merino.inner.study.told import with_words
 
 MAX_NODES, THREAT_NODES = 10**6, 20_000  # of a search whose end is waited for
 MAX_OFFSET = 1 << 53  # bytes of a file; the largest whole number of JavaScript

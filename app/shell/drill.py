@@ -28,8 +28,7 @@ from merino.inner.formats.sources import SourceError
 from merino.inner.study.drill.answers import ATTEMPTS, Reply, hint_for, reply_to
 from merino.inner.study.drill.exercises import MAX_EXERCISES, Exercise
 from merino.inner.study.drill.export import as_anki, as_pgn
-from merino.inner.study.drill.finding import practice_from
-from merino.inner.study.drill.practice import Practice, progress_file, scheduling
+from merino.inner.study.drill.practice import Practice, practice_from, progress_file, scheduling
 from merino.inner.study.errors import StudyError
 
 AT_ONCE = 10  # exercises of a session

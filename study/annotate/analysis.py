@@ -24,8 +24,7 @@ from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.explain import Change
 from merino.inner.study.analyser import Analyser, expected_of
 from merino.inner.study.annotate.pieces import EndedLine, PieceOutcome, piece_outcomes
-from merino.inner.study.reasons.lines import mistake_in
-from merino.inner.study.reasons.mistakes import Mistake
+from merino.inner.study.reasons.mistakes import Mistake, mistake_in
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,8 @@ from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import board_of, san_line
 from merino.inner.study.annotate.analysis import AnnotatedMove, MoveVerdict
-from merino.inner.study.annotate.pgn import GameSource, account
+from merino.inner.study.annotate.pgn import LINE, GameSource, account
 from merino.inner.study.annotate.pieces import PieceOutcome, largest_outcomes
-
-BETTER = 8  # plies of a better line
 
 
 def annotated_json(position: Position, annotated: AnnotatedMove) -> dict[str, Any]:
@@ -28,7 +26,7 @@ def annotated_json(position: Position, annotated: AnnotatedMove) -> dict[str, An
         "grade": None if grade is None else {"name": grade.name, "sign": grade.sign, "nag": grade.nag},
         "better": {
             "text": annotated.better.score_text,
-            "line": san_line(board_of(position), annotated.better.best[:BETTER]),
+            "line": san_line(board_of(position), annotated.better.best[:LINE]),
         },
         "mistake": mistake
         and {"kind": mistake.kind.value, "sentence": mistake.sentence, "line": mistake.line, "text": mistake.text},

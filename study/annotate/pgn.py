@@ -1,4 +1,8 @@
-"""Reads the games to annotate from PGN, by python-chess, and writes the annotated ones."""
+"""The games to annotate, read from PGN by python-chess, and their PGN with annotations, which can be taken out again.
+
+What is taken out is text of exactly the form that is written here, from a game whose first comment is Merino's. All
+else belongs to the user, including a sign that was there before ("as marked") and a variation that was commented later.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +28,27 @@ from merino.inner.engine.report.text import largest_terms
 from merino.inner.formats.pgn_text import tree_text
 from merino.inner.formats.sources import SourceError, read_text
 from merino.inner.study.annotate.analysis import GRADES, AnnotatedMove, MoveVerdict
-from merino.inner.study.annotate.own import AS_MARKED, BY_PIECE, LOST, remove_own
 from merino.inner.study.annotate.pieces import largest_outcomes
 from merino.inner.study.errors import StudyError
+from merino.inner.study.reasons.mistakes import MistakeKind
 
 LINE = 8  # plies shown of a better line
 MAX_TERMS, MIN_TERM = 3, 1.0  # of the terms named after a move: their number, and their change in centipawns
 
+AS_MARKED = " as marked"  # said of a mistake that had its sign before
+BY_PIECE = "by piece: "  # begins what a mistake makes of the pieces
+LOST = "of a point a move."  # ends what is said of each side's mistakes
+_OLDER_LOST = "of the point lost a move."  # as Merino 1.0 wrote it
+_NAGS = {grade.name: grade.nag for grade in GRADES}
+_ACCOUNT = " ".join(rf"{side}: [^.]*\.\d% (?:{re.escape(LOST)}|{re.escape(_OLDER_LOST)})" for side in COLOUR_NAMES)
+_HEAD = re.compile(rf"(?:^| ){NAME} \d\S*, .*? {_ACCOUNT}")
+_TERM = r"\w+ [+-]\d+"
+_GRADE = rf"(?P<grade>{'|'.join(_NAGS)})(?P<marked>{AS_MARKED})?, \d+\.\d% lost(?:: \S+ was (?P<better>[^\s;]+))?"
+_KIND = rf"(?:{'|'.join(re.escape(kind.value) for kind in MistakeKind)}): [^;()]* \([^()]*\)"
+_PIECE = r"[A-Za-z] [a-h][1-8](?:-[a-h][1-8]| taken| kept)? [+-]\d+"
+_PIECES = rf"{BY_PIECE}{_PIECE}(?:, {_PIECE})*"
+_TAIL = rf"\d+\.\d%(?:; {_TERM}(?:, {_TERM})*)?(?:; {_GRADE}(?:; {_KIND})?(?:; {_PIECES})?)?"
+_TAILS = (re.compile(rf"(?P<kept>\[%eval [^]]*\]) {_TAIL}(?= |$)"), re.compile(rf"(?P<kept>^|.* ){_TAIL}$"))
 _UNPRINTED = re.compile(rb"[\x01-\x08\x0e-\x19\x1c-\x1f]")
 
 
@@ -170,3 +188,32 @@ def _pov_score(verdict: MoveVerdict) -> chess.engine.PovScore:
 
 def _joined(old: str, new: str) -> str:
     return f"{old} {new}".strip()
+
+
+def remove_own(game: chess.pgn.Game) -> None:
+    """Take out of a game the comments, signs and variations that Merino added; evaluations stay to be replaced."""
+    head, found = _HEAD.subn("", " ".join(game.comment.split()), count=1)
+    if not found:
+        return
+    game.comment = head.strip()
+    for node in list(game.mainline()):
+        _remove_from_move(node)
+
+
+def _remove_from_move(node: chess.pgn.ChildNode) -> None:
+    comment = " ".join(node.comment.split())
+    match = next(filter(None, (tail.search(comment) for tail in _TAILS)), None)
+    if match is None:
+        return
+    node.comment = f"{comment[: match.start()]}{match['kept']}{comment[match.end() :]}".strip()
+    if match["grade"] and not match["marked"]:
+        node.nags.discard(_NAGS[match["grade"]])
+    for variation in [other for other in node.parent.variations if other is not node]:
+        if match["better"] == variation.san() and _is_bare(variation):
+            node.parent.remove_variation(variation)
+
+
+def _is_bare(node: chess.pgn.ChildNode) -> bool:
+    """Whether a line is as Merino wrote it, without additions."""
+    nodes = [node, *node.mainline()]
+    return not any(each.comment or each.starting_comment or each.nags or len(each.variations) > 1 for each in nodes)

@@ -11,7 +11,7 @@ from merino.inner.engine.notation.positions import needs_chess960
 from merino.inner.engine.notation.san import read_move, san
 from merino.inner.engine.search.limits import Limits
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.study.analyser import Analyser, expected_of
+from merino.inner.study.analyser import Analyser, best_line, expected_of
 from merino.inner.study.drill.exercises import Exercise, named_line
 
 ATTEMPTS = 2  # at a move, before the solution is shown
@@ -39,7 +39,7 @@ def reply_to(exercise: Exercise, text: str, evaluation: Evaluation, analyse: Ana
         line = exercise.refutation
         return Reply(name, False, f"That is what you played: {line[0]} answers it.", line)
     position.push(move)
-    best = None if position.outcome() else next(iter(analyse(position, Limits(nodes=REPLY_NODES))), None)
+    best = best_line(position, Limits(nodes=REPLY_NODES), analyse)
     if best is None:
         return Reply(name, False, f"{name} is not the best.")
     line = tuple(named_line(position, best.pv))

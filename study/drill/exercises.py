@@ -17,13 +17,13 @@ from merino.inner.core.common.work import in_order
 from merino.inner.engine.notation.positions import needs_chess960
 from merino.inner.engine.notation.san import move_number, san
 from merino.inner.engine.search.choice import expected_scores
-from merino.inner.engine.search.limits import Limits, Line
+from merino.inner.engine.search.limits import Limits
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.learn.rescoring import Rescore
-from merino.inner.study.analyser import Analyser, expected_of
+from merino.inner.study.analyser import Analyser, best_line, expected_of
 from merino.inner.study.annotate.analysis import MISTAKE
 from merino.inner.study.profile.players import PlayerGame, PlayerGames
-from merino.inner.study.reasons.lines import mistake_in
+from merino.inner.study.reasons.mistakes import as_found, mistake_in
 
 SCAN_NODES = 1000  # of the search that looks for mistakes
 DEEP_NODES = 50_000  # of the search that judges them
@@ -139,33 +139,26 @@ def _exercise(game: PlayerGame, ply: int, evaluation: LinearEvaluation, analyse:
         return None
     after = position.copy()
     after.push(played)
-    answer = _answer(after, analyse)
+    answer = best_line(after, Limits(nodes=DEEP_NODES), analyse)
     best, second = (expected_of(line.score, evaluation) for line in lines)
     loss = best - (1 - expected_of(answer.score, evaluation) if answer else 0.5)
     if best < MIN_EXPECTED or loss < MISTAKE or best - second < MIN_LEAD:
         return None
-    better, (refutation, mate) = lines[0], (answer.pv, answer.score.mate) if answer else ((), None)
-    mistake = mistake_in(position, played, (better.pv, better.score.mate), (refutation, mate), evaluation)
+    better, refutation = lines[0].pv, answer.pv if answer else ()
+    mistake = mistake_in(position, played, as_found(lines[0]), as_found(answer), evaluation)
     return Exercise(
         fen=position.fen(),
         played=san(position, played),
-        solution=san(position, better.pv[0]),
+        solution=san(position, better[0]),
         kind=mistake.kind.value,
         reason=mistake.sentence,
         loss=loss,
         game=game.number,
         title=game.title,
         number=move_number(position),
-        line=tuple(named_line(position, better.pv)),
+        line=tuple(named_line(position, better)),
         refutation=tuple(named_line(after, refutation)),
     )
-
-
-def _answer(position: Position, analyse: Analyser) -> Line | None:
-    """The best line of the opponent; None if the game is over."""
-    if position.outcome() is not None or not position.legal_moves:
-        return None
-    return next(iter(analyse(position, Limits(nodes=DEEP_NODES))), None)
 
 
 def named_line(position: Position, moves: Sequence[int]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The progress of practice: exercises, when each is due again, and the file that keeps both.
+"""Practice from the games of a player: exercises, found once, when each is due again, and the file that keeps both.
 
 Due dates come from FSRS (the package `fsrs`, the extra `drill`): the better a move is remembered, the longer until it
 is asked again.
@@ -6,7 +6,7 @@ is asked again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib import import_module
@@ -17,8 +17,12 @@ from typing import Any
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.core.common.user_files import STATE, is_there, read_user_file
-from merino.inner.study.drill.exercises import Exercise
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.formats.sources import digest
+from merino.inner.study.analyser import Analyser
+from merino.inner.study.drill.exercises import Exercise, exercises_of
 from merino.inner.study.errors import StudyError
+from merino.inner.study.profile.players import folded, games_of_player
 
 MISSING = "practice needs the extra drill: pip install 'merino-chess[drill]'"
 
@@ -101,3 +105,53 @@ def renewed(old: Practice | None, made_from: str, exercises: Sequence[Exercise])
     found = {exercise.identity: exercise for exercise in exercises}
     kept = [] if old is None else [one for one in old.exercises if one.identity in cards and one.identity not in found]
     return Practice(made_from, (*exercises, *kept), cards)
+
+
+def practice_from(
+    games: Path,
+    wanted: str,
+    place: Path,
+    most: int,
+    evaluation: LinearEvaluation,
+    analyse: Callable[[], Analyser],
+    report: Callable[[str, float], object] | None = None,
+) -> Practice:
+    """The exercises of a player, from the file `place` if it has them, else found now and kept there.
+
+    `analyse` makes what searches, where that is needed. Raises StudyError, also if there is none, SourceError and
+    OSError.
+    """
+    player = games_of_player(games, wanted)
+    made_from = _identity(digest(games), player.name, most)
+    old = load_progress(place)
+    if old is not None and old.made_from == made_from:
+        return old
+    _check_player(old, player.name, place)
+    found = exercises_of(player, evaluation, analyse(), most, report)
+    if not found:
+        count = "1 game" if player.count == 1 else f"{player.count} games"
+        raise StudyError(
+            f"no exercises: {count} of '{player.name}' without a mistake where one move is best{player.left_out_too}"
+        )
+    practice = renewed(old, made_from, found)
+    practice.save(place)
+    return practice
+
+
+def _identity(games: str, player: str, most: int) -> str:
+    """What identifies games, player and number of mistakes in a file of progress."""
+    return f"{games} {player} {most}"
+
+
+def _player_in(identity: str) -> str:
+    """The player of an identity, "" in none."""
+    return " ".join(identity.split(" ")[1:-1])
+
+
+def _check_player(old: Practice | None, player: str, place: Path) -> None:
+    """Raise StudyError if somebody else has practised with this file; capitals and spaces make nobody another."""
+    if old is None or not old.cards:
+        return
+    other = _player_in(old.made_from)
+    if other and folded(other) != folded(player):
+        raise StudyError(f"'{place}' keeps the practice of '{other}'; '{player}' needs another file: --progress FILE")

@@ -27,7 +27,7 @@ from merino.inner.formats.pgn_stream import GamesText, games_of
 from merino.inner.formats.pgn_tokens import BLACK_WON, WHITE_WON
 from merino.inner.formats.sources import SourceError, name_of, open_source, plain_name
 from merino.inner.study.errors import StudyError
-from merino.inner.study.points.reading import ProgressOf, SourceFaults, faults_of, is_matrix
+from merino.inner.study.points.reading import ProgressOf, SourceFaults, faults_of, is_matrix, tell_faults
 from merino.inner.study.points.sets import Collection, Filters
 from merino.inner.study.points.vectors import PHASES, PIECES, Vectors, joined, phase_of, vectors_of_games
 
@@ -187,28 +187,23 @@ def board_values(
         if is_matrix(stream.head, plain_name(path).suffix.lower()):
             raise StudyError(f"'{stream.name}' is a matrix: it has no positions")
         with progress_of(f"Valuing {stream.name}") as progress:
-            work = in_order(lambda text: _part_of(text, evaluation, filters, name_of(path)), games_of(stream))
+            work = in_order(lambda text: _part_of(text, evaluation, filters), games_of(stream))
             for vectors, source_faults, part in work:
                 parts.append((vectors, source_faults))
                 tally.add(part)
                 progress(stream.done)
-    faults = [fault for _, source_faults in parts for fault in source_faults.faults]
-    unfinished = sum(source_faults.unfinished for _, source_faults in parts)
-    if faults or unfinished:
-        notice(SourceFaults(name_of(path), faults, unfinished))
+    tell_faults(name_of(path), [source_faults for _, source_faults in parts], notice)
     vectors = joined([vectors for vectors, _ in parts])
     if not tally.positions:
         raise SourceError(f"{name_of(path, quoted=True)} holds no game that can be read and passes the filters")
     return _values_of(name_of(path), evaluation, tally, vectors)
 
 
-def _part_of(
-    text: GamesText, evaluation: Evaluation, filters: Filters, label: str
-) -> tuple[Vectors, SourceFaults, BoardTally]:
+def _part_of(text: GamesText, evaluation: Evaluation, filters: Filters) -> tuple[Vectors, SourceFaults, BoardTally]:
     """The result of a thread for some of a file's games."""
     games = play_games(text.data, text.table, 1, text.lines_before)
     vectors, numbers = vectors_of_games(games)
-    source_faults = faults_of(label, games)
+    source_faults = faults_of(games)
     if filters != Filters():
         chosen = Collection.of_games(games, numbers, vectors.results).chosen(filters)
         vectors, numbers = vectors.of_games(chosen), numbers[chosen]

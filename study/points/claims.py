@@ -48,9 +48,14 @@ class Condition:
             if low > 0 or high < 0:
                 return PointsVerdict.FAILS
             return PointsVerdict.EQUAL if low >= -MARGIN and high <= MARGIN else PointsVerdict.OPEN
-        if low > 0:
-            return PointsVerdict.HOLDS
-        return PointsVerdict.FAILS if high < 0 else PointsVerdict.OPEN
+        return _above_zero(low, high)
+
+
+def _above_zero(low: float, high: float) -> PointsVerdict:
+    """The verdict of an interval on the claim that what lies in it is more than 0."""
+    if low > 0:
+        return PointsVerdict.HOLDS
+    return PointsVerdict.FAILS if high < 0 else PointsVerdict.OPEN
 
 
 def _pieces(text: str) -> np.ndarray:
@@ -80,11 +85,7 @@ class Feature:
 
     def verdict(self, low: float, high: float) -> PointsVerdict:
         """The verdict of the interval of its value, in centipawns, on the claim; an unknown one leaves it open."""
-        if self.sign < 0:
-            low, high = -high, -low
-        if low > 0:
-            return PointsVerdict.HOLDS
-        return PointsVerdict.FAILS if high < 0 else PointsVerdict.OPEN
+        return _above_zero(low, high) if self.sign > 0 else _above_zero(-high, -low)
 
 
 STUDIED = tuple(Feature(name, *_CLAIMS[name]) for name in FEATURES)

@@ -79,8 +79,7 @@ class _VectorPart:
 
     vectors: Vectors
     collection: Collection
-    faults: tuple[Fault, ...]
-    unfinished: int
+    faults: SourceFaults
 
 
 def read_source(
@@ -104,10 +103,7 @@ def read_source(
                 )
             return PointsSource(stream.name, read_matrix(path, b"".join(stream.lines()), ending), None)
         parts = list(_parts(stream, with_tags, extras, progress_of))
-    faults = [fault for part in parts for fault in part.faults]
-    unfinished = sum(part.unfinished for part in parts)
-    if faults or unfinished:
-        notice(SourceFaults(name_of(path), faults, unfinished))
+    tell_faults(name_of(path), [part.faults for part in parts], notice)
     vectors = joined([part.vectors for part in parts])
     if not vectors.games:
         raise SourceError(f"{name_of(path, quoted=True)} holds no game that can be read")
@@ -126,14 +122,21 @@ def _part_of(text: GamesText, with_tags: bool, extras: Extras) -> _VectorPart:
     vectors, numbers = vectors_of_games(games, extras.features, extras.phase, extras.scores)
     count = vectors.games if with_tags else 0
     collection = Collection.of_games(games, numbers[:count], vectors.results[:count])
-    faults = faults_of("", games)
-    return _VectorPart(vectors, collection, tuple(faults.faults), faults.unfinished)
+    return _VectorPart(vectors, collection, faults_of(games))
 
 
-def faults_of(label: str, games: Games) -> SourceFaults:
-    """The problems of these games."""
+def faults_of(games: Games) -> SourceFaults:
+    """The problems of these games, of a file that has no label yet."""
     unfinished = int(np.count_nonzero((games.table["result"] == UNFINISHED) & (games.table["plies"] > 0)))
-    return SourceFaults(label, tuple(games.faults()), unfinished)
+    return SourceFaults("", tuple(games.faults()), unfinished)
+
+
+def tell_faults(label: str, parts: Sequence[SourceFaults], notice: Callable[[SourceFaults], object]) -> None:
+    """Call `notice` with the problems of all parts of a file, if there are any."""
+    faults = [fault for part in parts for fault in part.faults]
+    unfinished = sum(part.unfinished for part in parts)
+    if faults or unfinished:
+        notice(SourceFaults(label, faults, unfinished))
 
 
 def render_matrix(vectors: Vectors, ending: str) -> str:

@@ -39,10 +39,7 @@ def as_object(points: PointValues, alphas: Sequence[float] = OTHER_ALPHAS) -> di
         "fitted_games": points.fitted_games,
         "fitted_vectors": points.fitted_vectors,
         "by_game": points.by_game,
-        "alpha": _finite(points.alpha),
-        "alpha_interval": _pair(points.alpha_interval),
-        "values": _by_piece(points.values.tolist()),
-        "intervals": {piece: _pair(points.interval_of_piece(index)) for index, piece in enumerate(PIECES)},
+        **_fit_object(points),
         "weights": _by_piece(points.weights.tolist()),
         "other": {
             "draws": other_way(points.draws),
@@ -72,14 +69,21 @@ def as_object(points: PointValues, alphas: Sequence[float] = OTHER_ALPHAS) -> di
     return data
 
 
-def _features_object(fit: FeatureFit) -> dict[str, object]:
-    """The fit with features: the pieces beside them, and each with its claim."""
+def _fit_object(fit: Fit) -> dict[str, object]:
+    """The steepness and the values of the pieces with their intervals."""
     return {
-        "vectors": fit.vectors,
         "alpha": _finite(fit.alpha),
         "alpha_interval": _pair(fit.alpha_interval),
         "values": _by_piece(fit.values[: len(PIECES)].tolist()),
         "intervals": {piece: _pair(fit.interval_of_piece(index)) for index, piece in enumerate(PIECES)},
+    }
+
+
+def _features_object(fit: FeatureFit) -> dict[str, object]:
+    """The fit with features: the pieces beside them, and each with its claim."""
+    return {
+        "vectors": fit.vectors,
+        **_fit_object(fit),
         "features": [
             {
                 "feature": feature.name,
@@ -99,10 +103,7 @@ def _search_object(fit: SearchFit) -> dict[str, object]:
         "games": fit.games,
         "vectors": fit.vectors,
         "k": fit.k,
-        "alpha": _finite(fit.alpha),
-        "alpha_interval": _pair(fit.alpha_interval),
-        "values": _by_piece(fit.values.tolist()),
-        "intervals": {piece: _pair(fit.interval_of_piece(index)) for index, piece in enumerate(PIECES)},
+        **_fit_object(fit),
         "with_features": fit.with_features and _features_object(fit.with_features),
     }
 
@@ -227,12 +228,11 @@ def _prediction_object(found: Prediction) -> dict[str, object]:
 
 def board_as_csv(boards: Sequence[BoardValues]) -> str:
     """A row for each file, way, piece and phase, with a line of names above; what is not known is empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["label", "way", "piece", "phase", "number", "mean", "deviation", *map("q{:g}".format, QUANTILES)])
-    for board in boards:
-        for (way, piece, phase), found in board.spreads.items():
-            numbers = [found.mean, found.deviation, *found.quantiles]
-            cells = ["" if math.isnan(number) else f"{number:.6g}" for number in numbers]
-            writer.writerow([board.label, way, piece, phase or "all", found.number, *cells])
-    return text.getvalue()
+    names = ["label", "way", "piece", "phase", "number", "mean", "deviation", *map("q{:g}".format, QUANTILES)]
+    rows = [
+        [board.label, way, piece, phase or "all", found.number]
+        + [_cell(number) for number in (found.mean, found.deviation, *found.quantiles)]
+        for board in boards
+        for (way, piece, phase), found in board.spreads.items()
+    ]
+    return _csv(names, rows)

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 
 import chess
 
-from merino.inner.study.reasons.motifs import fork_targets, is_hanging, pins_by, worth_at
+from merino.inner.study.reasons.motifs import PIECES, fork_targets, is_hanging, pins_by, worth_at
 
 Motif = Callable[[chess.Board, chess.Color], float]
 MOTIFS: dict[str, Motif] = {}  # by name, in order
 _WINGS = chess.BB_FILE_A | chess.BB_FILE_B | chess.BB_FILE_C | chess.BB_FILE_G | chess.BB_FILE_H
-_PIECES = (chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN)
 
 
 def motif(count: Motif) -> Motif:
@@ -52,7 +51,7 @@ def hanging_piece(board: chess.Board, side: chess.Color) -> float:
 @motif
 def loose_piece(board: chess.Board, side: chess.Color) -> float:
     """Pieces that nothing guards."""
-    return sum(not board.attackers(side, square) for square in _own(board, side, *_PIECES))
+    return sum(not board.attackers(side, square) for square in _own(board, side, *PIECES))
 
 
 @motif
@@ -79,7 +78,7 @@ def attacked_by_less(board: chess.Board, side: chess.Color) -> float:
     """Pieces that something of less worth attacks."""
     return sum(
         any(worth_at(board, attacker) < worth_at(board, square) for attacker in board.attackers(not side, square))
-        for square in _own(board, side, *_PIECES)
+        for square in _own(board, side, *PIECES)
     )
 
 
@@ -200,7 +199,7 @@ def attackers_near_king(board: chess.Board, side: chess.Color) -> float:
     """Pieces that attack a square around the enemy king."""
     king = board.king(not side)
     zone = chess.SquareSet(chess.BB_KING_ATTACKS[king]) if king is not None else chess.SquareSet()
-    return sum(bool(board.attacks(square) & zone) for square in _own(board, side, *_PIECES))
+    return sum(bool(board.attacks(square) & zone) for square in _own(board, side, *PIECES))
 
 
 @motif

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import chess
 import numpy as np
 
-from merino.inner.core.board.bitboard import EMPTY, PIECE_LETTERS, SQUARES, WHITE
+from merino.inner.core.board.fen import to_fen
 from merino.inner.eval.linear.evaluate import features_of
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.net.family import NetEvaluation
@@ -98,7 +98,7 @@ def probe(
 
 def motifs_of(positions: np.ndarray) -> np.ndarray:
     """What White has of each motif less what Black has, float64[n, motifs]."""
-    boards = map(_board, positions)
+    boards = (chess.Board(to_fen(positions[index : index + 1])) for index in range(len(positions)))
     return np.array(
         [[count(board, chess.WHITE) - count(board, chess.BLACK) for count in MOTIFS.values()] for board in boards]
     )
@@ -140,13 +140,3 @@ def _told_by(neurons: np.ndarray, targets: np.ndarray) -> np.ndarray:
     weights = np.linalg.solve(fitted.T @ fitted + np.diag(ridge), fitted.T @ targets[~kept])
     said = columns[kept] @ weights
     return np.array([max(0.0, told(targets[kept, at], said[:, at])) for at in range(targets.shape[1])])
-
-
-def _board(position: np.ndarray) -> chess.Board:
-    """POSITION as a board of python-chess, without castling rights."""
-    board, letters = chess.Board(None), position["board"].tolist()
-    for square in SQUARES:
-        if letters[square] != EMPTY:
-            board.set_piece_at(square, chess.Piece.from_symbol(PIECE_LETTERS[letters[square]]))
-    board.turn = bool(position["side"] == WHITE)
-    return board

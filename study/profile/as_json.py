@@ -10,7 +10,7 @@ from merino.inner.study.profile.intervals import Interval
 from merino.inner.study.profile.mistakes import KindCount, Temptation
 from merino.inner.study.profile.openings import OpeningRecord
 from merino.inner.study.profile.profile import Profile
-from merino.inner.study.profile.tastes import HABIT_WORDS, Habit, TermTaste
+from merino.inner.study.profile.tastes import Habit, TermTaste
 
 
 def as_object(profile: Profile) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def as_object(profile: Profile) -> dict[str, Any]:
             "count": len(profile.mistakes.found),
             "kinds": [_kind_object(kind) for kind in profile.kinds],
             "half_moves": [
-                {"half_moves": depth, "mistakes": count} for depth, count in profile.mistakes.by_half_moves.items()
+                {"half_moves": depth, "mistakes": count} for depth, count in profile.mistakes.by_plies.items()
             ],
         },
         "sights": [asdict(sight) for sight in profile.sights],
@@ -71,7 +71,7 @@ def _taste_object(taste: TermTaste) -> dict[str, Any]:
 
 def _habit_object(habit: Habit) -> dict[str, Any]:
     numbers = {name: round(value, 4) for name, value in asdict(habit).items() if name != "name"}
-    return {"name": habit.name, "words": HABIT_WORDS[habit.name], **numbers}
+    return {"name": habit.name, "words": habit.words, **numbers}
 
 
 def _interval(name: str, interval: Interval | None) -> dict[str, float | None]:
@@ -125,7 +125,7 @@ def _kind_object(kind: KindCount) -> dict[str, Any]:
         "count": kind.count,
         **_interval("share", kind.share),
         "loss": round(kind.loss, 4),
-        "half_moves": kind.half_moves,
+        "half_moves": kind.plies,
         "examples": [asdict(example) for example in kind.examples],
     }
 

@@ -14,19 +14,18 @@ from merino.inner.core.common.work import in_order
 from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.notation.san import move_number, san
 from merino.inner.engine.search.choice import SIGHTS, expected_scores
-from merino.inner.engine.search.limits import Limits, Line
+from merino.inner.engine.search.limits import Limits
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.learn.rescoring import Rescore
-from merino.inner.study.analyser import Analyser, expected_of
+from merino.inner.study.analyser import Analyser, best_line, expected_of
 from merino.inner.study.annotate.analysis import MISTAKE
 from merino.inner.study.profile.choices import Choices
 from merino.inner.study.profile.intervals import Interval, share_of
 from merino.inner.study.profile.players import PlayerGames
-from merino.inner.study.reasons.lines import mistake_in
-from merino.inner.study.reasons.mistakes import MistakeKind
+from merino.inner.study.reasons.mistakes import MistakeKind, as_found, mistake_in
 
 JUDGE_NODES = 5_000  # of the searches that say what a move loses, and what kind of mistake it is
-DEPTHS = range(1, 9)  # half-moves after a mistake, to which it is looked at
+DEPTHS = range(1, 9)  # plies after a mistake, to which it is looked at
 _TOGETHER = 16  # moves that are judged with one table
 MIN_TEMPTED = 20  # positions with a temptation that say something
 EXAMPLES = 3  # moves that a statement comes from
@@ -49,7 +48,7 @@ class FoundMistake:
     index: int  # of the position, in the choices
     kind: MistakeKind
     loss: float  # of the expected score
-    half_moves: int | None  # that one must look beyond it to see it; None if more than DEPTHS
+    plies: int | None  # that one must look beyond it to see it; None if more than DEPTHS
     example: Example
 
 
@@ -61,7 +60,7 @@ class KindCount:
     count: int
     share: Interval  # of all mistakes
     loss: float  # the mean
-    half_moves: float | None  # the median, None if it lies beyond DEPTHS
+    plies: float | None  # the median, None if it lies beyond DEPTHS
     examples: tuple[Example, ...]  # the costliest
 
 
@@ -81,15 +80,15 @@ class Mistakes:
         return tuple(sorted(counted, key=lambda kind: (-kind.count, kind.kind)))
 
     @property
-    def by_half_moves(self) -> dict[int | None, int]:
-        """How many mistakes one sees by looking so many half-moves beyond them, and no fewer; None: farther."""
-        depths = [mistake.half_moves for mistake in self.found]
+    def by_plies(self) -> dict[int | None, int]:
+        """How many mistakes one sees by looking so many plies beyond them, and no fewer; None: farther."""
+        depths = [mistake.plies for mistake in self.found]
         return {depth: depths.count(depth) for depth in (*DEPTHS, None) if depth in depths}
 
 
 def _counted(kind: MistakeKind, found: Sequence[FoundMistake], total: int) -> KindCount:
     deepest = len(DEPTHS) + 1
-    middle = float(np.median([mistake.half_moves or deepest for mistake in found]))
+    middle = float(np.median([mistake.plies or deepest for mistake in found]))
     costly = sorted(found, key=lambda mistake: -mistake.loss)[:EXAMPLES]
     return KindCount(
         kind.value,
@@ -155,38 +154,26 @@ def _judged(
     after = position.copy()
     after.push(played)
     seen = _by_depth(after, evaluation, analyse)  # first, while nothing is known of the position
-    answer, better = (_best(each, Limits(nodes=JUDGE_NODES), analyse) for each in (after, position))
+    answer, better = (best_line(each, Limits(nodes=JUDGE_NODES), analyse) for each in (after, position))
     if better is None or int(better.pv[0]) == played:
         return None
     best = expected_of(better.score, evaluation)
     loss = best - (1 - expected_of(answer.score, evaluation) if answer else seen[-1])
     if loss < MISTAKE:
         return None
-    kind = _kind(position, played, better, answer, evaluation)
+    kind = mistake_in(position, played, as_found(better), as_found(answer), evaluation).kind
     shown = [best - expected >= MISTAKE for expected in seen]
-    half_moves = next((depth for depth, _ in enumerate(shown, start=1) if all(shown[depth - 1 :])), None)
-    return FoundMistake(index, kind, loss, half_moves, example)
+    plies = next((depth for depth, _ in enumerate(shown, start=1) if all(shown[depth - 1 :])), None)
+    return FoundMistake(index, kind, loss, plies, example)
 
 
 def _by_depth(after: Position, evaluation: Evaluation, analyse: Analyser) -> list[float]:
     """What searches of DEPTHS leave the player who has come to a position, not to move."""
     seen = []
     for depth in DEPTHS:
-        line = _best(after, Limits(depth=depth), analyse)
+        line = best_line(after, Limits(depth=depth), analyse)
         seen.append(0.5 if line is None else 1 - expected_of(line.score, evaluation))
     return seen
-
-
-def _best(position: Position, limits: Limits, analyse: Analyser) -> Line | None:
-    """The best line; None if the game is over."""
-    if position.outcome() is not None or not position.legal_moves:
-        return None
-    return next(iter(analyse(position, limits)), None)
-
-
-def _kind(position: Position, played: int, better: Line, answer: Line | None, evaluation: Evaluation) -> MistakeKind:
-    reply = (answer.pv, answer.score.mate) if answer else ((), None)
-    return mistake_in(position, played, (better.pv, better.score.mate), reply, evaluation).kind
 
 
 def example_of(player: PlayerGames, choices: Choices, index: int) -> Example:

@@ -92,6 +92,11 @@ class PlayerGames:
         return f"{games} left out ({self.fault})"
 
     @property
+    def left_out_too(self) -> str:
+        """The same as the end of another sentence: "; 1 game cannot be read and is left out (...)"."""
+        return f"; {self.left_out}" if self.faulty else ""
+
+    @property
     def rating(self) -> float | None:
         """The mean rating, None if no game tells it."""
         told = [game.rating for game in self.games if game.rating]

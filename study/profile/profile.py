@@ -110,11 +110,10 @@ def profile_of(
 def _check(player: PlayerGames, choices: Choices) -> None:
     """Raise StudyError if the choices say nothing."""
     if len(choices) < MIN_CHOICES or len(set(choices.games.tolist())) < 2:
-        left_out = f"; {player.left_out}" if player.faulty else ""
         raise StudyError(
             f"not enough games: {player.count} of '{player.name}' have {len(choices)} positions with a choice "
             f"after the opening; {MIN_CHOICES} from two games or more are needed, and some hundred say something"
-            f"{left_out}"
+            f"{player.left_out_too}"
         )
 
 

@@ -20,20 +20,19 @@ from merino.inner.study.profile.model import FittedChoice
 from merino.inner.study.profile.players import PlayerGames
 
 _SEARCH = slice(0, FIRST_HABIT)
-_PHASES = {"Midgame": "in the middlegame", "Mid": "in the middlegame", "Endgame": "in the endgame"}
-_PHASES |= {"End": "in the endgame"}
+_PHASES = {  # by how the name of a term ends
+    "Midgame": "in the middlegame",
+    "Mid": "in the middlegame",
+    "Endgame": "in the endgame",
+    "End": "in the endgame",
+}
 _SIGNS = {term.name: term.sign for term in TERMS}
-HABIT_WORDS = {
+_HABIT_WORDS = {  # where they are other words than its name
     "capture": "a capture",
     "capture of what just moved": "taking what has just moved",
     "check": "a check",
     "retreat": "a move backwards",
     "same piece again": "the piece that moved last",
-    "castling": "castling",
-    "castling lost by the king": "castling lost by the king",
-    "castling lost by a rook": "castling lost by a rook",
-    "king's move with queens on": "king's move with queens on",
-    "development before castling": "development before castling",
 }
 
 
@@ -95,6 +94,11 @@ class Habit:
     low: float
     high: float
     others: float
+
+    @property
+    def words(self) -> str:
+        """What the habit is called: "taking what has just moved"."""
+        return _HABIT_WORDS.get(self.name, self.name)
 
 
 def tastes_of(

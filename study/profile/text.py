@@ -10,7 +10,7 @@ from merino.inner.study.profile.intervals import Interval
 from merino.inner.study.profile.mistakes import Example, Temptation
 from merino.inner.study.profile.openings import OpeningRecord
 from merino.inner.study.profile.profile import Profile
-from merino.inner.study.profile.tastes import HABIT_WORDS, Habit, TermTaste
+from merino.inner.study.profile.tastes import Habit, TermTaste
 
 SHOWN = 6  # rows of a part, at most
 NOT_ENOUGH = "not enough games"
@@ -118,27 +118,27 @@ def _kind_lines(profile: Profile) -> list[str]:
         return ["No mistakes found."]
     lines = []
     for kind in profile.kinds[:SHOWN]:
-        seen = "seen far on" if kind.half_moves is None else f"seen {half_moves(kind.half_moves)} on"
+        seen = "seen far on" if kind.plies is None else f"seen {_half_moves(kind.plies)} on"
         lines.append(f"{kind.kind:<{_NAME}}{kind.count:>5}, {_percents(kind.share)} of all; {seen}")
         lines.append(f"  such as {_named(kind.examples)}")
     return lines
 
 
 def _sight_lines(profile: Profile) -> list[str]:
-    told = profile.mistakes.by_half_moves
+    told = profile.mistakes.by_plies
     if not told:
         return ["No mistakes found."]
     total, lines, sum_of = len(profile.mistakes.found), [], 0
     lines.append(f"Of {total} mistakes you would have seen, by looking beyond your move:")
     for depth, count in told.items():
         sum_of += count
-        how_far = "farther" if depth is None else half_moves(depth)
+        how_far = "farther" if depth is None else _half_moves(depth)
         lines.append(f"  {how_far:<14}{count:>4}   all so far {sum_of / total:>4.0%}")
     return [*lines, *(line for found in profile.temptations if found.is_enough for line in _temptation(found))]
 
 
-def half_moves(count: float) -> str:
-    """So many half-moves, in words."""
+def _half_moves(count: float) -> str:
+    """So many plies, in words: "2 half-moves"."""
     return f"{count:g} half-move{'' if count == 1 else 's'}"
 
 
@@ -183,7 +183,7 @@ def _habit_lines(habits: Sequence[Habit]) -> list[str]:
     for habit in habits:
         sure = "" if habit.low > 1 or habit.high < 1 else "; not sure"
         lines.append(
-            f"{HABIT_WORDS[habit.name]:<{_NAME}}{habit.factor:5.2f} times as likely as another move "
+            f"{habit.words:<{_NAME}}{habit.factor:5.2f} times as likely as another move "
             f"({habit.low:.2f} to {habit.high:.2f}); others {habit.others:.2f}{sure}"
         )
     return lines

@@ -16,7 +16,7 @@ from merino.inner.engine.report.static import report_evaluation
 from merino.inner.engine.search.limits import pawns
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.registry import Group
-from merino.inner.study.reasons.motifs import boards_along, pawns_of, taken_on
+from merino.inner.study.reasons.motifs import boards_along, pawns_of, settled_plies, taken_on
 
 NAMED_TERMS = 2
 MIN_PIECE = 8.0  # centipawns by which a piece must differ to be named
@@ -178,6 +178,11 @@ def along(position: Position, moves: Sequence[str]) -> tuple[list[chess.Move], l
     """A line of legal moves, coordinates, for python-chess: its moves, the board before the first and after each."""
     made = [as_chess_move(move, position.chess960) for move in position.copy().push_all(moves)]
     return made, boards_along(board_of(position), made)
+
+
+def told_plies(boards: Sequence[chess.Board]) -> int:
+    """The plies of a line that sentences tell, by the boards along it: to mate, or to where it is settled; or 0."""
+    return len(boards) - 1 if boards[-1].is_checkmate() else settled_plies(boards) or 0
 
 
 def end_of(position: Position, moves: Sequence[str], by_terms: Evaluation) -> LineEnd:

@@ -6,20 +6,27 @@ Where nothing is won, the mistake is one of position, and the pieces or terms th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 import chess
 
+from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.board.game import Position
+from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.engine.report.phrases import listed
+from merino.inner.engine.search.limits import Line
+from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.reasons.castling import left_in_the_centre
-from merino.inner.study.reasons.motifs import exchanged, is_back_rank_mate, pawns_of, piece_name
-from merino.inner.study.reasons.placing import Costs, reasons
+from merino.inner.study.reasons.ends import end_after
+from merino.inner.study.reasons.motifs import PIECES, exchanged, is_back_rank_mate, pawns_of, piece_name
+from merino.inner.study.reasons.placing import Costs, ThreeEnds, reasons
 from merino.inner.study.reasons.winning import MIN_GAIN, FoundLine, Means, balance, more_of, win_by
+from merino.inner.study.words.telling import in_terms
 
+LineAndMate = tuple[Sequence[int], int | None]  # a line, and the moves to mate for the side that begins it, or None
 MAX_UNEVEN = 1  # pawns by which what an exchange gives and takes may differ
-_PIECES = (chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN)
 
 
 class MistakeKind(Enum):
@@ -78,6 +85,36 @@ class Mistake:
     def text(self) -> str:
         """All of it: "hanging piece: the knight on d5 can be taken (12... Bxd5)"."""
         return f"{self.kind.value}: {self.sentence} ({self.line})"
+
+
+def as_found(line: Line | None) -> LineAndMate:
+    """A line of a search as `mistake_in` takes it; None is that of a game that is over."""
+    return ((), None) if line is None else (line.pv, line.score.mate)
+
+
+def mistake_in(
+    position: Position, played: int, better: LineAndMate, reply: LineAndMate, evaluation: Evaluation
+) -> Mistake:
+    """The kind of mistake that `played` is in `position`, beside the line `better`; `reply` is the line after it.
+
+    The terms are those of the evaluation, or of its account around the position.
+    """
+    after = position.copy()
+    after.push(played)
+    best, own = _found(position, *better), _found(after, *reply)
+    move = as_chess_move(played, position.chess960)
+    if best.settled is None or own.settled is None:
+        return mistake_of(move, best, own, {})
+    by_terms = in_terms(position.record, evaluation)
+    lines = ((), (played, *reply[0][: own.settled]), better[0][: best.settled])
+    before, here, there = (end_after(position, moves, by_terms) for moves in lines)
+    mover = position.turn == WHITE
+    lost = {name: there.lead(name, mover) - here.lead(name, mover) for name in there.terms}
+    return mistake_of(move, best, own, lost, ThreeEnds(before, here, there, mover).costs())
+
+
+def _found(position: Position, moves: Sequence[int], mate: int | None) -> FoundLine:
+    return FoundLine(board_of(position), tuple(as_chess_move(move, position.chess960) for move in moves), mate)
 
 
 def mistake_of(
@@ -182,7 +219,7 @@ def _exchange(better: FoundLine, reply: FoundLine) -> Mistake | None:
     if exchanged(better.board, here, mover) != (given, taken):
         return None
     is_even = abs(pawns_of(given) - pawns_of(taken)) <= MAX_UNEVEN
-    if not given or not taken or not is_even or not any(given[kind] for kind in _PIECES):
+    if not given or not taken or not is_even or not any(given[kind] for kind in PIECES):
         return None
     return Mistake(MistakeKind.EXCHANGE, f"the move gives {listed(given)} for {listed(taken)}", reply.text)
 

@@ -9,14 +9,20 @@ import chess
 
 WORTH = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9, chess.KING: 100}
 MIN_PIECE_WON = 2  # pawns that an exchange wins where it wins a piece
+PIECES = (chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN)
 SLIDERS = (chess.BISHOP, chess.ROOK, chess.QUEEN)
 
 
+def placed(kind: chess.PieceType, square: chess.Square) -> str:
+    """A piece by its kind and place: "knight on d5"."""
+    return f"{chess.piece_name(kind)} on {chess.square_name(square)}"
+
+
 def piece_name(board: chess.Board, square: chess.Square) -> str:
-    """The piece on a square: "knight on d5"."""
+    """The piece on a square, as `placed` names it."""
     kind = board.piece_type_at(square)
     assert kind
-    return f"{chess.piece_name(kind)} on {chess.square_name(square)}"
+    return placed(kind, square)
 
 
 def boards_along(start: chess.Board, moves: Sequence[chess.Move]) -> list[chess.Board]:
@@ -78,11 +84,9 @@ def wins_piece(board: chess.Board) -> bool:
     return any(exchange(board, square, board.turn) >= MIN_PIECE_WON for square in targets)
 
 
-def settled_plies(boards: Sequence[chess.Board]) -> int:
-    """The plies of a line, by the boards along it, to the last on which no piece can be won at once; 0 for none."""
-    if boards[-1].is_checkmate():
-        return len(boards) - 1
-    return next((plies for plies in range(len(boards) - 1, 0, -1) if not wins_piece(boards[plies])), 0)
+def settled_plies(boards: Sequence[chess.Board]) -> int | None:
+    """The plies of a line, by the boards along it, to the last on which no piece can be won at once; None without."""
+    return next((plies for plies in range(len(boards) - 1, -1, -1) if not wins_piece(boards[plies])), None)
 
 
 def is_hanging(board: chess.Board, square: chess.Square) -> bool:

@@ -8,8 +8,16 @@ import chess
 
 from merino.inner.core.board.game import Position
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, along, differences, end_of, told
-from merino.inner.study.reasons.motifs import settled_plies
+from merino.inner.study.reasons.ends import (
+    LineEnd,
+    PieceDifference,
+    Reasons,
+    along,
+    differences,
+    end_of,
+    told,
+    told_plies,
+)
 from merino.inner.study.words.telling import in_terms
 
 NAMED_PIECES = 2
@@ -24,7 +32,7 @@ def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) ->
     terms are as in `why`.
     """
     made, boards = along(position, moves)
-    plies = settled_plies(boards)
+    plies = told_plies(boards)
     if not plies:
         return Reasons(())
     by_terms = in_terms(position.record, evaluation)

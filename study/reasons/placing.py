@@ -15,12 +15,12 @@ import chess
 
 from merino.inner.engine.report.phrases import cause, is_material, phrase
 from merino.inner.study.reasons.ends import MIN_PIECE, LineEnd
+from merino.inner.study.reasons.motifs import PIECES
 
 MIN_TERM = 10.0  # centipawns that a piece or a term must cost to be named
 MIN_LARGEST = 20.0  # and the first of them: less is no reason for a mistake
 NAMED = 2
 _TO_MOVE = "Tempo"  # which side has it at the end of a line is chance
-_PIECES = (chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class ThreeEnds:
 
     def _is_of_exchanged(self, term: str) -> bool:
         """Whether a term is about a kind of piece of which the two lines leave other numbers."""
-        kind = next((kind for kind in _PIECES if term.startswith(chess.piece_name(kind).capitalize())), None)
+        kind = next((kind for kind in PIECES if term.startswith(chess.piece_name(kind).capitalize())), None)
         if kind is None:
             return False
         here, there = self.played.board, self.better.board
@@ -129,10 +129,8 @@ def _amounts(before: float, played: float, better: float) -> dict[bool, float]:
 
 def _told(piece: chess.Piece, origin: chess.Square, square: chess.Square, is_given: bool, more: float) -> str:
     """A piece, where it goes, and how much `more` it is worth: "White's rook goes from a1 to d1 and is worth ..."."""
-    name, start = (
-        f"{'White' if piece.color else 'Black'}'s {chess.piece_name(piece.piece_type)}",
-        chess.square_name(origin),
-    )
+    name = f"{'White' if piece.color else 'Black'}'s {chess.piece_name(piece.piece_type)}"
+    start = chess.square_name(origin)
     worth = f"worth {abs(more) / 100:.2f} {'more' if more > 0 else 'less'}"
     if square == origin:
         return f"{name} on {start} {'is' if is_given else 'would be'} {worth}"

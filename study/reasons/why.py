@@ -9,8 +9,16 @@ import chess
 from merino.inner.core.board.game import Position
 from merino.inner.engine.report.schema import MoveReport, PositionReport
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.study.reasons.ends import LineEnd, PieceDifference, Reasons, along, differences, end_of, told
-from merino.inner.study.reasons.motifs import settled_plies
+from merino.inner.study.reasons.ends import (
+    LineEnd,
+    PieceDifference,
+    Reasons,
+    along,
+    differences,
+    end_of,
+    told,
+    told_plies,
+)
 from merino.inner.study.words.telling import in_terms
 
 NAMED_PIECES = 3
@@ -43,7 +51,7 @@ def _settled_line(report: PositionReport, position: Position, move: MoveReport) 
     """The line of a move, as far as it can be counted."""
     line = report.line_of(move)
     moves = line.moves if line else (move.uci,)
-    return moves[: settled_plies(along(position, moves)[1])]
+    return moves[: told_plies(along(position, moves)[1])]
 
 
 def _verdict(better: MoveReport, other: MoveReport) -> str:

@@ -25,6 +25,8 @@ from merino.inner.study.reasons.motifs import (
     pawns_of,
     piece_name,
     pins_by,
+    placed,
+    settled_plies,
     skewers_by,
     taken_on,
     wins_piece,
@@ -33,7 +35,7 @@ from merino.inner.study.reasons.motifs import (
 
 MIN_GAIN = 1  # pawns that a line must win to count as winning something
 SHOWN = 6  # plies of a line
-MOST_BESIDE = 2  # times what the first capture wins that a line may win, for that capture to be what is told
+MAX_BESIDE = 2  # times what the first capture wins that a line may win, for that capture to be what is told
 COUNTED = 12  # plies of a line in which something must be won to be told, and that are shown if it is
 
 
@@ -73,8 +75,7 @@ class FoundLine:
     @cached_property
     def settled(self) -> int | None:
         """The plies up to the last position, of those that count, where no piece can be won at once; None without."""
-        plies = range(min(len(self.moves), COUNTED), -1, -1)
-        return next((count for count in plies if not wins_piece(self._boards[count])), None)
+        return settled_plies(self._boards[: COUNTED + 1])
 
     @cached_property
     def gain(self) -> int:
@@ -159,7 +160,7 @@ def win_by(line: FoundLine, gain: int, mover: str = "it") -> Win | None:
         return None
     taken = taken_on(line.board, line.moves[0])
     worth = 0 if taken is None else exchange(line.board, taken, line.board.turn)
-    if taken is not None and line.gain / MOST_BESIDE <= worth <= line.gain and worth and not _is_answered(line):
+    if taken is not None and line.gain / MAX_BESIDE <= worth <= line.gain and worth and not _is_answered(line):
         means = Means.HANGING_PAWN if line.board.piece_type_at(taken) == chess.PAWN else Means.HANGING
         return Win(means, f"the {piece_name(line.board, taken)} can be taken", taken)
     if gain < MIN_GAIN:
@@ -178,18 +179,14 @@ def _spoils(line: FoundLine, gain: int) -> str:
     """What a line wins in words: "a rook for a bishop" where it takes just so much, else its worth."""
     taken, given = line.won
     if not taken or pawns_of(taken) - pawns_of(given) != gain:
-        begins = f", first the {_on(*line.captures[0])}" if line.captures and gain > 1 else ""
+        begins = f", first the {placed(*line.captures[0])}" if line.captures and gain > 1 else ""
         return more_of(gain) + begins
     won = listed(taken)
     if taken.total() == 1:
         (kind,) = taken
         places = [square for each, square in line.captures if each == kind]
-        won = f"the {_on(kind, places[0])}" if len(places) == 1 else won
+        won = f"the {placed(kind, places[0])}" if len(places) == 1 else won
     return f"{won} for {listed(given)}" if given else won
-
-
-def _on(kind: chess.PieceType, square: chess.Square) -> str:
-    return f"{chess.piece_name(kind)} on {chess.square_name(square)}"
 
 
 def balance(board: chess.Board, side: chess.Color) -> int:

@@ -1,9 +1,9 @@
 """The account of an evaluation by the terms: the weights of the terms that come nearest to its scores.
 
-Around a position they are fitted to its neighbours, by ridge regression: a weight departs from a starting value as far
-as the neighbours ask for it. How far that is, follows from what the account leaves over, so that scores that the terms
-tell completely give back their weights. The starting values are those of the account of the whole evaluation where
-there is one, else zero.
+Around a position they are fitted to its neighbours, which moves and small changes make of it, by ridge regression:
+a weight departs from a starting value as far as the neighbours ask for it. How far that is, follows from what the
+account leaves over, so that scores that the terms tell completely give back their weights. The starting values are
+those of the account of the whole evaluation where there is one, else zero.
 """
 
 from __future__ import annotations
@@ -12,16 +12,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.board.bitboard import WHITE, ZERO
+from merino.inner.core.board.makemove import make_null
+from merino.inner.core.board.movegen import MAX_MOVES, make_each
+from merino.inner.core.board.position import POSITION
+from merino.inner.core.compiled.jit import entry
+from merino.inner.core.compiled.memory import copy_record
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS, features_of, stages_of
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.material import FULL_BOARD
-from merino.inner.study.words.neighbours import neighbours, without_pieces
+from merino.inner.study.shapley.coalitions import Coalitions
 
 LEEWAY = 15.0  # centipawns that a weight may depart from its starting value without much ado
+MAX_NEIGHBOURS = 4096  # by moves
 _ROUNDS = 4  # of finding out how much the account leaves over
-_LEAST_RIDGE = 1e-6  # keeps weights that nothing tells at their starting values
+_MIN_RIDGE = 1e-6  # keeps weights that nothing tells at their starting values
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,7 @@ def account_of(
     steady[2 * NUMBER_OF_TERMS :] = 0.0  # the constants are free
     variance = 0.0
     for _ in range(_ROUNDS):
-        tied = squares + np.diag(variance / LEEWAY**2 * steady + _LEAST_RIDGE)
+        tied = squares + np.diag(variance / LEEWAY**2 * steady + _MIN_RIDGE)
         numbers = prior + np.linalg.solve(tied, target)
         variance = float(np.mean((scores - columns @ numbers) ** 2))
     asked, known = columns[:told_of], scores[:told_of]
@@ -78,7 +84,7 @@ def account_of(
 def _by_others(columns: np.ndarray, scores: np.ndarray, found: np.ndarray, tied: np.ndarray) -> np.ndarray:
     """What the account without a position says of it, for each: what it asks for itself, its leverage, is taken out."""
     leverage = np.einsum("ij,ji->i", columns, np.linalg.solve(tied, columns.T))
-    return scores - (scores - found) / np.maximum(1 - leverage, _LEAST_RIDGE)
+    return scores - (scores - found) / np.maximum(1 - leverage, _MIN_RIDGE)
 
 
 def told(scores: np.ndarray, found: np.ndarray) -> float:
@@ -94,3 +100,32 @@ def account_around(record: np.ndarray, evaluation: Evaluation, start: np.ndarray
         np.concatenate([part(by_moves), part(by_removal)]) for part in (columns_of, evaluation.white_scores)
     )
     return account_of(columns, scores, start, len(by_moves))
+
+
+@entry
+def _fill_neighbours(positions, moves, found):
+    """Fill POSITION[n] with a legal position, those one ply and two plies on, and those one ply after a null move."""
+    position = positions[0]
+    copy_record(found[0], position)
+    ahead = make_each(position, moves, found, 1)
+    count = ahead
+    if position.checkers == ZERO:
+        make_null(found[count], position)
+        count = make_each(found[count], moves, found, count + 1)
+    for index in range(1, ahead):
+        count = make_each(found[index], moves, found, count)
+    return count
+
+
+def neighbours(record: np.ndarray) -> np.ndarray:
+    """The legal POSITION[1] itself, first, and what up to two plies make of it, for both sides: POSITION[n]."""
+    found = np.empty(MAX_NEIGHBOURS, dtype=POSITION)
+    return found[: _fill_neighbours(record, np.zeros(MAX_MOVES, dtype=np.int32), found)]
+
+
+def without_pieces(record: np.ndarray) -> np.ndarray:
+    """POSITION[1] without each single piece, and without each pair: POSITION[n]; see `Coalitions` for kings."""
+    game = Coalitions(record, lambda positions: np.zeros(len(positions)))
+    squares = game.sets_of(np.arange(len(game.squares)))
+    first, second = np.triu_indices(len(squares))
+    return game.positions(squares.sum(dtype=np.uint64) & ~(squares[first] | squares[second]))

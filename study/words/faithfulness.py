@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import chess
 import numpy as np
 
-from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, PIECE_LETTERS, SQUARES, WHITE
+from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, WHITE
+from merino.inner.core.board.fen import to_fen
 from merino.inner.engine.report.telling import MIN_TOLD
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.evaluate import stages_of
@@ -119,11 +120,8 @@ def _without(record: np.ndarray, square: int) -> np.ndarray:
 
 def _elsewhere(record: np.ndarray, square: int) -> Iterator[np.ndarray]:
     """POSITION[1] with the piece on a square on each empty square that it could go to, whoever is to move."""
-    board, letters = chess.Board(None), record[0]["board"].tolist()
-    for each in SQUARES:
-        if letters[each] != EMPTY:
-            board.set_piece_at(each, chess.Piece.from_symbol(PIECE_LETTERS[letters[each]]))
-    board.turn = letters[square] < BLACK_PIECE
+    board, letters = chess.Board(to_fen(record)), record[0]["board"].tolist()
+    board.turn, board.ep_square = letters[square] < BLACK_PIECE, None
     targets = {move.to_square for move in board.generate_pseudo_legal_moves(chess.BB_SQUARES[square])}
     for target in sorted(targets):
         if letters[target] == EMPTY and not (letters[square] % BLACK_PIECE == 0 and target // 8 in (0, 7)):

@@ -117,8 +117,8 @@ export const capital = (text) => text[0].toUpperCase() + text.slice(1);
 /** A share as a percentage. */
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
 
-/** A number with the name of what is counted: "1 ply", "2 plies". */
-export const plural = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+/** A number with the name of what is counted. */
+export const plural = (count, name) => `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
 
 /** Split a term's name where its words begin, so that it can be read and broken: "BishopPairMidgame". */
 export const spaced = (name) =>

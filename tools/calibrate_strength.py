@@ -23,7 +23,6 @@ import argparse
 import hashlib
 import json
 import math
-import shutil
 import statistics
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,7 +44,7 @@ from merino.inner.engine.search.people import people
 from merino.inner.engine.search.strength import FILE, LADDERS, NETS, TERMS, Ladder, Rung, Strength, ladders_in
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import default, load_net
-from tools.calibration_games import STOCKFISH_LEVELS, PairResult, PairTask, Player, opening, play_pair
+from tools.calibration_games import STOCKFISH, STOCKFISH_LEVELS, PairResult, PairTask, Player, opening, play_pair
 
 NET = "gen12"  # whose levels are measured for all nets
 NEAR = 250  # Elo, the farthest that Stockfish may be from a rung that it plays
@@ -292,7 +291,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the openings (1)")
     parser.add_argument("--state", type=Path, metavar="FILE", help="keep the games' results here, and use those there")
     parser.add_argument("--concurrency", type=int, default=1, help="pairs of games at a time (1)")
-    parser.add_argument("--stockfish", default=shutil.which("stockfish") or "/usr/games/stockfish")
+    parser.add_argument("--stockfish", default=STOCKFISH)
     args = parser.parse_args(arguments)
     net = NET if args.kind == NETS else ""
     ladder = LADDERS[args.kind]

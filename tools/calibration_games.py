@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from random import Random
 from typing import NamedTuple, Protocol
 
@@ -19,6 +20,7 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.strength import Strength
 from merino.inner.eval.families import default, load_net
 
+STOCKFISH = shutil.which("stockfish") or "/usr/games/stockfish"  # where Debian puts it, which not every path has
 STOCKFISH_LEVELS = {0: 1320, 1: 1468, 2: 1608, 3: 1742, 4: 1923, 5: 2204, 6: 2363, 7: 2500}
 OPENING_PLIES = 8
 OPENING_DEPTH = 8

@@ -164,7 +164,7 @@ def _report(
     table = markdown_table(("Command", *(harm.title for harm in harms.values())), rows, range(1, len(harms) + 1))
     trials, faults = sum(cell.trials for cell in cells.values()), len(examination.faults)
     why = sorted({cell.not_possible for cell in cells.values() if cell.not_possible})
-    notes = "".join(f" - {reason}\n" for reason in why)
+    notes = "".join(f"- {reason}\n" for reason in why)
     return (
         f"{NAME} {__version__} at `{_commit()}`, {date.today():%Y-%m-%d}, seed {seed}: {trials} trials, "
         f"{faults} with a fault, in {seconds / 60:.0f} minutes on {cores()} shared cores.\n\n{table}\n"

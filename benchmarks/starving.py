@@ -26,7 +26,7 @@ from merino.inner.match.time_control import Clock
 from tests.uci_process import Said, UciProcess
 
 OPENING_PLIES = 6  # drawn at random
-LONGEST_GAME = 160  # plies; enough to be short of time
+MAX_PLIES = 160  # plies; enough to be short of time
 IMPATIENT_MS = 3000  # for the first move of a process, asked for before it is ready
 BUSY = "while True: pass"
 
@@ -163,7 +163,7 @@ def _play(
     for _ in range(OPENING_PLIES):
         board.push(random_moves.choice(list(board.legal_moves)))
     clocks = dict.fromkeys(chess.COLORS, clock.base / 1000)
-    while not board.is_game_over(claim_draw=True) and board.ply() < LONGEST_GAME:
+    while not board.is_game_over(claim_draw=True) and board.ply() < MAX_PLIES:
         move, seconds = (white if board.turn else black).move(board, clocks, clock)
         clocks[board.turn] -= seconds
         if clocks[board.turn] < 0:

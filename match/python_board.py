@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from merino.inner.engine.notation.san import as_chess_move, start_board_of
@@ -26,9 +28,8 @@ class PythonBoard:
         margin: int = 0,
     ) -> None:
         """`margin`: milliseconds by which a move may be late. Raises MatchError for an engine that does not start."""
-        self._time_control, self._stop_flag, self._margin = time_control, stop_flag, margin
-        self._longest = adjudication.longest
-        self._rules = rules_record(time_control, adjudication)
+        rules = rules_record(time_control, adjudication)
+        self._conditions = _PlayingConditions(time_control, rules, adjudication.longest, margin, stop_flag)
         self._sides: list[EnginePlayer] = []
         try:
             for player in players:
@@ -39,7 +40,7 @@ class PythonBoard:
 
     def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
         """Play a game; None if it was stopped."""
-        game = _GameInPlay(self, opening, self._sides if first_is_white else self._sides[::-1])
+        game = _GameInPlay(self._conditions, opening, self._sides if first_is_white else self._sides[::-1])
         reason, winner, detail = game.run()
         if reason is None:
             return None
@@ -56,16 +57,26 @@ class PythonBoard:
             side.close()
 
 
+class _PlayingConditions(NamedTuple):
+    """What all games of a board have in common."""
+
+    time_control: TimeControl
+    rules: np.ndarray  # for judge_scores
+    longest: int  # plies of a game
+    margin: int  # milliseconds by which a move may be late
+    stop_flag: np.ndarray
+
+
 class _GameInPlay:
     """A game in progress. `sides` are White's and Black's players."""
 
-    def __init__(self, table: PythonBoard, opening: Opening, sides: list[EnginePlayer]) -> None:
-        self._table, self._sides = table, sides
+    def __init__(self, conditions: _PlayingConditions, opening: Opening, sides: list[EnginePlayer]) -> None:
+        self._conditions, self._sides = conditions, sides
         self._position = opening.position()
         self._board = start_board_of(self._position)
         for move in self._position.moves:
             self._board.push(as_chess_move(move, self._position.chess960))
-        clock = table._time_control.clock
+        clock = conditions.time_control.clock
         self._left = None if clock is None else [float(clock.base), float(clock.base)]
         self._made = [0, 0]  # moves by each side since the opening
         self.played: list[Played] = []
@@ -86,10 +97,10 @@ class _GameInPlay:
             try:
                 is_late = self._move(turn)
             except EngineFault as fault:
-                if self._table._stop_flag[0]:
+                if self._conditions.stop_flag[0]:
                     return None, None, ""
                 return fault.reason, other(turn), str(fault)
-            if self._table._stop_flag[0]:
+            if self._conditions.stop_flag[0]:
                 return None, None, ""
             if is_late:
                 return Reason.TIME, other(turn), f"{is_late:.0f} ms late"
@@ -97,11 +108,11 @@ class _GameInPlay:
     def _move(self, turn: int) -> float:
         """Let the side to move play; returns by how many milliseconds it was late."""
         clocks, allowed = self._clocks(turn)
-        clock = self._table._time_control.clock
+        clock = self._conditions.time_control.clock
         moves_to_go = None if clock is None else clock.moves_to_go(self._made[turn])
         played = self._sides[turn].choose(Situation(self._position, self._board, clocks, moves_to_go))
         used = 1000 * (played.seconds or 0.0)
-        late = max(0.0, used - allowed - self._table._margin)
+        late = max(0.0, used - allowed - self._conditions.margin)
         self._made[turn] += 1
         if self._left is not None and clock is not None:
             self._left[turn] = max(0.0, allowed - used) + clock.added_after(self._made[turn])
@@ -113,7 +124,7 @@ class _GameInPlay:
 
     def _clocks(self, turn: int) -> tuple[tuple[int, int] | None, float]:
         """The clocks as the players see them, and how many milliseconds the side to move may use."""
-        time_control = self._table._time_control
+        time_control = self._conditions.time_control
         if self._left is not None and time_control.clock is not None:
             self._left[turn] += time_control.clock.increment
             return (int(self._left[0]), int(self._left[1])), self._left[turn]
@@ -126,7 +137,7 @@ class _GameInPlay:
             return Reason(outcome.termination.value)
         unscored = [number for number, move in enumerate(self.played) if move.score is None]
         scores = [move.score for move in self.played[unscored[-1] + 1 if unscored else 0 :]]
-        code = judge_scores(self._table._rules, np.array(scores, dtype=np.int32), self._position.fullmove_number)
+        code = judge_scores(self._conditions.rules, np.array(scores, dtype=np.int32), self._position.fullmove_number)
         if code != UNFINISHED:
             return BY_NUMBER[code]
-        return Reason.TOO_LONG if len(self.played) >= self._table._longest else None
+        return Reason.TOO_LONG if len(self.played) >= self._conditions.longest else None

@@ -20,7 +20,7 @@ from merino.inner.eval.accumulators import last_valid
 from merino.inner.eval.evaluation import Evaluation
 
 PLIES = SEARCH["plies"].shape[0]
-USUAL = (100, 300, 300, 500, 900)
+DEFAULT_VALUES = (100, 300, 300, 500, 900)
 
 
 @kernel
@@ -72,7 +72,7 @@ def _material_of_all(positions, values, scores):
 class MaterialEvaluation(Evaluation):
     """Centipawns for P, N, B, R and Q."""
 
-    def __init__(self, values: tuple[int, ...] = USUAL) -> None:
+    def __init__(self, values: tuple[int, ...] = DEFAULT_VALUES) -> None:
         self.name, self._values = "material", values
         self._by_piece = np.zeros(14, dtype=np.int64)
         self._by_piece[:5] = values

@@ -14,8 +14,8 @@ from tests.file_kinds import FileKind
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
-MOST = 4  # changes of a file
-LONGEST = 300  # bytes that are added or left out at once
+MAX_CHANGES = 4  # changes of a file
+MAX_SPAN = 300  # bytes that are added or left out at once
 _WORD = re.compile(rb"\w+|\s+|.", re.DOTALL)
 _BYTES = (
     b"\0",
@@ -51,21 +51,21 @@ _VALUES = st.recursive(
 
 @st.composite
 def damaged(draw: Draw, kind: FileKind) -> bytes:
-    """A file of this kind with up to MOST changes."""
+    """A file of this kind with up to MAX_CHANGES changes."""
     content = draw(st.sampled_from(kind.contents()))
     if kind.take_apart is not None and draw(st.booleans()):
         content = _restructured(draw, kind, content)
         if draw(st.integers(0, 3)):
             return content
     changes = [_inverted, _overwritten, _cut, _doubled, _spliced, *([_reworded] * 6 if kind.is_text else [])]
-    for _ in range(draw(st.integers(1, MOST))):
+    for _ in range(draw(st.integers(1, MAX_CHANGES))):
         content = draw(st.sampled_from(changes))(draw, kind, content)
     return content
 
 
 def _span(draw: Draw, content: Sequence[Any]) -> slice:
     first = draw(st.integers(0, len(content)))
-    return slice(first, first + draw(st.integers(0, LONGEST)))
+    return slice(first, first + draw(st.integers(0, MAX_SPAN)))
 
 
 def _inverted(draw: Draw, _: FileKind, content: bytes) -> bytes:
@@ -109,7 +109,7 @@ def _restructured(draw: Draw, kind: FileKind, content: bytes) -> bytes:
     """Other values in the structure of the file, with a right checksum."""
     assert kind.take_apart is not None and kind.put_together is not None
     parts = kind.take_apart(content)
-    for _ in range(draw(st.integers(1, MOST))):
+    for _ in range(draw(st.integers(1, MAX_CHANGES))):
         parts = _changed(draw, parts)
     try:
         return kind.put_together(parts)

@@ -20,7 +20,7 @@ KING_ELSEWHERE = "6k1/pp3p2/8/8/8/8/PPP2PPP/4K3 w - - 0 1"
 OTHER_PAWNS = "6k1/pp2p3/8/8/8/8/PPP2PPP/1K6 w - - 0 1"
 BLACK_TO_MOVE = "4k3/pp3p2/8/8/8/8/PPP2PPP/4K3 b - - 0 1"
 CHECK = "4k3/pp3p2/8/8/4r3/8/PPP2PPP/4K3 w - - 0 1"
-MOST = sum(
+MAX_CORRECTION = sum(
     parameter.default * (2 if parameter.name.endswith("pieces") else 1)
     for parameter in PARAMETERS
     if parameter.name.startswith("correction_")
@@ -64,7 +64,7 @@ def test_an_error_seen_often_moves_the_score_toward_it_but_not_without_limit(wor
         shifts.append(sign * (static_eval(worker, ENDGAME) - before))
     assert 0 < shifts[0] < shifts[1] < shifts[2]
     learn(worker, ENDGAME, sign * 10_000, depth=60, times=1000)
-    assert shifts[-1] < sign * (static_eval(worker, ENDGAME) - before) <= MOST
+    assert shifts[-1] < sign * (static_eval(worker, ENDGAME) - before) <= MAX_CORRECTION
 
 
 def test_positions_share_what_their_pawns_taught(worker: Worker) -> None:

@@ -34,7 +34,7 @@ def test_no_part_of_the_page_breaks_the_rules_of_access(page: Page, scheme: str)
 
 TEXTS = ("ink", "soft", "faint", "accent", "bad", "good")
 PAPERS = ("paper", "card", "sunk")
-LEAST_CONTRAST = 4.5  # of WCAG AA, for text
+MIN_CONTRAST = 4.5  # of WCAG AA, for text
 BOARD_TEXTS, SQUARES = ("coordinate", "square-ink"), ("square-light", "square-dark", "square-piece")
 COLOURS = (
     "const probe = document.body.appendChild(document.createElement('i')); const found = {};"
@@ -65,7 +65,7 @@ def unread(colours: dict[str, float], texts: tuple[str, ...], papers: tuple[str,
         for paper in papers:
             low, high = sorted((colours[text], colours[paper]))
             ratios[text, paper] = (high + 0.05) / (low + 0.05)
-    return {pair: ratio for pair, ratio in ratios.items() if ratio < LEAST_CONTRAST}
+    return {pair: ratio for pair, ratio in ratios.items() if ratio < MIN_CONTRAST}
 
 
 def test_boards_and_pieces_are_chosen_and_can_be_read_on_all_of_them(page: Page) -> None:

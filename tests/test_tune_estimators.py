@@ -12,7 +12,7 @@ from merino.inner.tune.forms import PARABOLA, VAR_S
 from merino.inner.tune.methods import METHODS, number_of
 from merino.inner.tune.methods.auto import BANK, LEVELS
 from merino.inner.tune.parameters import TunedParameter, settings_for
-from merino.inner.tune.rules import BETA, WIDEST, EstimatorSettings, Method, PairResult, State
+from merino.inner.tune.rules import BETA, MAX_PERTURBATION, EstimatorSettings, Method, PairResult, State
 
 STEPS = (((220, 80), (1, -1), 2), ((210, 75), (-1, -1), -1), ((200, 70), (1, 1), 0), ((195, 68), (1, -1), 1))
 EXAMPLE = {
@@ -237,7 +237,7 @@ def test_auto_plays_its_levels_and_the_others_shrink():
     rows = [TunedParameter("a", 0, -1e6, 1e6, 10, whole=False)]
     auto, plain = settings_for(METHODS["auto"], rows, 1000), settings_for(METHODS["bspsa"], rows, 1000)
     random = seed_state(10)
-    largest = 10 * WIDEST
+    largest = 10 * MAX_PERTURBATION
     state = initial_state(auto, np.zeros(1))
     reaches = {round(abs(next_pair(auto, state, number, random)[0][0]) / largest, 9) for number in range(1, 200)}
     assert reaches == set(LEVELS)
@@ -273,10 +273,10 @@ def test_each_filter_of_auto_is_a_kalman_filter_of_optimum_and_bias():
     for index, (spread, power, multiplier, first_odds) in enumerate(BANK):
         means, odds = np.zeros((3, 2)), first_odds
         both = zip(settings.sigma_0, settings.c_end, strict=True)
-        covariances = [np.diag([deviation**2, (spread * c * WIDEST) ** 2]) for deviation, c in both]
+        covariances = [np.diag([deviation**2, (spread * c * MAX_PERTURBATION) ** 2]) for deviation, c in both]
         for _, plus, minus, y in results:
             slope = (plus - minus) / settings.sigma**2
-            reach = (0.5 * np.abs(plus - minus) / (settings.c_end * WIDEST)) ** power
+            reach = (0.5 * np.abs(plus - minus) / (settings.c_end * MAX_PERTURBATION)) ** power
             seen = slope[:, None] * np.column_stack([np.ones(3), reach])
             expected = (seen * means).sum() - slope @ (plus + minus) / 2
             surprise = y - 2 * np.tanh(multiplier * expected / 2)

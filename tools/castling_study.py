@@ -21,6 +21,7 @@ import chess.pgn
 import numpy as np
 
 from merino.inner.core.board.game import Position
+from merino.inner.engine.notation.san import as_chess_move
 from merino.inner.engine.search.chooser import Chooser
 from merino.inner.engine.search.parameters import parameters_for
 from merino.inner.engine.search.strength import LADDERS, NETS, TERMS, Strength
@@ -28,6 +29,7 @@ from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import default, load_net
 from tools.calibrate_strength import NET, Z_95
 
+FIRST = chess.Board()
 MOVES = 20  # of each side
 DEVELOPED_BY = 12
 RANGES = {"under 2300": (1, 2299), "2300 to 2599": (2300, 2599), "2600 and more": (2600, 4000)}  # ratings of people
@@ -53,9 +55,8 @@ def openings_in(moves: Sequence[chess.Move]) -> tuple[Opening, Opening]:
         board.push(move)
         if ply // 2 == DEVELOPED_BY - 1:
             colour = (chess.WHITE, chess.BLACK)[side]
-            home = chess.Board().occupied_co[colour] & (chess.BB_RANK_1 | chess.BB_RANK_8)
-            pieces = (chess.Board().knights | chess.Board().bishops) & home
-            at_home = pieces & board.occupied_co[colour] & (board.knights | board.bishops)
+            first = (FIRST.knights | FIRST.bishops) & FIRST.occupied_co[colour]
+            at_home = first & board.occupied_co[colour] & (board.knights | board.bishops)
             developed[side] = 4 - at_home.bit_count()
     white, black = (Opening(*found) for found in zip(castled, king_moves, developed, strict=True))
     return white, black
@@ -93,17 +94,8 @@ def of_level(chooser: Chooser, strength: Strength, games: int) -> list[Opening]:
         while len(position.moves) < 2 * MOVES and position.outcome() is None:
             position.push(chooser.choose(position, position.legal_moves, (strength, None), random).move)
         if len(position.moves) == 2 * MOVES:
-            found += openings_in([chess.Move.from_uci(move) for move in _played(position)])
+            found += openings_in([as_chess_move(move, position.chess960) for move in position.moves])
     return found
-
-
-def _played(position: Position) -> list[str]:
-    """The moves of a game from the first position."""
-    again, moves = Position(), []
-    for move in position.moves:
-        moves.append(again.uci(move))
-        again.push(move)
-    return moves
 
 
 def row(name: str, found: Sequence[Opening]) -> str:

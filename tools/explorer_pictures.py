@@ -23,7 +23,7 @@ Qxd1 12. Nxd1 Nc6 13. Bxf4 Bf5 14. Ne3 Be4 15. Nf3 Rfe8 16. Ng5 Bg6 17. Nd5 Bxe5
 Nd4 21. c3 Ne2+ 22. Kf2 h4 23. Bd6 Nd4 24. cxd4 Rc2+ 25. Kg1 Ree2 26. Rae1 Rxg2+ 27. Kh1 Kg7 28. Re8 f5 29. Ne6+ Kf6
 30. Re7 Rge2 31. d5 Rcd2 32. Bb4 Rxh2+ 0-1"""
 PARTS = ("terms", "pieces", "moves", "compare", "weights", "games", "free", "learning")
-TALLEST = 3000
+MAX_HEIGHT = 3000
 
 
 def main() -> None:
@@ -86,7 +86,7 @@ def _all_parts(page: Page, folder: Path) -> None:
             _show(page, part)
             if width < 600 or part in ("compare", "learning"):
                 tall = int(page.run("return document.documentElement.scrollHeight"))
-                page.resize(width, min(tall, TALLEST), touch=width < 600)
+                page.resize(width, min(tall, MAX_HEIGHT), touch=width < 600)
             _shoot(page, folder / f"{part}-{width}-{scheme}.png")
             page.resize(width, height, touch=width < 600)
 

@@ -31,7 +31,7 @@ from merino.inner.tune.tuning import Configuration, Tune
 
 DEFAULT_NODES = 1000  # of a move, where a case limits neither nodes nor depth
 AHEAD = 8  # pairs of a tune under way: few, as a case is short
-_USUAL: dict[str, Any] = {"games": 2000, "check": 400, "every": 1000, "seeds": 1, "methods": [DEFAULT, "spsa"]}
+_DEFAULTS: dict[str, Any] = {"games": 2000, "check": 400, "every": 1000, "seeds": 1, "methods": [DEFAULT, "spsa"]}
 _CASE_KEYS = ("engine", "nodes", "depth", "parameters")
 Known = Callable[[str], tuple[tuple[str, ...], Mapping[str, Number], Mapping[str, Any]]]
 
@@ -112,9 +112,9 @@ def read_arena(path: Path, known: Known) -> Arena:
     except tomllib.TOMLDecodeError as error:
         raise TuneError(f"{path}: {error}") from error
     for key in content:
-        if key not in (*_USUAL, "cases"):
-            raise TuneError(f"{path}: unknown key {key!r}; possible are {', '.join(sorted((*_USUAL, 'cases')))}")
-    settings = _USUAL | {key: content[key] for key in _USUAL if key in content}
+        if key not in (*_DEFAULTS, "cases"):
+            raise TuneError(f"{path}: unknown key {key!r}; possible are {', '.join(sorted((*_DEFAULTS, 'cases')))}")
+    settings = _DEFAULTS | {key: content[key] for key in _DEFAULTS if key in content}
     for key in ("games", "check", "every", "seeds"):
         if not isinstance(settings[key], int) or settings[key] < 1:
             raise TuneError(f"{path}: {key} = {settings[key]!r} is not a whole number above 0")

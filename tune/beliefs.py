@@ -27,7 +27,7 @@ from merino.inner.tune.forms import (
 )
 
 GONE = -1e200  # the evidence of a hypothesis that is given up
-LEAST_ODDS = -30.0  # against the best one, below which it is
+MIN_ODDS = -30.0  # against the best one, below which it is
 MAX_STEP, MAX_ODDS, MAX_SCALE_STEP = 4.0, 20.0, 0.7  # of Newton's method, of the log-odds, and of one result
 
 

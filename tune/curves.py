@@ -17,8 +17,8 @@ DRAW_RATE = 0.82
 QUADRATIC, TANH, CUBIC, TWO_OPTIMA, LOPSIDED_OPTIMA, KINKED, QUARTIC, SATURATED, UNEVEN_SIDES, RATIO = range(10)
 SIDES = 4.0  # how many times steeper one side of UNEVEN_SIDES is than the other
 # A multiplier of material at depth 3, as measured of Toga II: the Elo lost is RATIO_ELO times the square of the
-# logarithm of value over optimum, above it at most RATIO_MOST; the optimum is RATIO_OPTIMUM told distances above 0.
-RATIO_ELO, RATIO_MOST, RATIO_OPTIMUM = 300.0, 180.0, 1.75
+# logarithm of value over optimum, above it at most MAX_RATIO_ELO; the optimum is RATIO_OPTIMUM told distances above 0.
+RATIO_ELO, MAX_RATIO_ELO, RATIO_OPTIMUM = 300.0, 180.0, 1.75
 # A curve with two optima, in units of START and in Elo: the steepness of both, the place of the worse one and the Elo
 # lost there, and how many times steeper the lopsided curve is on the far side of the better one.
 STEEPNESS, WORSE_AT, WORSE_ELO, BEYOND = 8.0, 1.4, 3.0, 3.0
@@ -161,7 +161,7 @@ def _other_form(shape, x):
         return (1.0 - np.exp(-0.5 * x * x)) / (1.0 - np.exp(-0.5))
     ratio = np.log(max(x + RATIO_OPTIMUM, 0.02) / RATIO_OPTIMUM)
     lost = RATIO_ELO * ratio * ratio
-    return (lost if ratio < 0.0 else RATIO_MOST * (1.0 - np.exp(-lost / RATIO_MOST))) / TOTAL_ELO
+    return (lost if ratio < 0.0 else MAX_RATIO_ELO * (1.0 - np.exp(-lost / MAX_RATIO_ELO))) / TOTAL_ELO
 
 
 @kernel

@@ -24,7 +24,7 @@ from merino.inner.match.statistics import Z_95
 
 BETA = math.log(10) / 400  # turns a small Elo difference into log-odds, and into the expected y of a pair
 ALPHA, GAMMA = 0.602, 0.101  # how fast SPSA's step and the perturbation of most methods shrink (17)
-WIDEST = 3.43  # the widest perturbation of other methods in units of c_end: the paper's first one, 200,000^0.101
+MAX_PERTURBATION = 3.43  # of other methods, in units of c_end: the paper's first one, 200,000^0.101
 FIRST_TAU2, FIRST_TAU2_PAIRS = 1.1, 20.0  # variance of y at 40% draws, and how many pairs this guess is worth
 
 

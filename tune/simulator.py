@@ -23,11 +23,11 @@ from merino.inner.tune.methods import METHODS, number_of
 from merino.inner.tune.methods.auto import LEVEL_SHARES, LEVELS
 from merino.inner.tune.plan import REACH, elo_width, spsa_step
 from merino.inner.tune.rng import next_float
-from merino.inner.tune.rules import GAMMA, WIDEST, EstimatorSettings, Method, write_mean
+from merino.inner.tune.rules import GAMMA, MAX_PERTURBATION, EstimatorSettings, Method, write_mean
 
 TAU = 0.6
 # The control for AUTO: BSPSAS with perturbations of the same mean square as AUTO's.
-WIDE_REACH = REACH * WIDEST * float(np.sqrt((LEVEL_SHARES * LEVELS**2).sum() * (1 - 2 * GAMMA)))
+WIDE_REACH = REACH * MAX_PERTURBATION * float(np.sqrt((LEVEL_SHARES * LEVELS**2).sum() * (1 - 2 * GAMMA)))
 # Perturbations that much smaller do not reach beyond both optima.
 NARROWER = 0.25
 # A run ends at an optimum if the first parameter is within this share of the distance between both.

@@ -5,7 +5,9 @@ The commands import this only when it is needed.
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from merino.inner.app.console.arguments import evaluation_in, file_name, words_in
@@ -73,8 +75,8 @@ def rank(session: Session, arguments: str) -> None:
     words = explainer.args.words
     if words not in ([], [BY_EVALUATION], [BY_SEARCH]):
         raise UsageError(f"expected {BY_EVALUATION} or {BY_SEARCH}")
-    explainer.args.static |= words == [BY_EVALUATION]
-    explainer.rank_moves(session.position)
+    static = explainer.args.static or words == [BY_EVALUATION]
+    replace(explainer, args=Namespace(**{**vars(explainer.args), "static": static})).rank_moves(session.position)
 
 
 def threat(session: Session) -> None:

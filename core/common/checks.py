@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-LONGEST = 60  # characters of what was given that an error shows
+MAX_SHOWN = 60  # characters of what was given that an error shows
 
 
 def whole_number(name: str, value: object, low: int, high: int | None = None) -> int:
@@ -36,7 +36,7 @@ def instance(name: str, value: object, kinds: type | tuple[type, ...], wanted: s
         raise TypeError(f"{name} must be {wanted}, not {_shown(value)}")
 
 
-def abridged(text: str, longest: int = LONGEST) -> str:
+def abridged(text: str, longest: int = MAX_SHOWN) -> str:
     """A text as an error shows it: of a longer one the beginning, with an ellipsis."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 

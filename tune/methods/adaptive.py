@@ -12,9 +12,9 @@ from merino.inner.tune.beliefs import (
     FIRST_LEVEL,
     GONE,
     KNOWN,
-    LEAST_ODDS,
     LEVEL,
     LEVELS,
+    MIN_ODDS,
     best_level,
     is_gone,
     move,
@@ -44,7 +44,7 @@ from merino.inner.tune.rules import (
     BETA,
     FIRST_TAU2,
     FIRST_TAU2_PAIRS,
-    WIDEST,
+    MAX_PERTURBATION,
     EstimatorSettings,
     ExpectedGain,
     Method,
@@ -53,7 +53,7 @@ from merino.inner.tune.rules import (
     write_mean,
 )
 
-LEAST_ROOM = 1 / 16  # of the bounds: as wide perturbations are near a bound, too, about a middle that is moved inside
+MIN_ROOM = 1 / 16  # of the bounds: as wide perturbations are near a bound, too, about a middle that is moved inside
 # How often a pair is two levels wider than the best, one wider, at the best, and one narrower. Without the wider ones,
 # what is believed could choose perturbations that never refute it, and lopsidedness would remain unknown.
 STEPS, STEP_SHARES = np.array([-2, -1, 0, 1]), np.array([0.3, 0.3, 0.3, 0.1])
@@ -70,7 +70,7 @@ def _prepare(settings: EstimatorSettings, start: np.ndarray) -> State:
     size, forms = len(start), settings.bank
     beliefs, plan = np.zeros((BELIEFS, size, len(forms))), np.zeros((2, size))
     beliefs[VAR_O] = forms[:, FAR] ** 2
-    beliefs[VAR_B] = np.outer(settings.c_end * WIDEST / settings.sigma_0, forms[:, BIAS_SPREAD]) ** 2
+    beliefs[VAR_B] = np.outer(settings.c_end * MAX_PERTURBATION / settings.sigma_0, forms[:, BIAS_SPREAD]) ** 2
     beliefs[VAR_S] = SCALE_DEVIATION**2
     plan[LEVEL] = FIRST_LEVEL
     own = {"beliefs": beliefs, "plan": plan, "schedule": np.zeros(4), "start": np.array(start, dtype=np.float64)}
@@ -128,7 +128,7 @@ def _foresee_gain(settings, state, shown):
     write_mean(settings, state, estimate)
     for i in range(len(estimate)):
         unit = settings.sigma_0[i]
-        half, widest = 0.5 * (estimate[i] - state.start[i]) / unit, WIDEST * settings.c_end[i] / unit
+        half, widest = 0.5 * (estimate[i] - state.start[i]) / unit, MAX_PERTURBATION * settings.c_end[i] / unit
         _foresee_all(settings, state, i, half, half, widest, shown)
 
 
@@ -160,8 +160,8 @@ def _place(settings, state, number, random, middle, reach):
 def _pair_within(settings, i, level, middle):
     """The middle and the reach of a pair at a level about `middle`, narrowed and moved inside where bounds are near."""
     low, high = settings.low[i], settings.high[i]
-    room = max(min(middle - low, high - middle), LEAST_ROOM * (high - low))
-    reach = reach_at(level, WIDEST * settings.c_end[i], room, settings.whole[i])
+    room = max(min(middle - low, high - middle), MIN_ROOM * (high - low))
+    reach = reach_at(level, MAX_PERTURBATION * settings.c_end[i], room, settings.whole[i])
     return min(max(middle, low + reach), high - reach), reach
 
 
@@ -173,7 +173,7 @@ def _update(settings, state, number, plus, minus, y, tau2):
     for i in range(len(plus)):
         unit = settings.sigma_0[i]
         middle, reach = (0.5 * (plus[i] + minus[i]) - state.start[i]) / unit, 0.5 * (plus[i] - minus[i]) / unit
-        _foresee_all(settings, state, i, middle, reach, WIDEST * settings.c_end[i] / unit, shown)
+        _foresee_all(settings, state, i, middle, reach, MAX_PERTURBATION * settings.c_end[i] / unit, shown)
     expected = 0.0
     for h in range(len(weights)):
         if not is_gone(state.evidence, h):
@@ -194,7 +194,7 @@ def _absorb(settings, state, h, plus, minus, score, trials, shown):
     step, less, likelihood = weigh_result(mean, variance, score, trials)
     state.evidence[h] += likelihood
     for i in range(len(plus)):
-        reach, widest = 0.5 * abs(plus[i] - minus[i]), WIDEST * settings.c_end[i]
+        reach, widest = 0.5 * abs(plus[i] - minus[i]), MAX_PERTURBATION * settings.c_end[i]
         if reach > 0.0:
             move(state.beliefs, i, h, shown, share_of_reach(settings.bank[h], reach, widest), step, less)
             state.mean[h, i] = state.start[i] + settings.sigma_0[i] * state.beliefs[OPTIMUM, i, h]
@@ -206,7 +206,7 @@ def _give_up(evidence):
     """Give up hypotheses that are far less likely than the best."""
     best = evidence.max()
     for h in range(len(evidence)):
-        evidence[h] = evidence[h] - best if evidence[h] > best + LEAST_ODDS else 2.0 * GONE
+        evidence[h] = evidence[h] - best if evidence[h] > best + MIN_ODDS else 2.0 * GONE
 
 
 @kernel
@@ -230,7 +230,7 @@ def _plan(settings, state, noise, shown):
     estimate = np.empty(size)
     write_mean(settings, state, estimate)
     for i in range(size):
-        unit, at, widest = settings.sigma_0[i], estimate[i], WIDEST * settings.c_end[i]
+        unit, at, widest = settings.sigma_0[i], estimate[i], MAX_PERTURBATION * settings.c_end[i]
         for level in range(LEVELS):
             middle, reach = _pair_within(settings, i, level, at)
             middle, reach = (middle - state.start[i]) / unit, reach / unit

@@ -6,7 +6,7 @@ import numpy as np
 
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.tune.rng import next_index
-from merino.inner.tune.rules import WIDEST, EstimatorSettings, Method, State, slope, state_of
+from merino.inner.tune.rules import MAX_PERTURBATION, EstimatorSettings, Method, State, slope, state_of
 
 # The handicap of a filter of AUTO, in log-odds: for a lopsided curve, and for a curvature other than the one
 # stated. Without it, a short tune on an even curve would follow filters that it does not need.
@@ -28,7 +28,7 @@ def _prepare(settings: EstimatorSettings, start: np.ndarray) -> State:
     size, filters = len(start), len(settings.bank)
     spread = np.zeros((filters, 3, size))
     spread[:, 0] = settings.sigma_0**2
-    spread[:, 2] = (settings.bank[:, :1] * settings.c_end * WIDEST) ** 2
+    spread[:, 2] = (settings.bank[:, :1] * settings.c_end * MAX_PERTURBATION) ** 2
     return state_of(settings, start, spread=spread, bias=np.zeros((filters, size)))
 
 
@@ -42,7 +42,7 @@ def _deviations(settings: EstimatorSettings, state: State) -> np.ndarray:
 @kernel
 def _place(settings, state, number, random, middle, reach):
     """One of the perturbations of AUTO, at random."""
-    width = WIDEST * LEVELS[next_index(random, LEVEL_SHARES)]
+    width = MAX_PERTURBATION * LEVELS[next_index(random, LEVEL_SHARES)]
     for i in range(len(reach)):
         reach[i] = settings.c_end[i] * width
 
@@ -53,7 +53,7 @@ def _update_bank(settings, state, number, plus, minus, y, tau2):
     size = len(plus)
     seen, gains = np.empty((4, size)), np.empty((4, size))
     for i in range(size):
-        reach = 0.5 * abs(plus[i] - minus[i]) / (settings.c_end[i] * WIDEST)
+        reach = 0.5 * abs(plus[i] - minus[i]) / (settings.c_end[i] * MAX_PERTURBATION)
         seen[_SLOPE, i] = slope(settings.sigma, plus, minus, i)
         seen[_MIDDLE, i] = 0.5 * (plus[i] + minus[i])
         seen[_REACH, i] = reach

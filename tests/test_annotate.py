@@ -100,7 +100,7 @@ def test_json_has_a_line_for_each_game_with_kind_better_line_and_pieces_of_mista
         annotated(str(game_file), "--json", "--out", str(tmp_path / "out.pgn"))
 
 
-def test_what_a_mistake_makes_of_the_pieces_adds_up_to_the_evaluations_at_the_ends() -> None:
+def test_piece_changes_of_a_mistake_add_up_to_the_difference_of_both_lines() -> None:
     position = Position("r3k2r/ppp2ppp/4p3/1N6/8/8/PPP2PPP/R3K2R b kq - 0 10")
     better, played = ("e8c8", "e1f1"), ("a7a6", "b5c7", "e8d7", "c7a8", "h8a8")
     ends, lines = [], []
@@ -117,7 +117,7 @@ def test_what_a_mistake_makes_of_the_pieces_adds_up_to_the_evaluations_at_the_en
     assert piece_outcomes(position, lines[0], mated, default()) == ()
 
 
-def test_exchanges_of_like_for_like_are_not_named() -> None:
+def test_pieces_exchanged_for_equal_ones_are_not_named() -> None:
     def piece(letter: str, square: str, better: str | None, played: str | None, change: float) -> PieceOutcome:
         return PieceOutcome(letter, square, better, 0.0, played, change)
 
@@ -218,7 +218,7 @@ def test_the_same_command_goes_on_where_a_killed_one_stopped(
     assert out.read_bytes() == whole.read_bytes() and not partial.exists()
 
 
-def test_what_other_work_left_unfinished_is_neither_used_nor_lost(
+def test_the_unfinished_file_of_another_command_is_not_used_or_deleted(
     game_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, partial = tmp_path / "out.pgn", tmp_path / "out.pgn.partial"
@@ -311,7 +311,7 @@ def test_the_loss_of_expected_score_makes_the_sign(centipawns: int, sign: str) -
         assert (told.grade.sign if told.grade else "") == sign
 
 
-def test_a_gain_is_no_mistake() -> None:
+def test_a_move_that_gains_is_no_mistake() -> None:
     assert moves_of({"g1f3": -300}, ["g1f3"])[0].loss == 0
 
 

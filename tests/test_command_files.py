@@ -98,7 +98,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_every_command_is_asked_or_takes_no_file() -> None:
+def test_every_command_that_takes_a_file_has_a_line_here() -> None:
     assert {line.split()[0] for line in LINES} | WITHOUT_FILES == {command.name for command in COMMANDS.values()}
 
 

@@ -186,7 +186,7 @@ def test_the_end_of_the_input_ends_the_session(
     assert code == 0 and load_progress(place).cards == {}  # type: ignore[union-attr]
 
 
-def test_without_the_package_no_exercise_is_asked(
+def test_drill_without_its_extra_asks_nothing_and_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "fsrs", None)

@@ -53,7 +53,7 @@ def other_file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_move_changes_what_the_evaluations_before_and_after_it_differ_in(weights: np.ndarray) -> None:
+def test_report_of_a_move_has_the_terms_that_differ_before_and_after(weights: np.ndarray) -> None:
     position = Position(MIDDLEGAME)
     found = report_moves(position, [read_move(position, "Bxh6")], LinearEvaluation(weights, K))
     (move,) = found.moves

@@ -341,7 +341,7 @@ def test_a_net_and_the_terms_are_compared_either_way_round(page: TestClient) -> 
         assert told["change"]["terms_cp"] == {} and any(move["ranks"][0] != move["ranks"][1] for move in told["moves"])
 
 
-def test_what_stands_beside_suits_the_evaluation(page: TestClient) -> None:
+def test_the_evaluation_shown_beside_depends_on_the_kind_of_the_first(page: TestClient) -> None:
     assert explained(page, ENDGAME)["beside"] is None
     told = explained(page, ENDGAME, beside="usual")["beside"]
     assert "pieces1" in told["evaluation"] and told["shared_cp"] is not None
@@ -451,7 +451,7 @@ def test_files_of_the_page_are_at_addresses_that_change_with_them(page: TestClie
     assert PageFiles(contents | {"main.js": b""}).version not in addresses.pop()
 
 
-def test_answers_are_sent_at_once() -> None:
+def test_nagles_algorithm_is_off_for_connections() -> None:
     with listen(0) as listener, socket.create_connection(listener.getsockname()):
         accepted, _ = listener.accept()
         with accepted:
@@ -499,7 +499,7 @@ def test_a_number_beyond_all_bounds_is_refused(page: TestClient, number: str) ->
     assert "'changes' is no object of numbers" in refused(page.post("/api/explain", content=body))
 
 
-def test_half_of_a_character_is_refused_and_a_whole_one_is_taken(page: TestClient) -> None:
+def test_a_lone_surrogate_is_refused_and_a_pair_of_them_taken(page: TestClient) -> None:
     for half in ("\\ud83d", "x\\uDE00", "\\ude00\\ud83d"):
         for body in (f'{{"name": "{half}", "text": "VAL_P 99"}}', f'{{"{half}": 1}}'):
             assert "half of a character" in refused(page.post("/api/weights", content=body))
@@ -1004,7 +1004,7 @@ def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch: pytes
         (["one.pgn", "two.pgn"], "explorer: expected a FEN or one file, not 'one.pgn two.pgn'"),
     ],
 )
-def test_what_cannot_be_begun_with_is_one_sentence(arguments: list[str], reason: str) -> None:
+def test_a_file_the_explorer_cannot_begin_with_is_refused_in_a_sentence(arguments: list[str], reason: str) -> None:
     with pytest.raises(CommandError, match=reason):
         command(*arguments)
 

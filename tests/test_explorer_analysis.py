@@ -154,7 +154,7 @@ def test_the_analysis_rests_while_nobody_looks(page: Page) -> None:
     page.until(lambda: page.of_module("analysis.js", "module.searches[0].search.isRunning"))
 
 
-def test_who_waits_for_the_compiler_is_told_how_long(page: Page) -> None:
+def test_the_page_tells_how_long_the_compiler_will_take(page: Page) -> None:
     analysed(page, MIDDLEGAME)
     page.until(lambda: depth(page))
     page.run(  # as if the server compiled what an answer needs

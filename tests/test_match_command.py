@@ -110,7 +110,7 @@ def test_a_clock_is_written_as_cutechess_has_it(text: str, clock: Clock, shown: 
 @pytest.mark.parametrize(
     "text", ["", "0", "40/", "/60", "40/0", "-5", "1:2:3", "10+", "10+-1", "inf", "nan", "40/60+1+1"]
 )
-def test_what_is_no_clock_is_refused(text: str) -> None:
+def test_a_faulty_time_control_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="clock"):
         Clock.read(text)
 
@@ -435,7 +435,7 @@ def test_openings_come_from_an_epd_a_pgn_or_a_book(tmp_path: Path) -> None:
         ("x.fen", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\n", "the game is already over"),
     ],
 )
-def test_openings_that_are_none_are_refused(name: str, text: str, complaint: str, tmp_path: Path) -> None:
+def test_a_faulty_file_of_openings_is_refused(name: str, text: str, complaint: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(OpeningError, match=complaint):
         FileOpenings(tmp_path / name, 1).opening(0)

@@ -336,7 +336,7 @@ def test_the_same_seed_gives_the_same_intervals_and_another_seed_others() -> Non
     assert (first != other).any()
 
 
-def test_a_pawn_is_100_and_the_other_way_to_treat_draws_is_the_other() -> None:
+def test_the_other_values_are_those_with_draws_treated_the_other_way() -> None:
     skip, half = of_own_games(SKIP), of_own_games(HALF)
     assert skip.values[0] == half.values[0] == 100
     assert skip.other_values == pytest.approx(half.values)
@@ -363,7 +363,7 @@ def test_a_piece_never_in_the_balance_has_no_value() -> None:
     assert CONDITIONS[-1].verdict(*points.interval(CONDITIONS[-1].left - CONDITIONS[-1].right)) == PointsVerdict.OPEN
 
 
-def test_where_a_pawn_more_loses_nothing_is_said_in_pawns() -> None:
+def test_there_are_no_values_where_an_extra_pawn_loses() -> None:
     points = point_values("giveaway", made_up(400, seed=7, weights=-TRUE_WEIGHTS))
     assert points.alpha < 0
     assert np.isnan(points.values).all()
@@ -444,7 +444,7 @@ def test_an_interval_is_shifted_by_what_resampling_adds_to_the_estimate() -> Non
     assert high < 0.9
 
 
-def test_a_table_says_nothing_in_pawns_of_games_that_do_not_prove_a_pawn() -> None:
+def test_a_table_has_no_values_where_the_value_of_a_pawn_may_be_zero() -> None:
     sets = [of_own_games(SKIP), point_values("noise", made_up(40, 3, weights=np.zeros(5)), SKIP)]
     rows = [row for row in render(sets).splitlines() if row.startswith("noise ")]
     values, spans, others, *conditions = rows

@@ -403,7 +403,7 @@ def print_nothing(share: float | None) -> None:
     """Progress that nobody looks at."""
 
 
-def test_values_and_sets_too_small_for_them_are_data(tagged: str) -> None:
+def test_a_set_with_too_few_games_is_named_without_values(tagged: str) -> None:
     source = read_source(Path(tagged), True, lambda what: nullcontext(print_nothing), print)
     found = sets_of([source], PointsRequest(by="year", min_games=1))
     assert [label for label, _ in found.sets] == ["1999", "2013"] and found.left_out == 0

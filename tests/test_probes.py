@@ -74,7 +74,7 @@ def test_the_neurons_are_those_that_make_the_score() -> None:
         assert (-score if record["side"] else score) == pytest.approx(expected)
 
 
-def test_a_probe_tells_what_the_neurons_hold_and_nothing_of_chance() -> None:
+def test_a_probe_finds_a_target_made_of_the_neurons_and_no_random_one() -> None:
     draw = np.random.default_rng(2)
     neurons = draw.random((800, 5))
     targets = np.stack([neurons @ np.arange(5.0), draw.random(800)], axis=1)
@@ -82,7 +82,7 @@ def test_a_probe_tells_what_the_neurons_hold_and_nothing_of_chance() -> None:
     assert held > 0.95 and chance < 0.05
 
 
-def test_nets_are_asked_for_terms_and_motifs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_probes_nets_for_terms_and_motifs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     positions = tmp_path / "positions.txt"
     positions.write_text("".join(f"{to_fen(position[None])} | 0 | 0.5\n" for position in walked(1200)))
     assert main(["probes", str(positions), "gen1", "gen12", "--positions", "1200", "--json"]) == 0
@@ -104,14 +104,14 @@ def test_nets_of_one_name_are_told_apart_by_their_folders() -> None:
         _named(["gen1", "gen12", "gen1"])
 
 
-def test_what_chance_tells_as_well_is_not_learned() -> None:
+def test_what_a_probe_of_chance_reaches_too_is_not_called_learned() -> None:
     told = Probed("a", True, 99, {"old": 0.2, "newer": 0.45, "newest": 0.5}, chance=0.1, board=1.0)
     by_chance = replace(told, chance=0.41)
     assert told.learned == "newer" and told.order < by_chance.order
     assert by_chance.learned is None
 
 
-def test_shuffled_weights_tell_less_than_those_of_the_net() -> None:
+def test_a_net_with_shuffled_weights_lets_probes_find_less() -> None:
     net, positions = load_net("gen12"), walked(1200)
     assert isinstance(net, NetEvaluation)
     true, shuffled = neurons_of(net, positions), neurons_of(net, positions, shuffle=1)

@@ -139,7 +139,7 @@ def test_a_file_without_moves_has_no_games_of_anybody(tmp_path: Path) -> None:
         games_of_player(path, "A")
 
 
-def test_few_moves_say_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_profile_of_too_few_moves_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", str(pgn(tmp_path, ("A", "B"))), "--player", "A"]) == 1
     assert "not enough games: 1 of 'A' have 4 positions" in capsys.readouterr().err
 
@@ -213,7 +213,7 @@ def test_examples_of_a_taste_are_moves_that_show_it(tmp_path: Path) -> None:
         assert example.fen == to_fen(player.games[0].positions[ply : ply + 1])
 
 
-def test_what_all_moves_of_a_position_share_changes_nothing() -> None:
+def test_a_number_added_to_all_moves_of_a_position_does_not_change_the_fit() -> None:
     choices, prior = made_up(np.zeros(len(COLUMNS)), 60), Prior(np.zeros(len(COLUMNS)), np.ones(len(COLUMNS)))
     plain, shifted = fit(choices, prior), fit(replace(choices, columns=choices.columns + 3), prior)
     assert shifted.coefficients == pytest.approx(plain.coefficients, abs=1e-4)

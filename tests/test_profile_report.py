@@ -70,7 +70,7 @@ def test_moves_of_one_game_count_together_in_an_interval() -> None:
     assert mean_of(values, np.arange(100) % 4) == Interval(alone.value, 0.0, 1.0) and not alone.is_wide
 
 
-def test_a_share_of_none_may_still_be_more() -> None:
+def test_shares_and_their_differences_have_95_percent_intervals() -> None:
     assert share_of(0, 10).low == 0 and share_of(0, 10).high == pytest.approx(0.2775, abs=1e-3)
     half = share_of(50, 100)
     assert (half.low, half.high) == pytest.approx((0.4038, 0.5962), abs=1e-3)

@@ -207,7 +207,7 @@ def test_it_is_time_to_castle_where_the_line_makes_use_of_the_king(
     assert left_in_the_centre(played, line(CENTRE, better), line(board.fen(), reply), terms) == words
 
 
-def test_castling_is_missed_neither_without_queens_nor_by_castling() -> None:
+def test_one_who_castles_or_has_no_queen_to_fear_did_not_miss_castling() -> None:
     board = chess.Board(CENTRE)
     castles = board.parse_san("O-O")
     board.push(castles)
@@ -337,7 +337,7 @@ def test_the_outcome_of_a_line_names_pieces_as_a_comparison_does() -> None:
     assert abs(sum(told["terms_cp"].values()) - told["total_cp"]) < 0.5 and "RookOpen" in told["terms_cp"]
 
 
-def test_a_term_with_a_strange_weight_is_no_reason_and_a_lighter_fault_is_one() -> None:
+def test_no_reason_is_a_term_whose_weight_has_the_wrong_sign() -> None:
     king = chess.Piece.from_symbol("K")
     terms = {"KingCenterEnd": 29.0, "KingPawnShield": 12.0, "RookOpen": 2.0}
     found = PieceDifference(king, chess.H1, chess.G1, terms, {"KingCenterEnd"})
@@ -346,7 +346,7 @@ def test_a_term_with_a_strange_weight_is_no_reason_and_a_lighter_fault_is_one() 
     assert told([nameless, found], 2) == [found]
 
 
-def test_what_a_side_has_as_a_whole_is_no_reason_of_a_piece() -> None:
+def test_terms_of_a_whole_side_are_not_divided_among_its_pieces() -> None:
     full = load(SHIPPED / "full.txt")
     end = end_of(Position(MIDDLEGAME), ["e1e6", "f7e6", "d3e4"], full)
     told = {name for origin in end.pieces for name, cp in end.own_terms(origin).items() if cp}
@@ -380,7 +380,7 @@ def mistake(fen: str, played: str, better: str, reply: str, costs: Costs | None 
 RECAPTURE = "2r1k2r/1b2b1pp/p3pp2/qp6/3PN3/nP1Q1Nn1/P1B2PPP/2R1R1K1 w k - 0 20"
 
 
-def test_to_take_a_piece_with_the_other_pawn_leaves_no_piece() -> None:
+def test_recapturing_with_the_wrong_pawn_is_not_called_leaving_a_piece() -> None:
     better, reply = "hxg3 Nxc2 Rxc2 Rxc2 Qxc2 O-O", "Nxc2 Rxc2 Rxc2 Qxc2 O-O h3"
     assert mistake(RECAPTURE, "fxg3", better, reply, Costs((), ())).startswith(
         "no single reason: no piece and no term "

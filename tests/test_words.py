@@ -53,7 +53,7 @@ def test_terms_and_rest_are_the_score(fen: str) -> None:
     assert 0 < told.r2 < 1
 
 
-def test_an_account_that_tells_nothing_says_so() -> None:
+def test_an_account_that_explains_nothing_says_so() -> None:
     stalemate = Position("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
     told = tell(stalemate.record, load_evaluation("gen12"))
     assert told.r2 < 0 and told.sentences[-1].endswith("the terms do not tell how moves change the score.")
@@ -78,14 +78,14 @@ def test_many_scores_of_the_terms_give_back_all_weights() -> None:
     assert account.weights[seen] == pytest.approx(weights[seen], abs=0.5) and seen.sum() > 40
 
 
-def test_what_all_positions_share_is_told_whatever_else_is_not() -> None:
+def test_constant_and_side_to_move_are_found_among_strong_noise() -> None:
     columns = columns_of(walked(1500))
     scores = 900.0 + 700.0 * columns[:, -2] + np.random.default_rng(2).normal(0, 1500, len(columns))
     account = account_of(columns, scores)
     assert (account.constant, account.to_move) == pytest.approx((900, 700), abs=150)
 
 
-def test_an_account_of_other_positions_tells_less() -> None:
+def test_an_account_of_shuffled_scores_explains_less() -> None:
     positions, draw = walked(2000), np.random.default_rng(1)
     scores = load_evaluation("gen12").white_scores(positions)
     assert account_of(columns_of(positions), scores).r2 > 0.5

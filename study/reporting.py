@@ -10,7 +10,7 @@ import numpy as np
 from merino.inner.core.board.bitboard import SQUARE_NAMES, WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
-from merino.inner.engine.notation.san import board_of, san_line, san_moves
+from merino.inner.engine.notation.san import board_of, named_moves, san_line, san_moves
 from merino.inner.engine.report.schema import (
     LineReport,
     MoveReport,
@@ -214,7 +214,7 @@ def _search(
                 rank=move.rank,
                 depth=line.depth,
                 text=san_line(board_of(position), moves),
-                moves=tuple(_coordinates(position, moves)),
+                moves=tuple(move for _, move in named_moves(position, moves)),
                 score=report_score(line.score, position.turn, evaluation),
                 change=report_change(Change(before, end)),
             )
@@ -247,13 +247,6 @@ def _after(position: Position, moves: Iterable[int]) -> Position:
     for move in moves:
         after.push(move)
     return after
-
-
-def _coordinates(position: Position, moves: Sequence[int]) -> Iterable[str]:
-    after = position.copy()
-    for move in moves:
-        yield after.uci(move)
-        after.push(move)
 
 
 def piece_changes(before: Sequence[PieceReport], after: Sequence[PieceReport]) -> tuple[PieceChangeReport, ...]:

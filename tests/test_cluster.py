@@ -18,7 +18,7 @@ import pytest
 
 from merino.inner.app.cluster import connection, preparation
 from merino.inner.app.cluster.address import ClusterAddress, Needs
-from merino.inner.app.cluster.connection import ClusterError, ClusterSession, connected, session
+from merino.inner.app.cluster.connection import ClusterError, ClusterSession, session
 from merino.inner.app.cluster.identity import difference, identity
 from merino.inner.app.cluster.preparation import inspect
 from merino.inner.app.cluster.workers import Workers
@@ -75,17 +75,17 @@ def lines(games: list[Game]) -> list[object]:
         ("tls://[::1]:1", ClusterAddress("tls://[::1]:1")),
     ],
 )
-def test_a_place_is_an_address_or_a_number_of_processes(text: str, wanted: ClusterAddress) -> None:
+def test_a_cluster_is_named_by_an_address_or_a_number_of_processes(text: str, wanted: ClusterAddress) -> None:
     assert ClusterAddress.read(text) == wanted
 
 
 @pytest.mark.parametrize("text", ["", "local", "local:0", "local:x", "tcp://host", "host:0", "host:70000", "a b:1"])
-def test_what_is_no_place_is_refused_with_what_would_be_one(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_faulty_cluster_address_is_refused_with_an_example(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["match", "default", "default", "--cluster", text]) == 2
     assert f"'{text}' is not tcp://HOST:PORT of a Dask scheduler, or local:N" in capsys.readouterr().err
 
 
-def test_a_cluster_says_itself_how_much_it_does_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cluster_and_concurrency_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["match", "a", "b"], ["selfplay", "2"], ["learn", "x.pgn"], ["spsa", "tune", "x.toml"]):
         assert main([*words, "--cluster", "local:2", "--concurrency", "2"]) == 2
         assert "leave out --concurrency" in capsys.readouterr().err
@@ -106,7 +106,7 @@ def test_without_dask_a_sentence_says_how_to_install_it(
 def test_where_nobody_answers_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.5)
     address, told = ClusterAddress("tcp://127.0.0.1:1"), r"^there is no Dask scheduler at tcp://127\.0\.0\.1:1, or it"
-    with pytest.raises(ClusterError, match=told), connected(address, Needs(), print):
+    with pytest.raises(ClusterError, match=told), session(address, Needs(), print):
         pass
 
 
@@ -159,7 +159,7 @@ def test_processes_play_the_games_of_threads_in_their_order(local: ClusterSessio
     assert lines(list(play_match(config, 11, 2, 1, local.executor))) == wanted
 
 
-def test_the_test_ends_where_it_ends_without_a_cluster(local: ClusterSession, tmp_path: Path) -> None:
+def test_sprt_on_a_cluster_stops_after_the_same_games_as_here(local: ClusterSession, tmp_path: Path) -> None:
     poor = OwnPlayer("poor", default().with_numbers({"VAL_N": 100, "VAL_B": 100}))
     config, found = MatchConfig((OwnPlayer("a"), poor), NODES, games=400), []
     for name, executor in (("here", None), ("there", local.executor)):
@@ -169,7 +169,7 @@ def test_the_test_ends_where_it_ends_without_a_cluster(local: ClusterSession, tm
     assert found[0] == found[1] and 0 < sum(found[0][0]["points"]) < 400
 
 
-def test_a_tune_goes_the_same_way(local: ClusterSession) -> None:
+def test_a_tune_on_a_cluster_gives_the_estimates_of_one_here(local: ClusterSession) -> None:
     tunes = [Tune.new(configuration(pairs=12)) for _ in range(2)]
     for tune, executor in zip(tunes, (None, local.executor), strict=True):
         play_tune(tune, 2, lambda now: None, executor=executor)

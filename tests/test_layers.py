@@ -92,7 +92,7 @@ PAGE_FLOORS = {
     "look": {"browser_storage"},
     "tree": set(),
     "store": {"api", "dom", "tree"},
-    "board": {"drawn_arrows", "dom", "look", "store"},
+    "board": {"dom", "look", "store"},
     "work": {"dom"},
 }
 

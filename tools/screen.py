@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from merino.inner.app.cluster.address import FORMS, ClusterAddress, Needs
-from merino.inner.app.cluster.connection import connected
+from merino.inner.app.console.cluster_option import cluster_executor
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.live_line import LivePrinter
 from merino.inner.core.common.work import RemoteExecutor, cores, ordered, threads
@@ -203,7 +203,7 @@ def main() -> None:
     )
     say = partial(print, file=sys.stderr)
     try:
-        with connected(args.cluster, Needs(), say) as remote, kept.open("a") as file:
+        with cluster_executor(args.cluster, "screen", say, Needs()) as remote, kept.open("a") as file:
             for block in play_all(wanted, args.games, args.nodes, remote):
                 blocks.append(block)
                 print(json.dumps(block._asdict()), file=file, flush=True)

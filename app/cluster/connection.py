@@ -51,21 +51,11 @@ class ClusterError(MerinoError):
 
 
 @contextmanager
-def connected(address: ClusterAddress | None, needs: Needs, say: Say) -> Iterator[ClusterExecutor | None]:
-    """An executor over the workers of a cluster that have our version and meet the needs; None without an address.
+def session(address: ClusterAddress, needs: Needs, say: Say) -> Iterator[ClusterSession]:
+    """A cluster, with an executor over those of its workers that have our version and meet the needs.
 
     Sentences for the user go to `say`. Raises ClusterError.
     """
-    if address is None:
-        yield None
-        return
-    with session(address, needs, say) as found:
-        yield found.executor
-
-
-@contextmanager
-def session(address: ClusterAddress, needs: Needs, say: Say) -> Iterator[ClusterSession]:
-    """The same, with all data about the cluster."""
     distributed = _distributed()
     _silence_dask()
     with ExitStack() as stack:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from merino.inner.app.console import command_line
 from merino.inner.core.board.bitboard import SQUARE_NAMES
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.quoting import words_of
-from merino.inner.core.common.user_files import user_path
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.families import load
 
@@ -65,11 +65,7 @@ def file_name(text: str) -> str:
 
 def file_path(text: str) -> Path:
     """The file of this name, which may be in quotation marks; `~` is the home folder. Raises UsageError."""
-    name = file_name(text)
-    try:
-        return user_path(name)
-    except OSError as error:
-        raise UsageError(f"'{name[:60]}': {error.strerror}") from error
+    return command_line.file_path(file_name(text))
 
 
 def evaluation_in(text: str) -> Evaluation:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from merino.inner.app.cluster.address import ClusterAddress, Needs
-from merino.inner.app.cluster.connection import ClusterError, connected
-from merino.inner.core.common.command import CommandError
+from merino.inner.app.cluster.connection import ClusterError, session
+from merino.inner.core.common.command import errors_named
 from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.match.players import OtherPlayer, Player
 
@@ -20,11 +20,11 @@ def cluster_executor(
 
     Raises CommandError.
     """
-    try:
-        with connected(address, needs, say) as executor:
-            yield executor
-    except ClusterError as error:
-        raise CommandError(f"{command}: {error}") from error
+    if address is None:
+        yield None
+        return
+    with errors_named(command, ClusterError), session(address, needs, say) as found:
+        yield found.executor
 
 
 def needs_of(players: Iterable[Player]) -> Needs:

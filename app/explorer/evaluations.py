@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -136,11 +135,6 @@ class Evaluations:
 def _described(entry: Entry, evaluation: Evaluation) -> Entry:
     has_terms = evaluation.has_terms
     return replace(entry, has_terms=has_terms, values_pieces=evaluation.has_attributed and not has_terms)
-
-
-def changed(evaluation: Evaluation, changes: Mapping[str, float]) -> Evaluation:
-    """The evaluation with some weights changed; raises EvaluationError for an unknown one or one out of its bounds."""
-    return evaluation.with_numbers(changes) if changes else evaluation
 
 
 def text_of(evaluation: Evaluation, header: str) -> str:

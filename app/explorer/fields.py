@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from merino.inner.app.explorer.evaluations import IN_USE, USUAL, Evaluations, changed
+from merino.inner.app.explorer.evaluations import IN_USE, USUAL, Evaluations
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.json_text import parsed
@@ -152,8 +152,16 @@ class Fields:
             raise RequestError(f"'content' is not base64 ({error})") from error
 
     def evaluation(self, evaluations: Evaluations) -> Evaluation:
-        """The evaluation `weights`, with its numbers in `changes`; raises what Shelf raises too."""
-        return changed(evaluations.find(self.text("weights", IN_USE) or IN_USE), self.numbers("changes"))
+        """The evaluation `weights`, with its numbers in `changes`; also raises the errors of Evaluations.
+
+        A number that it lacks, or one out of its bounds, raises EvaluationError.
+        """
+        found, changes = evaluations.find(self.weights()), self.numbers("changes")
+        return found.with_numbers(changes) if changes else found
+
+    def weights(self) -> str:
+        """The id of the evaluation `weights`, by default of that in use."""
+        return self.text("weights", IN_USE) or IN_USE
 
 
 def _objects(name: str, value: Any) -> list[Fields]:

@@ -6,7 +6,6 @@ import threading
 from dataclasses import replace
 from typing import Any
 
-from merino.inner.app.explorer.evaluations import IN_USE
 from merino.inner.app.explorer.fields import Fields, RequestError
 from merino.inner.app.explorer.server_match import SIDES, ServerMatch
 from merino.inner.app.explorer.server_state import ServerState
@@ -45,7 +44,7 @@ def match_so_far(_: Fields, state: ServerState) -> Message:
 
 def _described(side: Fields, evaluation: Evaluation) -> dict[str, Any]:
     """An evaluation as the page asks for it, and its name."""
-    asked = {"weights": side.text("weights", IN_USE) or IN_USE, "changes": side.numbers("changes")}
+    asked = {"weights": side.weights(), "changes": side.numbers("changes")}
     return {**asked, "name": evaluation.name}
 
 

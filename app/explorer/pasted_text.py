@@ -14,7 +14,7 @@ from merino.inner.core.board.game import Position
 from merino.inner.core.common.checks import abridged
 from merino.inner.engine.notation.move_list import move_list
 from merino.inner.engine.notation.positions import completed, looks_like_fen, position_of
-from merino.inner.engine.notation.san import MoveRejected, looks_like_move, read_move, san, san_moves
+from merino.inner.engine.notation.san import MoveRejected, looks_like_move, named_moves, read_move, san
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.formats.pgn_headers import GameHeader, list_games
 from merino.inner.formats.sources import decoded
@@ -26,7 +26,7 @@ MAX_GAMES = 500
 _FEN_FIELDS = 6
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _READS = "a move (Nf3), moves (1. e4 e5), a FEN, an EPD or a PGN"
-_LONGEST_SHOWN = 40  # characters of what was typed
+_MAX_SHOWN = 40  # characters of what was typed
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _played(start: Position, texts: list[str]) -> GameView:
         except MoveRejected as rejection:
             if rejection.refusal is None and number == 1:
                 raise RequestError(
-                    f"'{abridged(text, _LONGEST_SHOWN)}' is none of what is read here: {_READS}"
+                    f"'{abridged(text, _MAX_SHOWN)}' is none of what is read here: {_READS}"
                 ) from rejection
             if len(texts) == 1:
                 raise
@@ -184,11 +184,8 @@ def _played(start: Position, texts: list[str]) -> GameView:
 
 def _names(position: Position) -> list[PlayedMove]:
     """The moves that led to a position."""
-    current, names = Position(position.start_fen(), position.chess960), []
-    for move in position.moves:
-        names.append(PlayedMove(san_moves(current, [move])[0], current.uci(move)))
-        current.push(move)
-    return names
+    start = Position(position.start_fen(), position.chess960)
+    return [PlayedMove(name, move) for name, move in named_moves(start, position.moves)]
 
 
 def _game_of(source: GameSource) -> GameView:

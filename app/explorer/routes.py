@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from merino.inner.app.explorer.evaluations import IN_USE, changed, terms, text_of
-from merino.inner.app.explorer.fields import MAX_TEXT, Fields, RequestError
-from merino.inner.app.explorer.games_file import GamesFile
+from merino.inner.app.explorer.evaluations import IN_USE, terms, text_of
+from merino.inner.app.explorer.fields import MAX_TEXT, Fields
 from merino.inner.app.explorer.matching import match_so_far
 from merino.inner.app.explorer.nights import night, read_night, start_night, stop_night
 from merino.inner.app.explorer.pasted_text import course_of, read_game, read_pgn, read_text
@@ -21,6 +20,7 @@ from merino.inner.app.explorer.studying import answer_exercise, review_exercise
 from merino.inner.app.explorer.trees import pgn_of
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.common.about import NAME, __version__
+from merino.inner.core.common.user_files import first_there
 from merino.inner.core.compiled.compiling import WATCH
 from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.notation.san import read_move, san
@@ -134,7 +134,7 @@ def opening(fields: Fields, _: ServerState) -> Answer:
 
 def list_file(fields: Fields, state: ServerState) -> Answer:
     """GET /api/games: some games of the file on the command line, from the offset `at`."""
-    piece = _games_file(state).piece(fields.number("at", 0, MAX_OFFSET) or 0)
+    piece = state.games_file().piece(fields.number("at", 0, MAX_OFFSET) or 0)
     return {"games": [vars(game) for game in piece.games], "next": piece.next, "done": piece.done}
 
 
@@ -148,18 +148,12 @@ def list_text(fields: Fields, _: ServerState) -> Answer:
 def file_game(fields: Fields, state: ServerState) -> Answer:
     """GET /api/game: a game of the file on the command line, by its `start` and `size` in the list."""
     start, size = (fields.number(name, 0, most) or 0 for name, most in (("start", MAX_OFFSET), ("size", MAX_TEXT)))
-    return asdict(read_game(_games_file(state).text(start, size), fields.number("number", 1, MAX_OFFSET) or 1))
+    return asdict(read_game(state.games_file().text(start, size), fields.number("number", 1, MAX_OFFSET) or 1))
 
 
 def text_game(fields: Fields, _: ServerState) -> Answer:
     """POST /api/game: the game that is a text."""
     return asdict(read_game(fields.content(), fields.number("number", 1, MAX_OFFSET) or 1))
-
-
-def _games_file(state: ServerState) -> GamesFile:
-    if state.games is None:
-        raise RequestError("the explorer was started without a file of games")
-    return state.games
 
 
 def course(fields: Fields, state: ServerState) -> Answer:
@@ -228,13 +222,12 @@ def line(fields: Fields, state: ServerState) -> Answer:
 
 def weights(fields: Fields, state: ServerState) -> Answer:
     """GET /api/weights: the weights to choose from, the terms, and the values of the chosen or used weights."""
-    wanted = fields.text("weights", IN_USE) or IN_USE
     evaluation = fields.evaluation(state.evaluations)
     numbers = evaluation.numbers
     own = {name: number for name, number in numbers.items() if number.part_of not in numbers}
     return {
         "weights": [asdict(entry) for entry in state.evaluations.entries()],
-        "chosen": wanted,
+        "chosen": fields.weights(),
         "k": evaluation.k,
         "has_terms": evaluation.has_terms,
         "about": "" if evaluation.has_terms else evaluation.describe(),
@@ -251,8 +244,7 @@ def add_weights(fields: Fields, state: ServerState) -> Answer:
 
 def weights_text(fields: Fields, state: ServerState) -> Answer:
     """POST /api/weights/text: the weights file of an evaluation, which the page saves where the user chooses."""
-    found = changed(state.evaluations.find(fields.text("weights", IN_USE) or IN_USE), fields.numbers("changes"))
-    return {"text": text_of(found, f"Made with the explorer of {NAME} {__version__}")}
+    return {"text": text_of(fields.evaluation(state.evaluations), f"Made with the explorer of {NAME} {__version__}")}
 
 
 def use_in_play(fields: Fields, state: ServerState) -> Answer:
@@ -275,7 +267,7 @@ def learning(_: Fields, state: ServerState) -> Answer:
         return {"record": state.record, "weights": next((asdict(entry) for entry in made), None)}
     for entry in state.evaluations.entries():
         if entry.id == IN_USE and entry.file is not None:
-            path = state.record_beside(entry.file, RECORD_NAME)
+            path = first_there([Path(entry.file).with_name(RECORD_NAME)])
             return {"record": load_record(path) if path else None, "weights": None}
     return {"record": None, "weights": None}
 

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from merino.inner.app.explorer.evaluations import Evaluations
@@ -14,7 +13,6 @@ from merino.inner.app.explorer.fields import RequestError
 from merino.inner.app.explorer.games_file import GamesFile
 from merino.inner.app.explorer.server_match import ServerMatch
 from merino.inner.app.explorer.server_night import ServerNight
-from merino.inner.core.common.user_files import first_there
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.drill.practice import Practice
@@ -70,7 +68,8 @@ class ServerState:
     night: ServerNight | None = None
     practices: dict[str, Practice] = field(default_factory=dict)
 
-    @staticmethod
-    def record_beside(weights: str, name: str) -> Path | None:
-        """The record that `learn` left beside a weights file, if any."""
-        return first_there([Path(weights).with_name(name)])
+    def games_file(self) -> GamesFile:
+        """The file of games on the command line; raises RequestError without one."""
+        if self.games is None:
+            raise RequestError("the explorer was started without a file of games")
+        return self.games

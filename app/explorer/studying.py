@@ -165,9 +165,8 @@ def _games(fields: Fields, state: ServerState) -> Iterator[tuple[Path, Path]]:
     With `file` they are those on the command line, else those that the request holds, for a while in a file.
     """
     if fields.flag("file"):
-        if state.games is None:
-            raise RequestError("the explorer was started without a file of games")
-        yield state.games.path, progress_file(state.games.path)
+        path = state.games_file().path
+        yield path, progress_file(path)
         return
     sent = SentGames.of(fields)
     with tempfile.TemporaryDirectory(prefix="merino-") as folder, sent.naming():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from merino.inner.app.explorer.fields import MAX_MOVES, Fields, RequestError
@@ -11,7 +11,7 @@ from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.stopping import Message, Say, Stop
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.positions import position_of
-from merino.inner.engine.notation.san import board_of, san, san_line
+from merino.inner.engine.notation.san import board_of, named_moves, san, san_line
 from merino.inner.engine.report.static import report_score
 from merino.inner.engine.search.limits import Limits, Line, SearchResult
 from merino.inner.engine.search.people import Style, style_of
@@ -31,22 +31,10 @@ MOVE_MS = 1000  # to answer a move, without another limit
 NODES_A_MOVE = 20_000  # in a game, without another limit
 
 
-@dataclass(frozen=True)
-class Depth:
-    """The progress of a search."""
-
-    depth: int
-    nodes: int
-    nps: int
-    time_ms: int
-
-
 def search(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """Search a position and report each line found, without end unless a limit is given."""
     position, evaluation = fields.position(), fields.evaluation(state.evaluations)
-    limits = _limits(fields)
-    if limits == Limits():
-        limits = Limits(infinite=True)
+    limits = _limits(fields, Limits(infinite=True))
     legal = len(position.legal_moves)
     lines = legal if fields.flag("all_moves") else fields.number("lines", 1, MAX_LINES) or 1
     if not legal:
@@ -66,8 +54,7 @@ def search(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
 def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
     """Search for a move to play, at a level, or as a player with a profile would, who is the `style`."""
     position, evaluation = fields.position(), fields.evaluation(state.evaluations)
-    limits = _limits(fields)
-    limits = Limits(movetime=MOVE_MS) if limits == Limits() else limits
+    limits = _limits(fields, Limits(movetime=MOVE_MS))
     level = fields.number("level", 0, FULL_LEVEL)
     with state.searchers.borrowed(evaluation) as searcher:
         searcher.strength = None if level is None else at_level(level)
@@ -82,8 +69,7 @@ def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Messag
     """Report for each move of a game what it loses, as `merino annotate` does; from the ply `first` on, if given."""
     start, evaluation = position_of(fields.text("fen")), fields.evaluation(state.evaluations)
     before = (fields.number("first", 1, MAX_MOVES + 1) or 1) - 1
-    limits = _limits(fields)
-    limits = Limits(nodes=NODES_A_MOVE) if limits == Limits() else limits
+    limits = _limits(fields, Limits(nodes=NODES_A_MOVE))
     moves, is_whole = fields.texts("moves"), True
     start.push_all(moves[:before])
     current, done = start.copy(), list[AnnotatedMove]()
@@ -107,12 +93,14 @@ def _style(fields: Fields) -> Style:
         raise RequestError(f"the style has no coefficient {error}") from error
 
 
-def _limits(fields: Fields) -> Limits:
-    return Limits(
+def _limits(fields: Fields, otherwise: Limits) -> Limits:
+    """The limits that a request names; `otherwise` if it names none."""
+    found = Limits(
         depth=fields.number("depth", 1, 100),
         nodes=fields.number("nodes", 1, MAX_NODES),
         movetime=fields.number("movetime", 1, MAX_MS),
     )
+    return otherwise if found == Limits() else found
 
 
 def _searched(searcher: Searcher, position: Position, limits: Limits, stop: Stop, show: Any = None) -> SearchResult:
@@ -130,16 +118,12 @@ def _searched(searcher: Searcher, position: Position, limits: Limits, stop: Stop
 
 
 def _line(position: Position, line: Line, evaluation: Evaluation) -> dict[str, Any]:
-    after, moves, names = position.copy(), [], []
-    for move in line.pv:
-        moves.append(after.uci(move))
-        names.append(san(after, move))
-        after.push(move)
+    named = list(named_moves(position, line.pv))
     return {
-        **asdict(Depth(line.depth, line.nodes, line.nps, line.time_ms)),
+        **{name: getattr(line, name) for name in ("depth", "nodes", "nps", "time_ms")},
         "number": line.multipv,
         "score": asdict(report_score(line.score, position.turn, evaluation)),
-        "moves": moves,
-        "names": names,
+        "moves": [move for _, move in named],
+        "names": [name for name, _ in named],
         "text": san_line(board_of(position), line.pv),
     }

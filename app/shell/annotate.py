@@ -12,7 +12,6 @@ from pathlib import Path
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
 from merino.inner.app.console.explain_options import add_shapley, asked_error
-from merino.inner.app.shell.naming import errors_named
 from merino.inner.app.shell.output_files import check_picture, holding_output
 from merino.inner.app.shell.search_options import (
     SearchRequest,
@@ -21,7 +20,7 @@ from merino.inner.app.shell.search_options import (
     evaluation_of,
     searcher_of,
 )
-from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.command import CommandError, errors_named
 from merino.inner.core.common.files import check_writable, write_fault
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.user_files import is_there

@@ -13,9 +13,8 @@ import numpy as np
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
-from merino.inner.app.shell.output_files import holding_output
+from merino.inner.app.shell.output_files import holding_output, make_folder
 from merino.inner.app.shell.tune_games import engine_command, play_pairs
-from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.json_text import finite
 from merino.inner.core.common.live_line import LivePrinter
@@ -44,10 +43,7 @@ def arena(args: argparse.Namespace) -> int:
     """Play what is not yet in the folder, and print the table so far: 0, or 130 after Ctrl-C. Raises CommandError."""
     folder = args.state or args.file.parent / f"{args.file.stem}.arena"
     found = read_arena(args.file, _known)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CommandError(f"spsa arena: cannot make folder '{folder}': {error.strerror}") from error
+    make_folder(folder, "spsa arena")
     results: list[tuple[Check, np.ndarray]] = []
     try:
         played = checks(found, lambda check, wanted: _tuned(args, folder, check, wanted))

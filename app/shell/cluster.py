@@ -11,7 +11,7 @@ from merino.inner.app.cluster.address import Needs
 from merino.inner.app.cluster.connection import ClusterError, ClusterSession, session
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, positive
-from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.command import errors_named
 from merino.inner.core.common.text_table import aligned
 from merino.inner.core.common.work import WorkError
 from merino.inner.match.config import MatchConfig
@@ -58,11 +58,11 @@ def run_cluster(words: Sequence[str]) -> int:
     if args.address is None:
         print(PAGE, end="")
         return 0
-    try:
-        with session(args.address, Needs(("match", "learn")), _remark) as found:
-            return _show(found, args.games)
-    except (ClusterError, WorkError) as error:
-        raise CommandError(f"cluster: {error}") from error
+    with (
+        errors_named("cluster", ClusterError, WorkError),
+        session(args.address, Needs(("match", "learn")), _remark) as found,
+    ):
+        return _show(found, args.games)
 
 
 def _parser() -> Parser:

@@ -14,12 +14,11 @@ from merino.inner.app.console.board_view import draw
 from merino.inner.app.console.command_line import Parser, file_path, positive
 from merino.inner.app.console.ending import side_name
 from merino.inner.app.console.terminal import detect
-from merino.inner.app.shell.naming import errors_named
 from merino.inner.app.shell.output_files import check_output, holding_output, write_output
 from merino.inner.app.shell.search_options import default_analyser
 from merino.inner.core.board.bitboard import BLACK
 from merino.inner.core.board.game import Position
-from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.progress import ProgressOfMany
 from merino.inner.engine.notation.san import MoveRejected

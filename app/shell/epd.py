@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
-from merino.inner.app.shell.search_options import add_search_options
+from merino.inner.app.shell.search_options import SearchRequest, add_search_options
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
 from merino.inner.core.common.command import CommandError
@@ -49,9 +49,7 @@ def solve(searcher: Searcher, task: EpdTest, limits: Limits) -> tuple[SearchResu
 def run_epd(arguments: Sequence[str]) -> int:
     """The command: one row per position, then the number solved. 0, or 1 for faulty lines; raises CommandError."""
     args = _parser().parse_args(arguments)
-    limits = Limits(depth=args.depth, nodes=args.nodes, movetime=args.movetime)
-    if limits == Limits():
-        limits = Limits(movetime=MOVE_MS)
+    limits = SearchRequest.of(args, Limits(movetime=MOVE_MS)).limits
     try:
         tasks, faults = read_tasks(args.file)
     except OSError as error:

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from merino.inner.app.console.command_line import Parser, file_path
 from merino.inner.app.console.positions import take_setup
-from merino.inner.app.shell.naming import errors_named
-from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.engine.notation.positions import names_position
 from merino.inner.formats.sources import decoded

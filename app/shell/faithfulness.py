@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, positive
-from merino.inner.app.shell.naming import errors_named
+from merino.inner.core.common.command import errors_named
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_net
 from merino.inner.formats.packed import PackedError, unpack

@@ -12,10 +12,9 @@ import numpy as np
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
 from merino.inner.app.console.positions import take_position
-from merino.inner.app.shell.naming import errors_named
 from merino.inner.app.shell.output_files import check_picture, ending_of, write_output
 from merino.inner.core.board.fen import START_FEN
-from merino.inner.core.common.command import UsageError
+from merino.inner.core.common.command import UsageError, errors_named
 from merino.inner.core.common.progress import Progress
 from merino.inner.eval.net.blocks import BLOCKS
 from merino.inner.eval.net.features import MIRRORED, FeatureError, FeatureSet, features
@@ -30,8 +29,7 @@ from merino.inner.learn.net.feature_costs import BASE, update_costs
 from merino.inner.learn.net.plots import MOBILITY, draw_mobility
 
 
-def run_features(arguments: Sequence[str]) -> int:
-    """The command in a shell; raises CommandError."""
+def _parser() -> Parser:
     parser = Parser(
         prog="merino features",
         description="Show a feature set: blocks, sizes, and which features are active on a board.",
@@ -56,7 +54,12 @@ def run_features(arguments: Sequence[str]) -> int:
     shared.add_plot(parser, f"the mobility of the pieces in these games (with --stats and the block {MOBILITY})")
     shared.add_json(parser)
     shared.add_quiet(parser)
-    args = parser.parse_args(arguments)
+    return parser
+
+
+def run_features(arguments: Sequence[str]) -> int:
+    """The command in a shell; raises CommandError."""
+    args = _parser().parse_args(arguments)
     try:
         wanted = features(args.expression)
     except FeatureError as error:

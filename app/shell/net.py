@@ -13,8 +13,8 @@ import numpy as np
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
-from merino.inner.app.shell.naming import errors_named
 from merino.inner.core.board.fen import parse_fen
+from merino.inner.core.common.command import errors_named
 from merino.inner.engine.search.bench import POSITIONS
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import find_net, load_net
@@ -55,18 +55,15 @@ def run_net(arguments: Sequence[str]) -> int:
         own = piece_means(net, positions, own=True) if net.has_attributed else ()
         regression = _by_regression(args.stats) if args.stats else None
     if args.json:
-        print(
-            json.dumps(
-                {
-                    "file": str(path),
-                    "search": dict(net.search_numbers),
-                    "text": net.describe(MAX_WIDTH).splitlines(),
-                    "pieces": [mean.__dict__ for mean in means],
-                    "own_values": [mean.__dict__ for mean in own],
-                    "regression": regression,
-                }
-            )
-        )
+        found = {
+            "file": str(path),
+            "search": dict(net.search_numbers),
+            "text": net.describe(MAX_WIDTH).splitlines(),
+            "pieces": [mean.__dict__ for mean in means],
+            "own_values": [mean.__dict__ for mean in own],
+            "regression": regression,
+        }
+        print(json.dumps(found))
         return 0
     print(f"{path}\n{net.describe(MAX_WIDTH)}\n\nvalue of pieces by removal, in pawns: mean and standard deviation")
     _print_means(means)

@@ -22,7 +22,7 @@ from merino.inner.app.console.rounds_options import (
     check_will_end,
     work_kept,
 )
-from merino.inner.app.shell.naming import errors_named
+from merino.inner.core.common.command import errors_named
 from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.json_text import finite

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from merino.inner.app.shell.naming import errors_named
-from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.files import FileInUseError, check_writable, held, write_fault, write_whole
 from merino.inner.core.common.pictures import ENDINGS, PictureError, load_matplotlib
 
@@ -34,6 +33,14 @@ def write_output(path: Path, content: bytes, command: str) -> None:
         write_whole(path, content)
     except OSError as error:
         raise CommandError(f"{command}: {write_fault(error, path)}") from error
+
+
+def make_folder(folder: Path, command: str) -> None:
+    """Make a folder where there is none yet; raises CommandError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"{command}: cannot make folder '{folder}': {error.strerror}") from error
 
 
 def check_picture(path: Path | None, command: str) -> None:

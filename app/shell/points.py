@@ -11,10 +11,9 @@ from pathlib import Path
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, natural
-from merino.inner.app.shell.naming import errors_named
 from merino.inner.app.shell.output_files import check_output, check_picture, ending_of, write_output
 from merino.inner.app.shell.search_options import evaluation_of
-from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.progress import Progress
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.formats.sources import SourceError, find_files
@@ -108,6 +107,20 @@ def points_parser() -> Parser:
     sentence = "drawn games: leave them out (Medvedev's way) or count half a point (default: %(default)s)"
     parser.add_argument("--draws", choices=(SKIP, HALF), default=SKIP, help=sentence)
     shared.add_seed(parser, "the samples behind the intervals", default=SEED)
+    _add_games(parser)
+    _add_estimates(parser)
+    add = parser.group(shared.OUTPUT).add_argument
+    add("--matrix", type=file_path, metavar="FILE", help="write the material vectors: plain text, .csv or .json")
+    shared.add_plot(parser, "the score graph")
+    form = parser.group(shared.OUTPUT).add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object, or a list of them for several sets")
+    form.add_argument("--csv", action="store_true", help="print CSV, one row per set")
+    shared.add_quiet(parser)
+    return parser
+
+
+def _add_games(parser: Parser) -> None:
+    """The options that choose games, and that divide them into sets."""
     add = parser.group("games to use").add_argument
     add("--player", metavar="NAME", help="only games of this player, with either colour")
     results = (*RESULTS, WON, LOST, DRAWN)
@@ -132,6 +145,10 @@ def points_parser() -> Parser:
         metavar="N",
         help="show the N largest sets (default: %(default)s)",
     )
+
+
+def _add_estimates(parser: Parser) -> None:
+    """The options that say what is estimated from the games."""
     add = parser.group("what to estimate").add_argument
     add(
         "--features", action="store_true", help="add features: bishop pair, own pawns, queen with knight, the last pawn"
@@ -152,14 +169,6 @@ def points_parser() -> Parser:
         metavar="A,B",
         help="exponents of the curves of --steps (default: 0.1,0.2)",
     )
-    add = parser.group(shared.OUTPUT).add_argument
-    add("--matrix", type=file_path, metavar="FILE", help="write the material vectors: plain text, .csv or .json")
-    shared.add_plot(parser, "the score graph")
-    form = parser.group(shared.OUTPUT).add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON object, or a list of them for several sets")
-    form.add_argument("--csv", action="store_true", help="print CSV, one row per set")
-    shared.add_quiet(parser)
-    return parser
 
 
 def _alphas(text: str) -> tuple[float, ...]:

@@ -15,8 +15,7 @@ import numpy as np
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, positive
-from merino.inner.app.shell.naming import errors_named
-from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.files import check_writable, write_fault
 from merino.inner.core.common.progress import ProgressOfMany
 from merino.inner.core.common.user_files import is_there, real_path

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, positive
-from merino.inner.app.shell.naming import errors_named
 from merino.inner.app.shell.output_files import check_picture, ending_of, write_output
-from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.command import CommandError, errors_named
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_net
 from merino.inner.eval.net.family import NetEvaluation

@@ -9,8 +9,8 @@ import sys
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, positive
 from merino.inner.app.shell import match_options as options
-from merino.inner.app.shell.output_files import check_picture, ending_of, write_output
-from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.app.shell.output_files import check_picture, ending_of, make_folder, write_output
+from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.live_line import LivePrinter
 from merino.inner.eval.families import load_chosen
@@ -85,10 +85,7 @@ def _check(args: argparse.Namespace) -> None:
     """Raise the errors of the command line before the games are played."""
     check_picture(args.plot, "spsa scan")
     if args.state is not None:
-        try:
-            args.state.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CommandError(f"spsa: cannot make folder '{args.state}': {error.strerror}") from error
+        make_folder(args.state, "spsa")
 
 
 def _play(args: argparse.Namespace, request: ScanRequest, value: int) -> tuple[MatchResult, MatchError | None]:

@@ -67,6 +67,7 @@ def _parser() -> Parser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_simulate(commands)
     _add_games(commands)
+    _add_replay(commands)
     scan = _command(
         commands,
         "scan",
@@ -167,7 +168,7 @@ def _add_files(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _add_games(commands: argparse._SubParsersAction[Parser]) -> None:
-    """The commands that play games, or read those of a tune."""
+    """The commands that play games."""
     tune = _command(
         commands,
         "tune",
@@ -198,6 +199,10 @@ def _add_games(commands: argparse._SubParsersAction[Parser]) -> None:
         shared.add_plot(parser, "the course of the tune")
         shared.add_json(parser, "at the end print one JSON object: parameters, games, and whether --prove proved them")
         shared.add_quiet(parser)
+
+
+def _add_replay(commands: argparse._SubParsersAction[Parser]) -> None:
+    """The command that reads the games of a tune."""
     replay = _command(
         commands,
         "replay",

@@ -8,12 +8,12 @@ from argparse import Namespace
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict
-from pathlib import Path
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.cluster_option import cluster_executor, needs_of
 from merino.inner.app.console.command_line import Parser
 from merino.inner.app.shell import match_options as options
+from merino.inner.app.shell.output_files import make_folder
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.live_line import LivePrinter
@@ -56,7 +56,7 @@ def _run(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
         raise UsageError(f"{kind}: at least two players with different names are needed; ',name=X' names a player")
     anchor, rating = _read_anchor(args.anchor, names, 0 if pool else len(names) - 1)
     if args.state is not None:
-        _make_folder(args.state)
+        make_folder(args.state, kind)
     pairings = kind.pairings(len(versions), len(pool))
     with cluster_executor(args.cluster, kind, options.remarks(args), needs_of(players)) as executor:
         result = run_tournament(pairings, lambda pairing: _play(kind, args, players, pairing, executor))
@@ -140,10 +140,3 @@ def _read_anchor(text: str | None, names: list[str], usual: int) -> tuple[int, f
         return names.index(name), float(value)
     except ValueError as error:
         raise UsageError(f"--anchor: '{value}' is not a rating") from error
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise MatchError(f"cannot make folder '{folder}': {error.strerror}") from error

@@ -24,8 +24,7 @@ from merino.inner.app.console.command_line import (
     share,
     share_or_all,
 )
-from merino.inner.app.shell.naming import errors_named
-from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.files import FileInUseError, check_writable, held, write_fault
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.live_line import LivePrinter

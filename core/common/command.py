@@ -1,8 +1,9 @@
-"""A row in a table of commands: name, function and purpose. Imports nothing heavy."""
+"""Commands: a row in their table, with name, function and purpose, and their errors. Imports nothing heavy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -19,6 +20,15 @@ class UsageError(CommandError):
     """A command line that cannot be understood; the message says why."""
 
     exit_code = 2
+
+
+@contextmanager
+def errors_named(command: str, *kinds: type[MerinoError]) -> Iterator[None]:
+    """Make errors of these kinds a CommandError that begins with the name of the command."""
+    try:
+        yield
+    except kinds as error:
+        raise CommandError(f"{command}: {error}") from error
 
 
 class Command(NamedTuple):

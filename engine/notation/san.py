@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import chess
 
@@ -91,6 +91,15 @@ def san_moves(position: Position, moves: Iterable[int]) -> list[str]:
     """Alternative moves of one position in short notation, in the same order."""
     board = board_of(position)
     return [board.san(as_chess_move(move, position.chess960)) for move in moves]
+
+
+def named_moves(position: Position, moves: Iterable[int]) -> Iterator[tuple[str, str]]:
+    """Consecutive legal moves from a position, each in short notation and in coordinates."""
+    board = board_of(position)
+    for move in moves:
+        coordinates = Move(move).uci(position.chess960)
+        yield board.san(chess.Move.from_uci(coordinates)), coordinates
+        board.push_uci(coordinates)
 
 
 def san_line(board: chess.Board, moves: Iterable[int]) -> str:

@@ -15,7 +15,7 @@ from merino.inner.core.board.fen import to_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.work import in_order
 from merino.inner.engine.notation.positions import needs_chess960
-from merino.inner.engine.notation.san import move_number, san
+from merino.inner.engine.notation.san import move_number, named_moves, san
 from merino.inner.engine.search.choice import expected_scores
 from merino.inner.engine.search.limits import Limits
 from merino.inner.eval.linear.family import LinearEvaluation
@@ -163,8 +163,4 @@ def _exercise(game: PlayerGame, ply: int, evaluation: LinearEvaluation, analyse:
 
 def named_line(position: Position, moves: Sequence[int]) -> list[str]:
     """The first moves of a line in short notation."""
-    shown, names = position.copy(), []
-    for move in moves[:_SHOWN]:
-        names.append(san(shown, move))
-        shown.push(move)
-    return names
+    return [name for name, _ in named_moves(position, moves[:_SHOWN])]

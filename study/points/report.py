@@ -19,6 +19,7 @@ from merino.inner.study.points.values import (
     Fit,
     Interval,
     PointValues,
+    ScoreGraph,
     SearchFit,
     logistic,
     other_way,
@@ -28,9 +29,6 @@ from merino.inner.study.points.vectors import FEATURES, PHASES, PIECES
 
 def as_object(points: PointValues, alphas: Sequence[float] = OTHER_ALPHAS) -> dict[str, object]:
     """Plain data for `json.dumps`, other curves of these steepnesses beside the fitted one; None for the unknown."""
-    graph = points.graph
-    curve = graph.expected(graph.balances).tolist()
-    bins = zip(graph.balances.tolist(), graph.counts.tolist(), graph.scores.tolist(), curve, strict=True)
     data: dict[str, object] = {
         "label": points.label,
         "draws": points.draws,
@@ -47,18 +45,7 @@ def as_object(points: PointValues, alphas: Sequence[float] = OTHER_ALPHAS) -> di
             "values": _by_piece(points.other_values.tolist()),
         },
         "capablanca": [_condition_object(points, condition) for condition in CONDITIONS],
-        "score_graph": {
-            "alpha": _finite(graph.alpha),
-            "beyond": graph.beyond,
-            "bins": [
-                {"balance": balance, "vectors": count, "score": _finite(score), "expected": _finite(expected)}
-                for balance, count, score, expected in bins
-            ],
-            "other_curves": [
-                {"alpha": alpha, "expected": [_finite(score) for score in logistic(alpha, graph.balances)]}
-                for alpha in alphas
-            ],
-        },
+        "score_graph": _graph_object(points.graph, alphas),
     }
     if points.with_features is not None:
         data["with_features"] = _features_object(points.with_features)
@@ -67,6 +54,24 @@ def as_object(points: PointValues, alphas: Sequence[float] = OTHER_ALPHAS) -> di
     if points.descent is not None:
         data["steps"] = _steps_object(points.descent)
     return data
+
+
+def _graph_object(graph: ScoreGraph, alphas: Sequence[float]) -> dict[str, object]:
+    """The scores by balance beside the fitted curve, and other curves of these steepnesses."""
+    curve = graph.expected(graph.balances).tolist()
+    bins = zip(graph.balances.tolist(), graph.counts.tolist(), graph.scores.tolist(), curve, strict=True)
+    return {
+        "alpha": _finite(graph.alpha),
+        "beyond": graph.beyond,
+        "bins": [
+            {"balance": balance, "vectors": count, "score": _finite(score), "expected": _finite(expected)}
+            for balance, count, score, expected in bins
+        ],
+        "other_curves": [
+            {"alpha": alpha, "expected": [_finite(score) for score in logistic(alpha, graph.balances)]}
+            for alpha in alphas
+        ],
+    }
 
 
 def _fit_object(fit: Fit) -> dict[str, object]:

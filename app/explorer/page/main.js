@@ -162,6 +162,18 @@ async function show(start) {
     else if (!(await restoreBoard()) && isFirstVisit()) welcome();
 }
 
+/** Their names, and what makes each: at once, or loaded when it is first opened. */
+const TABS = [
+    ["terms", "Terms", makeTerms],
+    ["pieces", "Pieces", makeBars],
+    ["moves", "Moves", makeMoves],
+    ["compare", "Compare", null, async () => (await import("./compare.js")).makeCompare],
+    ["weights", "Weights", makeWeights],
+    ["games", "Games", makeGames],
+    ["player", "Player", null, async () => (await import("./player.js")).makePlayer],
+    ["learning", "Teach", null, async () => (await import("./teaching.js")).makeTeaching],
+];
+
 async function begin() {
     makeLook();
     byId("error").lastElementChild.onclick = () => showError(null);
@@ -171,16 +183,7 @@ async function begin() {
     makeVerdict();
     makeExpectedBar();
     makeShapley();
-    makeTabs([
-        ["terms", "Terms", makeTerms],
-        ["pieces", "Pieces", makeBars],
-        ["moves", "Moves", makeMoves],
-        ["compare", "Compare", null, async () => (await import("./compare.js")).makeCompare],
-        ["weights", "Weights", makeWeights],
-        ["games", "Games", makeGames],
-        ["player", "Player", null, async () => (await import("./player.js")).makePlayer],
-        ["learning", "Teach", null, async () => (await import("./teaching.js")).makeTeaching],
-    ]);
+    makeTabs(TABS);
     makeEntry();
     makeShare();
     const turnTheme = makeTheme();

@@ -78,6 +78,19 @@ const PAINTED = [
     "paint-order",
 ];
 
+/** Write out on a copy how an element is painted, and leave out what is for the page alone. */
+function paintAs(element, copied) {
+    const style = getComputedStyle(element);
+    for (const name of PAINTED) {
+        const value = style.getPropertyValue(name);
+        if (value && value !== "none" && value !== "normal")
+            copied.setAttribute(name, name === "transform" ? value.replace(/(\d)px/g, "$1") : value);
+        else if (name === "fill" && value === "none") copied.setAttribute(name, value);
+    }
+    for (const name of ["class", "tabindex", "role", "aria-label", "aria-hidden", "data-square"])
+        copied.removeAttribute(name);
+}
+
 /** The board as a picture that stands alone: its colours written out, its pieces inside. */
 async function drawing() {
     const original = boardSvg(),
@@ -91,17 +104,8 @@ async function drawing() {
     }
     const inside = [];
     mine.forEach((element, index) => {
-        const style = getComputedStyle(element),
-            other = theirs[index];
-        for (const name of ["tabindex", "role", "aria-label", "aria-hidden", "data-square"])
-            other.removeAttribute(name);
-        for (const name of PAINTED) {
-            const value = style.getPropertyValue(name);
-            if (value && value !== "none" && value !== "normal")
-                other.setAttribute(name, name === "transform" ? value.replace(/(\d)px/g, "$1") : value);
-            else if (name === "fill" && value === "none") other.setAttribute(name, value);
-        }
-        other.removeAttribute("class");
+        const other = theirs[index];
+        paintAs(element, other);
         if (element.tagName === "image") {
             // As text, not as elements: pieces have styles of their own, which the policy keeps out of the page.
             const size = element.getAttribute("width");

@@ -94,7 +94,7 @@ def load_evaluation(name: str | Path | None = None) -> Evaluation:
     except EvaluationError as error:
         if is_there(path):
             raise
-        raise EvaluationError(f"{error}; {_names(str(name), *ENDINGS)}") from error
+        raise EvaluationError(_with_names(str(error), str(name))) from error
 
 
 def find_weights(name: str | None = None) -> Path:
@@ -149,6 +149,13 @@ def _names(name: str, *endings: str) -> str:
     """What Merino's own evaluations are called, with the nearest to a name that is not there."""
     names = sorted(path.stem for path in SHIPPED.iterdir() if path.suffix in endings)
     return f"Merino comes with {', '.join(names)}{did_you_mean(Path(name).stem, names)}"
+
+
+def _with_names(error: str, name: str) -> str:
+    """The error of a file that is missing, with what Merino's own are called; one of these, or a file, was meant."""
+    told, asks, beside = error.partition("; did you mean ")
+    own = _names(name, *ENDINGS)
+    return f"{told}; {own}" if own.endswith("?") else f"{told}; {own}{asks}{beside}"
 
 
 def load_net(name: str) -> Evaluation:

@@ -67,7 +67,7 @@ _REASONS = {
     UNCLOSED: "opens a comment that is never closed",
     CONTRADICTION: "is not the result in the tag",
 }
-_USUAL_CHESS = {"", "chess", "classical", "from position", "illegal", "normal", "standard"}
+_STANDARD_CHESS = {"", "chess", "classical", "from position", "illegal", "normal", "standard"}
 _SHUFFLED_CHESS = {"chess960", "chess 960", "fischerandom", "fischerrandom", "fischer random"}
 _RESULT, _FEN, _VARIANT, _EVENT = (TAG_NAMES.index(name) for name in ("Result", "FEN", "Variant", "Event"))
 
@@ -376,7 +376,7 @@ def _mark_variants(data: np.ndarray, table: np.ndarray) -> None:
     for number in np.flatnonzero((spans[:, 1] > spans[:, 0]) & (table["fault"] == NO_FAULT)):
         start, stop = spans[number]
         name = decoded(data[start:stop]).strip().lower()
-        if name not in _USUAL_CHESS | _SHUFFLED_CHESS and not name.startswith("wild/"):
+        if name not in _STANDARD_CHESS | _SHUFFLED_CHESS and not name.startswith("wild/"):
             table["fault"][number], table["fault_at"][number] = BAD_VARIANT, start
 
 

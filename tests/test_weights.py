@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.families import load_evaluation
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import (
     DEFAULT_FILE,
@@ -209,6 +211,14 @@ def test_a_mistyped_file_name_is_answered_with_the_nearest(tmp_path):
     write(tmp_path, "PawnDoubled -33\n").rename(tmp_path / "mine.txt")
     with pytest.raises(WeightsError, match=r"No such file or directory; did you mean 'mine\.txt'\?"):
         load(tmp_path / "mnie.txt")
+
+
+def test_a_missing_evaluation_near_two_names_is_answered_with_one_of_them(tmp_path):
+    write(tmp_path, TEXT).rename(tmp_path / "default.txt")
+    with pytest.raises(EvaluationError) as caught:
+        load_evaluation(tmp_path / "defult.txt")
+    assert "No such file or directory; Merino comes with default, full, " in str(caught.value)
+    assert str(caught.value).endswith("; did you mean 'default'?") and str(caught.value).count("did you mean") == 1
 
 
 @pytest.mark.parametrize("missing", ["my.txt", "my", "mx.lock", "mz.txt"])

@@ -153,7 +153,7 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
     numbers[play.BLOCKS], numbers[play.SECOND], numbers[play.HIDDEN] = blocks, second, shape.hidden
     numbers[play.MEN_SHIFT] = shape.men_shift
     numbers[play.SQUARES] = shape.activation == "screlu"
-    numbers[play.FEATURES], numbers[play.MOST], numbers[play.TERMS] = wanted.size, wanted.most, len(wanted.terms)
+    numbers[play.FEATURES], numbers[play.MAX_ACTIVE], numbers[play.TERMS] = wanted.size, wanted.most, len(wanted.terms)
     return numbers, kept
 
 
@@ -193,7 +193,7 @@ def _install(records):
 def _scores_from_scratch(positions, numbers, memory, scores):
     net, sums = net_at(numbers.ctypes.data), U64(memory.ctypes.data)
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
-    active = np.zeros((2, 1 + np.int64(numbers[play.MOST])), dtype=np.int32)
+    active = np.zeros((2, 1 + np.int64(numbers[play.MAX_ACTIVE])), dtype=np.int32)
     for index in range(len(positions)):
         fill_sums(net, positions[index], sums, view, scratch, active)
         side = side_to_move(positions[index])

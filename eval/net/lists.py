@@ -14,7 +14,7 @@ from merino.inner.core.compiled.recursion import evaluation_address
 from merino.inner.eval.net.features import SCRATCH, FeatureSet, active_features
 from merino.inner.eval.net.play import (
     FEATURES,
-    MOST,
+    MAX_ACTIVE,
     PLIES,
     add_row,
     copy_row,
@@ -56,7 +56,7 @@ def white_score_by_lists(s, ply):
 @kernel(makes_arrays=True)
 def _lists_of(s, net):
     """The active features by ply and side."""
-    plies, most = np.int64(net.numbers[PLIES]), np.int64(net.numbers[MOST])
+    plies, most = np.int64(net.numbers[PLIES]), np.int64(net.numbers[MAX_ACTIVE])
     return array_at(others_at(s, net) + _VIEW + _SCRATCH, np.int32, (plies, 2, 1 + most))
 
 

@@ -15,7 +15,7 @@ from merino.inner.eval.net.features import SCRATCH
 from merino.inner.eval.net.network import QA, QB, QR, QV, SCALE, VALUE
 from merino.inner.eval.net.play import (
     HIDDEN,
-    MOST,
+    MAX_ACTIVE,
     OUTPUT_BIAS,
     PIECE_ROWS,
     fill_root,
@@ -82,7 +82,7 @@ def value_all(positions, numbers, memory, scores, values):
     """
     net, sums = net_at(numbers.ctypes.data), U64(memory.ctypes.data)
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
-    active = np.zeros((2, 1 + np.int64(numbers[MOST])), dtype=np.int32)
+    active = np.zeros((2, 1 + np.int64(numbers[MAX_ACTIVE])), dtype=np.int32)
     for index in range(len(positions)):
         position = positions[index]
         fill_sums(net, position, sums, view, scratch, active)

@@ -43,7 +43,7 @@ from merino.inner.eval.net.view import VIEW_SIZE, look
     OUTPUT_BIAS,  # int16[outputs]
     PROGRAM,  # of the feature set, int64[terms, PROGRAM_WIDTH]
     TERMS,
-    MOST,  # maximum number of features active at once
+    MAX_ACTIVE,  # maximum number of features active at once
     PLIES,
     HIDDEN,  # neurons of the first layer, without padding
     MEN_SHIFT,  # tells the output by the number of men (`eval.net.network.output_for`)
@@ -316,7 +316,7 @@ def others_at(s, net):
 def fill_root(s, net):
     """Make the sums of the root from scratch if features are pieces."""
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
-    active = array_at(others_at(s, net), np.int32, (2, 1 + np.int64(net.numbers[MOST])))
+    active = array_at(others_at(s, net), np.int32, (2, 1 + np.int64(net.numbers[MAX_ACTIVE])))
     fill_sums(net, s.positions[0], s.accumulators, view, scratch, active)
 
 

@@ -12,13 +12,13 @@ from enum import StrEnum
 
 import numpy as np
 
-from merino.inner.study.points.vectors import FEATURES, PIECES, USUAL_PAWNS
+from merino.inner.study.points.vectors import FEATURES, NEUTRAL_PAWNS, PIECES
 
 MARGIN = 50.0  # centipawns: an interval that stays this close to zero makes two sides equal for any player
 _CLAIMS = {
     "bishop pair": ("two are worth more than twice one", 1),
-    "knight by own pawns": (f"gains with each beyond {USUAL_PAWNS} (Kaufman)", 1),
-    "rook by own pawns": (f"loses with each beyond {USUAL_PAWNS} (Kaufman)", -1),
+    "knight by own pawns": (f"gains with each beyond {NEUTRAL_PAWNS} (Kaufman)", 1),
+    "rook by own pawns": (f"loses with each beyond {NEUTRAL_PAWNS} (Kaufman)", -1),
     "queen with knight": ("worth more than each alone (Capablanca)", 1),
     "last pawn": ("worth more than another one", 1),
 }

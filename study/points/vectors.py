@@ -31,7 +31,7 @@ PIECES = PIECE_LETTERS[: QUEEN + 1]  # of the columns
 PIECE_NAMES = ("pawn", "knight", "bishop", "rook", "queen")
 FEATURES = ("bishop pair", "knight by own pawns", "rook by own pawns", "queen with knight", "last pawn")
 PHASES = ("opening", "middlegame", "endgame")
-USUAL_PAWNS = 5  # own pawns at which a knight and a rook have just their values (L. Kaufman, 1999)
+NEUTRAL_PAWNS = 5  # own pawns at which a knight and a rook have just their values (L. Kaufman, 1999)
 OPENING_UNITS = 2 * FULL_SET - 12  # of both sides: all pieces, or all but four bishops and knights
 ENDGAME_UNITS = 26  # of both sides: thirteen each, as J. Speelman draws the line
 QUIET_PLIES = 2  # in a row, before the balance counts as settled
@@ -146,8 +146,8 @@ def _features_of(position, colour):
     has_queen = pieces_of(position, colour, QUEEN) != ZERO
     return (
         int(bishops >= 2),
-        knights * (pawns - USUAL_PAWNS),
-        rooks * (pawns - USUAL_PAWNS),
+        knights * (pawns - NEUTRAL_PAWNS),
+        rooks * (pawns - NEUTRAL_PAWNS),
         int(has_queen and knights > 0),
         int(pawns > 0),
     )

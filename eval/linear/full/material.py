@@ -5,7 +5,7 @@ from merino.inner.eval.linear.full.term_set import EITHER, TERMS, WORTH
 from merino.inner.eval.linear.registry import Group
 
 term = TERMS.term
-USUAL_PAWNS = 5  # with more pawns knights gain, with fewer rooks
+NEUTRAL_PAWNS = 5  # with more pawns knights gain, with fewer rooks
 
 
 @term("PawnValue", Group.MATERIAL, WORTH, pawns_and_kings=True)
@@ -47,13 +47,13 @@ def bishop_pair(view):
 @term("KnightPawns", Group.MATERIAL, EITHER)
 def knight_pawns(view):
     """A knight, for each own pawn beyond five; with fewer pawns it counts against its side."""
-    return popcount(view.knights) * (popcount(view.pawns) - USUAL_PAWNS)
+    return popcount(view.knights) * (popcount(view.pawns) - NEUTRAL_PAWNS)
 
 
 @term("RookPawns", Group.MATERIAL, EITHER, sign=-1)
 def rook_pawns(view):
     """A rook, for each own pawn beyond five; with fewer pawns it counts for its side."""
-    return popcount(view.rooks) * (popcount(view.pawns) - USUAL_PAWNS)
+    return popcount(view.rooks) * (popcount(view.pawns) - NEUTRAL_PAWNS)
 
 
 @term("Tempo", Group.BOARD_CONTROL, EITHER)

@@ -72,11 +72,6 @@ class Explanation:
     without_terms: str | None = None  # the reason why there are no terms, None if there are
 
     @property
-    def has_two_phases(self) -> bool:
-        """Whether any weight has two values."""
-        return any(line.values[0] != line.values[1] for line in self.lines)
-
-    @property
     def sum(self) -> float:
         """White's score before draw rules and rounding: the sum of the lines and `non_term`."""
         return math.fsum(line.net for line in self.lines) + self.non_term
@@ -90,11 +85,6 @@ class Explanation:
     def rounding(self) -> float:
         """What rounding to whole centipawns adds: sum, rule and this are the score."""
         return self.score_white - self.after_rule
-
-    @property
-    def score_to_move(self) -> int:
-        """The score from the side to move's view, as the search sees it."""
-        return self.score_white if self.turn == WHITE else -self.score_white
 
     @property
     def expected_score(self) -> float:

@@ -82,8 +82,8 @@ def test_the_score_is_the_one_the_engine_searches_with(positions: list[Position]
     for position in positions:
         weights = np.array([draw.uniform(*term.bounds) for term in TERMS])
         explanation = explain(position.record, weights)
-        assert explanation.score_to_move == scores_of(position.record, weights)[0]
-        assert explanation.score_white == explanation.score_to_move * (1 if position.turn == 0 else -1)
+        to_move = scores_of(position.record, weights)[0]
+        assert explanation.score_white == (to_move if position.turn == WHITE else -to_move)
 
 
 def test_the_lines_are_the_terms_of_the_registry_in_order(weights: np.ndarray) -> None:

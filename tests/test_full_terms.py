@@ -197,7 +197,8 @@ def test_the_search_sees_the_sum_that_is_explained() -> None:
         record = parse_fen(board.fen())
         explanation = evaluation.explain(record)
         assert [line.name for line in explanation.lines] == list(TO_READ)
-        assert explanation.score_to_move == int(evaluation.scores(record)[0])
+        to_move = int(evaluation.scores(record)[0])
+        assert explanation.score_white == (to_move if explanation.turn == WHITE else -to_move)
         assert abs(explanation.rounding) <= 0.5 + 1e-9
         values = evaluation.value_pieces(record)
         shared = values.shared_cp

@@ -32,7 +32,6 @@ DEFAULT_FILE = SHIPPED / "default.txt"
 ENDINGS = (".txt", ".net")  # of weights and nets
 ENVIRONMENT_VARIABLE = "MERINO_WEIGHTS"
 SET_WORD = "set"  # begins the line that names the set
-_FORMS = "'Name value' or 'Name middlegame endgame'"
 _K_IN_COMMENT = re.compile(r"^#.*\bK (\d+(?:\.\d+)?)\b", re.MULTILINE)
 
 

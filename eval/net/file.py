@@ -31,7 +31,6 @@ from merino.inner.eval.outlook import DEFAULT_K
 MAGIC = b"Merino net "
 ONE_OUTPUT, PIECE_VALUES, SEVERAL_OUTPUTS = VERSIONS = (1, 2, 3)
 ALIGNMENT = 64
-FOREIGN_ENDING = ".bin"
 _PIECE_VALUES = {"rows": QR, "constants": QV, "unit": VALUE}
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from merino.inner.core.board.attacks import KING_ATTACKS, KNIGHT_ATTACKS, bishop_attacks, rook_attacks
+from merino.inner.core.board.attacks import KING_ATTACKS, KNIGHT_ATTACKS, bishop_attacks, queen_attacks, rook_attacks
 from merino.inner.core.board.bitboard import FILES, ONE, ZERO, bit, lsb, popcount
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.eval.linear.full.term_set import EITHER, TERMS, UNLIMITED
@@ -80,7 +80,7 @@ def safe_rook_check(view):
 @term("SafeQueenCheck", Group.KING_SAFETY, EITHER)
 def safe_queen_check(view):
     """A square from which a queen could give check and where the enemy attacks nothing."""
-    lines = bishop_attacks(view.enemy_king, view.occupied) | rook_attacks(view.enemy_king, view.occupied)
+    lines = queen_attacks(view.enemy_king, view.occupied)
     return popcount(lines & view.own.by_queens & _unguarded(view))
 
 

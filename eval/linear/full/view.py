@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from numba import types
 
-from merino.inner.core.board.attacks import KING_ATTACKS, KNIGHT_ATTACKS, bishop_attacks, rook_attacks
+from merino.inner.core.board.attacks import KING_ATTACKS, KNIGHT_ATTACKS, bishop_attacks, queen_attacks, rook_attacks
 from merino.inner.core.board.bitboard import (
     BISHOP,
     BLACK,
@@ -156,8 +156,7 @@ def attacks_of_side(side):
 
     by_queens, queen_reach, pieces = U64(0), U64(0), side.queens
     while pieces:
-        square, pieces = lsb(pieces), pieces & (pieces - ONE)
-        found = bishop_attacks(square, side.occupied) | rook_attacks(square, side.occupied)
+        found, pieces = queen_attacks(lsb(pieces), side.occupied), pieces & (pieces - ONE)
         by_queens, reach = by_queens | found, _and(reach, found, ring, QUEEN_ATTACK)
         queen_reach = _with_reach(queen_reach, found & safe)
 

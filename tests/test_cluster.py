@@ -195,7 +195,6 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.usefixtures("interruptible")
 class Watched(FakeRemote):
     """Notes how many pairs each block has."""
 
@@ -215,6 +214,7 @@ def test_blocks_grow_to_a_second_of_play_and_become_small_towards_the_end() -> N
     remote.shutdown()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_match_that_ctrl_c_ends_stops_its_workers_at_once(local: ClusterSession) -> None:
     config = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), TimeControl(nodes=10**12))  # a move would take weeks
     games = play_match(config, 8, 2, executor=local.executor)

@@ -23,7 +23,6 @@ from merino.inner.formats.pgn_games import Fault, play_games
 from merino.inner.formats.pgn_scores import MAX_SCORE, NO_SCORE
 from merino.inner.formats.pgn_stream import GamesText, games_of
 from merino.inner.formats.sources import Source, count_lines, digest, open_source, plain_name
-from merino.inner.learn.checking import check_rows
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fen_file import Contents, FenTarget, first_line, is_ours, lines_of, target_of
 from merino.inner.learn.learning import Settings, split
@@ -34,17 +33,16 @@ from merino.inner.learn.positions import (
     Rows,
     Selection,
     block_of_games,
+    check_rows,
     drawn,
     rows_of_block,
-    sampled,
     used_games,
 )
-from merino.inner.learn.quiet import is_open, select_quiet
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile
 from merino.inner.learn.rows import GameRuns, RowStore
+from merino.inner.learn.selecting import refined, select_quiet
 from merino.inner.learn.source import PositionSource, check_found
-from merino.inner.learn.strays import with_strays
 
 
 @dataclass(frozen=True)
@@ -282,7 +280,8 @@ def part_of(
     """
     from_comments = options.needs_scores and scores is None and options.teacher is None
     games = play_games(piece.data, piece.table, 1, piece.lines_before, with_scores=from_comments)
-    block, unscored = _refined(block_of_games(games, options.selection), options), 0
+    block, unscored = block_of_games(games, options.selection), 0
+    block = refined(block, options.selection, options.weights, options.terms)
     if scores is not None:
         block = replace(block, scores=scores.scores_of(piece.games_before, block.positions))
     elif options.teacher is not None:
@@ -299,21 +298,6 @@ def part_of(
 def taught(teacher: Evaluation, positions: np.ndarray) -> np.ndarray:
     """White's static scores of POSITION[n], int16[n], before the draw rules, as rows times weights are."""
     return np.clip(np.rint(teacher.white_scores(positions)), -MAX_SCORE, MAX_SCORE).astype(np.int16)
-
-
-def _refined(block: PositionBlock, options: ReadOptions) -> PositionBlock:
-    """The block without the positions that the selection leaves out by their scores or by chance."""
-    selection = options.selection
-    if selection.skip_decided is not None:
-        block = block.chosen(is_open(block, options.weights, selection.skip_decided, options.terms))
-    is_drawn_first = selection.quiet is Quiet.RESOLVED  # to resolve only those that are used
-    if is_drawn_first:
-        block = sampled(block, selection.per_game)
-    if selection.strays:
-        block = with_strays(block)
-    if selection.needs_weights:
-        block = block.chosen(select_quiet(block.positions, options.weights, selection.quiet, options.terms))
-    return block if is_drawn_first else sampled(block, selection.per_game)
 
 
 def _chosen(labelled: Labelled, selection: Selection) -> Labelled:

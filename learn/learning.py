@@ -17,11 +17,19 @@ from merino.inner.learn.coordinate_descent import descent
 from merino.inner.learn.dropping import IdleTerm, columns_of, idle_terms
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, FitProblem, Step, approach, fit_k, gauss_newton, prior_spread, sizes
-from merino.inner.learn.holdout import VALIDATION_SHARE, check_holdout, choose_holdout
 from merino.inner.learn.loss_and_gradient import Detail, Samples, Sums, errors_by_game, gather
 from merino.inner.learn.positions import Rows
 from merino.inner.learn.ratings import with_ratings
-from merino.inner.learn.sample import BY_RESULT, FitParameters, Loss, Sample, sample_of
+from merino.inner.learn.sample import (
+    BY_RESULT,
+    VALIDATION_SHARE,
+    FitParameters,
+    Loss,
+    Sample,
+    check_holdout,
+    choose_holdout,
+    sample_of,
+)
 from merino.inner.learn.targets import Target
 from merino.inner.learn.uncertainty import bootstrap_errors, sandwich_errors
 

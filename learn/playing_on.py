@@ -39,7 +39,6 @@ def play_on(
     LearnStoppedError after Ctrl-C; the games so far are kept.
     """
     from merino.inner.learn.rounds.steps import StepContext, StepStoppedError, play_games  # noqa: PLC0415 (with python-chess, which those who only fit need not wait for)
-    from merino.inner.match.players import OwnPlayer  # noqa: PLC0415
 
     assert request.play_on is not None
     paths, plan = find_files(request.files), RoundPlan(games=request.play_on, seed=request.settings.seed)
@@ -51,9 +50,8 @@ def play_on(
     write_whole(folder / STARTS, "".join(f"{fen}\n" for fen in fens).encode())
     events.say(f"Playing {plan.games} games on from these, {plan.nodes} nodes a move, in folder '{folder}'")
     context = StepContext(request.concurrency or cores(), events, lambda: None, executor)
-    player = OwnPlayer("Merino", evaluation)
     try:
-        play_games(plan, 1, player, folder, context, folder / GAMES, openings=folder / STARTS)
+        play_games(plan, 1, evaluation, folder, context, folder / GAMES, openings=folder / STARTS)
     except StepStoppedError as error:
         raise LearnStoppedError(f"stopped by Ctrl-C; the same command goes on in '{folder}'") from error
     return replace(request, files=(str(folder / GAMES),), play_on=None, keep_fen=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,11 +21,12 @@ PLOT_SETTINGS = SETTINGS | {
 }
 
 Record = dict[str, Any]
+Found = TypeVar("Found")  # what a picture is of
 
 
-def draw(record: Record, picture: str, ending: str) -> bytes:
-    """One of PICTURES as the bytes of a PNG or SVG, by `ending`; raises PictureError without matplotlib."""
-    return painted(lambda figure: PICTURES[picture](figure, record), ending)
+def draw(record: Found, picture: Callable[[Any, Found], None], ending: str) -> bytes:
+    """A picture of a record, such as one of PICTURES, as `painted` does."""
+    return painted(lambda figure: picture(figure, record), ending)
 
 
 def painted(paint: Callable[[Any], None], ending: str) -> bytes:

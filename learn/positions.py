@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from merino.inner.core.board.bitboard import ZERO
+from merino.inner.core.board.fen import to_fen
 from merino.inner.core.board.makemove import make
 from merino.inner.core.board.movegen import is_noisy
 from merino.inner.core.board.position import POSITION
@@ -23,17 +24,21 @@ from merino.inner.core.common.checks import instance, whole_number
 from merino.inner.core.common.mapped import is_in_file, joined
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import copy_record
+from merino.inner.eval.draws import after_rules
 from merino.inner.eval.linear.compiled import addresses_of
-from merino.inner.eval.linear.evaluate import counts_of, side_counts
+from merino.inner.eval.linear.evaluate import counts_of, scores_of, side_counts
+from merino.inner.eval.linear.phases import by_stage
 from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.material import stage_of
 from merino.inner.formats.pgn_games import NO_FAULT, TAG_NAMES, Games
 from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.formats.pgn_tokens import UNFINISHED
+from merino.inner.learn.errors import LearnError
 
 FEATURE_SCALE = 256  # resolution: 0.2 centipawns with a weight of 100; the largest count is near 70
 ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in random order
 _AT_ONCE = 1 << 20  # rows
+CHECKED = 100  # about how many positions of a file are checked
 GAMES_AT_ONCE = 512  # whose positions are collected before they become rows
 
 
@@ -62,7 +67,7 @@ class Selection:
     quiet: Quiet = Quiet.ANY
     unique: Equal | None = None  # of which positions to use only the first; None to use all
     per_game: int | None = None  # positions to use of each game, drawn at random; None for all
-    strays: bool = False  # whether to use after each also a position that a random move makes of it; see learn.strays
+    strays: bool = False  # whether to use after each also a position that a random move makes of it (learn.selecting)
 
     def __post_init__(self) -> None:
         for name, low in (("skip_first", 0), ("skip_last", 0), ("skip_decided", 0), ("per_game", 1)):
@@ -294,6 +299,25 @@ def rows_of_block(block: PositionBlock, terms: TermSet = TERMS) -> Rows:
     stages = np.empty(len(block), dtype=np.uint8)
     _write_rows(addresses_of(terms).side_counts, block.positions, features, stages)
     return Rows(features, stages, block.game, block.to_end, block.results, block.scores, block.gaps)
+
+
+def check_rows(block: PositionBlock, rows: Rows, weights: np.ndarray, terms: TermSet = TERMS) -> None:
+    """Compare rows times `weights`, those of a set, with the evaluation.
+
+    Raises LearnError if they differ by more than rounding does.
+    """
+    step = max(1, len(block) // CHECKED)
+    positions = block.positions[::step]
+    tolerance = np.abs(weights).sum() * 0.5 / FEATURE_SCALE + 1  # each feature is rounded, then the score
+    scores = np.where(positions["side"] == 0, 1, -1) * scores_of(positions, weights, terms)
+    in_use = by_stage(weights, len(terms))[rows.stage[::step]]
+    for index, (score, row, row_weights) in enumerate(zip(scores, rows.features[::step], in_use, strict=True)):
+        expected = after_rules(positions[index : index + 1], float(row @ row_weights) / FEATURE_SCALE)
+        if abs(score - expected) > tolerance:
+            raise LearnError(
+                f"internal error, please report it: {to_fen(positions[index : index + 1])} is worth {score} "
+                f"centipawns to the engine and {expected:.1f} to the learner"
+            )
 
 
 def rows_of_games(games: Games, selection: Selection, threads: int = 2) -> Rows:

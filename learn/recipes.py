@@ -29,7 +29,7 @@ from merino.inner.learn.learning import judge
 from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.positions import Rows, Selection
 from merino.inner.learn.reading import read_options, training_data
-from merino.inner.learn.record import record_of, save_record
+from merino.inner.learn.record import record_of
 from merino.inner.learn.report import summarise
 from merino.inner.learn.request import Events, LearnRequest, Task
 from merino.inner.learn.sample import sample_of
@@ -223,7 +223,7 @@ class _Comparing:
         seconds = time.perf_counter() - task.began
         summary = summarise(found.sample, learned, found.settings, positions.games, seconds, self._terms)
         record = record_of(found.sample, learned, found.settings, summary, request.files, self._terms)
-        save_record(self._folder / f"{recipe.name}.record.json", record)
+        write_whole(self._folder / f"{recipe.name}.record.json", as_json(record))
         return positions.games, len(positions), learned.end.weights
 
     def _positions(self, files: list[Path], options: ReadOptions) -> PositionsHere:

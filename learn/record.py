@@ -7,8 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from merino.inner.core.common.files import write_whole
-from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.core.common.sealed import from_json
 from merino.inner.core.common.user_files import STATE, read_user_file
 from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, Term
@@ -59,11 +58,6 @@ def record_of(
             "after": [asdict(each) for each in calibration(sample, learned.end)],
         },
     }
-
-
-def save_record(path: Path, record: dict[str, Any]) -> None:
-    """Write a record whole or not at all; raises OSError."""
-    write_whole(path, as_json(record))
 
 
 def load_record(path: Path) -> dict[str, Any]:

@@ -25,11 +25,10 @@ from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.formats.pgn_games import GAME, Fault
 from merino.inner.formats.pgn_stream import GamesText, games_of
 from merino.inner.formats.sources import CHUNK, Source, SourceError, open_source
-from merino.inner.learn.checking import check_rows
 from merino.inner.learn.inputs import FileReader, ReadOptions, part_of
 from merino.inner.learn.learning import Settings
 from merino.inner.learn.loss_and_gradient import Samples
-from merino.inner.learn.positions import Rows
+from merino.inner.learn.positions import Rows, check_rows
 from merino.inner.learn.remote_sample import RemoteRows, remote_split, results_of
 from merino.inner.learn.request import Events
 from merino.inner.learn.rows import RowStore

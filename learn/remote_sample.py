@@ -18,9 +18,18 @@ import numpy as np
 
 from merino.inner.core.common.mapped import is_in_file, joined
 from merino.inner.core.common.work import RemoteExecutor
-from merino.inner.learn.holdout import Holdout, check_holdout, choose_holdout
 from merino.inner.learn.positions import Rows
-from merino.inner.learn.sample import Sample, Totals, Weighting, totals_of, weighted, weighting_of
+from merino.inner.learn.sample import (
+    Holdout,
+    Sample,
+    Totals,
+    Weighting,
+    check_holdout,
+    choose_holdout,
+    totals_of,
+    weighted,
+    weighting_of,
+)
 from merino.inner.learn.shares import Span, blocks_of, cut, spans
 from merino.inner.learn.targets import Target
 

@@ -51,14 +51,11 @@ class Target:
         return f"{self.share:g} of the result and {1 - self.share:g} of the score of {self.scorer}"
 
 
-def scale_of_scores(scores: np.ndarray, labels: np.ndarray) -> float:
-    """The K in centipawns at which int16[n] scores predict float32[n] results with the least squared error."""
-    places = scores.astype(np.int64) + ZERO_SCORE
-    return scale_of_counts(np.bincount(places, minlength=SCORES), np.bincount(places, labels, minlength=SCORES))
-
-
 def scale_of_counts(count: np.ndarray, points: np.ndarray) -> float:
-    """The same K, from the number of positions with each score and the sum of their results: both [65536] by score."""
+    """The K in centipawns at which scores predict results with the least squared error.
+
+    `count` is the number of positions with each score, `points` the sum of their results: both [65536] by score.
+    """
     seen = np.flatnonzero(count)
     value, count, mean = (seen - ZERO_SCORE).astype(np.float64), count[seen], points[seen] / count[seen]
     value = np.clip(value, -MATE / 8, MATE / 8)  # beyond this all scores mean a won game

@@ -7,35 +7,54 @@ import numpy as np
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import shares_of_phases
 from merino.inner.eval.linear.weights import defaults
+from merino.inner.eval.net.features import features
+from merino.inner.eval.net.network import Shape
 from merino.inner.formats.labelled import read_labelled
+from merino.inner.formats.packed import Filter
 from merino.inner.formats.pgn_games import read_games
-from merino.inner.learn.checking import check_rows
+from merino.inner.formats.scored_games import packed_of, scored_games
 from merino.inner.learn.fen_file import lines_of
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.learning import METHODS, Settings, learn, split
 from merino.inner.learn.loss_and_gradient import carrier_counts
-from merino.inner.learn.net import warmup as nets
-from merino.inner.learn.positions import Equal, Quiet, Selection, block_of_games, rows_of_block
+from merino.inner.learn.net.feature_costs import measure_changes, update_costs
+from merino.inner.learn.net.gradient import Objective
+from merino.inner.learn.net.position_counts import count_positions
+from merino.inner.learn.net.training import Trainer, TrainingSettings
+from merino.inner.learn.positions import Equal, Quiet, Selection, block_of_games, check_rows, rows_of_block
 from merino.inner.learn.products import MANY_TERMS, products_of
-from merino.inner.learn.quiet import is_open, select_quiet
 from merino.inner.learn.ranking import moves_of
 from merino.inner.learn.rescoring import Rescore
 from merino.inner.learn.rows import RowStore
-from merino.inner.learn.strays import with_strays
+from merino.inner.learn.selecting import is_open, select_quiet, with_strays
 
 # Enough for `check_rows` to skip positions: numba compiles anew for an array with a stride.
 _MOVES = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc6 dxc6 5. d4 exd4 6. Qxd4 Qxd4 7. Nxd4 Bd7"
 _GAMES = "".join(f'[Result "{result}"]\n\n{_MOVES} {result}\n\n' for result in ("1-0", "0-1", "1/2-1/2") * 80)
+_SCORED_GAME = '[Result "1-0"]\n\n1. e4 { [%eval 0.2] } e5 { [%eval 0.1] } 2. Nf3 1-0\n\n'
 
 
 def warm_up() -> None:
-    """Train a small net; then make rows of a few games and labelled positions, and learn from them by each method."""
-    nets.warm_up()
+    """All of it."""
+    warm_up_nets()
     warm_up_fit()
 
 
+def warm_up_nets() -> None:
+    """Measure what moves change in features and what an update costs, and train a net on the positions of a game."""
+    games = read_games(_SCORED_GAME.encode())
+    measure_changes(features("ALL"), [games])
+    update_costs([Shape()])
+    records = np.repeat(packed_of(scored_games(games), Filter()), 48)
+    records["game"] = np.arange(len(records))
+    count_positions([records])
+    for objective in (Objective(), Objective(pqr=True)):
+        settings = TrainingSettings(Shape("H", 1), objective, epochs=1, validation=0.5)
+        Trainer(records, settings, threads=1).run()
+
+
 def warm_up_fit() -> None:
-    """The same without the net."""
+    """Make rows of a few games and labelled positions, and learn from them by each method."""
     weights = defaults()
     block = block_of_games(read_games(_GAMES.encode()), Selection())
     block = with_strays(block.chosen(is_open(block, weights, bound=1000)))

@@ -55,7 +55,7 @@ from merino.inner.formats.scored_games import scored_games
 from merino.inner.formats.sources import open_source
 from merino.inner.formats.viriformat import as_viriformat
 from merino.inner.learn import recipes as comparisons
-from merino.inner.learn.improve import steps
+from merino.inner.learn.improve import learner
 from merino.inner.learn.improve.plan import Plan
 from merino.inner.learn.improve.state import ImproveState, TermsRound, load_state
 from merino.inner.learn.inputs import ReadOptions, read_rows
@@ -504,9 +504,9 @@ def _records_of_learn() -> Sequence[bytes]:
 
 
 def _fit(path: Path) -> object:
-    (path.parent / steps.FIT).write_bytes(path.read_bytes())
-    (path.parent / steps.CANDIDATE).write_bytes(DEFAULT_FILE.read_bytes())
-    return _naming(path, lambda: steps._kept_fit(path.parent, TERMS))
+    (path.parent / learner.FIT).write_bytes(path.read_bytes())
+    (path.parent / learner.CANDIDATE).write_bytes(DEFAULT_FILE.read_bytes())
+    return _naming(path, lambda: learner._kept_fit(path.parent, TERMS))
 
 
 def _fits() -> Sequence[bytes]:

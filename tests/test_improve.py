@@ -19,13 +19,14 @@ from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import defaults, load, save
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.improve import learner, steps
+from merino.inner.learn.improve import learner
+from merino.inner.learn.improve.learner import RoundFit
 from merino.inner.learn.improve.plan import Plan
-from merino.inner.learn.improve.plots import PICTURES, draw
+from merino.inner.learn.improve.plots import PICTURES
 from merino.inner.learn.improve.start import begin
 from merino.inner.learn.improve.state import Folder, ImproveState, load_state, table_of
-from merino.inner.learn.improve.steps import RoundFit
 from merino.inner.learn.learning import split
+from merino.inner.learn.plots import draw
 from merino.inner.learn.positions import Quiet
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Finished, Until
@@ -40,7 +41,7 @@ TINY: dict[str, Any] = {
     "nodes": 40, "games": 12, "window": 2, "match_nodes": 40, "match_games": 8, "gauge": 4, "share": 0.0, "elo0": 0.0,
     "elo1": 40.0,
 }  # fmt: skip
-STEPS = {"play": 2, "fit_round": 2, "play_trial": 1}  # at which call a run is killed
+STEPS = {"play_games": 2, "fit_round": 2, "play_match": 1}  # at which call a run is killed
 
 
 @pytest.fixture
@@ -103,7 +104,7 @@ def test_new_weights_are_judged_by_games_the_best_never_saw(
         held.append(set(sample.game[sample.is_validation].tolist()))
         return sample
 
-    monkeypatch.setattr(steps, "split", watched)
+    monkeypatch.setattr(learner, "split", watched)
     improved(tmp_path / "run", poor)
     first, second = held
     assert first and first < set(range(12))
@@ -116,9 +117,9 @@ def test_a_killed_run_goes_on_to_the_same_end(
 ) -> None:
     fitting = {"nodes": 80}  # at which a round of so few games brings weights worth a trial
     whole = improved(tmp_path / "whole", poor, **fitting)
-    dies = dies_at(STEPS[step], getattr(learner.steps, step))
+    dies = dies_at(STEPS[step], getattr(learner, step))
     with monkeypatch.context() as patch:
-        patch.setattr(learner.steps, step, dies)
+        patch.setattr(learner, step, dies)
         with pytest.raises(RuntimeError, match="killed"):
             improved(tmp_path / "killed", poor, **fitting)
     again = improved(tmp_path / "killed", poor, **fitting)
@@ -131,16 +132,16 @@ def test_a_killed_run_goes_on_to_the_same_end(
 def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_goes_on(
     tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = learner.steps.fit_round
+    real = learner.fit_round
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(learner.steps, "fit_round", interrupted)
+    monkeypatch.setattr(learner, "fit_round", interrupted)
     found = improved(tmp_path / "run", poor)
     assert found.interrupted and not found.state.rounds
     assert np.array_equal(load(found.best), load(Path(poor)))
-    monkeypatch.setattr(learner.steps, "fit_round", real)
+    monkeypatch.setattr(learner, "fit_round", real)
     assert len(improved(tmp_path / "run", poor).state.rounds) == 2
 
 
@@ -166,8 +167,8 @@ def test_what_is_proved_is_put_in_use_and_the_old_is_kept(
     tmp_path: Path, data_folder: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (data_folder / "weights.txt").write_bytes(Path(poor).read_bytes())
-    monkeypatch.setattr(learner.steps, "fit_round", teaching)
-    monkeypatch.setattr(learner.steps, "play_trial", proving(True))
+    monkeypatch.setattr(learner, "fit_round", teaching)
+    monkeypatch.setattr(learner, "play_match", proving(True))
     found = improved(tmp_path / "run", None, rounds=1)
     assert found.state.rounds[0].is_proven and found.state.in_use == 1
     assert (data_folder / "weights.txt").read_bytes() == found.best.read_bytes()
@@ -178,8 +179,8 @@ def test_what_is_proved_is_put_in_use_and_the_old_is_kept(
 def test_what_is_not_proved_changes_nothing(
     tmp_path: Path, data_folder: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learner.steps, "fit_round", teaching)
-    monkeypatch.setattr(learner.steps, "play_trial", proving(False))
+    monkeypatch.setattr(learner, "fit_round", teaching)
+    monkeypatch.setattr(learner, "play_match", proving(False))
     (data_folder / "weights.txt").write_bytes(Path(poor).read_bytes())
     found = improved(tmp_path / "run", None, rounds=1)
     assert found.state.rounds[0].verdict == "H0"
@@ -190,8 +191,8 @@ def test_what_is_not_proved_changes_nothing(
 def test_weights_that_were_named_leave_those_in_use_alone(
     tmp_path: Path, data_folder: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learner.steps, "fit_round", teaching)
-    monkeypatch.setattr(learner.steps, "play_trial", proving(True))
+    monkeypatch.setattr(learner, "fit_round", teaching)
+    monkeypatch.setattr(learner, "play_match", proving(True))
     assert improved(tmp_path / "run", poor, rounds=1).state.rounds[0].is_proven
     assert not (data_folder / "weights.txt").exists()
 
@@ -257,17 +258,17 @@ def test_a_folder_whose_first_run_was_killed_at_once_is_gone_on_with(
 def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(
     tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device", "games.pgn")
 
     words = ["--rounds", "1", "--from", poor, "--state", str(tmp_path / "run"), "--concurrency", "2"]
     words += ["--nodes", "40", "--games", "12", "--match-nodes", "40", "--match-games", "8", "--target", "search"]
     with monkeypatch.context() as patch:
-        patch.setattr(learner.steps, "play", full)
+        patch.setattr(learner, "play_games", full)
         with pytest.raises(CommandError, match=r"cannot write 'games\.pgn': No space left"):
             run(words, lambda _: None)
     with monkeypatch.context() as patch:
-        patch.setattr(learner.steps, "play", lambda *_: (_ for _ in ()).throw(MatchError("the match broke off")))
+        patch.setattr(learner, "play_games", lambda *_, **__: (_ for _ in ()).throw(MatchError("the match broke off")))
         with pytest.raises(CommandError, match="the match broke off"):
             run(words, lambda _: None)
     assert len(run(words, lambda _: None).state.rounds) == 1
@@ -315,4 +316,4 @@ def test_pictures_of_a_run_are_drawn(tmp_path: Path, poor: str) -> None:
     proven = tuple(replace(found, verdict="H1", elo=30.0, elo_error=9.0) for found in state.rounds)
     for name in PICTURES:
         for each in (state, replace(state, rounds=proven), replace(state, rounds=())):
-            assert draw(each, name, ".svg").lstrip().startswith(b"<?xml")
+            assert draw(each, PICTURES[name], ".svg").lstrip().startswith(b"<?xml")

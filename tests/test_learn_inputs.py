@@ -31,7 +31,6 @@ from merino.inner.formats import pgn_stream, sources
 from merino.inner.formats.labelled import read_labelled, write_labelled
 from merino.inner.formats.pgn_games import Fault, read_games
 from merino.inner.formats.sources import SourceError, count_lines, find_files
-from merino.inner.learn.checking import check_rows
 from merino.inner.learn.fen_file import lines_of
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.positions import (
@@ -41,12 +40,13 @@ from merino.inner.learn.positions import (
     Rows,
     Selection,
     block_of_games,
+    check_rows,
     rows_of_block,
     rows_of_games,
 )
-from merino.inner.learn.quiet import is_open, select_quiet
 from merino.inner.learn.request import Events
 from merino.inner.learn.rows import RowStore
+from merino.inner.learn.selecting import is_open, select_quiet
 from tests.full_disk import FullDisk
 from tests.pipes import pipe_with
 from tests.rows import SELFPLAY, copied_selfplay, made_up_rows

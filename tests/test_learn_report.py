@@ -24,7 +24,7 @@ from merino.inner.learn.calibration import calibration
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.learning import ARTICLE, Learned, Settings, learn, split
 from merino.inner.learn.loss_and_gradient import gather
-from merino.inner.learn.plots import draw
+from merino.inner.learn.plots import PICTURES, draw
 from merino.inner.learn.record import load_record
 from merino.inner.learn.report import RARE_GAMES, Summary, WeightLine, summarise
 from merino.inner.learn.run_log import COLUMNS, fold
@@ -323,6 +323,6 @@ def test_the_picture_rounds_as_the_report_does(folder: Path, monkeypatch: pytest
     record["steps"][-1]["weights"][index] = 2.5  # rounded to 2 by itself
     record["summary"]["weights"][index]["new"] = 3.0
     record["summary"]["valid_after"] = 0.0123456
-    shown = b"".join(draw(record, picture, "svg") for picture in ("weights", "error")).decode()
+    shown = b"".join(draw(record, PICTURES[picture], "svg") for picture in ("weights", "error")).decode()
     assert f"<!-- {name} 3 -->" in shown
     assert "<!-- validation set: 0.012346 -->" in shown

@@ -18,7 +18,7 @@ from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.positions import PositionBlock, Selection
 from merino.inner.learn.request import DEFAULT_SELECTION, Events, LearnRequest
-from merino.inner.learn.strays import with_strays
+from merino.inner.learn.selecting import with_strays
 from merino.inner.learn.targets import Target
 from tests.boards import playouts, records
 from tests.rows import copied_selfplay

@@ -30,7 +30,7 @@ from merino.inner.learn.report import summarise
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import Rescore, RescoringStoppedError, ScoreFile
 from merino.inner.learn.sample import FitParameters, sample_of
-from merino.inner.learn.targets import ZERO_SCORE, Target, points_by_score, scale_of_scores
+from merino.inner.learn.targets import SCORES, ZERO_SCORE, Target, points_by_score, scale_of_counts
 from tests.rows import made_up_rows
 
 N = len(TERMS)
@@ -77,7 +77,9 @@ def test_the_scale_of_scores_is_the_one_that_fits_the_results() -> None:
     rng = np.random.default_rng(1)
     scores = rng.integers(-600, 600, 40_000).astype(np.int16)
     results = (rng.random(len(scores)) < 1 / (1 + np.exp(-scores / 170))).astype(np.float32)
-    assert scale_of_scores(scores, results) == pytest.approx(170, rel=0.05)
+    places = scores.astype(np.int64) + ZERO_SCORE
+    found = scale_of_counts(np.bincount(places, minlength=SCORES), np.bincount(places, results, minlength=SCORES))
+    assert found == pytest.approx(170, rel=0.05)
 
 
 def truth() -> np.ndarray:

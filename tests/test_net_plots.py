@@ -16,7 +16,7 @@ from merino.inner.eval.net.file import save_net
 from merino.inner.eval.net.network import Shape
 from merino.inner.eval.net.quantisation import quantised
 from merino.inner.formats.pgn_games import read_games
-from merino.inner.learn.net.feature_changes import measure_changes
+from merino.inner.learn.net.feature_costs import measure_changes
 from merino.inner.learn.net.plots import STRONGEST, load_run, log_of, pictures_of, strongest
 from merino.inner.learn.net.starting import random_layers
 from tests.rows import SELFPLAY

@@ -27,13 +27,14 @@ from merino.inner.learn.net import bearing
 from merino.inner.learn.net.bearing import BORNE, caution, epochs_for, neurons_for
 from merino.inner.learn.net.starting import random_layers
 from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE
-from merino.inner.learn.night import learner, steps
+from merino.inner.learn.night import learner
+from merino.inner.learn.night.learner import shape_for
 from merino.inner.learn.night.plan import NightPlan
-from merino.inner.learn.night.plots import PICTURES, draw
+from merino.inner.learn.night.plots import PICTURES
 from merino.inner.learn.night.report import summary
 from merino.inner.learn.night.start import begin
 from merino.inner.learn.night.state import NightFolder, NightState, load_state, nothing, table_of
-from merino.inner.learn.night.steps import shape_for
+from merino.inner.learn.plots import draw
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Finished, Until
 from merino.inner.match.errors import MatchError
@@ -46,7 +47,7 @@ TINY: dict[str, Any] = {
     "nodes": 40, "games": 12, "window": 2, "match_nodes": 40, "match_games": 8, "gauge": 4, "elo0": 0.0, "elo1": 60.0,
 }  # fmt: skip
 WORDS = ["--games", "12", "--nodes", "40", "--match-games", "8", "--match-nodes", "40", "--gauge", "4", "--quiet"]
-STEPS = {"play": 2, "fit_generation": 2, "play_trial": 1}  # at which call a run is killed
+STEPS = {"play_games": 2, "fit_generation": 2, "play_match": 1}  # at which call a run is killed
 
 
 @pytest.fixture(autouse=True)
@@ -124,9 +125,9 @@ def test_the_card_of_a_net_says_how_to_play_its_data_again(tmp_path: Path) -> No
 @pytest.mark.parametrize("step", STEPS)
 def test_a_killed_night_goes_on_to_the_same_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     whole = ran(tmp_path / "whole")
-    dies = dies_at(STEPS[step], getattr(learner.steps, step))
+    dies = dies_at(STEPS[step], getattr(learner, step))
     with monkeypatch.context() as patch:
-        patch.setattr(learner.steps, step, dies)
+        patch.setattr(learner, step, dies)
         with pytest.raises(RuntimeError, match="killed"):
             ran(tmp_path / "killed")
     again = ran(tmp_path / "killed")
@@ -136,7 +137,7 @@ def test_a_killed_night_goes_on_to_the_same_end(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_net_that_has_won_plays_the_next_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learner.steps, "play_trial", proving(True))
+    monkeypatch.setattr(learner, "play_match", proving(True))
     found = ran(tmp_path / "run")
     first, second = found.state.rounds
     assert first.is_proven and second.is_proven
@@ -145,7 +146,7 @@ def test_a_net_that_has_won_plays_the_next_games(tmp_path: Path, monkeypatch: py
     assert found.in_use is None
     assert second.from_start is not None and second.from_terms is not None
     content = found.best.read_bytes()
-    monkeypatch.setattr(learner.steps, "play_trial", proving(False))
+    monkeypatch.setattr(learner, "play_match", proving(False))
     third = ran(tmp_path / "run", generations=3)
     assert third.state.rounds[2].verdict == "H0" and third.best.read_bytes() == content
     assert third.state.rounds[2].from_terms == second.from_terms  # the best is still that of the second
@@ -154,7 +155,7 @@ def test_a_net_that_has_won_plays_the_next_games(tmp_path: Path, monkeypatch: py
 def test_what_has_not_won_leaves_the_start_the_best(
     tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learner.steps, "play_trial", proving(False))
+    monkeypatch.setattr(learner, "play_match", proving(False))
     content = small.read_bytes()
     found = ran(tmp_path / "run", str(small), generations=1)
     assert found.best.read_bytes() == content == small.read_bytes() and found.best.name == "start.net"
@@ -171,11 +172,11 @@ def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_goes_on(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(learner.steps, "fit_generation", interrupted)
+        patch.setattr(learner, "fit_generation", interrupted)
         found = ran(tmp_path / "run")
     assert found.interrupted and not found.state.rounds and found.best.name == "start.txt"
     with monkeypatch.context() as patch:
-        patch.setattr(steps.Trainer, "_run_epoch", interrupted)  # before the first epoch has ended
+        patch.setattr(learner.Trainer, "_run_epoch", interrupted)  # before the first epoch has ended
         assert ran(tmp_path / "run").interrupted
     assert len(ran(tmp_path / "run").state.rounds) == 2
 
@@ -272,7 +273,7 @@ def test_games_that_are_not_those_played_are_refused(tmp_path: Path, damage: str
 
 
 def test_another_net_of_a_generation_is_refused(tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learner.steps, "play_trial", proving(True))
+    monkeypatch.setattr(learner, "play_match", proving(True))
     ran(tmp_path / "run", generations=1)
     path = tmp_path / "run" / "generation-0001" / "candidate.net"
     path.write_bytes(small.read_bytes())
@@ -310,11 +311,11 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path: Path, monk
     words = [*WORDS, "--from", "nothing", "--generations", "1", "--state", str(tmp_path / "run")]
     for step in ("write_packed_file", "save_net"):
         with monkeypatch.context() as patch:
-            patch.setattr(steps, step, full)
+            patch.setattr(learner, step, full)
             with pytest.raises(CommandError, match=r"cannot write 'positions\.bin': No space.*work so far is kept"):
                 run_night(words)
     with monkeypatch.context() as patch:
-        patch.setattr(learner.steps, "play", lambda *_: (_ for _ in ()).throw(MatchError("the match broke off")))
+        patch.setattr(learner, "play_games", lambda *_, **__: (_ for _ in ()).throw(MatchError("the match broke off")))
         with pytest.raises(CommandError, match="the match broke off"):
             run_night([*words[:-1], str(tmp_path / "other")])
     assert run_night(words) == 0
@@ -341,12 +342,12 @@ def test_pictures_of_a_night_are_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(learner.steps, "play_trial", proving(True))
+    monkeypatch.setattr(learner, "play_match", proving(True))
     state = ran(tmp_path / "run").state
     endless = replace(state.rounds[0], elo=np.inf, elo_error=np.inf, from_start=np.inf, from_start_error=np.inf)
     for name in PICTURES:
         for each in (state, replace(state, rounds=(endless, state.rounds[1])), replace(state, rounds=())):
-            assert draw(each, name, ".svg").lstrip().startswith(b"<?xml")
+            assert draw(each, PICTURES[name], ".svg").lstrip().startswith(b"<?xml")
     assert main(["plot", str(tmp_path / "run")]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(PICTURES)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -29,11 +29,11 @@ from merino.inner.learn.improve.plan import Plan
 from merino.inner.learn.improve.start import begin
 from merino.inner.learn.improve.state import ImproveState
 from merino.inner.learn.positions import Quiet
+from merino.inner.learn.request import Say
 from merino.inner.learn.rounds.loop import Finished, Until, described
 from merino.inner.learn.targets import BLEND
 from merino.inner.match.errors import MatchError
 
-Say = Callable[[str], object]
 DEFAULTS = Plan()
 
 

@@ -22,12 +22,10 @@ from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.formats.sources import SourceError
 from merino.inner.learn.errors import LearnStoppedError
 from merino.inner.learn.procedure import LearnResult, learn_from_files, use_weights
-from merino.inner.learn.request import Events
+from merino.inner.learn.request import Events, Say
 from merino.inner.learn.tables import as_csv
 from merino.inner.match.errors import MatchError
 from merino.inner.match.prove import GAIN, StrengthTest
-
-Say = Callable[[str], object]
 
 
 class StoppedError(CommandError):

@@ -24,8 +24,7 @@ from merino.inner.eval.net.updates import obstacle
 from merino.inner.formats.pgn_games import Games, play_games
 from merino.inner.formats.pgn_stream import games_of
 from merino.inner.formats.sources import Source, SourceError, open_source
-from merino.inner.learn.net.feature_changes import THESIS_SLIP, FeatureChanges, measure_changes
-from merino.inner.learn.net.feature_costs import BASE, update_costs
+from merino.inner.learn.net.feature_costs import BASE, THESIS_SLIP, FeatureChanges, measure_changes, update_costs
 from merino.inner.learn.net.plots import MOBILITY, draw_mobility
 
 

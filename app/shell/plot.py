@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,10 @@ from merino.inner.eval.linear.weights import active_file
 from merino.inner.eval.net.file import is_net_file
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.improve.plots import PICTURES as IMPROVE_PICTURES
-from merino.inner.learn.improve.plots import draw as draw_improve
 from merino.inner.learn.improve.state import STATE_NAME, load_state
 from merino.inner.learn.net.plots import PICTURES as NET_PICTURES
-from merino.inner.learn.net.plots import draw as draw_net
 from merino.inner.learn.net.plots import load_run, pictures_of
 from merino.inner.learn.night.plots import PICTURES as NIGHT_PICTURES
-from merino.inner.learn.night.plots import draw as draw_night
 from merino.inner.learn.night.state import STATE_NAME as NIGHT_NAME
 from merino.inner.learn.night.state import load_state as load_night
 from merino.inner.learn.plots import PICTURES, draw
@@ -42,13 +39,13 @@ def run_plot(arguments: Sequence[str]) -> int:
             f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name a record"
         )
     if is_folder(path) and is_there(path / NIGHT_NAME):
-        _plot(path / NIGHT_NAME, args.out or path, args.format, load_night, lambda _: NIGHT_PICTURES, draw_night)
+        _plot(path / NIGHT_NAME, args.out or path, args.format, load_night, lambda _: NIGHT_PICTURES)
     elif is_folder(path):
-        _plot(path / STATE_NAME, args.out or path, args.format, load_state, lambda _: IMPROVE_PICTURES, draw_improve)
+        _plot(path / STATE_NAME, args.out or path, args.format, load_state, lambda _: IMPROVE_PICTURES)
     elif is_net_file(path):
-        _plot(path, args.out or path.parent, args.format, load_run, pictures_of, draw_net)
+        _plot(path, args.out or path.parent, args.format, load_run, pictures_of)
     else:
-        _plot(path, args.out or path.parent, args.format, load_record, lambda _: PICTURES, draw)
+        _plot(path, args.out or path.parent, args.format, load_record, lambda _: PICTURES)
     return 0
 
 
@@ -80,19 +77,18 @@ def _plot(
     folder: Path,
     ending: str,
     load: Callable[[Path], Any],
-    names_of: Callable[[Any], Iterable[str]],
-    draw_one: Callable[[Any, str, str], bytes],
+    pictures_of: Callable[[Any], Mapping[str, Callable[[Any, Any], None]]],
 ) -> None:
     """Write all pictures of the record at `path` into a folder; raises CommandError."""
     load_matplotlib()
     try:
         record = load(path)
-        files = {name: folder / f"{path.stem}-{name}.{ending}" for name in names_of(record)}
+        files = {folder / f"{path.stem}-{name}.{ending}": picture for name, picture in pictures_of(record).items()}
         with _writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            for file in files.values():
+            for file in files:
                 check_writable(file)
-        pictures = {file: draw_one(record, name, ending) for name, file in files.items()}
+        pictures = {file: draw(record, picture, ending) for file, picture in files.items()}
     except (LearnError, EvaluationError) as error:
         raise CommandError(f"plot: {error}") from error
     except (KeyError, TypeError, IndexError, ValueError) as error:

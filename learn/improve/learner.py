@@ -1,4 +1,8 @@
-"""What a round of `improve` does: it learns the weights of terms."""
+"""What a round of `improve` does: games of the best, weights learned from them, the deciding match, one that measures.
+
+An interrupted step continues: games and matches from their own states; learning takes seconds and is repeated with the
+same result.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,51 @@ from pathlib import Path
 
 import numpy as np
 
+from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.sealed import as_json
 from merino.inner.core.common.user_files import WEIGHTS, is_there, read_user_file
-from merino.inner.learn.improve import steps
-from merino.inner.learn.improve.state import Folder, ImproveState, TermsRound
-from merino.inner.learn.improve.steps import RoundFit
+from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.eval.linear.phases import in_two_phases
+from merino.inner.eval.linear.registry import TermSet
+from merino.inner.eval.linear.weights import load
+from merino.inner.learn.fit import FitCallback
+from merino.inner.learn.improve.plan import Plan
+from merino.inner.learn.improve.state import Folder, ImproveState, TermsRound, weights_text
+from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.installing import replace_weights
-from merino.inner.learn.request import Say
+from merino.inner.learn.learning import learn, split
+from merino.inner.learn.request import Events, Say
 from merino.inner.learn.rounds.state import OPEN, SAME, WORSE
-from merino.inner.learn.rounds.steps import OUTCOMES, StepContext, announce, elo_of, outcome_words
+from merino.inner.learn.rounds.steps import (
+    OUTCOMES,
+    StepContext,
+    StepStoppedError,
+    announce,
+    elo_of,
+    kept_fit,
+    outcome_words,
+    play_games,
+    play_match,
+)
 from merino.inner.learn.run_files import WeightsPaths
 from merino.inner.match.games import Tally
 
+GAMES, CANDIDATE, FIT = "games.pgn", "candidate.txt", "fit.json"
 _OUTCOMES = OUTCOMES | {
     SAME: "nothing new was learned: no match",
     WORSE: "worse on games kept aside: no match",
 }
+
+
+@dataclass(frozen=True)
+class RoundFit:
+    """The result of a fit: the weights, the number of games and positions, and the error on validation games."""
+
+    weights: np.ndarray
+    games: int
+    positions: int
+    error_before: float
+    error_after: float
 
 
 @dataclass(frozen=True)
@@ -59,9 +93,9 @@ class TermsLearner:
         number = len(state.rounds) + 1
         plan, best, folder = state.plan, state.best, self.folder.of_round(number)
         context.events.say(f"Round {number}: {plan.games} games at {plan.nodes} nodes a move")
-        steps.play(plan, number, best, folder, context)
-        games = [self.folder.of_round(each) / steps.GAMES for each in plan.learns_from(number)]
-        fitted = steps.fit_round(plan, number, best, games, folder, context)
+        play_games(plan, number, _evaluation(best, plan), folder, context, pgn=folder / GAMES)
+        games = [self.folder.of_round(each) / GAMES for each in plan.learns_from(number)]
+        fitted = fit_round(plan, number, best, games, folder, context)
         context.events.say(
             f"  learned from {fitted.games} games, {fitted.positions} positions; error on games kept aside "
             f"{fitted.error_before:.6f} -> {fitted.error_after:.6f}"
@@ -100,7 +134,8 @@ def _proved(
         return WORSE, Tally()
     trial = plan.trial(number)
     announce(trial, context)
-    tally = steps.play_trial(fitted.weights, best, trial, folder / "match.state", context, terms=plan.terms)
+    players = _evaluation(fitted.weights, plan), _evaluation(best, plan)
+    tally = play_match(*players, trial, folder / "match.state", context)
     return trial.test.verdict(tally.counts) or OPEN, tally
 
 
@@ -113,12 +148,54 @@ def _from_start(
         return (rounds[-1].from_start, rounds[-1].from_start_error) if rounds else (None, None)
     if not plan.gauge:
         return None, None
-    start, trial = np.array(state.weights), plan.gauge_trial(number)
-    path, terms = folder / "gauge.state", plan.terms
-    return elo_of(steps.play_trial(fitted.weights, start, trial, path, context, decides=False, terms=terms))
+    players = _evaluation(fitted.weights, plan), _evaluation(np.array(state.weights), plan)
+    trial, path = plan.gauge_trial(number), folder / "gauge.state"
+    return elo_of(play_match(*players, trial, path, context, decides=False))
+
+
+def _evaluation(weights: np.ndarray, plan: Plan) -> LinearEvaluation:
+    return LinearEvaluation(weights, terms=plan.terms)
 
 
 def _are_same(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two sets of weights, of one phase or two, are the same."""
     shorter, longer = sorted((one, other), key=len)
     return np.array_equal(np.tile(shorter, len(longer) // len(shorter)), longer)
+
+
+def fit_round(
+    plan: Plan, number: int, best: np.ndarray, games: list[Path], folder: Path, context: StepContext
+) -> RoundFit:
+    """Learn from the games of these files and write the candidate to the folder. Raises LearnError.
+
+    Validation games are of the newest file only: the best weights have learned from the others.
+    """
+    if is_there(folder / FIT):
+        return _kept_fit(folder, plan.terms)
+    settings, terms = plan.settings(number), plan.terms
+    start = in_two_phases(best, len(terms)) if plan.phases == 2 else best
+    options = ReadOptions(plan.selection, best, needs_scores=settings.target.needs_scores, terms=terms)
+    found = read_rows(games, options, Events(progressed=context.events.progressed))
+    sample = split(found.rows, settings, found.games - plan.games)
+    learned = learn(sample, start, settings, FitCallback(), terms)
+    if learned.interrupted:
+        raise StepStoppedError
+    fitted = {
+        "games": found.games,
+        "positions": len(found),
+        "error_before": learned.before.valid,
+        "error_after": learned.after.valid,
+    }
+    origin = f"round {number}, from {found.games} games, {len(found)} positions"
+    text = weights_text(learned.end.weights, [origin], terms)
+    write_whole(folder / CANDIDATE, text.encode())
+    write_whole(folder / FIT, as_json(fitted))
+    return _kept_fit(folder, terms)
+
+
+def _kept_fit(folder: Path, terms: TermSet) -> RoundFit:
+    """The fit that the folder of a round holds; raises LearnError."""
+    path = folder / FIT
+    with kept_fit(path, "a round") as found:
+        errors = float(found["error_before"]), float(found["error_after"])
+        return RoundFit(load(folder / CANDIDATE, terms), int(found["games"]), int(found["positions"]), *errors)

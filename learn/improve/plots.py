@@ -11,13 +11,8 @@ from merino.inner.core.common.pictures import GREY
 from merino.inner.eval.linear.phases import SUFFIXES, halves
 from merino.inner.eval.linear.registry import Group
 from merino.inner.learn.improve.state import ImproveState
-from merino.inner.learn.plots import COLOURS, painted, plot_errors, spread_out
+from merino.inner.learn.plots import COLOURS, plot_errors, spread_out
 from merino.inner.learn.rounds.plots import PROVEN, draw_elo
-
-
-def draw(state: ImproveState, picture: str, ending: str) -> bytes:
-    """One of PICTURES as the bytes of a PNG or SVG, by `ending`; raises PictureError without matplotlib."""
-    return painted(lambda figure: PICTURES[picture](figure, state), ending)
 
 
 def _elo(figure: Any, state: ImproveState) -> None:

@@ -15,7 +15,7 @@ from merino.inner.learn.improve.state import Folder, ImproveState
 from merino.inner.learn.learning import start_of
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Finished, Loop, Until
-from merino.inner.learn.rounds.nothing import pieces_alone
+from merino.inner.learn.rounds.state import pieces_alone
 from merino.inner.learn.run_files import weights_paths
 
 

@@ -49,15 +49,10 @@ def log_of(net: Path) -> Path:
     return net.with_name(net.name + LOG_ENDING)
 
 
-def pictures_of(run: NetRun) -> tuple[str, ...]:
-    """The names of the pictures that can be drawn of it."""
+def pictures_of(run: NetRun) -> dict[str, Callable[[Any, NetRun], None]]:
+    """The pictures that can be drawn of it."""
     has = {"training": bool(run.epochs), "neurons": _offset(run.network) is not None}
-    return tuple(name for name in PICTURES if has[name])
-
-
-def draw(run: NetRun, picture: str, ending: str) -> bytes:
-    """One of PICTURES as the bytes of a PNG or SVG, by `ending`; raises PictureError without matplotlib."""
-    return painted(lambda figure: PICTURES[picture](figure, run), ending)
+    return {name: picture for name, picture in PICTURES.items() if has[name]}
 
 
 def strongest(network: Network) -> np.ndarray:

@@ -6,13 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from merino.inner.learn.night.state import NightState
-from merino.inner.learn.plots import COLOURS, painted, plot_errors
+from merino.inner.learn.plots import COLOURS, plot_errors
 from merino.inner.learn.rounds.plots import draw_elo
-
-
-def draw(state: NightState, picture: str, ending: str) -> bytes:
-    """One of PICTURES as the bytes of a PNG or SVG, by `ending`; raises PictureError without matplotlib."""
-    return painted(lambda figure: PICTURES[picture](figure, state), ending)
 
 
 def _elo(figure: Any, state: NightState) -> None:

@@ -19,8 +19,7 @@ from merino.inner.eval.net.file import digest, net_in
 from merino.inner.eval.net.network import Network
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.night.plan import NightPlan
-from merino.inner.learn.rounds.nothing import pieces_alone
-from merino.inner.learn.rounds.state import TABLE, LoopState, Round, RunFolder, as_table, read_state
+from merino.inner.learn.rounds.state import TABLE, LoopState, Round, RunFolder, as_table, pieces_alone, read_state
 
 FORMAT = "merino night 1"
 STATE_NAME = "night.json"

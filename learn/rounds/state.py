@@ -21,10 +21,12 @@ from merino.inner.core.common.about import __version__
 from merino.inner.core.common.files import is_draft, try_lock, write_together
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.core.common.user_files import STATE, is_there, open_log, read_user_file
+from merino.inner.eval.linear.registry import Group, TermSet
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.rounds.plan import RoundPlan
 
 LOCK, LOG, TABLE = "lock", "log.txt", "table.csv"
+PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns, as beginners are told: pawn, knight, bishop, rook, queen
 SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts beside those of a test
 
 
@@ -194,3 +196,17 @@ def as_table(state: LoopState[Any, Any], columns: Mapping[str, str]) -> str:
             cells.append("" if value is None else f"{value:{form}}")
         writer.writerow([cells[0], f"{hours:.3f}", *cells[1:]])
     return text.getvalue()
+
+
+def pieces_alone(terms: TermSet) -> np.ndarray:
+    """What a run begins with from nothing: weights of a set, of one phase, that know the values of the pieces alone.
+
+    Raises LearnError where the set does not begin with the five kinds of pieces, as those of Merino do.
+    """
+    weights = np.zeros(len(terms))
+    if any(term.group is not Group.MATERIAL or term.bounds[1] < max(PIECES) for term in terms[: len(PIECES)]):
+        raise LearnError(
+            f"the set '{terms.name}' does not begin with the values of pawn, knight, bishop, rook and queen"
+        )
+    weights[: len(PIECES)] = PIECES
+    return weights

@@ -14,6 +14,7 @@ from typing import Any
 
 from merino.inner.core.common.sealed import from_json
 from merino.inner.core.common.user_files import STATE, read_user_file
+from merino.inner.eval.evaluation import Evaluation
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.plan import WIN, RoundPlan
@@ -59,17 +60,18 @@ class StepContext:
 def play_games(
     plan: RoundPlan,
     number: int,
-    player: OwnPlayer,
+    evaluation: Evaluation,
     folder: Path,
     context: StepContext,
     pgn: Path | None = None,
     positions: Path | None = None,
     openings: Path | None = None,
 ) -> MatchResult:
-    """Play the games of a round into a PGN, or into a file as of `selfplay --positions`.
+    """Let Merino with this evaluation play the games of a round, into a PGN or a file as of `selfplay --positions`.
 
     `openings` is a file of them, None for random ones. Raises StepStoppedError and MatchError.
     """
+    player = OwnPlayer("Merino", evaluation)
     config = MatchConfig(
         (player, player),
         TimeControl(nodes=plan.nodes),
@@ -85,10 +87,11 @@ def play_games(
 
 
 def play_match(
-    new: OwnPlayer, old: OwnPlayer, trial: StrengthTest, state: Path, context: StepContext, decides: bool = True
+    new: Evaluation, old: Evaluation, trial: StrengthTest, state: Path, context: StepContext, decides: bool = True
 ) -> Tally:
     """Play a match, until its test is settled if it decides; raises StepStoppedError and MatchError."""
-    config = MatchConfig((new, old), trial.time_control, trial.most_games, trial.seed, adjudication=trial.adjudication)
+    players = OwnPlayer("new", new), OwnPlayer("old", old)
+    config = MatchConfig(players, trial.time_control, trial.most_games, trial.seed, adjudication=trial.adjudication)
     return _finished(config, trial.test if decides else None, MatchOutput(context.show, state=state), context).tally
 
 

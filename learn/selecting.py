@@ -1,15 +1,23 @@
-"""Selects positions by their scores: whether a capture changes the score, and whether the game is decided.
+"""Selects positions by their scores: whether a capture changes the score, whether the game is decided; adds strays.
 
 The quiescence search is the engine's own, with the weights that learning starts from.
+
+Strays are positions that games do not reach but searches do, after a random legal move in a position of a game. Players
+leave no piece to be taken, so their games hardly show what that costs; a search meets it at every second node. The
+result of the game says nothing of a stray: only a teacher's score can.
 """
 
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import WHITE, ZERO
+from merino.inner.core.board.bitboard import FULL, WHITE, ZERO
+from merino.inner.core.board.makemove import make
+from merino.inner.core.board.movegen import ALL, MAX_MOVES, generate
+from merino.inner.core.board.position import POSITION
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import CACHE_LINE, copy_record, store_word
 from merino.inner.core.compiled.recursion import call_at
@@ -22,9 +30,24 @@ from merino.inner.engine.search.worker import Worker
 from merino.inner.eval.linear.evaluate import scores_of
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS, TermSet
-from merino.inner.learn.positions import PositionBlock, Quiet
+from merino.inner.formats.pgn_scores import NO_SCORE
+from merino.inner.learn.positions import ODD, PositionBlock, Quiet, Selection, sampled
 
 _local = threading.local()  # a search record belongs to one thread
+
+
+def refined(block: PositionBlock, selection: Selection, weights: np.ndarray, terms: TermSet = TERMS) -> PositionBlock:
+    """The block without the positions that a selection leaves out by their scores or by chance, with its strays."""
+    if selection.skip_decided is not None:
+        block = block.chosen(is_open(block, weights, selection.skip_decided, terms))
+    is_drawn_first = selection.quiet is Quiet.RESOLVED  # to resolve only those that are used
+    if is_drawn_first:
+        block = sampled(block, selection.per_game)
+    if selection.strays:
+        block = with_strays(block)
+    if selection.needs_weights:
+        block = block.chosen(select_quiet(block.positions, weights, selection.quiet, terms))
+    return block if is_drawn_first else sampled(block, selection.per_game)
 
 
 def select_quiet(positions: np.ndarray, weights: np.ndarray, quiet: Quiet, terms: TermSet = TERMS) -> np.ndarray:
@@ -90,3 +113,29 @@ def _mark_open(game, scores, bound, kept):
         if decided * scores[index] <= bound:
             decided = 0
         kept[index] = decided == 0
+
+
+def with_strays(block: PositionBlock) -> PositionBlock:
+    """The block with a stray after each position, without a score; none that is in check. The same each time."""
+    order = np.repeat(np.arange(len(block)), 2)
+    positions, scores = block.positions[order], block.scores[order]
+    kept = np.ones(len(order), dtype=np.bool_)
+    scores[1::2] = NO_SCORE
+    _stray(positions[1::2], kept[1::2])
+    doubled = replace(block, positions=positions, game=block.game[order], to_end=block.to_end[order], scores=scores)
+    return doubled.chosen(kept)
+
+
+@entry
+def _stray(positions, kept):
+    """Play a legal move in each position, drawn by its key; `kept` tells where that can be used."""
+    moves, after = np.empty(MAX_MOVES, dtype=np.int32), np.zeros(1, dtype=POSITION)
+    for index in range(len(positions)):
+        position = positions[index]
+        count = generate(position, moves, ALL, FULL)
+        kept[index] = count > 0
+        if count:
+            move = moves[np.int64((position.key * ODD >> np.uint64(32)) % np.uint64(count))]
+            make(after[0], position, np.int64(move))
+            kept[index] = after[0].checkers == ZERO
+            copy_record(position, after[0])

@@ -18,12 +18,12 @@ from merino.inner.app.cluster.connection import ClusterError, ClusterSession, se
 from merino.inner.core.common.work import RemoteExecutor, ordered
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.learn.inputs import ReadOptions, read_rows
-from merino.inner.learn.learning import Settings
 from merino.inner.learn.loss_and_gradient import Detail, Samples, gather
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.remote_reading import read_rows_remotely
 from merino.inner.learn.request import Events
 from merino.inner.learn.sample import FitParameters
+from merino.inner.learn.settings import Settings
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.runner import play_match

@@ -13,8 +13,11 @@ from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import SHIPPED, load
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.fit import FitCallback, fit_k
-from merino.inner.learn.learning import METHODS, Settings, learn, problem_of, split
+from merino.inner.learn.fitting import problem_of
+from merino.inner.learn.gain import learn
 from merino.inner.learn.positions import Rows, Selection, block_of_games, rows_of_block, rows_of_games
+from merino.inner.learn.settings import METHODS, Settings
+from merino.inner.learn.source import split
 
 GAMES = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 COPIES, COPIES_FOR_FULL = 24, 4

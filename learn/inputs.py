@@ -25,8 +25,6 @@ from merino.inner.formats.pgn_stream import GamesText, games_of
 from merino.inner.formats.sources import Source, count_lines, digest, open_source, plain_name
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fen_file import Contents, FenTarget, first_line, is_ours, lines_of, target_of
-from merino.inner.learn.learning import Settings, split
-from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.positions import (
     PositionBlock,
     Quiet,
@@ -42,7 +40,7 @@ from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile
 from merino.inner.learn.rows import GameRuns, RowStore
 from merino.inner.learn.selecting import refined, select_quiet
-from merino.inner.learn.source import PositionSource, check_found
+from merino.inner.learn.source import PositionsHere, check_found
 
 
 @dataclass(frozen=True)
@@ -76,20 +74,6 @@ class InputPart(NamedTuple):
     faults: tuple[Fault, ...]
     fen: bytes
     unscored: int = 0  # positions left out because they have no score
-
-
-@dataclass(frozen=True)
-class PositionsHere(PositionSource):
-    """Positions whose rows are in this process."""
-
-    rows: Rows
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def sample(self, settings: Settings) -> Samples:
-        """The sample that these settings ask for; raises LearnError."""
-        return split(self.rows, settings)
 
 
 def read_rows(paths: Sequence[Path], options: ReadOptions, events: Events) -> PositionsHere:

@@ -19,7 +19,7 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TermSet
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.fitting import Fits
-from merino.inner.learn.learning import Learned, Settings, judge, part_of_step
+from merino.inner.learn.gain import Learned, judge, part_of_step
 from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.ranking import rank_figure
 from merino.inner.learn.reading import TrainingData
@@ -27,6 +27,7 @@ from merino.inner.learn.record import record_of
 from merino.inner.learn.report import Ranks, Summary, Tried, summarise
 from merino.inner.learn.request import Events, Say, Task
 from merino.inner.learn.run_files import RunFiles
+from merino.inner.learn.settings import Settings
 from merino.inner.learn.tables import render
 from merino.inner.match.heats import Belief, Heats, expected_gains, play_heats
 from merino.inner.match.players import OwnPlayer

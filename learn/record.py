@@ -13,9 +13,10 @@ from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, Term
 from merino.inner.learn.calibration import calibration
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.learning import Learned, Settings
+from merino.inner.learn.gain import Learned
 from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.report import Summary
+from merino.inner.learn.settings import Settings
 
 FORMAT = "merino learning record 1"
 RECORD_NAME = "learning.json"

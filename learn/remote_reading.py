@@ -26,12 +26,12 @@ from merino.inner.formats.pgn_games import GAME, Fault
 from merino.inner.formats.pgn_stream import GamesText, games_of
 from merino.inner.formats.sources import CHUNK, Source, SourceError, open_source
 from merino.inner.learn.inputs import FileReader, ReadOptions, part_of
-from merino.inner.learn.learning import Settings
 from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.positions import Rows, check_rows
 from merino.inner.learn.remote_sample import RemoteRows, remote_split, results_of
 from merino.inner.learn.request import Events
 from merino.inner.learn.rows import RowStore
+from merino.inner.learn.settings import Settings
 from merino.inner.learn.shares import cut
 from merino.inner.learn.source import PositionSource, check_found
 
@@ -130,8 +130,7 @@ class PositionsThere(PositionSource):
 
     def sample(self, settings: Settings) -> Samples:
         """The sample that these settings ask for; raises LearnError."""
-        by_position, target = settings.split_by_position, settings.target
-        return remote_split(self.rows, settings.seed, by_position, settings.decay, target, settings.even_stages)
+        return remote_split(self.rows, settings)
 
 
 def read_rows_remotely(

@@ -30,8 +30,8 @@ from merino.inner.learn.sample import (
     weighted,
     weighting_of,
 )
+from merino.inner.learn.settings import Settings
 from merino.inner.learn.shares import Span, blocks_of, cut, spans
-from merino.inner.learn.targets import Target
 
 Found = TypeVar("Found")
 BUNDLE_IN_MEMORY = 1 << 21  # rows of a bundle whose features, 110 MB, a worker keeps in memory
@@ -147,21 +147,19 @@ def results_of(futures: Sequence[Future[Found]]) -> list[Found]:
             future.cancel()
 
 
-def remote_split(
-    rows: RemoteRows, seed: int, by_position: bool, decay: float | None, target: Target, even_stages: bool
-) -> RemoteSample:
-    """Like `learn.learning.split`, for rows that workers keep; raises LearnError."""
-    holdout = choose_holdout(rows.rows_of_games, rows.results, seed, by_position)
+def remote_split(rows: RemoteRows, settings: Settings) -> RemoteSample:
+    """Like `learn.source.split`, for rows that workers keep; raises LearnError."""
+    holdout = choose_holdout(rows.rows_of_games, rows.results, settings.seed, settings.split_by_position)
     cuts = cut(rows.rows_of_games)
     ends = np.linspace(0, len(cuts) - 1, min(len(cuts) - 1, rows.executor.slots) + 1).astype(np.int64)
     bundles = [_gathered(rows, holdout, cuts, first, last) for first, last in pairwise(ends.tolist())]
-    futures = [rows.executor.submit(_totals, bundle, target.needs_scores) for bundle in bundles]
+    futures = [rows.executor.submit(_totals, bundle, settings.target.needs_scores) for bundle in bundles]
     totals = [share for bundle in results_of(futures) for share in bundle]
-    weighting = weighting_of(totals, decay, target, even_stages)
+    weighting = weighting_of(totals, settings.decay, settings.target, settings.even_stages)
     kept = tuple(rows.executor.keep(_weighted, bundle, weighting) for bundle in bundles)
     games = cuts[ends, 1]
     sample = RemoteSample(rows.executor, kept, games, len(rows), rows.terms, len(rows.results), weighting.score_k)
-    if by_position:
+    if settings.split_by_position:
         check_holdout(sample.size, sample.validation_rows)
     return sample
 

@@ -13,11 +13,12 @@ from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, Term
 from merino.inner.eval.material import FULL_BOARD
 from merino.inner.learn.dropping import IdleTerm
-from merino.inner.learn.learning import Learned, Settings
+from merino.inner.learn.gain import Learned
 from merino.inner.learn.loss_and_gradient import Samples, carrier_counts
 from merino.inner.learn.ranking import RankFigure
 from merino.inner.learn.ratings import rated_games
 from merino.inner.learn.sample import Sample
+from merino.inner.learn.settings import Settings
 from merino.inner.learn.shares import Span
 
 CONFIDENCE = 1.96  # standard errors on each side of a 95% interval

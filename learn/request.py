@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.phases import simplest
+from merino.inner.eval.linear.phases import in_two_phases, phases_of, simplest
 from merino.inner.eval.linear.registry import TermSet
+from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import Step
-from merino.inner.learn.learning import Settings, start_of
 from merino.inner.learn.positions import Quiet, Selection
+from merino.inner.learn.settings import Settings
 from merino.inner.learn.targets import Target
 
 Say = Callable[[str], object]
@@ -146,3 +147,13 @@ class Task:
     def settings(self) -> tuple[Settings, ...]:
         """The settings of each fit that the request asks for."""
         return tuple(replace(self.request.settings, target=target) for target in self.request.targets)
+
+
+def start_of(weights: np.ndarray, phases: int | None, terms: int) -> np.ndarray:
+    """The weights to start from, with this number of phases; raises LearnError if two would have to become one."""
+    if phases == 1 and phases_of(weights, terms) == 2:
+        raise LearnError(
+            "the weights have two phases, and one cannot be learned from there: name others by --weights, such as a "
+            "copy of greko2015-before-training.txt"
+        )
+    return in_two_phases(weights, terms) if phases == 2 else weights

@@ -17,9 +17,9 @@ from merino.inner.core.common.user_files import open_log
 from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.learn.fit import FitCallback, Step
-from merino.inner.learn.learning import Settings
 from merino.inner.learn.request import Events, Say
 from merino.inner.learn.sample import FitParameters
+from merino.inner.learn.settings import Settings
 
 COLUMNS = 80
 COMMAND = " " * 4  # begins a line to copy, which is never broken

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 
 from merino.inner.eval.linear.phases import SUFFIXES
-from merino.inner.learn.learning import ACCEPTED_Z, FEW_GAMES
+from merino.inner.learn.gain import ACCEPTED_Z, FEW_GAMES
 from merino.inner.learn.report import HELD, Summary, WeightLine
 
 ENDGAME = "in the endgame"

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from merino.inner.eval.evaluation import Evaluation as Evaluation
     from merino.inner.eval.evaluation import EvaluationError as EvaluationError
     from merino.inner.eval.families import load_evaluation as load_evaluation
-    from merino.inner.learn.learning import Settings as Settings
     from merino.inner.learn.positions import Selection as Selection
     from merino.inner.learn.procedure import LearnResult as LearnResult
+    from merino.inner.learn.settings import Settings as Settings
     from merino.inner.match.players import OtherPlayer as OtherPlayer
     from merino.inner.match.players import OwnPlayer as OwnPlayer
     from merino.inner.match.runner import MatchResult as MatchResult
@@ -58,7 +58,7 @@ NAMES = {
     "merino.inner.engine.search.searcher": ("Searcher",),
     "merino.inner.eval.evaluation": ("Evaluation", "EvaluationError"),
     "merino.inner.eval.families": ("load_evaluation",),
-    "merino.inner.learn.learning": ("Settings",),
+    "merino.inner.learn.settings": ("Settings",),
     "merino.inner.learn.positions": ("Selection",),
     "merino.inner.learn.procedure": ("LearnResult",),
     "merino.inner.match.players": ("OtherPlayer", "OwnPlayer"),

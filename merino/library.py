@@ -20,7 +20,6 @@ from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import load_evaluation
-from merino.inner.learn.learning import Settings
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.procedure import LearnResult, learn_from_files
 from merino.inner.learn.request import (
@@ -32,6 +31,7 @@ from merino.inner.learn.request import (
     Events,
     LearnRequest,
 )
+from merino.inner.learn.settings import Settings
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
 from merino.inner.match.runner import MatchOutput, MatchResult, run_match

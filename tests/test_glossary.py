@@ -50,7 +50,7 @@ WORDS = {  # what a chess programmer greps for, and the file where the thing is
     "SEE": "engine/search/see.py",
     "singular extension": "engine/search/reductions.py",
     "stand pat": "engine/search/quiescence.py",
-    "Texel tuning": "learn/learning.py",
+    "Texel tuning": "learn/fitting.py",
     "transposition table": "engine/search/transposition.py",
     "WDL": "eval/outlook.py",
 }

@@ -25,12 +25,12 @@ from merino.inner.learn.improve.plan import Plan
 from merino.inner.learn.improve.plots import PICTURES
 from merino.inner.learn.improve.start import begin
 from merino.inner.learn.improve.state import Folder, ImproveState, load_state, table_of
-from merino.inner.learn.learning import split
 from merino.inner.learn.plots import draw
 from merino.inner.learn.positions import Quiet
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Finished, Until
 from merino.inner.learn.sample import Sample
+from merino.inner.learn.source import split
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
 from tests.killing import dies_at

@@ -16,7 +16,7 @@ from merino.inner.app.shell.learn import run_learn
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import DEFAULT_FILE, as_mapping, learned_k, load, parse, render, rewrite, save
-from merino.inner.learn import installing, learning, procedure
+from merino.inner.learn import installing, procedure, settings
 from merino.inner.learn.installing import EARLIER, text_with
 from merino.inner.learn.run_files import LEARNED, weights_paths
 from merino.inner.match.games import Tally
@@ -139,13 +139,13 @@ def test_to_prove_more_strength_is_another_match(
 
 def test_who_stops_the_fit_waits_for_no_match(weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     asked, before = match_that_ends(monkeypatch, "H1"), weights.read_bytes()
-    whole = learning.METHODS["gauss-newton"]
+    whole = settings.METHODS["gauss-newton"]
 
     def stopped(*arguments: object) -> None:
         whole(*arguments)  # type: ignore[arg-type]
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(learning.METHODS, "gauss-newton", stopped)
+    monkeypatch.setitem(settings.METHODS, "gauss-newton", stopped)
     assert learned(weights, told) is None
     assert asked == [] and weights.read_bytes() == before
     assert weights.with_name("weights.new.txt").exists()

@@ -20,10 +20,10 @@ from merino.inner.eval.linear.weights import as_mapping, defaults, load, render
 from merino.inner.learn import judging
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.judging import Way, belief
-from merino.inner.learn.learning import ARTICLE, Settings
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.reading import ENOUGH_GAMES
 from merino.inner.learn.request import DEFAULT_CHOICE, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest
+from merino.inner.learn.settings import ARTICLE, Settings
 from merino.inner.learn.targets import Target
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.heats import PAIR_VARIANCE, Belief, Heats, expected_gains, play_heats

@@ -17,10 +17,10 @@ from merino.inner.eval.linear.weights import defaults, load, save
 from merino.inner.learn import reading
 from merino.inner.learn.errors import LearnError, LearnStoppedError, standing
 from merino.inner.learn.installing import Verdict
-from merino.inner.learn.learning import Settings
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.procedure import learn_from_files
 from merino.inner.learn.request import Events, LearnRequest
+from merino.inner.learn.settings import Settings
 from tests.rows import SELFPLAY, few_games
 
 

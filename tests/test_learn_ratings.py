@@ -15,13 +15,15 @@ from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.fit import FitCallback
+from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.inputs import ReadOptions, read_rows
-from merino.inner.learn.learning import Learned, Settings, learn, split
 from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.positions import FEATURE_SCALE, Rows, Selection, rating_gaps
 from merino.inner.learn.ratings import rated_games
 from merino.inner.learn.report import summarise
 from merino.inner.learn.request import Events
+from merino.inner.learn.settings import Settings
+from merino.inner.learn.source import split
 from merino.inner.learn.tables import render
 from tests.rows import made_up_rows
 from tests.shipped import one_phase

@@ -22,14 +22,16 @@ from merino.inner.formats.pgn_scores import MATE, NO_SCORE
 from merino.inner.learn import rescoring
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback
+from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.inputs import ReadOptions, read_rows
-from merino.inner.learn.learning import METHODS, Learned, Settings, learn, split
 from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.positions import Rows, Selection
 from merino.inner.learn.report import summarise
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import Rescore, RescoringStoppedError, ScoreFile
 from merino.inner.learn.sample import FitParameters, sample_of
+from merino.inner.learn.settings import METHODS, Settings
+from merino.inner.learn.source import split
 from merino.inner.learn.targets import SCORES, ZERO_SCORE, Target, points_by_score, scale_of_counts
 from tests.rows import made_up_rows
 

@@ -22,8 +22,8 @@ from merino.inner.formats import pgn_stream
 from merino.inner.learn import remote_reading, remote_sample, shares
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback
+from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.inputs import ReadOptions, read_rows
-from merino.inner.learn.learning import Learned, Settings, learn, split
 from merino.inner.learn.loss_and_gradient import Detail, gather
 from merino.inner.learn.positions import Equal, Quiet, Rows, Selection
 from merino.inner.learn.procedure import learn_from_files
@@ -34,7 +34,9 @@ from merino.inner.learn.report import summarise
 from merino.inner.learn.request import NO_CHOICE, Events, LearnRequest
 from merino.inner.learn.rows import RowStore
 from merino.inner.learn.sample import FitParameters, Loss, Sample
+from merino.inner.learn.settings import Settings
 from merino.inner.learn.shares import cut, spans
+from merino.inner.learn.source import split
 from merino.inner.learn.targets import Target
 from tests.fake_remote import FakeRemote
 from tests.rows import SELFPLAY, copied_selfplay, few_games, made_up_rows
@@ -76,12 +78,7 @@ def there(
 ) -> tuple[RemoteSample, list[str]]:
     said: list[str] = []
     found = read_rows_remotely(paths, reading, Events(said.append), executor)
-    return remote_split_of(found.rows, settings), [*said, f"{found.games} games"]
-
-
-def remote_split_of(rows: RemoteRows, settings: Settings) -> RemoteSample:
-    by_position, target = settings.split_by_position, settings.target
-    return remote_split(rows, settings.seed, by_position, settings.decay, target, settings.even_stages)
+    return remote_split(found.rows, settings), [*said, f"{found.games} games"]
 
 
 def in_parts(rows: Rows, executor: FakeRemote, parts: int) -> RemoteRows:
@@ -175,7 +172,7 @@ def test_scores_two_phases_and_even_stages_are_learned_by_workers_alike(remote: 
     scores = np.random.default_rng(1).integers(-500, 500, len(rows)).astype(np.int16)
     rows = replace(rows, scores=scores)
     settings = Settings(phases=2, target=Target(0.5), even_stages=True)
-    assert learned(remote_split_of(in_parts(rows, remote, 5), settings), settings) == learned(
+    assert learned(remote_split(in_parts(rows, remote, 5), settings), settings) == learned(
         split(rows, settings), settings
     )
 
@@ -185,7 +182,7 @@ def test_ratings_count_the_same_with_workers(remote: FakeRemote) -> None:
     gaps = np.random.default_rng(1).normal(0, 100, len(rows.results)).astype(np.float32)
     gaps[::3] = np.nan
     rows, settings = replace(rows, gaps=gaps), Settings(ratings=True)
-    assert learned(remote_split_of(in_parts(rows, remote, 5), settings), settings) == learned(
+    assert learned(remote_split(in_parts(rows, remote, 5), settings), settings) == learned(
         split(rows, settings), settings
     )
 
@@ -194,7 +191,7 @@ def test_few_games_are_judged_by_folds_with_workers_alike(remote: FakeRemote) ->
     truth = defaults()
     truth[5:] *= -3.0
     rows = made_up_rows(truth, 200.0, 1200, seed=2)
-    sample, elsewhere = split(rows, Settings()), remote_split_of(in_parts(rows, remote, 3), Settings())
+    sample, elsewhere = split(rows, Settings()), remote_split(in_parts(rows, remote, 3), Settings())
     found = learn(elsewhere, defaults(), Settings(), FitCallback())
     assert found.gain.folds == 5
     assert told(elsewhere, found, Settings()) == learned(sample, Settings())
@@ -207,7 +204,7 @@ def test_a_step_sends_and_gets_no_more_for_more_games() -> None:
         got.append(len(cuts) - 1)
     for count in (20_000, 60_000):
         executor = FakeRemote(2)
-        sample = remote_split_of(in_parts(made_up_rows(defaults(), 200.0, count, seed=1), executor, 4), Settings())
+        sample = remote_split(in_parts(made_up_rows(defaults(), 200.0, count, seed=1), executor, 4), Settings())
         before = executor.sent
         gather(sample, START, detail=Detail.PRODUCTS)
         sent.append(executor.sent - before)
@@ -218,7 +215,7 @@ def test_a_step_sends_and_gets_no_more_for_more_games() -> None:
 
 def test_dask_learns_how_many_bytes_it_keeps(remote: FakeRemote) -> None:
     rows = in_parts(made_up_rows(defaults(), 200.0, 5000, seed=1), remote, 3)
-    sample = remote_split_of(rows, Settings())
+    sample = remote_split(rows, Settings())
     features = 5000 * sample.terms * 2
     for kept in (rows.parts, sample.bundles):
         assert features < sum(sizeof(each.future.result()) for each in kept) < 2 * features

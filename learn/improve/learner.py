@@ -19,11 +19,11 @@ from merino.inner.eval.linear.phases import in_two_phases
 from merino.inner.eval.linear.registry import TermSet
 from merino.inner.eval.linear.weights import load
 from merino.inner.learn.fit import FitCallback
+from merino.inner.learn.gain import learn
 from merino.inner.learn.improve.plan import Plan
 from merino.inner.learn.improve.state import Folder, ImproveState, TermsRound, weights_text
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.installing import replace_weights
-from merino.inner.learn.learning import learn, split
 from merino.inner.learn.request import Events, Say
 from merino.inner.learn.rounds.state import OPEN, SAME, WORSE
 from merino.inner.learn.rounds.steps import (
@@ -38,6 +38,7 @@ from merino.inner.learn.rounds.steps import (
     play_match,
 )
 from merino.inner.learn.run_files import WeightsPaths
+from merino.inner.learn.source import split
 from merino.inner.match.games import Tally
 
 GAMES, CANDIDATE, FIT = "games.pgn", "candidate.txt", "fit.json"

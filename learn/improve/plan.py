@@ -8,9 +8,9 @@ from typing import Any, Self
 from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.linear.sets import set_named
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.learning import Settings
 from merino.inner.learn.positions import Quiet, Selection
 from merino.inner.learn.rounds.plan import RoundPlan
+from merino.inner.learn.settings import Settings
 from merino.inner.learn.targets import Target
 
 

@@ -12,8 +12,7 @@ from merino.inner.learn.errors import LearnError
 from merino.inner.learn.improve.learner import TermsLearner
 from merino.inner.learn.improve.plan import Plan
 from merino.inner.learn.improve.state import Folder, ImproveState
-from merino.inner.learn.learning import start_of
-from merino.inner.learn.request import Events
+from merino.inner.learn.request import Events, start_of
 from merino.inner.learn.rounds.loop import Finished, Loop, Until
 from merino.inner.learn.rounds.state import pieces_alone
 from merino.inner.learn.run_files import weights_paths

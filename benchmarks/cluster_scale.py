@@ -25,7 +25,7 @@ from merino.inner.core.common.work import ordered
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.loss_and_gradient import Detail, gather
-from merino.inner.learn.positions import Selection, rows_of_games
+from merino.inner.learn.positions import Selection, block_of_games, rows_of_block
 from merino.inner.learn.sample import FitParameters
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.source import split
@@ -130,7 +130,7 @@ def _of_counting(games: list[Game]) -> tuple[float, float]:
 
 
 def _of_a_row() -> float:
-    rows = rows_of_games(read_games((ROOT / "games" / "selfplay.pgn").read_bytes()), Selection())
+    rows = rows_of_block(block_of_games(read_games((ROOT / "games" / "selfplay.pgn").read_bytes()), Selection()))
     sample, point = split(rows, Settings()), FitParameters(defaults(), 1 / 200)
     gather(sample, point, detail=Detail.PRODUCTS)
     return _seconds(lambda: [gather(sample, point, detail=Detail.PRODUCTS) for _ in range(20)]) / 20 / sample.size

@@ -7,7 +7,6 @@ with the weights at its stage is White's score before the draw rules.
 from __future__ import annotations
 
 import hashlib
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import NoneType
@@ -39,7 +38,6 @@ FEATURE_SCALE = 256  # resolution: 0.2 centipawns with a weight of 100; the larg
 ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in random order
 _AT_ONCE = 1 << 20  # rows
 CHECKED = 100  # about how many positions of a file are checked
-GAMES_AT_ONCE = 512  # whose positions are collected before they become rows
 
 
 class Quiet(StrEnum):
@@ -152,10 +150,6 @@ class Rows:
         """Rows whose features are in a file have them in a file where they arrive."""
         return _arrived, (is_in_file(self.features), *vars(self).values())
 
-    def labels(self) -> np.ndarray:
-        """The result of each row's game, float32[n]."""
-        return self.results[self.game]
-
     def rows_of_games(self) -> np.ndarray:
         """How many rows each game has, int64[games]."""
         found = np.zeros(len(self.results), dtype=np.int64)
@@ -168,12 +162,6 @@ class Rows:
         mine = slice(first, last)
         columns = (self.features[mine], self.stage[mine], self.game[mine] - np.int32(first_game), self.to_end[mine])
         return Rows(*columns, self.results[first_game:last_game], self.scores[mine], self.gaps[first_game:last_game])
-
-    def of_games(self, chosen: np.ndarray) -> Rows:
-        """The rows of the games for which `chosen`, bool[games], is true."""
-        mask = chosen[self.game]
-        columns = (self.features[mask], self.stage[mask], self.game[mask], self.to_end[mask])
-        return Rows(*columns, self.results, self.scores[mask], self.gaps)
 
 
 def _arrived(in_file: bool, features: np.ndarray, *others: np.ndarray) -> Rows:
@@ -202,14 +190,14 @@ def _write_rows(address, positions, features, stages):
 
 
 @entry
-def _choose(table, span, starts, moves, comment_scores, skips, positions, game, to_end, scores):
-    """Fill in the chosen positions of the games table[first:last]; `span` is int64 (first, last). Returns their number.
+def _choose(table, starts, moves, comment_scores, skips, positions, game, to_end, scores):
+    """Fill in the chosen positions of the games of a table; returns their number.
 
     `comment_scores`, int16, are the scores in comments after each move; it may be empty. `skips`, int64, are the plies
     of each game to leave out at its beginning and at its end.
     """
     stack, found = np.zeros(2, dtype=POSITION), 0
-    for number in range(span[0], span[1]):
+    for number in range(len(table)):
         record = table[number]
         if record.result == UNFINISHED:
             continue
@@ -254,17 +242,16 @@ def rating_gaps(games: Games) -> np.ndarray:
     return gaps
 
 
-def block_of_games(games: Games, selection: Selection, first: int = 0, last: int | None = None) -> PositionBlock:
-    """The chosen positions of the finished games first..last; games keep their numbers."""
+def block_of_games(games: Games, selection: Selection) -> PositionBlock:
+    """The chosen positions of the finished games; games keep their numbers."""
     table = games.table
-    last = len(table) if last is None else min(last, len(table))
     results = np.where(table["result"] == UNFINISHED, 0.5, table["result"] / 2).astype(np.float32)
-    span, skips = np.array([first, last]), np.array([selection.skip_first, selection.skip_last])
-    capacity = int(table["plies"][first:last].sum())
+    skips = np.array([selection.skip_first, selection.skip_last])
+    capacity = int(table["plies"].sum())
     positions = np.empty(capacity, dtype=POSITION)
     game, to_end = np.empty(capacity, dtype=np.int32), np.empty(capacity, dtype=np.int16)
     scores = np.empty(capacity, dtype=np.int16)
-    found = _choose(table, span, games.starts, games.moves, games.scores, skips, positions, game, to_end, scores)
+    found = _choose(table, games.starts, games.moves, games.scores, skips, positions, game, to_end, scores)
     gaps = rating_gaps(games)
     return PositionBlock(positions[:found], game[:found], to_end[:found], results, scores[:found], gaps)
 
@@ -318,13 +305,3 @@ def check_rows(block: PositionBlock, rows: Rows, weights: np.ndarray, terms: Ter
                 f"internal error, please report it: {to_fen(positions[index : index + 1])} is worth {score} "
                 f"centipawns to the engine and {expected:.1f} to the learner"
             )
-
-
-def rows_of_games(games: Games, selection: Selection, threads: int = 2) -> Rows:
-    """The rows of every finished game."""
-    spans = [(first, first + GAMES_AT_ONCE) for first in range(0, max(1, len(games)), GAMES_AT_ONCE)]
-    with ThreadPoolExecutor(threads) as pool:
-        parts = list(pool.map(lambda span: rows_of_block(block_of_games(games, selection, *span)), spans))
-    columns = ("features", "stage", "game", "to_end", "scores")
-    features, stage, game, to_end, scores = (np.concatenate([getattr(p, name) for p in parts]) for name in columns)
-    return Rows(features, stage, game, to_end, parts[0].results, scores, parts[0].gaps)

@@ -9,9 +9,9 @@ import numpy as np
 
 from merino.inner.eval.linear.phases import by_stage
 from merino.inner.eval.material import FULL_BOARD
-from merino.inner.formats.pgn_games import read_games
+from merino.inner.formats.pgn_games import Games, read_games
 from merino.inner.learn.loss_and_gradient import gather
-from merino.inner.learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
+from merino.inner.learn.positions import FEATURE_SCALE, Rows, Selection, block_of_games, rows_of_block
 from merino.inner.learn.sample import FitParameters, Loss, Sample
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
@@ -55,7 +55,17 @@ def made_up_rows(weights: np.ndarray, k: float, count: int, seed: int, phases: i
 @cache
 def selfplay_rows() -> Rows:
     """The rows of the games that come with Merino."""
-    return rows_of_games(read_games(SELFPLAY.read_bytes()), Selection())
+    return rows_of(read_games(SELFPLAY.read_bytes()), Selection())
+
+
+def rows_of(games: Games, selection: Selection) -> Rows:
+    """The rows of all finished games."""
+    return rows_of_block(block_of_games(games, selection))
+
+
+def labels_of(rows: Rows) -> np.ndarray:
+    """The result of each row's game."""
+    return np.asarray(rows.results[rows.game])
 
 
 def some_games(rows: Rows, games: np.ndarray) -> Rows:

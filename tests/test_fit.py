@@ -16,7 +16,7 @@ from merino.inner.learn.report import summarise
 from merino.inner.learn.sample import FitParameters, Loss, Sample, sample_of
 from merino.inner.learn.settings import METHODS, Settings
 from merino.inner.learn.source import split
-from tests.rows import made_up_rows, mean_error, selfplay_rows, some_games
+from tests.rows import labels_of, made_up_rows, mean_error, selfplay_rows, some_games
 from tests.shipped import ARTICLE, article_weights
 
 BOUNDS = np.array([term.bounds for term in ARTICLE], dtype=np.float64)
@@ -98,7 +98,7 @@ def test_one_pass_tells_the_errors_of_both_sets() -> None:
         alone = some_games(rows, np.unique(rows.game[chosen]))
         predicted = 1 / (1 + np.exp(-(alone.features @ parameters.weights) / 256 / K))
         weights = np.exp(-alone.to_end / 40)
-        expected = np.average((predicted - alone.labels()) ** 2, weights=weights)
+        expected = np.average((predicted - labels_of(alone)) ** 2, weights=weights)
         assert error == pytest.approx(expected, rel=1e-5)
     assert both.rows.tolist() == [np.count_nonzero(~is_validation), np.count_nonzero(is_validation)]
 

@@ -21,11 +21,11 @@ from merino.inner.eval.linear.weights import learned_k, load, save
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.fit import FitCallback, FitProblem, fit_k, gauss_newton
 from merino.inner.learn.gain import learn
-from merino.inner.learn.positions import FEATURE_SCALE, Rows, Selection, rows_of_games
+from merino.inner.learn.positions import FEATURE_SCALE, Rows, Selection
 from merino.inner.learn.sample import FitParameters, Sample, sample_of
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.source import split
-from tests.rows import mean_error
+from tests.rows import mean_error, rows_of
 from tests.shipped import ARTICLE, article_weights, one_phase
 
 BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
@@ -71,7 +71,7 @@ def made_up_sample(weights: np.ndarray, k: float, count: int, seed: int) -> Samp
 
 def test_a_row_times_the_weights_is_the_score_before_the_rules(pgn: Path) -> None:
     games = read_games(pgn.read_bytes())
-    rows = rows_of_games(games, Selection())
+    rows = rows_of(games, Selection())
     positions = []
     for text in pgn.read_text().split("[Event")[1:4]:
         game = chess.pgn.read_game(io.StringIO("[Event" + text))
@@ -91,11 +91,10 @@ def test_a_row_times_the_weights_is_the_score_before_the_rules(pgn: Path) -> Non
 
 def test_positions_at_both_ends_of_a_game_can_be_left_out(pgn: Path) -> None:
     games = read_games(pgn.read_bytes())
-    everything = rows_of_games(games, Selection())
-    fewer = rows_of_games(games, Selection(skip_first=20, skip_last=10))
+    everything = rows_of(games, Selection())
+    fewer = rows_of(games, Selection(skip_first=20, skip_last=10))
     assert 0 < len(fewer) < len(everything)
     assert fewer.to_end.min() >= 10
-    assert rows_of_games(games, Selection(), threads=1).features.tolist() == everything.features.tolist()
 
 
 def test_the_fit_finds_the_weights_that_made_the_results() -> None:
@@ -138,7 +137,7 @@ def test_k_is_where_the_error_is_least() -> None:
 
 
 def test_no_game_lies_in_both_parts(pgn: Path) -> None:
-    rows = rows_of_games(read_games(pgn.read_bytes()), Selection())
+    rows = rows_of(read_games(pgn.read_bytes()), Selection())
     sample = split(rows, Settings())
     train, valid = (set(sample.games(is_validation)) for is_validation in (False, True))
     assert not train & valid

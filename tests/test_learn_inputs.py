@@ -42,14 +42,13 @@ from merino.inner.learn.positions import (
     block_of_games,
     check_rows,
     rows_of_block,
-    rows_of_games,
 )
 from merino.inner.learn.request import Events
 from merino.inner.learn.rows import RowStore
 from merino.inner.learn.selecting import is_open, select_quiet
 from tests.full_disk import FullDisk
 from tests.pipes import pipe_with
-from tests.rows import SELFPLAY, copied_selfplay, made_up_rows
+from tests.rows import SELFPLAY, copied_selfplay, labels_of, made_up_rows, rows_of
 
 READING = ReadOptions(Selection(), defaults())
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
@@ -64,7 +63,7 @@ def read(*paths: Path, options: ReadOptions = READING) -> tuple[Rows, int, list[
 def assert_equal(found: Rows, expected: Rows) -> None:
     assert (found.features == expected.features).all()
     assert (found.to_end == expected.to_end).all()
-    assert (found.labels() == expected.labels()).all()
+    assert (labels_of(found) == labels_of(expected)).all()
 
 
 def test_without_room_on_the_disk_many_rows_stay_in_memory(
@@ -87,7 +86,7 @@ def test_without_room_on_the_disk_many_rows_stay_in_memory(
 
 @pytest.fixture(scope="module")
 def expected() -> Rows:
-    return rows_of_games(read_games(SELFPLAY.read_bytes()), Selection())
+    return rows_of(read_games(SELFPLAY.read_bytes()), Selection())
 
 
 @pytest.fixture
@@ -124,7 +123,7 @@ def test_pieces_never_change_what_is_read(
     (tmp_path / "nasty.pgn").write_bytes(data)
     whole = read_games(data)
     rows, games, lines, faults = read(tmp_path / "nasty.pgn")
-    assert_equal(rows, rows_of_games(whole, Selection()))
+    assert_equal(rows, rows_of(whole, Selection()))
     assert [str(fault) for fault in faults] == [str(fault) for fault in whole.faults()]
     assert lines[-1].startswith(f"nasty.pgn: {len(whole)} games")
     assert len(faults) > 10 and games < len(whole)
@@ -208,7 +207,7 @@ def test_a_fen_file_of_something_else_is_not_used(tmp_path: Path, change: str) -
         fen.write_text(f"{START} [0.5]\n")
     before = fen.read_bytes()
     rows, _, lines, _ = read(pgn, options=keep)
-    assert_equal(rows, rows_of_games(read_games(pgn.read_bytes()), keep.selection))
+    assert_equal(rows, rows_of(read_games(pgn.read_bytes()), keep.selection))
     if change == "another program's":
         assert fen.read_bytes() == before and "not Merino's" in lines[0]
     elif change == "settings":
@@ -329,8 +328,8 @@ def test_positions_of_a_game_are_put_together(tmp_path: Path) -> None:
     plain = rows_of_block(
         PositionBlock(labelled.positions, games_of, labelled.to_end, labelled.results, labelled.scores)
     )
-    pairs = sorted(zip(map(bytes, plain.features), plain.labels(), strict=True))
-    assert sorted(zip(map(bytes, rows.features), rows.labels(), strict=True)) == pairs
+    pairs = sorted(zip(map(bytes, plain.features), labels_of(plain), strict=True))
+    assert sorted(zip(map(bytes, rows.features), labels_of(rows), strict=True)) == pairs
 
 
 def test_positions_without_a_game_count_as_one_each(tmp_path: Path) -> None:
@@ -341,7 +340,7 @@ def test_positions_without_a_game_count_as_one_each(tmp_path: Path) -> None:
     assert "name no game (c7)" in lines[1] and "(c8)" in lines[2]
     rows, games, lines, _ = read(path, options=ReadOptions(Selection(unique=Equal.POSITION), defaults()))
     assert len(rows) == 2 and lines[-1] == "Duplicates left out: 1"
-    assert rows.labels().tolist() == [1.0, 0.5]
+    assert labels_of(rows).tolist() == [1.0, 0.5]
 
 
 def test_positions_that_the_evaluation_cannot_tell_apart_are_used_once() -> None:

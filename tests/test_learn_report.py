@@ -32,7 +32,7 @@ from merino.inner.learn.sample import FitParameters, sample_of
 from merino.inner.learn.settings import ARTICLE, Settings
 from merino.inner.learn.source import split
 from merino.inner.learn.tables import as_csv, render
-from tests.rows import FEW, few_games, made_up_rows, selfplay_rows, some_games
+from tests.rows import FEW, few_games, labels_of, made_up_rows, selfplay_rows, some_games
 from tests.shipped import article_weights, one_phase
 
 BEFORE_TRAINING = SHIPPED / "greko2015-before-training.txt"
@@ -117,7 +117,7 @@ def test_the_error_of_the_article_is_the_root_of_the_weighted_sum_over_the_posit
     is_validation[::5] = True
     weights = load(BEFORE_TRAINING)
     sums = gather(sample_of(rows, is_validation, 20.0), FitParameters(weights, 1 / 150))
-    error = 1 / (1 + np.exp(-(rows.features @ weights) / 256 / 150)) - rows.labels()
+    error = 1 / (1 + np.exp(-(rows.features @ weights) / 256 / 150)) - labels_of(rows)
     weighted = np.exp(-rows.to_end / 20) * error**2
     expected = [np.sqrt(weighted[part].sum() / part.sum()) for part in (~is_validation, is_validation)]
     assert ARTICLE.errors(sums) == pytest.approx(expected, rel=1e-5)

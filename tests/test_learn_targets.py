@@ -33,7 +33,7 @@ from merino.inner.learn.sample import FitParameters, sample_of
 from merino.inner.learn.settings import METHODS, Settings
 from merino.inner.learn.source import split
 from merino.inner.learn.targets import SCORES, ZERO_SCORE, Target, points_by_score, scale_of_counts
-from tests.rows import made_up_rows
+from tests.rows import labels_of, made_up_rows
 
 N = len(TERMS)
 K = 800.0
@@ -106,7 +106,7 @@ def test_a_target_is_the_blend_of_result_and_expected_score() -> None:
     rows = scored_rows(500)
     sample = sample_of(rows, np.zeros(len(rows), bool), target=Target(0.25, k=K))
     target = sample.labels[rows.game] + sample.points[rows.scores.astype(int) + 32768]
-    expected = 0.25 * rows.labels() + 0.75 / (1 + np.exp(-rows.scores / K))
+    expected = 0.25 * labels_of(rows) + 0.75 / (1 + np.exp(-rows.scores / K))
     assert target == pytest.approx(expected, abs=1e-6)
 
 

@@ -1,6 +1,6 @@
 // The table of terms: what each adds for each side, and where it comes from.
 
-import { h, number, pawns, percent, replace, scrolling, shortName, spaced } from "./dom.js";
+import { h, number, pawns, percent, replace, scrolling, shortName, spaced, tableRow } from "./dom.js";
 import { picture } from "./board.js";
 import { changed, listen, shown, state } from "./store.js";
 
@@ -150,19 +150,11 @@ function groupRow(group, terms) {
 
 function totals(report) {
     const { sum_cp, rule_cp, rounding_cp, score_cp } = report.static;
-    const line = (name, value, digits, id) =>
-        h(
-            "tr",
-            { class: "total" },
-            h("th", { scope: "row" }, name),
-            h("td", { class: "wide" }),
-            h("td", { class: "wide" }),
-            h("td"),
-            h("td"),
-            h("td", { class: "net", id }, number(value, digits, true)),
-            h("td"),
-            h("td"),
-        );
+    const line = (name, value, digits, id) => {
+        const wide = [h("td", { class: "wide" }), h("td", { class: "wide" })];
+        const net = h("td", { class: "net", id }, number(value, digits, true));
+        return tableRow(name, [...wide, "", "", net, "", ""], { class: "total" });
+    };
     return [
         line("Sum", sum_cp, 1),
         Math.abs(rule_cp) >= MIN_SHOWN ? line("Draw rule", rule_cp, 1, "term-rule") : null,
@@ -171,53 +163,41 @@ function totals(report) {
     ];
 }
 
+/** Values with their bars; a row is what has the value, the value, and the attributes of the row. */
+function barTable(id, rows) {
+    const scale = Math.max(1, ...rows.map(([, value]) => Math.abs(value)));
+    const row = ([head, value, more]) => {
+        const net = h("td", { class: "net" }, number(value, 1, true));
+        return tableRow(head, [net, h("td", { class: "bar-cell" }, bar(value, scale))], more);
+    };
+    return h("table", { class: "terms", id }, h("tbody", {}, rows.map(row)));
+}
+
 /** The account of a score in the terms: what each adds by it, and what it does not tell. */
 function accountOf(words) {
     const seen = words.terms.filter(isTold).sort((a, b) => Math.abs(b.cp) - Math.abs(a.cp));
-    const scale = Math.max(1, Math.abs(words.rest_cp), ...seen.map((term) => Math.abs(term.cp)));
-    const line = (name, value, term) =>
-        h(
-            "tr",
-            { "data-told": name, "data-told-term": term },
-            h("th", { scope: "row" }, name),
-            h("td", { class: "net" }, number(value, 1, true)),
-            h("td", { class: "bar-cell" }, bar(value, scale)),
-        );
+    const line = (name, value, term) => [name, value, { "data-told": name, "data-told-term": term }];
     return [
         h(
             "p",
             { id: "words-share" },
             `As far as the terms can tell it, which is ${percent(Math.max(0, words.r2))} of how moves change it:`,
         ),
-        h(
-            "table",
-            { class: "terms", id: "words-table" },
-            h(
-                "tbody",
-                {},
-                seen.map((term) => line(spaced(term.name), term.cp, term.name)),
-                line("What the net sees more", words.rest_cp),
-            ),
-        ),
+        barTable("words-table", [
+            ...seen.map((term) => line(spaced(term.name), term.cp, term.name)),
+            line("What the net sees more", words.rest_cp),
+        ]),
     ];
 }
 
 /** What of the rest goes with each piece, when it is taken off the board. */
 function restOf(pieces) {
     const parts = pieces.filter((piece) => Math.abs(piece.rest_cp ?? 0) >= MIN_REST);
-    const scale = Math.max(1, ...parts.map((piece) => Math.abs(piece.rest_cp)));
     parts.sort((a, b) => Math.abs(b.rest_cp) - Math.abs(a.rest_cp));
-    const line = (piece) =>
-        h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, picture(piece.piece, 18), ` ${piece.square}`),
-            h("td", { class: "net" }, number(piece.rest_cp, 1, true)),
-            h("td", { class: "bar-cell" }, bar(piece.rest_cp, scale)),
-        );
+    const line = (piece) => [[picture(piece.piece, 18), ` ${piece.square}`], piece.rest_cp];
     return [
         h("p", {}, "Of what the net sees more, this goes with a piece that is taken off (a king that stands at home):"),
-        h("table", { class: "terms", id: "rest-table" }, h("tbody", {}, parts.map(line))),
+        barTable("rest-table", parts.map(line)),
     ];
 }
 

@@ -34,7 +34,7 @@ def render(profile: Profile) -> str:
         ("What your moves lose: of a point a move; a mistake loses a tenth or more", _group_lines(profile.parts)),
         (f"Over time, by {profile.over_time.by}", _time_lines(profile.over_time)),
         *((f"Your openings with {colour}", _opening_lines(profile, colour)) for colour in COLOUR_NAMES),
-        ("Mistakes that you make most", _kind_lines(profile)),
+        ("Your most frequent mistakes", _kind_lines(profile)),
         ("How far you look", _sight_lines(profile)),
         *_taste_parts(profile.terms),
         ("What draws you, where moves are as good as others", _habit_lines(profile.habits)),

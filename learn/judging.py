@@ -93,7 +93,7 @@ def judge_fits(
     data, chosen = fits.data, _choose(fits, heats, events, callback, executor)
     way, task = chosen.way, data.task
     learned = replace(way.learned, interrupted=True) if chosen.interrupted else way.learned
-    seconds = time.perf_counter() - task.began - chosen.seconds
+    seconds = data.seconds, time.perf_counter() - task.began - chosen.seconds
     summary = summarise(way.sample, learned, way.settings, data.games, seconds, task.terms)
     record = None
     if files.record is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,12 +29,16 @@ ENOUGH = 4  # times as many games as positions to rank moves in, to draw these f
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What the fits of a task are of: a sample for each of its settings, of so many games, and moves to rank."""
+    """What the fits of a task are of: a sample for each of its settings, of so many games, and moves to rank.
+
+    `seconds` is how long it took to read.
+    """
 
     task: Task
     samples: tuple[Samples, ...]
     games: int
     moves: Moves | None
+    seconds: float
 
 
 def read(task: Task, compares: bool, events: Events, executor: RemoteExecutor | None) -> TrainingData:
@@ -93,7 +98,8 @@ def training_data(task: Task, options: ReadOptions, positions: PositionSource, p
         target = replace(settings.target, k=options.teacher.k)
         task = replace(task, request=replace(task.request, settings=replace(settings, target=target)))
     samples = tuple(positions.sample(settings) for settings in task.settings)
-    return TrainingData(task, samples, positions.games, moves_to_rank(task.request, paths))
+    moves = moves_to_rank(task.request, paths)
+    return TrainingData(task, samples, positions.games, moves, time.perf_counter() - task.began)
 
 
 def moves_to_rank(request: LearnRequest, paths: Sequence[Path]) -> Moves | None:

@@ -216,12 +216,13 @@ class _Comparing:
         options = read_options(task)
         paths = [self._file(name) for name in request.files]
         positions = self._positions(paths, options)
-        fits = fit_all(training_data(task, options, positions, paths), FitCallback())
+        data = training_data(task, options, positions, paths)
+        fits = fit_all(data, FitCallback())
         [found] = fits.every
         learned = judge(found.sample, found.fitted, found.settings, FitCallback())
         if learned.interrupted:
             raise ComparisonStoppedError
-        seconds = time.perf_counter() - task.began
+        seconds = data.seconds, time.perf_counter() - task.began
         summary = summarise(found.sample, learned, found.settings, positions.games, seconds, self._terms)
         record = record_of(found.sample, learned, found.settings, summary, request.files, self._terms)
         write_whole(self._folder / f"{recipe.name}.record.json", as_json(record))

@@ -105,6 +105,7 @@ class Summary:
     target: str
     resamplings: int
     seconds: float
+    reading_seconds: float
     weights: tuple[WeightLine, ...]
     verdict: str = ""
     written: str | None = None
@@ -130,9 +131,14 @@ class Summary:
 
 
 def summarise(
-    sample: Samples, learned: Learned, settings: Settings, games: int, seconds: float, terms: Sequence[Term] = TERMS
+    sample: Samples,
+    learned: Learned,
+    settings: Settings,
+    games: int,
+    seconds: tuple[float, float],
+    terms: Sequence[Term] = TERMS,
 ) -> Summary:
-    """The summary of a run over `games` games."""
+    """The summary of a run over `games` games, which took so many seconds to read, and to read and fit."""
     train_games, valid_games = (len(sample.games(is_validation)) for is_validation in (False, True))
     train_before, valid_before = settings.errors(learned.before)
     train_after, valid_after = settings.errors(learned.after)
@@ -159,7 +165,8 @@ def summarise(
         method=settings.method,
         target=settings.target.describe(),
         resamplings=learned.resamplings,
-        seconds=seconds,
+        seconds=seconds[1],
+        reading_seconds=seconds[0],
         rated_games=rated_games(sample) if settings.ratings else None,
         hundred_points=100 * learned.start.per_point * learned.start.k,
         weights=_lines(sample, learned, terms),

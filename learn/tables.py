@@ -120,7 +120,7 @@ def _findings(summary: Summary) -> list[str]:
         f"On {aside} the error {fell} by {abs(summary.gain):.6f} +- {summary.gain_error:.6f}: "
         f"{times:.1f} standard errors (paired by game; {ACCEPTED_Z:g} are asked for).",
         f"K = {summary.k_before:.1f} centipawns on the old weights, {summary.k:.1f} on the new ones. "
-        f"{summary.seconds:.1f} s to read and fit.",
+        f"{summary.reading_seconds:.1f} s to read, {summary.seconds - summary.reading_seconds:.1f} s to fit and judge.",
     ]
     if summary.rated_games is not None:
         lines.append(_strength(summary))

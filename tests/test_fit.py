@@ -197,7 +197,7 @@ def test_terms_may_be_added_without_a_change_here() -> None:
     for method in METHODS:
         found = learn(more, start, replace(settings, method=method), FitCallback(), terms)
         assert np.abs(found.end.weights - weights)[-3:].max() < 25
-        lines = {line.name: line for line in summarise(more, found, settings, 1, 0.0, terms).weights}
+        lines = {line.name: line for line in summarise(more, found, settings, 1, (0.0, 0.0), terms).weights}
         assert lines["Extra1"].flags == ("sign against its meaning",)
 
 

@@ -139,7 +139,9 @@ def test_what_one_phase_hardly_sees_does_not_run_away() -> None:
     found = learned(rows, target=Target(0.5, k=K))
     name = f"{TERMS[12].name}_mg"
     line = next(
-        line for line in summarise(split(rows, Settings()), found, Settings(), 1, 0.0).weights if line.name == name
+        line
+        for line in summarise(split(rows, Settings()), found, Settings(), 1, (0.0, 0.0)).weights
+        if line.name == name
     )
     assert abs(line.new - line.old) < 50
     assert any("rare: 0 games" in flag for flag in line.flags)

@@ -102,7 +102,7 @@ def itself(rows: Rows) -> Rows:
 
 def told(sample: Any, found: Learned, settings: Settings) -> str:
     """All that is found out, to the last digit, but for the times."""
-    summary = summarise(sample, found, settings, 710, 0.0)
+    summary = summarise(sample, found, settings, 710, (0.0, 0.0))
     record = record_of(sample, found, settings, summary, ["x"])
     for step in record["steps"]:
         del step["seconds"]

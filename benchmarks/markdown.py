@@ -7,3 +7,13 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right_ali
     """A table in Markdown."""
     rules = ["---:" if column in right_aligned else "---" for column in range(len(head))]
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, rules, *rows))
+
+
+def with_section(page: str, name: str, text: str) -> str:
+    """The text of a page with this between `<!-- NAME -->` and `<!-- /NAME -->`; raises ValueError without them."""
+    head, tail = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+    before, begin, rest = page.partition(head)
+    _, end, after = rest.partition(tail)
+    if not begin or not end:
+        raise ValueError(f"the page has no {head.strip()} and {tail}")
+    return f"{before}{head}{text}\n{tail}{after}"

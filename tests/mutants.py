@@ -26,7 +26,7 @@ from datetime import date
 from pathlib import Path
 from queue import SimpleQueue
 
-from benchmarks.markdown import markdown_table
+from benchmarks.markdown import markdown_table, with_section
 from merino.inner.core.common.about import __version__
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.folders import user_folder
@@ -34,7 +34,6 @@ from tests.fault_lists import MODES, ROOT, Fault, FaultError, chosen, read_fault
 
 RESULTS = ROOT / "build" / "mutants.json"
 PAGE = ROOT / "docs" / "lab" / "reliability.md"
-MARK = "<!-- {}mutants -->"
 LIMIT_SECONDS = 900  # of the tests of one fault
 CONTROL_LIMIT = 4  # such times for all tests without a fault
 NICENESS = 5
@@ -223,16 +222,6 @@ def table(faults: list[Fault], results: Results) -> str:
     return markdown_table(("Area", "Faults", "Caught"), rows, right_aligned=(1, 2))
 
 
-def with_table(page: str, text: str) -> str:
-    """The text of the page with this between its marks; raises FaultError where it has none."""
-    head, tail = MARK.format("") + "\n", MARK.format("/")
-    before, found, rest = page.partition(head)
-    _, end, after = rest.partition(tail)
-    if not found or not end:
-        raise FaultError(f"the page has no {head.strip()} and {tail}")
-    return f"{before}{head}{text}\n{tail}{after}"
-
-
 def _link(source: str, target: str) -> None:
     """A second name of a file, which is only ever replaced; a copy where the disk is another."""
     try:
@@ -262,7 +251,7 @@ def main() -> int:
         print(f"{time.perf_counter() - began:.0f} s")
         if len(faults) == len(every):
             said = f"Version {__version__}, {date.today():%d %B %Y}:\n\n{shown}"
-            write_whole(PAGE, with_table(PAGE.read_text(encoding="utf-8"), said).encode())
+            write_whole(PAGE, with_section(PAGE.read_text(encoding="utf-8"), "mutants", said).encode())
     except FaultError as error:
         print(error, file=sys.stderr)
         return 2

@@ -108,7 +108,7 @@ def test_what_is_least_known_is_played_first_by_results_of_any_name(tmp_path: Pa
 
 def test_a_row_tells_what_the_first_player_is_worth():
     match = Match(Player(False, 1500), Player(True, 1), [2.0, 1.0, 1.5, 1.5], 2)
-    assert row(match).startswith("| Merino, UCI_Elo 1500 | Stockfish, Skill Level 1 (1468) | 8 | +5 =2 -1 | ")
+    assert row(match)[:4] == ("1500", "Stockfish, Skill Level 1 (1468)", "8", "+5 =2 -1")
 
 
 def test_each_rung_plays_the_next_and_the_nearest_level_of_the_other_engine():

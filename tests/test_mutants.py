@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.markdown import with_section
 from tests import mutants
 from tests.fault_lists import Fault, FaultError
 
@@ -88,6 +89,6 @@ def test_the_table_counts_by_area_and_stands_between_its_marks(checkout: Path, t
     shown = mutants.table([FAULT, EQUAL], results)
     assert shown.splitlines()[2:] == ["| area | 2 | 1 |", "| **all** | 2 | 1 |"]
     page = "before\n<!-- mutants -->\nold\n<!-- /mutants -->\nafter\n"
-    assert mutants.with_table(page, shown) == page.replace("old", shown)
-    with pytest.raises(FaultError, match="no <!-- mutants -->"):
-        mutants.with_table("before\n", shown)
+    assert with_section(page, "mutants", shown) == page.replace("old", shown)
+    with pytest.raises(ValueError, match="no <!-- mutants -->"):
+        with_section("before\n", "mutants", shown)

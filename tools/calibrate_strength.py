@@ -14,7 +14,7 @@ both colours.
 With `--state` the pairs are kept in a file, and the same command goes on after Ctrl-C, also with more games, other
 names or other rungs; all pairs of the rungs in it count, whoever is nearest by now. What is least known is played
 first, so that it may end at any time; `--games 0` only tells what is known. `--check` measures names and writes
-nothing.
+nothing. `--page` puts the tables into docs/lab/people.md.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ import chess
 import chess.engine
 import numpy as np
 
+from benchmarks.markdown import markdown_table, with_section
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.runs import RunName, begun
 from merino.inner.core.common.work import ordered, threads
@@ -47,6 +48,8 @@ from merino.inner.eval.families import default, load_net
 from tools.calibration_games import STOCKFISH, STOCKFISH_LEVELS, PairResult, PairTask, Player, opening, play_pair
 
 NET = "gen12"  # whose levels are measured for all nets
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "lab" / "people.md"
+GOAL = 75  # Elo, the farthest that a level may be from its name
 NEAR = 250  # Elo, the farthest that Stockfish may be from a rung that it plays
 Z_95 = 1.96
 _ELO = math.log(10) / 400
@@ -271,14 +274,35 @@ def _listed() -> str:
     return f"{', '.join(map(str, first))} and {last}"
 
 
-def row(match: Match) -> str:
+def row(match: Match) -> tuple[str, ...]:
     """A match as a row of the table."""
     games = 2 * len(match.pairs)
     wins = round(games * match.share - match.draws / 2)
     rating, low, high = (match.opponent.rating + difference for difference in match.difference())
-    return (
-        f"| {match.player} | {match.opponent} | {games} "
-        f"| +{wins} ={match.draws} -{games - wins - match.draws} | {rating:.0f} | {low:.0f} to {high:.0f} |"
+    result = f"+{wins} ={match.draws} -{games - wins - match.draws}"
+    cells = (str(match.player.rating), str(match.opponent), str(games), result, f"{rating:.0f}")
+    return (*cells, f"{low:.0f} to {high:.0f}")
+
+
+def tables(matches: Sequence[Match], elos: dict[Player, float], errors: dict[Player, float]) -> str:
+    """What each match says, and what all of them say together of each name."""
+    by_name = sorted(matches, key=lambda each: (each.player.rating, not each.opponent.is_anchor, each.opponent.rating))
+    head = ("UCI_Elo", "Against", "Games", "Result", "Measured", "95%")
+    together = []
+    for one, elo in elos.items():
+        low, high = elo - errors[one], elo + errors[one]
+        is_near = one.rating - GOAL <= low and high <= one.rating + GOAL
+        said = "yes" if is_near else "not shown"
+        together.append((str(one.rating), f"{elo:.0f}", f"{low:.0f} to {high:.0f}", said))
+    return "\n\n".join(
+        (
+            f"{sum(2 * len(match.pairs) for match in matches):,} games:",
+            markdown_table(head, map(row, by_name), right_aligned=(0, 2, 4)),
+            "All results together, with the ratings of Stockfish's levels as given:",
+            markdown_table(
+                ("UCI_Elo", "By all results", "95%", f"Within {GOAL} of the name"), together, right_aligned=(0, 1)
+            ),
+        )
     )
 
 
@@ -292,6 +316,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--state", type=Path, metavar="FILE", help="keep the games' results here, and use those there")
     parser.add_argument("--concurrency", type=int, default=1, help="pairs of games at a time (1)")
     parser.add_argument("--stockfish", default=STOCKFISH)
+    parser.add_argument("--page", action="store_true", help=f"put the tables into {PAGE.name} of docs/lab")
     args = parser.parse_args(arguments)
     net = NET if args.kind == NETS else ""
     ladder = LADDERS[args.kind]
@@ -300,11 +325,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     results = Results(every, args.state)
     play_matches(pairings(names, net), args.games, args.stockfish, args.seed, results, args.concurrency)
     matches = [match for match in (results.match(*each) for each in every) if len(match.pairs) > 1]
-    print("| Level | Against | Games | Result | Measured | 95% |\n| --- | --- | ---: | --- | ---: | --- |")
-    print("\n".join(map(row, matches)))
     elos = fitted(matches)
     errors = uncertainties(matches, elos)
-    print("\n" + "\n".join(f"{one}: {elo:.0f} +- {errors[one]:.0f}" for one, elo in elos.items()))
+    print(text := tables(matches, elos, errors))
+    if args.page:
+        page = with_section(PAGE.read_text(encoding="utf-8"), f"levels-{args.kind}", text)
+        write_whole(PAGE, page.encode())
     if not args.check:
         written = ladders_in(tomllib.loads(FILE.read_text(encoding="utf-8")))
         written[args.kind] = renamed(ladder, elos, errors, load_net(net) if net else default())

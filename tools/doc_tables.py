@@ -13,7 +13,7 @@ import numpy as np
 import merino.inner.app.console.dispatch
 import merino.inner.eval.linear.terms  # noqa: F401  (fills the registry of terms)
 from benchmarks.cluster_scale import games_table, passes_table
-from benchmarks.markdown import markdown_table
+from benchmarks.markdown import markdown_table, with_section
 from merino.inner.app.console.command_line import Parser
 from merino.inner.app.console.learn_options import learn_parser
 from merino.inner.app.console.registry import COMMANDS as CONSOLE_COMMANDS
@@ -166,14 +166,8 @@ def pages() -> list[Path]:
 def renewed(text: str) -> str:
     """The text of a page with each marked table made anew; raises ValueError where a mark has no end."""
     for name, table in TABLES.items():
-        head, tail = f"<!-- {name} -->\n", f"<!-- /{name} -->"
-        before, mark, rest = text.partition(head)
-        if not mark:
-            continue
-        _, end, after = rest.partition(tail)
-        if not end:
-            raise ValueError(f"{head.strip()} has no {tail}")
-        text = f"{before}{head}{table()}\n{tail}{after}"
+        if f"<!-- {name} -->" in text:
+            text = with_section(text, name, table())
     return text
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import chess.pgn
 
+from benchmarks.markdown import with_section
 from merino.inner.core.board.game import Position
 from merino.inner.engine.search.limits import Limits, pawns
 from merino.inner.engine.search.searcher import Searcher
@@ -23,7 +24,6 @@ from merino.inner.study.reporting import report_position, with_words
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SETS = (("The 27 terms", DEFAULT_FILE), ("full", SHIPPED / "full.txt"))
-BEGIN, END = "<!-- positions -->\n", "<!-- /positions -->"
 NODES = 20_000
 GAMES = (
     (
@@ -129,8 +129,7 @@ def main() -> None:
     """Write both sections."""
     for page, section in (("explaining.md", by_net), ("full.md", by_sets)):
         text = (DOCS / page).read_text(encoding="utf-8")
-        before, rest = text.split(BEGIN)
-        (DOCS / page).write_text(before + BEGIN + "\n" + section() + "\n" + END + rest.split(END)[1], encoding="utf-8")
+        (DOCS / page).write_text(with_section(text, "positions", f"\n{section()}"), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from benchmarks.markdown import markdown_table
+from benchmarks.markdown import markdown_table, with_section
 from merino.inner.core.common.about import NAME, __version__
 from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.work import cores
@@ -24,7 +24,6 @@ from tests.chaos.harms import HARMS, Harm, NotPossibleError, TooLateError
 from tests.chaos.laboratory import ROOT, FaultError, Laboratory, Reference
 
 PAGE = ROOT / "docs" / "lab" / "reliability.md"
-HEAD, TAIL = "<!-- chaos -->\n", "<!-- /chaos -->"
 ATTEMPTS = 8  # at a trial, until the harm comes in time
 KILLS = 20
 _INSIDE = "MERINO_CHAOS_MAY_MOUNT"
@@ -122,7 +121,7 @@ def main() -> int:
     text = _report(examination, cases, harms, args.seed, time.monotonic() - began)
     print(text)
     if args.write:
-        _write(text)
+        PAGE.write_text(with_section(PAGE.read_text(encoding="utf-8"), "chaos", text.rstrip()), encoding="utf-8")
     if examination.faults:
         _say(f"The folders of the faulty trials are in '{place}'.")
         return 1
@@ -178,16 +177,6 @@ def _commit() -> str:
         ["git", "rev-parse", "--short=7", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     return found.stdout.strip() or "an unknown commit"
-
-
-def _write(text: str) -> None:
-    """Put the table in its page."""
-    page = PAGE.read_text(encoding="utf-8")
-    before, head, rest = page.partition(HEAD)
-    _, tail, after = rest.partition(TAIL)
-    if not head or not tail:
-        raise SystemExit(f"{PAGE} has no {HEAD.strip()} with a {TAIL}")
-    PAGE.write_text(f"{before}{head}{text}{tail}{after}", encoding="utf-8")
 
 
 def _say(line: str) -> None:

@@ -49,6 +49,8 @@ def test_threats_are_what_the_opponents_pieces_attack() -> None:
         ("4k3/8/8/3p4/8/5N2/8/4K3 w - - 0 1", "f3e5", 0, 0),
         ("4k3/8/3p4/8/8/5N2/8/4K3 w - - 0 1", "f3e5", 1, -1),  # and walks into one
         ("4k3/8/8/8/8/2b5/7K/R7 w - - 0 1", "a1b1", 2, 1),  # a rook leaves the attack of a bishop
+        ("4k3/8/8/8/8/2b5/8/Q6K w - - 0 1", "a1b1", 2, 1),  # so does a queen
+        ("4k3/8/8/8/8/2b5/8/N6K w - - 0 1", "a1b3", 2, 0),  # a knight is worth as much
         ("r3k3/8/8/8/8/8/8/R3K3 w - - 0 1", "a1b1", 2, 0),  # of its equal
         ("4k3/8/8/3p4/4P3/8/8/4K3 w - - 0 1", "e4e5", 2, 0),  # a pawn has no lesser piece
         ("4k3/8/2p5/3p4/2Q5/8/8/4K3 w - - 0 1", "c4b5", 3, 0),  # out of one attack into another

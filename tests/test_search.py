@@ -261,7 +261,9 @@ def test_pondering_goes_on_under_the_clock_after_the_hit(searcher: Searcher) -> 
 
 
 def test_the_clock_does_not_run_while_pondering(searcher: Searcher) -> None:
-    searcher.start(Position(), Limits(time=(100, 100), ponder=True), lambda line: None, lambda result: None)
+    begun = threading.Event()
+    searcher.start(Position(), Limits(time=(100, 100), ponder=True), lambda line: begun.set(), lambda result: None)
+    assert begun.wait(20)
     threading.Event().wait(0.5)  # five times the clock
     assert not searcher._workers[0].stopped
     searcher.stop()

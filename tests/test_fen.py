@@ -7,6 +7,7 @@ import pytest
 
 from merino.inner.core.board.fen import START_FEN, FenError, parse_fen, to_fen
 from merino.inner.core.board.game import Position
+from merino.inner.engine.notation.positions import looks_like_fen
 from tests.boards import playouts, sparse
 
 CASTLES = "r3k2r/8/8/8/8/8/8/R3K2R"
@@ -165,3 +166,18 @@ def test_random_damage_to_a_fen_is_refused_with_a_fen_error_or_read():
         except FenError:
             continue
         assert read(to_fen(record)) == to_fen(record)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_fen"),
+    [
+        (chess.STARTING_FEN, True),
+        ("8/8/8/8/8/8/8/x w - - 0 1", True),  # a fault to be told
+        ("/home/ann/chess/engines/merino/weights/mine", False),
+        ("~/chess/engines/merino/weights/old/a/mine", False),
+        ("chess/engines/merino/weights/old/a/b/mine.txt", False),
+        ("", False),
+    ],
+)
+def test_a_path_of_eight_names_is_no_fen(text: str, is_fen: bool) -> None:
+    assert looks_like_fen(text) == is_fen

@@ -10,8 +10,9 @@ _FEN_SLASHES = 7
 
 
 def looks_like_fen(text: str) -> bool:
-    """Whether a text begins with the board of a FEN."""
-    return text.split(maxsplit=1)[0].count("/") == _FEN_SLASHES if text.strip() else False
+    """Whether a text begins with the board of a FEN, and not with a path in as many folders."""
+    board = (text.split(maxsplit=1) or [""])[0]
+    return board.count("/") == _FEN_SLASHES and not board.startswith(("/", "~")) and "." not in board
 
 
 def names_position(text: str) -> bool:

@@ -183,9 +183,8 @@ def learned(cluster: DaskCluster, name: str) -> Any:
 
     def without(found: Any) -> Any:
         if isinstance(found, dict):
-            return {
-                key: without(value) for key, value in found.items() if key not in ("seconds", "written", sealed.KEY)
-            }
+            told = {"seconds", "reading_seconds", "written", sealed.KEY}
+            return {key: without(value) for key, value in found.items() if key not in told}
         return [without(each) for each in found] if isinstance(found, list) else found
 
     return without(json.loads((cluster.folder / f"{name}.json").read_text()))

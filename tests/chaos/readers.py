@@ -29,7 +29,7 @@ from merino.inner.formats.viriformat import games_in
 from merino.inner.tune.tuning import load_tune
 
 # The time that something took, how long a PGN was when it was last looked at, and a checksum that includes them.
-_LEFT_OUT = {"seconds", "at", "checksum", "play_seconds", "train_seconds", "nodes_a_second"}
+_LEFT_OUT = {"seconds", "reading_seconds", "at", "checksum", "play_seconds", "train_seconds", "nodes_a_second"}
 
 
 class Format(NamedTuple):

@@ -25,13 +25,13 @@ def test_positions_are_those_of_players_of_the_ratings_and_undecided(tmp_path: P
     file = tmp_path / "games.pgn"
     file.write_text(3 * GAME)
     found = list(moments_in([file], (1900, 2299), FakeJudge()))
-    assert len(found) == 3 and all(board.turn == chess.WHITE and board.ply() >= 20 for board, _ in found)
-    assert all(played in board.legal_moves for board, played in found)
+    assert len(found) == 3 and all(board.turn == chess.WHITE and board.ply() >= 20 for board, _, _ in found)
+    assert all(played in board.legal_moves for board, played, _ in found)
     assert list(moments_in([file], (2300, 2599), FakeJudge())) == []
 
 
 def test_a_move_loses_what_the_best_one_would_keep() -> None:
-    moments = 2 * [Moment(chess.Board(), chess.Move.from_uci("g1h3"))]
+    moments = 2 * [Moment(chess.Board(), chess.Move.from_uci("g1h3"), 0.6)]
     lost = losses(moments, [chess.Move.from_uci("e2e4"), moments[1].played], FakeJudge())
     assert [round(loss, 6) for loss in lost] == [0.0, 0.15]
     assert row("people", lost) == "| people | 2 | 7.5% +- 14.7 | 50.0% | 0.0% |"

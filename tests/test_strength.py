@@ -31,7 +31,8 @@ from merino.inner.engine.search.strength import (
     at_level,
 )
 from merino.inner.eval.families import default, load, load_net
-from tools.calibrate_strength import NET, digest
+from tools.calibrate_strength import digest
+from tools.levels import NET
 
 QUIET = POSITIONS[4]
 HANGING_QUEEN = "4k3/8/8/3q4/4P3/8/8/4K3 w - - 0 1"

@@ -17,18 +17,14 @@ from typing import NamedTuple, Protocol
 
 import chess
 import chess.engine
-import numpy as np
 
 from merino.inner.core.board.game import Position
 from merino.inner.engine.search.chooser import Chooser
-from merino.inner.engine.search.parameters import parameters_for
-from merino.inner.engine.search.strength import LADDERS, NETS, TERMS, Strength
-from merino.inner.eval.evaluation import Evaluation
-from merino.inner.eval.families import default, load_net
+from merino.inner.engine.search.strength import Strength
 from merino.inner.eval.outlook import DEFAULT_K, expected_score
-from tools.calibrate_strength import NET, Z_95
 from tools.calibration_games import STOCKFISH
 from tools.castling_study import games_in
+from tools.levels import add_levels, error_of_mean, levels_of
 
 FIRST_PLY = 20  # of the positions; before lie openings that people know
 UNDECIDED = (0.05, 0.95)  # of the points, for the side to move
@@ -38,10 +34,11 @@ LIMITS = (0.1, 0.2)  # of the points, from which on a move counts as losing much
 
 
 class Moment(NamedTuple):
-    """A position of a game, and the move played in it."""
+    """A position of a game, the move played in it, and the share of the points after the best one."""
 
     board: chess.Board
     played: chess.Move
+    best: float
 
 
 class Judge(Protocol):
@@ -81,23 +78,22 @@ def moments_in(paths: Sequence[Path], ratings: tuple[int, int], judge: Judge) ->
             ply, board = random.choice(plies), chess.Board()
             for move in moves[:ply]:
                 board.push(move)
-            if board.legal_moves.count() > 1 and UNDECIDED[0] <= judge.points(board) <= UNDECIDED[1]:
-                yield Moment(board, moves[ply])
+            if board.legal_moves.count() > 1 and UNDECIDED[0] <= (best := judge.points(board)) <= UNDECIDED[1]:
+                yield Moment(board, moves[ply], best)
 
 
 def losses(moments: Sequence[Moment], moves: Sequence[chess.Move], judge: Judge) -> list[float]:
     """The share of the points that each move loses against the best one of its position."""
     return [
-        max(0.0, judge.points(moment.board) - judge.points(moment.board, move))
-        for moment, move in zip(moments, moves, strict=True)
+        max(0.0, moment.best - judge.points(moment.board, move)) for moment, move in zip(moments, moves, strict=True)
     ]
 
 
 def choices(moments: Sequence[Moment], chooser: Chooser, elo: int) -> list[chess.Move]:
     """What a level plays in these positions."""
     chosen = []
-    for number, (board, _) in enumerate(moments):
-        position = Position(board.fen())
+    for number, moment in enumerate(moments):
+        position = Position(moment.board.fen())
         move = chooser.choose(position, position.legal_moves, (Strength(elo), None), Random(f"{elo} {number}")).move
         chosen.append(chess.Move.from_uci(position.uci(move)))
     return chosen
@@ -105,10 +101,9 @@ def choices(moments: Sequence[Moment], chooser: Chooser, elo: int) -> list[chess
 
 def row(name: str, lost: Sequence[float]) -> str:
     """A row of the table, with the 95% interval of the mean."""
-    error = Z_95 * statistics.stdev(lost) / len(lost) ** 0.5
     shares = [statistics.fmean(loss >= limit for loss in lost) for limit in LIMITS]
     cells = " | ".join(f"{share:.1%}" for share in shares)
-    return f"| {name} | {len(lost)} | {statistics.fmean(lost):.1%} +- {100 * error:.1f} | {cells} |"
+    return f"| {name} | {len(lost)} | {statistics.fmean(lost):.1%} +- {100 * error_of_mean(lost):.1f} | {cells} |"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -117,8 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE.pgn", help="games of people")
     parser.add_argument("--ratings", nargs=2, type=int, default=(1900, 2299), metavar="ELO", help="from and to")
     parser.add_argument("--positions", type=int, default=200, help="at most (200)")
-    parser.add_argument("--kind", choices=(TERMS, NETS), default=TERMS, help="whose levels (terms)")
-    parser.add_argument("--levels", nargs="*", type=int, help="the Elos of the levels (all rungs)")
+    add_levels(parser)
     parser.add_argument("--stockfish", default=STOCKFISH)
     args = parser.parse_args(arguments)
     judge = StockfishJudge(args.stockfish)
@@ -131,10 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         people = losses(moments, [moment.played for moment in moments], judge)
         print(row(f"people, {args.ratings[0]} to {args.ratings[1]}", people), flush=True)
-        evaluation: Evaluation = default() if args.kind == TERMS else load_net(NET)
-        chooser = Chooser(evaluation, parameters_for(evaluation), np.zeros(1, dtype=np.uint64))
-        rungs = [rung.elo for rung in LADDERS[args.kind].rungs]
-        for elo in rungs if args.levels is None else args.levels:
+        chooser, elos = levels_of(args)
+        for elo in elos:
             print(row(f"level {elo}", losses(moments, choices(moments, chooser, elo), judge)), flush=True)
     finally:
         judge.close()

@@ -44,14 +44,13 @@ from merino.inner.engine.search.chooser import DEEP_SIGHTS
 from merino.inner.engine.search.people import people
 from merino.inner.engine.search.strength import FILE, LADDERS, NETS, TERMS, Ladder, Rung, Strength, ladders_in
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.eval.families import default, load_net
+from merino.inner.match.statistics import Z_95
 from tools.calibration_games import STOCKFISH, STOCKFISH_LEVELS, PairResult, PairTask, Player, opening, play_pair
+from tools.levels import NET, error_of_mean, evaluation_of
 
-NET = "gen12"  # whose levels are measured for all nets
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "lab" / "people.md"
 GOAL = 75  # Elo, the farthest that a level may be from its name
 NEAR = 250  # Elo, the farthest that Stockfish may be from a rung that it plays
-Z_95 = 1.96
 _ELO = math.log(10) / 400
 
 
@@ -71,7 +70,7 @@ class Match(NamedTuple):
     @property
     def error(self) -> float:
         """The half-width of the share's 95% interval."""
-        return Z_95 * statistics.stdev(self.pairs) / 2 / math.sqrt(len(self.pairs))
+        return error_of_mean(self.pairs) / 2
 
     def width(self, games: int) -> float:
         """About how wide the interval of the difference is after so many games, in Elo."""
@@ -93,8 +92,7 @@ def key_of(player: Player) -> Any:
     """What a player is in a file of results, whatever its name: a level, or an evaluation with coefficients."""
     if player.is_anchor:
         return player.number
-    evaluation = load_net(player.net) if player.net else default()
-    return [digest(evaluation), *Strength(player.number).sights(NETS if player.net else TERMS)]
+    return [digest(evaluation_of(player.net)), *Strength(player.number).sights(NETS if player.net else TERMS)]
 
 
 class Results:
@@ -333,7 +331,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_whole(PAGE, page.encode())
     if not args.check:
         written = ladders_in(tomllib.loads(FILE.read_text(encoding="utf-8")))
-        written[args.kind] = renamed(ladder, elos, errors, load_net(net) if net else default())
+        written[args.kind] = renamed(ladder, elos, errors, evaluation_of(net))
         write_whole(FILE, as_toml(written).encode())
 
 

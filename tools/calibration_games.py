@@ -12,13 +12,12 @@ import numpy as np
 
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.runs import Run, RunName, at_work
-from merino.inner.engine.search.chooser import Chooser, has_bare_king
+from merino.inner.engine.search.chooser import has_bare_king
 from merino.inner.engine.search.known_openings import opening_lines
 from merino.inner.engine.search.limits import MAX_PLY, Limits
-from merino.inner.engine.search.parameters import parameters_for
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.strength import Strength
-from merino.inner.eval.families import default, load_net
+from tools.levels import chooser_of, evaluation_of
 
 STOCKFISH = shutil.which("stockfish") or "/usr/games/stockfish"  # where Debian puts it, which not every path has
 STOCKFISH_LEVELS = {0: 1320, 1: 1468, 2: 1608, 3: 1742, 4: 1923, 5: 2204, 6: 2363, 7: 2500}
@@ -87,11 +86,10 @@ class OwnSide:
     """Merino at a level, in this process: its choices without the search that shows a line for each."""
 
     def __init__(self, player: Player) -> None:
-        evaluation = load_net(player.net) if player.net else default()
         self._player, self._who, self._random = player, (Strength(player.number), None), Random()
         self._stop_flag = np.zeros(1, dtype=np.uint64)
-        self._chooser = Chooser(evaluation, parameters_for(evaluation), self._stop_flag)
-        self._technique = Searcher(1, evaluation=evaluation)
+        self._chooser = chooser_of(player.net, self._stop_flag)
+        self._technique = Searcher(1, evaluation=evaluation_of(player.net))
         self._technique.strength = self._who[0]
 
     def begin(self, number: int) -> None:

@@ -18,16 +18,12 @@ from typing import NamedTuple
 
 import chess
 import chess.pgn
-import numpy as np
 
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move
 from merino.inner.engine.search.chooser import Chooser
-from merino.inner.engine.search.parameters import parameters_for
-from merino.inner.engine.search.strength import LADDERS, NETS, TERMS, Strength
-from merino.inner.eval.evaluation import Evaluation
-from merino.inner.eval.families import default, load_net
-from tools.calibrate_strength import NET, Z_95
+from merino.inner.engine.search.strength import Strength
+from tools.levels import add_levels, error_of_mean, levels_of
 
 FIRST = chess.Board()
 MOVES = 20  # of each side
@@ -104,7 +100,7 @@ def row(name: str, found: Sequence[Opening]) -> str:
         return f"| {name} | {len(found)} | | | |"
     columns = [[float(value) for value in column] for column in zip(*found, strict=True)]
     castled, king, developed = (statistics.fmean(column) for column in columns)
-    errors = [Z_95 * statistics.stdev(column) / len(found) ** 0.5 for column in columns]
+    errors = [error_of_mean(column) for column in columns]
     return (
         f"| {name} | {len(found)} | {castled:.0%} +- {100 * errors[0]:.0f} | {king:.2f} +- {errors[1]:.2f} "
         f"| {developed:.1f} +- {errors[2]:.1f} |"
@@ -116,8 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.castling_study", description="Judge openings of levels.")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE.pgn", help="games of people")
     parser.add_argument("--most", type=int, default=2000, help="games of each file (2000)")
-    parser.add_argument("--kind", choices=(TERMS, NETS), default=TERMS, help="whose levels (terms)")
-    parser.add_argument("--levels", nargs="*", type=int, help="the Elos of the levels (all rungs)")
+    add_levels(parser)
     parser.add_argument("--games", type=int, default=100, help="of each level (100)")
     args = parser.parse_args(arguments)
     print("| Who | Sides | Castled by move 20 | Other king's moves by then | Knights and bishops out by move 12 |")
@@ -125,10 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, found in of_people(args.files, args.most).items():
         if found:
             print(row(f"people, {name}", found), flush=True)
-    evaluation: Evaluation = default() if args.kind == TERMS else load_net(NET)
-    chooser = Chooser(evaluation, parameters_for(evaluation), np.zeros(1, dtype=np.uint64))
-    rungs = [rung.elo for rung in LADDERS[args.kind].rungs]
-    for elo in rungs if args.levels is None else args.levels:
+    chooser, elos = levels_of(args)
+    for elo in elos:
         print(row(f"level {elo}", of_level(chooser, Strength(elo), args.games)), flush=True)
     return 0
 

@@ -24,7 +24,7 @@ from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.ranking import rank_figure
 from merino.inner.learn.reading import TrainingData
 from merino.inner.learn.record import record_of
-from merino.inner.learn.report import Ranks, Summary, Tried, summarise
+from merino.inner.learn.report import Ranks, Seconds, Summary, Tried, summarise
 from merino.inner.learn.request import Events, Say, Task
 from merino.inner.learn.run_files import RunFiles
 from merino.inner.learn.settings import Settings
@@ -93,7 +93,7 @@ def judge_fits(
     data, chosen = fits.data, _choose(fits, heats, events, callback, executor)
     way, task = chosen.way, data.task
     learned = replace(way.learned, interrupted=True) if chosen.interrupted else way.learned
-    seconds = data.seconds, time.perf_counter() - task.began - chosen.seconds
+    seconds = Seconds(data.seconds, time.perf_counter() - task.began - chosen.seconds)
     summary = summarise(way.sample, learned, way.settings, data.games, seconds, task.terms)
     record = None
     if files.record is not None:

@@ -30,7 +30,7 @@ from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.positions import Rows, Selection
 from merino.inner.learn.reading import read_options, training_data
 from merino.inner.learn.record import record_of
-from merino.inner.learn.report import summarise
+from merino.inner.learn.report import Seconds, summarise
 from merino.inner.learn.request import Events, LearnRequest, Task
 from merino.inner.learn.sample import sample_of
 from merino.inner.learn.source import PositionsHere
@@ -222,7 +222,7 @@ class _Comparing:
         learned = judge(found.sample, found.fitted, found.settings, FitCallback())
         if learned.interrupted:
             raise ComparisonStoppedError
-        seconds = data.seconds, time.perf_counter() - task.began
+        seconds = Seconds(data.seconds, time.perf_counter() - task.began)
         summary = summarise(found.sample, learned, found.settings, positions.games, seconds, self._terms)
         record = record_of(found.sample, learned, found.settings, summary, request.files, self._terms)
         write_whole(self._folder / f"{recipe.name}.record.json", as_json(record))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,6 +60,13 @@ class Tried:
     games: int
     elo: float
     elo_error: float
+
+
+class Seconds(NamedTuple):
+    """How long a run took: until its games were read, and in all."""
+
+    reading: float
+    total: float
 
 
 @dataclass(frozen=True)
@@ -135,21 +142,19 @@ def summarise(
     learned: Learned,
     settings: Settings,
     games: int,
-    seconds: tuple[float, float],
+    seconds: Seconds,
     terms: Sequence[Term] = TERMS,
 ) -> Summary:
-    """The summary of a run over `games` games, which took so many seconds to read, and to read and fit."""
-    train_games, valid_games = (len(sample.games(is_validation)) for is_validation in (False, True))
-    train_before, valid_before = settings.errors(learned.before)
-    train_after, valid_after = settings.errors(learned.after)
+    """The summary of a run over `games` games."""
+    (train_before, valid_before), (train_after, valid_after) = map(settings.errors, (learned.before, learned.after))
     validation = sample.validation_rows
     scale = settings.gain_scale(learned.before, learned.after)
     return Summary(
         games=games,
         positions=sample.size,
-        train_games=train_games,
+        train_games=len(sample.games(False)),
         train_positions=sample.size - validation,
-        valid_games=valid_games,
+        valid_games=len(sample.games(True)),
         valid_positions=validation,
         k_before=learned.start.k,
         k=learned.end.k,
@@ -165,8 +170,8 @@ def summarise(
         method=settings.method,
         target=settings.target.describe(),
         resamplings=learned.resamplings,
-        seconds=seconds[1],
-        reading_seconds=seconds[0],
+        seconds=seconds.total,
+        reading_seconds=seconds.reading,
         rated_games=rated_games(sample) if settings.ratings else None,
         hundred_points=100 * learned.start.per_point * learned.start.k,
         weights=_lines(sample, learned, terms),

@@ -12,7 +12,7 @@ from merino.inner.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
 from merino.inner.learn.fit import FitCallback, FitProblem, Step, fit_k, gauss_newton
 from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.loss_and_gradient import BLOCK, Detail, gather
-from merino.inner.learn.report import summarise
+from merino.inner.learn.report import Seconds, summarise
 from merino.inner.learn.sample import FitParameters, Loss, Sample, sample_of
 from merino.inner.learn.settings import METHODS, Settings
 from merino.inner.learn.source import split
@@ -197,7 +197,7 @@ def test_terms_may_be_added_without_a_change_here() -> None:
     for method in METHODS:
         found = learn(more, start, replace(settings, method=method), FitCallback(), terms)
         assert np.abs(found.end.weights - weights)[-3:].max() < 25
-        lines = {line.name: line for line in summarise(more, found, settings, 1, (0.0, 0.0), terms).weights}
+        lines = {line.name: line for line in summarise(more, found, settings, 1, Seconds(0.0, 0.0), terms).weights}
         assert lines["Extra1"].flags == ("sign against its meaning",)
 
 

@@ -20,7 +20,7 @@ from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.positions import FEATURE_SCALE, Rows, Selection, rating_gaps
 from merino.inner.learn.ratings import rated_games
-from merino.inner.learn.report import summarise
+from merino.inner.learn.report import Seconds, summarise
 from merino.inner.learn.request import Events
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.source import split
@@ -94,7 +94,7 @@ def test_games_without_ratings_teach_what_they_always_did_and_the_report_says_so
     assert np.array_equal(blind.end.weights, asked.end.weights)
     assert blind.end.inverse_k == asked.end.inverse_k
     wanted = Settings(ratings=True)
-    said = render(summarise(split(rows, wanted), asked, wanted, 8000, (0.0, 0.0), TERMS))
+    said = render(summarise(split(rows, wanted), asked, wanted, 8000, Seconds(0.0, 0.0), TERMS))
     assert any("no game gives the ratings of both players" in line for line in said)
 
 
@@ -102,11 +102,11 @@ def test_the_report_tells_how_many_games_have_ratings_and_what_they_count() -> N
     rows = better_players_have_more_of_it()
     rows = replace(rows, gaps=np.where(np.arange(len(rows.gaps)) < 6000, rows.gaps, np.float32(np.nan)))
     wanted, found = Settings(ratings=True, decay=None), learned(rows, ratings=True)
-    summary = summarise(split(rows, wanted), found, wanted, 8000, (0.0, 0.0), TERMS)
+    summary = summarise(split(rows, wanted), found, wanted, 8000, Seconds(0.0, 0.0), TERMS)
     assert summary.rated_games == 6000
     assert summary.hundred_points == pytest.approx(100 * found.start.per_point * found.start.k) != 0
     assert any("the ratings in 6000 of 8000 games" in line for line in render(summary))
-    assert summarise(split(rows, wanted), found, Settings(), 8000, (0.0, 0.0), TERMS).rated_games is None
+    assert summarise(split(rows, wanted), found, Settings(), 8000, Seconds(0.0, 0.0), TERMS).rated_games is None
 
 
 def test_a_gap_of_ratings_needs_both_numbers() -> None:

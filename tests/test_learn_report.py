@@ -26,7 +26,7 @@ from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.plots import PICTURES, draw
 from merino.inner.learn.record import load_record
-from merino.inner.learn.report import RARE_GAMES, Summary, WeightLine, summarise
+from merino.inner.learn.report import RARE_GAMES, Seconds, Summary, WeightLine, summarise
 from merino.inner.learn.run_log import COLUMNS, fold
 from merino.inner.learn.sample import FitParameters, sample_of
 from merino.inner.learn.settings import ARTICLE, Settings
@@ -167,7 +167,8 @@ def test_what_is_odd_about_a_weight_is_told() -> None:
     settings = Settings(k=800.0, prior=0.0)
     sample = split(rows, settings)
     lines: dict[str, WeightLine] = {}
-    for line in summarise(sample, learn(sample, one_phase(), settings, FitCallback()), settings, 1, (0.0, 0.0)).weights:
+    learned = learn(sample, one_phase(), settings, FitCallback())
+    for line in summarise(sample, learned, settings, 1, Seconds(0.0, 0.0)).weights:
         lines[line.name] = line
     assert "at its bound" in lines["PawnDoubled"].flags
     assert "sign against its meaning" in lines["RookMobility"].flags
@@ -234,7 +235,7 @@ def summary() -> Summary:
     rows = made_up_rows(truth, 800.0, 5_000, seed=9)
     settings = Settings(k=800.0, prior=0.0)
     sample = split(rows, settings)
-    return summarise(sample, learn(sample, one_phase(), settings, FitCallback()), settings, 1000, (2.1, 12.3))
+    return summarise(sample, learn(sample, one_phase(), settings, FitCallback()), settings, 1000, Seconds(2.1, 12.3))
 
 
 def test_a_report_fits_into_eighty_columns_and_breaks_no_word(folder: Path, summary: Summary) -> None:
@@ -282,7 +283,7 @@ def test_whether_a_change_is_more_than_noise_is_a_column(summary: Summary) -> No
 def test_the_sentence_and_the_table_of_the_article_tell_of_one_error() -> None:
     sample = split(selfplay_rows(), ARTICLE)
     learned = learn(sample, load(BEFORE_TRAINING), replace(ARTICLE, method="gauss-newton"), FitCallback())
-    found = summarise(sample, learned, ARTICLE, 710, (0.5, 1.0))
+    found = summarise(sample, learned, ARTICLE, 710, Seconds(0.5, 1.0))
     assert found.gain == pytest.approx(found.valid_before - found.valid_after, rel=1e-9)
     assert found.gain != pytest.approx(learned.gain.decrease, rel=0.05)
     assert found.gain / found.gain_error == pytest.approx(learned.gain.decrease / learned.gain.error)

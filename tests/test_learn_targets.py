@@ -26,7 +26,7 @@ from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.positions import Rows, Selection
-from merino.inner.learn.report import summarise
+from merino.inner.learn.report import Seconds, summarise
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import Rescore, RescoringStoppedError, ScoreFile
 from merino.inner.learn.sample import FitParameters, sample_of
@@ -140,7 +140,7 @@ def test_what_one_phase_hardly_sees_does_not_run_away() -> None:
     name = f"{TERMS[12].name}_mg"
     line = next(
         line
-        for line in summarise(split(rows, Settings()), found, Settings(), 1, (0.0, 0.0)).weights
+        for line in summarise(split(rows, Settings()), found, Settings(), 1, Seconds(0.0, 0.0)).weights
         if line.name == name
     )
     assert abs(line.new - line.old) < 50

@@ -30,7 +30,7 @@ from merino.inner.learn.procedure import learn_from_files
 from merino.inner.learn.record import record_of
 from merino.inner.learn.remote_reading import NotThereError, read_rows_remotely
 from merino.inner.learn.remote_sample import RemoteRows, RemoteSample, remote_split
-from merino.inner.learn.report import summarise
+from merino.inner.learn.report import Seconds, summarise
 from merino.inner.learn.request import NO_CHOICE, Events, LearnRequest
 from merino.inner.learn.rows import RowStore
 from merino.inner.learn.sample import FitParameters, Loss, Sample
@@ -102,7 +102,7 @@ def itself(rows: Rows) -> Rows:
 
 def told(sample: Any, found: Learned, settings: Settings) -> str:
     """All that is found out, to the last digit, but for the times."""
-    summary = summarise(sample, found, settings, 710, (0.0, 0.0))
+    summary = summarise(sample, found, settings, 710, Seconds(0.0, 0.0))
     record = record_of(sample, found, settings, summary, ["x"])
     for step in record["steps"]:
         del step["seconds"]

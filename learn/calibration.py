@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from merino.inner.learn.loss_and_gradient import Samples, scores_in
+from merino.inner.core.compiled.jit import entry
+from merino.inner.learn.loss_and_gradient import Samples, handicap_of, scales_of, score_of
 from merino.inner.learn.sample import FitParameters, Sample
 from merino.inner.learn.shares import Span
 
@@ -39,7 +41,7 @@ class _Predictions:
         chosen = sample.is_validation[span.first : span.last] & (
             (rows - span.first + span.rows_before) % self.step == 0
         )
-        return _predicted(sample, span, self.parameters)[chosen]
+        return _predictions(sample, span, self.parameters)[chosen]
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class _Binned:
 
     def __call__(self, sample: Sample, span: Span) -> np.ndarray:
         rows = np.flatnonzero(sample.is_validation[span.first : span.last]) + span.first
-        predicted = _predicted(sample, span, self.parameters)[rows - span.first]
+        predicted = _predictions(sample, span, self.parameters)[rows - span.first]
         place, bins = np.searchsorted(self.edges, predicted), len(self.edges) + 1
         weight = sample.sample_weight[sample.to_end[rows]].astype(np.float64)
         label = sample.results[sample.game[rows]].astype(np.float64)
@@ -67,11 +69,20 @@ class _Binned:
         return np.sum(by_game.reshape(bins, -1) ** 2, axis=1)
 
 
-def _predicted(sample: Sample, span: Span, parameters: FitParameters) -> np.ndarray:
+@entry
+def _predict(sample, scales, inverse_k, per_point, first, last, predicted):
+    for row in range(first, last):
+        score = score_of(sample.features[row], scales[sample.stage[row]])
+        z = inverse_k * score + handicap_of(sample, row, per_point)
+        predicted[row - first] = 1 / (1 + math.exp(-z))
+
+
+def _predictions(sample: Sample, span: Span, parameters: FitParameters) -> np.ndarray:
     """The prediction for each row of a share, float64[n]."""
-    scores = scores_in(sample, span, parameters.weights).astype(np.float64)
-    gaps = np.nan_to_num(sample.gaps[sample.game[span.first : span.last]])
-    return np.asarray(1 / (1 + np.exp(-parameters.inverse_k * scores - parameters.per_point * gaps)))
+    found = np.empty(span.last - span.first)
+    scales = scales_of(parameters.weights, sample.terms)
+    _predict(sample, scales, parameters.inverse_k, parameters.per_point, span.first, span.last, found)
+    return found
 
 
 def calibration(sample: Samples, parameters: FitParameters, bins: int = BINS) -> list[Bin]:

@@ -13,6 +13,7 @@ from merino.inner.formats.labelled import read_labelled
 from merino.inner.formats.packed import Filter
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.formats.scored_games import packed_of, scored_games
+from merino.inner.learn.calibration import calibration
 from merino.inner.learn.fen_file import lines_of
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import learn
@@ -69,7 +70,8 @@ def warm_up_fit() -> None:
     for method in METHODS:
         settings = Settings(method=method, prior=0.0, ratings=method != "descent")  # with no pull every method moves
         sample = split(rows, settings)
-        learn(sample, weights, settings, FitCallback())
+        learned = learn(sample, weights, settings, FitCallback())
+    calibration(sample, learned.end)
     carrier_counts(sample)
     products_of(np.zeros((1, MANY_TERMS), dtype=np.int16), rows.stage[:1], np.ones(1, np.float32), shares_of_phases(2))
     moves_of(block.positions[:2].copy(), LinearEvaluation(weights))

@@ -116,9 +116,10 @@ class Explainer:
         text = render_two_weights(compared, (names[0], names[1]), self.width)
         self._say({"fen": position.fen(), **compared.to_dict()}, text)
 
-    def rank_moves(self, position: Position) -> None:
-        """List the legal moves in order, by search or, with --static, by evaluation; raises StudyError."""
-        report = report_position(position, self.evaluation, self._analyser(), self.limits, asked_error(self.args))
+    def rank_moves(self, position: Position, is_static: bool) -> None:
+        """List the legal moves in order, by search or by evaluation; raises StudyError."""
+        searches = None if is_static else self.searching()
+        report = report_position(position, self.evaluation, searches, self.limits, asked_error(self.args))
         self._say({"fen": report.fen, "moves": moves_json(report)}, render_ranking(report, self.width))
 
     def threat(self, position: Position) -> str | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from merino.inner.app.cluster.address import ClusterAddress
 from merino.inner.app.console import learn_values as values
@@ -26,7 +27,6 @@ from merino.inner.learn.request import (
     NO_CHOICE,
     NO_TEACHER,
     PLAYED_ON,
-    Choice,
     LearnRequest,
 )
 from merino.inner.learn.sample import Loss
@@ -78,10 +78,8 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> L
         parser.error("give the terms once, as FIRST LAST or by --terms")
     if args.json and args.table == "-":
         parser.error("--json and --table - both write to standard output; give --table a file")
-    if args.play_on is not None:
-        if args.rescore is not None or args.dry_run:
-            parser.error("--play-on plays games, with scores, and keeps them; leave out --rescore and --dry-run")
-        args.target = args.target or (PLAYED_ON if args.teacher is None else None)
+    if args.play_on is not None and (args.rescore is not None or args.dry_run):
+        parser.error("--play-on plays games, with scores, and keeps them; leave out --rescore and --dry-run")
     if args.rescore is not None and not _request(args, files, {}).needs_scores:
         parser.error("--rescore makes scores, but --target result uses none; give another --target")
     if args.ratings:
@@ -99,7 +97,7 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> L
 
 def _check_ratings(args: argparse.Namespace, parser: Parser) -> None:
     """End in an error of the parser where ratings cannot count."""
-    settings = _base(args)[0]
+    settings = _base(args).settings
     if (args.method or settings.method) == "descent":
         parser.error("--ratings cannot go with --method descent, which --preset greko2015 asks for too")
     if args.play_on is not None:
@@ -108,38 +106,16 @@ def _check_ratings(args: argparse.Namespace, parser: Parser) -> None:
         parser.error("--ratings is for results, but here scores teach; add --teacher off, or --target blend=0.5")
 
 
-def _request(args: argparse.Namespace, files: Sequence[str], chosen: dict[str, object]) -> LearnRequest:
-    settings, selection, choice, teacher = _base(args)
-    asked = {
-        "method": args.method,
-        "loss": args.loss and Loss(args.loss),
-        "seed": args.seed,
-        "resamplings": args.bootstrap,
-        "split_by_position": args.split and args.split == "position",
-        "phases": args.phases,
-        "even_stages": args.even_stages,
-        "ratings": args.ratings,
-        "drop": args.drop,
-    }
-    changes = {name: value for name, value in asked.items() if value is not None} | chosen
-    changes |= {name: vars(args)[name] for name in ("decay", "k", "prior") if name in args}
-    if "prior" in changes:
-        choice = replace(choice, pulls=())
-    selection = Selection(
-        args.skip_first,
-        args.skip_last,
-        args.skip_decided,
-        Quiet(args.positions) if args.positions else selection.quiet,
-        args.dedup,
-        None if args.per_game == values.ALL_OF_A_GAME else args.per_game or selection.per_game,
-        selection.strays and not args.no_strays,
-    )
-    return LearnRequest(
-        tuple(files),
-        replace(settings, **changes),
-        selection,
-        choice,
-        teacher,
+def _request(args: argparse.Namespace, files: Sequence[str], terms: Mapping[str, Any]) -> LearnRequest:
+    """What is to be learned; `terms` are the settings that say which terms are fitted."""
+    base = _base(args)
+    settings = replace(base.settings, **_changes(args), **terms)
+    return replace(
+        base,
+        files=tuple(files),
+        settings=settings,
+        selection=_selection(args, base.selection),
+        choice=replace(base.choice, pulls=()) if "prior" in args else base.choice,
         rescore=args.rescore,
         play_on=args.play_on,
         weights=args.weights,
@@ -154,25 +130,58 @@ def _request(args: argparse.Namespace, files: Sequence[str], chosen: dict[str, o
     )
 
 
-def _base(args: argparse.Namespace) -> tuple[Settings, Selection, Choice, str | None]:
+def _changes(args: argparse.Namespace) -> dict[str, Any]:
+    """The settings that are asked for."""
+    asked = {
+        "method": args.method,
+        "loss": args.loss and Loss(args.loss),
+        "seed": args.seed,
+        "resamplings": args.bootstrap,
+        "split_by_position": args.split and args.split == "position",
+        "phases": args.phases,
+        "even_stages": args.even_stages,
+        "ratings": args.ratings,
+        "drop": args.drop,
+    }
+    changes = {name: value for name, value in asked.items() if value is not None}
+    return changes | {name: vars(args)[name] for name in ("decay", "k", "prior") if name in args}
+
+
+def _selection(args: argparse.Namespace, usual: Selection) -> Selection:
+    """The positions that are asked for, as `usual` where nothing is said."""
+    return Selection(
+        args.skip_first,
+        args.skip_last,
+        args.skip_decided,
+        Quiet(args.positions) if args.positions else usual.quiet,
+        args.dedup,
+        None if args.per_game == values.ALL_OF_A_GAME else args.per_game or usual.per_game,
+        usual.strays and not args.no_strays,
+    )
+
+
+def _base(args: argparse.Namespace) -> LearnRequest:
     """What the options begin with: the settings of a preset, or those of the plain command; and who teaches.
 
-    A target that is named is the only one. Without a teacher the plain command learns from results alone.
+    A target that is named is the only one, and so is that of games played on. Without a teacher the plain command
+    learns from results alone.
     """
+    base = LearnRequest(())
     if args.preset:
-        settings, selection, choice, usual = PRESETS[args.preset], Selection(), NO_CHOICE, None
-    else:
-        settings, selection, choice, usual = DEFAULT_SETTINGS, DEFAULT_SELECTION, DEFAULT_CHOICE, DEFAULT_TEACHER
-    if args.target is not None:
-        settings, choice, usual = replace(settings, target=args.target), replace(choice, targets=()), None
+        base = LearnRequest((), PRESETS[args.preset], Selection(), NO_CHOICE, teacher=None)
+    settings, usual, choice = base.settings, base.teacher, base.choice
+    target = PLAYED_ON if args.target is None and args.play_on is not None and args.teacher is None else args.target
+    if target is not None:
+        settings, choice, usual = replace(settings, target=target), replace(choice, targets=()), None
     elif args.teacher == NO_TEACHER:
         settings, choice = replace(settings, target=Target(1.0)), replace(choice, targets=())
     elif args.preset and args.teacher:
         settings = replace(settings, target=Target(0.0))
     teacher = usual if args.teacher is None else args.teacher
+    selection = base.selection
     if not args.preset and (args.rescore is not None or teacher in (None, NO_TEACHER)):
         selection = replace(selection, per_game=FEW_OF_A_GAME)
-    return settings, selection, choice, None if teacher == NO_TEACHER else teacher
+    return LearnRequest((), settings, selection, choice, None if teacher == NO_TEACHER else teacher)
 
 
 def learn_parser(command: str = "merino learn") -> Parser:

@@ -5,9 +5,7 @@ The commands import this only when it is needed.
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from merino.inner.app.console.arguments import evaluation_in, file_name, words_in
@@ -75,8 +73,7 @@ def rank(session: Session, arguments: str) -> None:
     words = explainer.args.words
     if words not in ([], [BY_EVALUATION], [BY_SEARCH]):
         raise UsageError(f"expected {BY_EVALUATION} or {BY_SEARCH}")
-    static = explainer.args.static or words == [BY_EVALUATION]
-    replace(explainer, args=Namespace(**{**vars(explainer.args), "static": static})).rank_moves(session.position)
+    explainer.rank_moves(session.position, explainer.args.static or words == [BY_EVALUATION])
 
 
 def threat(session: Session) -> None:

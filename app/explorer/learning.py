@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from argparse import ArgumentTypeError
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -40,10 +40,50 @@ MAX_NODES, MAX_A_GAME = 1_000_000, 1000  # of the search of a position; position
 def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """Learn from the games of one text or of several files, report the progress, and keep record and weights."""
     evaluation, sent = fields.evaluation(state.evaluations), SentGames.of(fields)
-    settings, rescore = _settings(fields, terms_of(evaluation)), fields.number("rescore", 1, MAX_NODES)
+    asked = _request(fields, terms_of(evaluation))
+    with tempfile.TemporaryDirectory(prefix="merino-") as place:
+        folder = Path(place)
+        games = sent.written(folder)
+        weights = folder / "weights.txt"
+        evaluation.save(weights)
+        record = folder / "learning.json"
+        request = replace(asked, files=tuple(map(str, games)), weights=str(weights), record=str(record))
+        events = _events(sent, asked.settings, terms_of(evaluation), say, stop)
+        with sent.naming():
+            result = learn_from_files(request, events)
+        state.record = {**load_record(record), "files": list(sent.names)}
+    summary = result.summary
+    if summary is None:
+        raise LearnError("nothing was learned")
+    learned = evaluation.with_numbers({line.name: line.new for line in summary.weights}).with_k(summary.k)
+    learned.name = f"learned from {sent.title}"
+    entry = state.evaluations.add(learned.name, learned)
+    state.learned = entry.id
+    return {"type": "done", "record": state.record, "weights": asdict(entry), "accepted": summary.accepted}
+
+
+def _request(fields: Fields, terms: TermSet) -> LearnRequest:
+    """What the fields ask for, but for the files; it changes none of the user's."""
+    settings, rescore = _settings(fields, terms), fields.number("rescore", 1, MAX_NODES)
     if rescore is not None and not settings.target.needs_scores:
         raise RequestError("the target 'result' uses no searched scores; choose another target")
     teacher = DEFAULT_TEACHER if fields.flag("teacher") and settings.target.needs_scores else None
+    selection = _selection(fields.number("per_game", 1, MAX_A_GAME), teacher)
+    return LearnRequest(
+        (),
+        settings,
+        selection,
+        NO_CHOICE,
+        teacher,
+        rescore=rescore,
+        dry_run=True,
+        keep_fen=False,
+        plays_match=False,
+    )
+
+
+def _events(sent: SentGames, settings: Settings, terms: TermSet, say: Say, stop: Stop) -> Events:
+    """Progress for the page, with the names that the user knows the games by; each look is also for `stop`."""
     began: list[float] = []
 
     def heed() -> None:
@@ -52,7 +92,7 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
 
     def stepped(step: Step) -> None:
         began.append(step.at)
-        say({"type": "step", **_step(step, settings, began[0], terms_of(evaluation))})
+        say({"type": "step", **_step(step, settings, began[0], terms)})
         heed()
 
     def progressed(what: str, done: float | None) -> None:
@@ -62,37 +102,7 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     def told(line: str) -> None:
         say({"type": "text", "text": sent.named(line)})
 
-    with tempfile.TemporaryDirectory(prefix="merino-") as place:
-        folder = Path(place)
-        games = sent.written(folder)
-        weights = folder / "weights.txt"
-        evaluation.save(weights)
-        record = folder / "learning.json"
-        request = LearnRequest(
-            files=tuple(map(str, games)),
-            settings=settings,
-            choice=NO_CHOICE,
-            teacher=teacher,
-            selection=_selection(fields.number("per_game", 1, MAX_A_GAME), teacher),
-            rescore=rescore,
-            weights=str(weights),
-            dry_run=True,
-            record=str(record),
-            keep_fen=False,
-            plays_match=False,
-        )
-        events = Events(told, progressed, stepped=stepped)
-        with sent.naming():
-            result = learn_from_files(request, events)
-        state.record = {**load_record(record), "files": list(sent.names)}
-    summary = result.summary
-    if summary is None:
-        raise LearnError("nothing was learned")
-    learned = _with_weights(evaluation, {line.name: line.new for line in summary.weights}, summary.k)
-    learned.name = f"learned from {sent.title}"
-    entry = state.evaluations.add(learned.name, learned)
-    state.learned = entry.id
-    return {"type": "done", "record": state.record, "weights": asdict(entry), "accepted": summary.accepted}
+    return Events(told, progressed, stepped=stepped)
 
 
 def points(fields: Fields, _: ServerState, say: Say, stop: Stop) -> Message:
@@ -163,7 +173,3 @@ def _step(step: Step, settings: Settings, began: float, terms: TermSet) -> dict[
     values = step.parameters.weights
     weights = dict(zip(column_names(terms, phases_of(values, len(terms))), values.tolist(), strict=True))
     return {"seconds": step.at - began, "train": train, "valid": valid, "k": step.parameters.k, "weights": weights}
-
-
-def _with_weights(evaluation: Evaluation, weights: Mapping[str, float], k: float) -> Evaluation:
-    return evaluation.with_numbers(weights).with_k(k)

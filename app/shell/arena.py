@@ -76,8 +76,7 @@ def _tuned_in(args: argparse.Namespace, path: Path, check: Check, wanted: Config
     if tune.is_over:
         return tune
     _remark(args, f"{tune_name(check)}: {len(tune.done)} of {wanted.pairs} pairs")
-    aside = argparse.Namespace(**vars(args) | {"json": True})  # so that it tells its progress on standard error
-    interrupted, fault = play_pairs(tune, path, aside, None)
+    interrupted, fault = play_pairs(tune, path, args.concurrency or cores(), lambda line: _remark(args, line), None)
     if fault:
         raise fault
     if interrupted:

@@ -72,7 +72,7 @@ def run_moves(arguments: Sequence[str]) -> int:
     position, rest = take_position(args.words, "moves")
     exactly(rest, 0, "moves")
     evaluation = evaluation_of(args.weights, args.k, args.evalfile)
-    _explainer(args, evaluation, RANKING_MS).rank_moves(position)
+    _explainer(args, evaluation, RANKING_MS).rank_moves(position, args.static)
     return 0
 
 

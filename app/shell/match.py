@@ -46,7 +46,7 @@ def _match(args: argparse.Namespace) -> int:
     players = read_player(args.a), read_player(args.b)
     config, sprt = options.read_config(args, players), options.read_test(args)
     with LivePrinter(shared.progress_stream(args.quiet)) as show:
-        output = options.output(args, "Merino match", args.state, show)
+        output = options.output(args, "Merino match", args.pgn, args.state, show)
         with cluster_executor(args.cluster, "match", options.remarks(args), needs_of(players)) as executor:
             result, fault = options.run_and_catch(config, args, output, sprt, executor)
     if fault and not result.tally.games:

@@ -212,20 +212,21 @@ def concurrency(args: argparse.Namespace, config: MatchConfig) -> int:
 def output(
     args: argparse.Namespace,
     event: str,
+    pgn: Path | None,
     state: Path | None,
     show: Callable[[str], object],
     line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line,
 ) -> MatchOutput:
     """The outputs of the games; before any is played, raises MatchError if they cannot be written."""
-    for path, whole in ((args.pgn, False), (state, True)):
+    for path, whole in ((pgn, False), (state, True)):
         try:
             if path is not None:
                 check_writable(path, whole)
         except OSError as error:
             raise MatchError(write_fault(error, path)) from error
-    if args.pgn is not None and state is not None and real_path(args.pgn) == real_path(state):
+    if pgn is not None and state is not None and real_path(pgn) == real_path(state):
         raise MatchError(f"--pgn and --state are both '{state}'; name two files")
-    return MatchOutput(show, args.pgn, state, event, line, remarks(args))
+    return MatchOutput(show, pgn, state, event, line, remarks(args))
 
 
 def run_and_catch(

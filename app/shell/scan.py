@@ -94,7 +94,7 @@ def _play(args: argparse.Namespace, request: ScanRequest, value: int) -> tuple[M
     title = config.players[0].label
     state = None if args.state is None else args.state / f"{value}.json"
     with LivePrinter(shared.progress_stream(args.quiet)) as show:
-        output = options.output(args, "Merino scan", state, lambda line: show(f"{title}  {line}"))
+        output = options.output(args, "Merino scan", args.pgn, state, lambda line: show(f"{title}  {line}"))
         result, fault = options.run_and_catch(config, args, output)
     if result.tally.games:
         options.remarks(args)(f"{title}: {counts_text(result.tally)}")

@@ -34,7 +34,7 @@ def run_selfplay(words: Sequence[str]) -> int:
         parser = _parser()
         args = parser.parse_args(words)
         shared.check_cluster(parser, args)
-        return _play(_with_output(args))
+        return _play(args)
 
 
 def _parser() -> Parser:
@@ -68,12 +68,6 @@ def _parser() -> Parser:
     return parser
 
 
-def _with_output(args: argparse.Namespace) -> argparse.Namespace:
-    """The arguments with a file for the games where none is named for what is played."""
-    pgn = GAMES if args.pgn is None and args.positions is None else args.pgn
-    return argparse.Namespace(**vars(args) | {"pgn": pgn})
-
-
 def _play(args: argparse.Namespace) -> int:
     try:
         player = OwnPlayer("Merino", load_chosen(args.weights, args.evalfile))
@@ -89,21 +83,22 @@ def _play(args: argparse.Namespace) -> int:
         options.adjudication(args.resign),
         RandomMoves(args.early, args.early_loss, args.seed),
     )
+    pgn = GAMES if args.pgn is None and args.positions is None else args.pgn
     with LivePrinter(shared.progress_stream(args.quiet)) as show:
-        output = options.output(args, "Merino self-play", args.state, show, count_line)
+        output = options.output(args, "Merino self-play", pgn, args.state, show, count_line)
         output = replace(output, positions=args.positions)
         with cluster_executor(args.cluster, "selfplay", options.remarks(args), needs_of([player])) as executor:
             result, fault = options.run_and_catch(config, args, output, None, executor)
     if fault and not result.tally.games:
         raise fault
     drawn = result.tally.points[1]
-    written = "' and '".join(str(path) for path in (args.pgn, args.positions) if path)
+    written = "' and '".join(str(path) for path in (pgn, args.positions) if path)
     name = player.evaluation.name
     print(f"{result.tally.games} games, {drawn} of them drawn, played with '{name}'; they are in '{written}'.")
     if fault:
         raise fault
     if not args.quiet:
-        print(f"To learn from them: merino {'learn' if args.pgn else 'train'} {args.pgn or args.positions}")
+        print(f"To learn from them: merino {'learn' if pgn else 'train'} {pgn or args.positions}")
     if result.interrupted:
         options.remarks(args)(options.interrupted(args.state))
         return INTERRUPTED

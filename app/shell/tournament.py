@@ -116,7 +116,7 @@ def _play(
     title = f"{first.label} - {second.label}"
     state = None if args.state is None else args.state / f"{pairing[0] + 1}-{pairing[1] + 1}.json"
     with LivePrinter(shared.progress_stream(args.quiet)) as show:
-        output = options.output(args, f"Merino {kind}", state, lambda line: show(f"{title}  {line}"))
+        output = options.output(args, f"Merino {kind}", args.pgn, state, lambda line: show(f"{title}  {line}"))
         result, fault = options.run_and_catch(config, args, output, None, executor)
     if not result.tally.games:
         return result, fault

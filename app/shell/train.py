@@ -7,9 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -36,14 +34,13 @@ from merino.inner.eval.net.file import load_net, save_net
 from merino.inner.eval.net.network import ACTIVATIONS, OUTPUTS, Network, Shape
 from merino.inner.eval.net.piece_family import net_evaluation
 from merino.inner.formats.packed import PackedError
-from merino.inner.formats.packed_files import training_records
 from merino.inner.formats.sources import SourceError, find_files
 from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.net.bearing import EPOCHS, caution, course_for, neurons_for
 from merino.inner.learn.net.factorising import factorised
 from merino.inner.learn.net.gradient import Objective
-from merino.inner.learn.net.labelling import label_games
 from merino.inner.learn.net.plots import log_of
+from merino.inner.learn.net.records import read_records
 from merino.inner.learn.net.training import (
     FURTHER_EPOCHS,
     FURTHER_RATE,
@@ -64,61 +61,44 @@ SETTINGS, OBJECTIVE, SHAPE = TrainingSettings(), Objective(), Shape()
 def run_train(arguments: Sequence[str]) -> int:
     """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
     args = _parser().parse_args(arguments)
-    out: Path = args.out
-    with (
-        errors_named("train", PackedError, SourceError, TrainingError, EvaluationError, FileInUseError),
-        ExitStack() as stack,
-    ):
+    with errors_named("train", PackedError, SourceError, TrainingError, EvaluationError, FileInUseError):
         start = _start(args)
-        wanted = _shape(args, start.shape if start else SHAPE)  # what is wrong with it is said before files are read
-        if args.factorised:
-            factorised(wanted)
-        checkpoint = out.parent / f"{out.name}.state"
         try:
-            for path in (out, checkpoint):
-                check_writable(path)
-            stack.enter_context(held(out))
-            records, names = _records(args, start)
-            is_pqr = args.objective == PQR
-            course = course_for(records, args.batch, start)
-            k = round(args.k or (OBJECTIVE.k if is_pqr else course.k), 1)
-            shape = _shape(args, start.shape if start else replace(SHAPE, hidden=neurons_for(len(records))))
-            settings = TrainingSettings(
-                shape,
-                Objective(args.blend, k, args.power, is_pqr),
-                args.epochs or course.epochs,
-                args.batch,
-                args.rate or course.rate,
-                SETTINGS.decay,
-                not args.no_mirror,
-                args.validation,
-                args.seed,
-                args.factorised,
-                args.blend_from,
-            )
-            trainer = Trainer(
-                records,
-                settings,
-                {"files": names} | ({"note": args.note} if args.note else {}),
-                checkpoint,
-                args.threads,
-                start,
-            )
-            if not args.quiet:
-                print(f"{shape}\n{len(records)} positions, K {k:.1f}, {settings.epochs} epochs")
-            if start is None and (words := caution(shape, len(records))):
-                print(f"train: {words}", file=sys.stderr)
-            with LivePrinter(shared.progress_stream(args.quiet)) as show:
-                found = trainer.run(_TrainingLog(show, log_of(out)))
-            save_net(found.network, out)
-            if not found.interrupted:
-                checkpoint.unlink(missing_ok=True)
+            found = _train(args, start)
         except OSError as error:
             raise CommandError(f"train: {write_fault(error)}") from error
-    _tell(found, out)
+    _tell(found, args.out)
     if args.rescore and start is not None and not found.interrupted and not args.no_match:
-        _meet(found, start, out, args)
+        _meet(found, start, args.out, args)
     return INTERRUPTED if found.interrupted else 0
+
+
+def _train(args: argparse.Namespace, start: Network | None) -> Trained:
+    """Train, and write the net; raises what `run_train` names, and OSError."""
+    wanted = _shape(args, start.shape if start else SHAPE)  # what is wrong with it is said before files are read
+    if args.factorised:
+        factorised(wanted)
+    out: Path = args.out
+    checkpoint = out.parent / f"{out.name}.state"
+    for path in (out, checkpoint):
+        check_writable(path)
+    with held(out):
+        files = find_files(args.files)
+        records = _records(args, files, start)
+        settings = _settings(args, records, start)
+        about = {"files": [path.name for path in files]} | ({"note": args.note} if args.note else {})
+        trainer = Trainer(records, settings, about, checkpoint, args.threads, start)
+        if not args.quiet:
+            objective = settings.objective
+            print(f"{settings.shape}\n{len(records)} positions, K {objective.k:.1f}, {settings.epochs} epochs")
+        if start is None and (words := caution(settings.shape, len(records))):
+            print(f"train: {words}", file=sys.stderr)
+        with LivePrinter(shared.progress_stream(args.quiet)) as show:
+            found = trainer.run(_TrainingLog(show, log_of(out)))
+        save_net(found.network, out)
+        if not found.interrupted:
+            checkpoint.unlink(missing_ok=True)
+    return found
 
 
 def _parser() -> Parser:
@@ -131,6 +111,22 @@ def _parser() -> Parser:
     add("files", nargs="+", metavar="FILE", help="positions, as 'merino positions' reads them")
     shared.add_seed(parser, "the random weights and the order")
     shared.add_threads(parser, None, "one per core; the result does not depend on it")
+    _add_net(parser)
+    _add_training(parser)
+    add = parser.group(shared.OUTPUT).add_argument
+    add(
+        "--out",
+        type=file_path,
+        metavar="FILE",
+        default=Path("merino.net"),
+        help="write the net to this file (default: %(default)s)",
+    )
+    shared.add_quiet(parser)
+    return parser
+
+
+def _add_net(parser: Parser) -> None:
+    """What the net is, and what it starts from."""
     add = parser.group("net").add_argument
     add("--features", metavar="EXPR", help=f"feature set (default: {SHAPE.features}, or as in --start)")
     sentence = "neurons of the first layer and of a second one (default: what the positions bear, or as in --start)"
@@ -149,6 +145,10 @@ def _parser() -> Parser:
     add("--start", metavar="NET", help=sentence)
     sentence = "learn what --features multiplies with the own king for all its squares at once as well"
     add("--factorised", action="store_true", help=sentence)
+
+
+def _add_training(parser: Parser) -> None:
+    """How it is trained, and on what scores."""
     add = parser.group("training").add_argument
     sentence = f"passes over all positions (default: {EPOCHS}, more if they are few; {FURTHER_EPOCHS} with --start)"
     add("--epochs", type=positive, metavar="N", help=sentence)
@@ -177,16 +177,6 @@ def _parser() -> Parser:
     )
     add("--rescore", type=positive, metavar="NODES", help=sentence)
     add("--no-match", action="store_true", help="after --rescore, do not let the new net meet the one before it")
-    add = parser.group(shared.OUTPUT).add_argument
-    add(
-        "--out",
-        type=file_path,
-        metavar="FILE",
-        default=Path("merino.net"),
-        help="write the net to this file (default: %(default)s)",
-    )
-    shared.add_quiet(parser)
-    return parser
 
 
 def _shape(args: argparse.Namespace, usual: Shape) -> Shape:
@@ -213,20 +203,38 @@ def _start(args: argparse.Namespace) -> Network | None:
     return load_net(find_net(name)) if name else None
 
 
-def _records(args: argparse.Namespace, start: Network | None) -> tuple[np.ndarray, list[str]]:
-    """All positions, and the names of their files."""
-    files, progress = find_files(args.files), ProgressOfMany(shared.progress_stream(args.quiet))
+def _records(args: argparse.Namespace, files: Sequence[Path], start: Network | None) -> np.ndarray:
+    """All positions of the files, PACKED[n]."""
+    progress = ProgressOfMany(shared.progress_stream(args.quiet))
+    say = shared.unless_quiet(print, args.quiet)
+    rescore = Rescore(args.rescore, net_evaluation(start)) if args.rescore and start is not None else None
     try:
-        if args.rescore and start is not None:
-            say = shared.unless_quiet(print, args.quiet)
-            records = label_games(files, Rescore(args.rescore, net_evaluation(start)), Events(say, progress))
-            if len(records) < sum(array.size for array in start.weights.values()):
-                say(f"{len(records)} positions are few: the net has more weights than that")
-            return records, [path.name for path in files]
-        records = training_records(files, args.objective == PQR, lambda path: partial(progress, f"Reading {path.name}"))
+        records = read_records(files, args.objective == PQR, rescore, Events(say, progress))
     finally:
         progress.wipe()
-    return records, [path.name for path in files]
+    if rescore is not None and start is not None and len(records) < sum(array.size for array in start.weights.values()):
+        say(f"{len(records)} positions are few: the net has more weights than that")
+    return records
+
+
+def _settings(args: argparse.Namespace, records: np.ndarray, start: Network | None) -> TrainingSettings:
+    """How to train on PACKED[n]: as asked, else as the positions bear or the net at the start was trained."""
+    is_pqr = args.objective == PQR
+    course = course_for(records, args.batch, start)
+    k = round(args.k or (OBJECTIVE.k if is_pqr else course.k), 1)
+    return TrainingSettings(
+        _shape(args, start.shape if start else replace(SHAPE, hidden=neurons_for(len(records)))),
+        Objective(args.blend, k, args.power, is_pqr),
+        args.epochs or course.epochs,
+        args.batch,
+        args.rate or course.rate,
+        SETTINGS.decay,
+        not args.no_mirror,
+        args.validation,
+        args.seed,
+        args.factorised,
+        args.blend_from,
+    )
 
 
 def _meet(found: Trained, start: Network, out: Path, args: argparse.Namespace) -> None:

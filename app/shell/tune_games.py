@@ -7,6 +7,7 @@ import json
 import shlex
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from merino.inner.app.cluster.address import Needs
@@ -144,7 +145,7 @@ def _play(tune: Tune, path: Path, args: argparse.Namespace) -> int:
 def _play_on(tune: Tune, path: Path, args: argparse.Namespace, executor: RemoteExecutor | None) -> int:
     """The same with this executor, None for threads of this process."""
     _tell_of_staleness(tune, args, executor)
-    interrupted, fault = play_pairs(tune, path, args, executor)
+    interrupted, fault = play_pairs(tune, path, _concurrency(args), lambda line: _remark(args, line), executor)
     if interrupted and not fault:
         _remark(args, f"Interrupted after {len(tune.done)} pairs; 'merino spsa resume {path}' continues.")
     method = METHODS[tune.configuration.method]
@@ -177,10 +178,10 @@ def _concurrency(args: argparse.Namespace) -> int:
 
 
 def play_pairs(
-    tune: Tune, path: Path, args: argparse.Namespace, executor: RemoteExecutor | None
+    tune: Tune, path: Path, concurrency: int, remark: Callable[[str], object], executor: RemoteExecutor | None
 ) -> tuple[bool, CommandError | None]:
     """Play, and keep the file up to date; whether it was interrupted, and the error that ended it, if any."""
-    progress, saved = TuneProgress(lambda line: _remark(args, line)), [time.monotonic()]
+    progress, saved = TuneProgress(remark), [time.monotonic()]
 
     def note(now: Tune) -> None:
         progress(now)
@@ -190,7 +191,7 @@ def play_pairs(
 
     interrupted, fault = False, None
     try:
-        play_tune(tune, _concurrency(args), note, executor=executor)
+        play_tune(tune, concurrency, note, executor=executor)
     except KeyboardInterrupt:
         interrupted = True
     except (OpeningError, FenError, MatchError, TuneError, WorkError) as error:

@@ -194,10 +194,14 @@ class UciSession:
         position.chess960 = self.chess960
         k = runtime.evaluation.k if self.show_wdl else None
         booked = runtime.book_move(position, limits)
-        if booked is not None:
+        if booked is None:
+            self._start(runtime, position, limits, k)
+        else:
             line = Line(0, 0, 1, Score(0), "", 0, 0, 0, 0, (booked,))
             Report(self.output, position.uci, k).done(SearchResult(booked, None, line))
-            return
+
+    def _start(self, runtime: Runtime, position: Position, limits: Limits, k: float | None) -> None:
+        """Start a search by the engine itself, whose lines tell WDL by K if it is given."""
         searcher = runtime.searcher
         is_real_time = searcher.nodestime == 0
         if is_real_time:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -72,15 +73,13 @@ def profile_of(
     `analyse` makes what searches mistakes; `report` gets what is done, and the share.
     """
     tell = report or (lambda what, done: None)
-    choices = choices_of(player, evaluation, most, lambda done: tell("Searching", done))
+    choices = choices_of(player, evaluation, most, partial(tell, "Searching"))
     _check(player, choices)
     prior = people.prior(player.rating)
     found = fit(choices, prior)
     told, baselines = cross_validated(choices, prior)
-    losses = losses_of(player, choices, evaluation, lambda done: tell("Judging moves", done))
-    mistakes = mistakes_of(
-        player, choices, losses, evaluation, analyse(), lambda done: tell("Looking into mistakes", done)
-    )
+    losses = losses_of(player, choices, evaluation, partial(tell, "Judging moves"))
+    mistakes = mistakes_of(player, choices, losses, evaluation, analyse(), partial(tell, "Looking into mistakes"))
     are_mistakes = np.isin(np.arange(len(choices)), [mistake.index for mistake in mistakes.found])
     moves = JudgedMoves(choices, losses, are_mistakes)
     return Profile(

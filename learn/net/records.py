@@ -1,11 +1,13 @@
-"""Positions for a net from games without scores: searched one by one, with the net that training starts from.
+"""The positions that a net is trained on: from files with scores, or from games, searched one by one.
 
-The scores are kept in a file beside the games, as those of `learn --rescore` are, so that a stopped run goes on.
+The scores of searches are kept in a file beside the games, as those of `learn --rescore` are, so that a stopped run
+goes on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy as np
 from merino.inner.core.common.work import in_order
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats.packed import MAX_SCORE, PACKED, pack
+from merino.inner.formats.packed_files import training_records
 from merino.inner.formats.pgn_stream import games_of
 from merino.inner.formats.sources import Source, digest, open_source
 from merino.inner.learn.errors import LearnError
@@ -25,11 +28,18 @@ from merino.inner.learn.source import check_found
 SELECTION = Selection(quiet=Quiet.RESOLVED, per_game=10)  # a search costs a millisecond and more
 
 
-def label_games(paths: Sequence[Path], rescore: Rescore, events: Events) -> np.ndarray:
-    """Ten resolved positions of each game of PGN files with the scores of searches: PACKED[n].
+def read_records(paths: Sequence[Path], of_moves: bool, rescore: Rescore | None, events: Events) -> np.ndarray:
+    """The positions of files, PACKED[n]: with `of_moves` those of moves, with `rescore` those of games it scores.
 
-    Lines for people and progress go to `events`. Raises LearnError and SourceError.
+    Lines for people and progress go to `events`. Raises LearnError, PackedError and SourceError.
     """
+    if rescore is not None:
+        return _label_games(paths, rescore, events)
+    return training_records(paths, of_moves, lambda path: partial(events.progressed, f"Reading {path.name}"))
+
+
+def _label_games(paths: Sequence[Path], rescore: Rescore, events: Events) -> np.ndarray:
+    """Ten resolved positions of each game of PGN files with the scores of searches: PACKED[n]."""
     options = ReadOptions(SELECTION, defaults(), needs_scores=True)
     parts, games = [np.zeros(0, dtype=PACKED)], 0
     for path in paths:

@@ -56,13 +56,11 @@ from merino.inner.formats.sources import open_source
 from merino.inner.formats.viriformat import as_viriformat
 from merino.inner.learn import recipes as comparisons
 from merino.inner.learn.improve import learner
-from merino.inner.learn.improve.plan import Plan
-from merino.inner.learn.improve.state import ImproveState, TermsRound, load_state
+from merino.inner.learn.improve.state import ImproveState, Plan, TermsRound, load_state
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.net.training import Trainer, TrainingSettings
-from merino.inner.learn.night.plan import NightPlan
 from merino.inner.learn.night.report import summary
-from merino.inner.learn.night.state import Generation, GenerationData, NightState
+from merino.inner.learn.night.state import Generation, GenerationData, NightPlan, NightState
 from merino.inner.learn.night.state import load_state as load_night
 from merino.inner.learn.night.state import table_of as night_table
 from merino.inner.learn.positions import Selection

@@ -19,8 +19,7 @@ import pytest
 from merino.inner.app.cluster import connection, preparation
 from merino.inner.app.cluster.address import ClusterAddress, Needs
 from merino.inner.app.cluster.connection import ClusterError, ClusterSession, session
-from merino.inner.app.cluster.identity import difference, identity
-from merino.inner.app.cluster.preparation import inspect
+from merino.inner.app.cluster.preparation import difference, identity, inspect
 from merino.inner.app.cluster.workers import Workers
 from merino.inner.app.shell.cli import main
 from merino.inner.core.common.files import lock

@@ -8,8 +8,7 @@ from pathlib import Path
 from selenium.webdriver.common.keys import Keys
 
 from merino.inner.core.common.sealed import as_json
-from merino.inner.learn.night.plan import NightPlan
-from merino.inner.learn.night.state import Generation, GenerationData, NightState
+from merino.inner.learn.night.state import Generation, GenerationData, NightPlan, NightState
 from tests.access import violations_in_all
 from tests.browser import ROOT, Explorer, Page, needs_browser
 from tests.test_explorer_page import MIDDLEGAME, shows

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merino.inner.app.console.improving import improve as run
+from merino.inner.app.console.learning import improve as run
 from merino.inner.core.common import files
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.sealed import as_json, from_json
@@ -21,14 +21,13 @@ from merino.inner.eval.linear.weights import defaults, load, save
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.improve import learner
 from merino.inner.learn.improve.learner import RoundFit
-from merino.inner.learn.improve.plan import Plan
-from merino.inner.learn.improve.plots import PICTURES
 from merino.inner.learn.improve.start import begin
-from merino.inner.learn.improve.state import Folder, ImproveState, load_state, table_of
+from merino.inner.learn.improve.state import Folder, ImproveState, Plan, load_state, table_of
 from merino.inner.learn.plots import draw
 from merino.inner.learn.positions import Quiet
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Finished, Until
+from merino.inner.learn.rounds.plots import IMPROVE_PICTURES
 from merino.inner.learn.sample import Sample
 from merino.inner.learn.source import split
 from merino.inner.match.errors import MatchError
@@ -314,6 +313,6 @@ def test_pictures_of_a_run_are_drawn(tmp_path: Path, poor: str) -> None:
     pytest.importorskip("matplotlib")
     state = improved(tmp_path / "run", poor).state
     proven = tuple(replace(found, verdict="H1", elo=30.0, elo_error=9.0) for found in state.rounds)
-    for name in PICTURES:
+    for name in IMPROVE_PICTURES:
         for each in (state, replace(state, rounds=proven), replace(state, rounds=())):
-            assert draw(each, PICTURES[name], ".svg").lstrip().startswith(b"<?xml")
+            assert draw(each, IMPROVE_PICTURES[name], ".svg").lstrip().startswith(b"<?xml")

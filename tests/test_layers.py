@@ -51,7 +51,7 @@ READING |= {"open_reader", "memmap", "fromfile", "loadtxt", "genfromtxt", "ZipFi
 WRITING_MODES = {"a", "ab", "w", "wb", "w+b", "x", "xb"}
 # What needs no door, each with the reason.
 OWN_FILES = {
-    "app.cluster.identity:identity": "the sources of Merino",
+    "app.cluster.preparation:identity": "the sources of Merino",
     "engine.search.people:people": "a file of Merino's own",
     "engine.search.strength:": "a file of Merino's own",
     "core.common.array_files:from_npz": "an archive in memory",

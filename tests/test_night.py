@@ -29,14 +29,13 @@ from merino.inner.learn.net.starting import random_layers
 from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.inner.learn.night import learner
 from merino.inner.learn.night.learner import shape_for
-from merino.inner.learn.night.plan import NightPlan
-from merino.inner.learn.night.plots import PICTURES
 from merino.inner.learn.night.report import summary
 from merino.inner.learn.night.start import begin
-from merino.inner.learn.night.state import NightFolder, NightState, load_state, nothing, table_of
+from merino.inner.learn.night.state import NightFolder, NightPlan, NightState, load_state, nothing, table_of
 from merino.inner.learn.plots import draw
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Finished, Until
+from merino.inner.learn.rounds.plots import NIGHT_PICTURES
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
 from tests.killing import dies_at
@@ -345,11 +344,11 @@ def test_pictures_of_a_night_are_drawn(
     monkeypatch.setattr(learner, "play_match", proving(True))
     state = ran(tmp_path / "run").state
     endless = replace(state.rounds[0], elo=np.inf, elo_error=np.inf, from_start=np.inf, from_start_error=np.inf)
-    for name in PICTURES:
+    for name in NIGHT_PICTURES:
         for each in (state, replace(state, rounds=(endless, state.rounds[1])), replace(state, rounds=())):
-            assert draw(each, PICTURES[name], ".svg").lstrip().startswith(b"<?xml")
+            assert draw(each, NIGHT_PICTURES[name], ".svg").lstrip().startswith(b"<?xml")
     assert main(["plot", str(tmp_path / "run")]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(PICTURES)
+    assert len(capsys.readouterr().out.splitlines()) == len(NIGHT_PICTURES)
 
 
 def test_every_step_of_a_generation_has_a_seed_of_its_own() -> None:

@@ -41,7 +41,7 @@ from merino.inner.tune.playing import (
     play_pair,
     play_tune,
 )
-from merino.inner.tune.progress import remaining_loss, result_lines
+from merino.inner.tune.report import remaining_loss, result_lines
 from merino.inner.tune.rules import PairResult
 from merino.inner.tune.tuning import Configuration, Tune, configuration_from, configuration_hash, load_tune, replay
 

@@ -9,8 +9,7 @@ import pytest
 from merino.inner.match.rng import seed_state
 from merino.inner.tune import paper
 from merino.inner.tune.curves import DRAW_RATE, SETTINGS, START, TOTAL_ELO
-from merino.inner.tune.design import next_pair
-from merino.inner.tune.estimators import after, estimate, initial_state
+from merino.inner.tune.estimators import after, estimate, initial_state, next_pair
 from merino.inner.tune.methods import METHODS
 from merino.inner.tune.methods.spsa import STABILITY_SHARE
 from merino.inner.tune.plan import advice, loss_left, pairs_needed, spsa_step

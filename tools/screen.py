@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from merino.inner.app.cluster.address import FORMS, ClusterAddress, Needs
-from merino.inner.app.console.cluster_option import cluster_executor
+from merino.inner.app.cluster.connection import cluster_executor
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.live_line import LivePrinter
 from merino.inner.core.common.work import RemoteExecutor, cores, ordered, threads

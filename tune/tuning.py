@@ -26,8 +26,7 @@ from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import from_identity
 from merino.inner.match.rng import seed_state
 from merino.inner.match.time_control import Clock, TimeControl
-from merino.inner.tune.design import next_pair
-from merino.inner.tune.estimators import after, estimate, initial_state
+from merino.inner.tune.estimators import after, estimate, initial_state, next_pair
 from merino.inner.tune.methods import METHODS
 from merino.inner.tune.parameters import TunedParameter, TuneError, settings_for
 from merino.inner.tune.rules import EstimatorSettings, Method, PairResult, State

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from merino.inner.match.rng import seed_state
 from merino.inner.tune.curves import SETTINGS
-from merino.inner.tune.design import next_pair
-from merino.inner.tune.estimators import after, estimate, initial_state, noise_now
+from merino.inner.tune.estimators import after, estimate, initial_state, next_pair, noise_now
 from merino.inner.tune.methods import DEFAULT, METHODS
 from merino.inner.tune.rules import PairResult
 from merino.inner.tune.simulator import CONTENDERS, simulate, tuner_settings

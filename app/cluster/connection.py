@@ -6,7 +6,7 @@ import logging
 import signal
 import uuid
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from merino.inner.app.cluster.address import ClusterAddress, Needs
 from merino.inner.app.cluster.workers import Workers
+from merino.inner.core.common.command import errors_named
 from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.work import RemoteExecutor
+from merino.inner.match.players import OtherPlayer, Player
 
 if TYPE_CHECKING:
     from merino.inner.app.cluster.executor import ClusterExecutor
@@ -138,10 +141,10 @@ def _make_ready(client: Any, workers: Workers, address: ClusterAddress, needs: N
         raise ClusterError(
             f"no worker has joined the scheduler {address} in {JOIN_SECONDS:.0f} s; 'dask worker {address}' starts one"
         ) from error
-    identity: dict[str, str] = import_module("merino.inner.app.cluster.identity").identity()
-    preparation = import_module("merino.inner.app.cluster.preparation").Preparation
+    preparation = import_module("merino.inner.app.cluster.preparation")
+    identity: dict[str, str] = preparation.identity()
     client.subscribe_topic(workers.name, partial(_worker_reported, client, workers))
-    _register(client, preparation(workers.name, identity, needs), address)
+    _register(client, preparation.Preparation(workers.name, identity, needs), address)
     known = set(client.scheduler_info(n_workers=-1)["workers"])
     patience = PATIENCE_HERE if address.processes else PATIENCE
     while not workers.wait(known, patience, TELL_EVERY):
@@ -176,3 +179,24 @@ def _worker_reported(client: Any, workers: Workers, event: Any) -> None:
     if event[1]["state"] == "ready":
         client.subscribe_topic(worker, partial(workers.scheduler_reported, worker))
     workers.heard(event)
+
+
+@contextmanager
+def cluster_executor(
+    address: ClusterAddress | None, command: str, say: Callable[[str], object], needs: Needs
+) -> Iterator[RemoteExecutor | None]:
+    """The executor of the cluster at an address, None without an address; sentences for the user go to `say`.
+
+    Raises CommandError.
+    """
+    if address is None:
+        yield None
+        return
+    with errors_named(command, ClusterError), session(address, needs, say) as found:
+        yield found.executor
+
+
+def needs_of(players: Iterable[Player]) -> Needs:
+    """The requirements of these players on workers."""
+    programs = {player.command[0]: None for player in players if isinstance(player, OtherPlayer)}
+    return Needs(("match",), tuple(programs))

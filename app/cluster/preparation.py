@@ -1,11 +1,13 @@
 """The preparation of a worker before it gets work: it is checked, and its code is compiled, once for each machine.
 
 A worker that is ready offers a resource, in Dask's sense, which all work of the session asks for. So work goes to no
-worker of another version, and to one that joins late as soon as it is ready; all this is Dask's own scheduling.
+worker of another version, and to one that joins late as soon as it is ready; all this is Dask's own scheduling. The
+version is that of all code: only then does the same seed give the same games.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import shutil
@@ -13,20 +15,50 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+import numba
+import numpy as np
 from distributed import Worker, WorkerPlugin
 from distributed.core import Status
 
 from merino.inner.app.cluster.address import Needs
-from merino.inner.app.cluster.identity import difference, identity
+from merino.inner.core.common.about import __version__
 from merino.inner.core.common.files import lock_within
+from merino.inner.core.compiled.cache import CACHE_GROUPS
 from merino.inner.core.compiled.jit import CACHE
+from merino.inner.eval.linear.weights import DEFAULT_FILE
 
 SILENT_SECONDS = 10.0  # that a worker waits for another that compiles, or only loads, without a word
 LOCK_SECONDS = 300.0  # that it waits then: the other may have been stopped
 WARM_UPS = {"match": "warm_up", "learn": "warm_up_fit"}  # in the module `warmup` of each part
+
+
+@cache
+def identity() -> dict[str, str]:
+    """Version, digests of all code and of the default weights, and the versions of Python, numba and NumPy."""
+    root, digest = Path(__file__).resolve().parents[2], hashlib.sha256()
+    for folder in " ".join(CACHE_GROUPS).split():
+        for path in sorted((root / folder).rglob("*.py")):
+            digest.update(path.relative_to(root).as_posix().encode())
+            digest.update(path.read_bytes())
+    return {
+        "Merino": __version__,
+        "code": digest.hexdigest()[:12],
+        "weights": hashlib.sha256(DEFAULT_FILE.read_bytes()).hexdigest()[:12],
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        "numba": numba.__version__,
+        "NumPy": np.__version__,
+    }
+
+
+def difference(here: dict[str, str], there: dict[str, str]) -> str:
+    """The difference between there and here in words; "" if there is none."""
+    names = [name for name in here if here[name] != there.get(name)]
+    return ", ".join(f"{name} {there.get(name, 'unknown')} instead of {here[name]}" for name in names)
 
 
 class Preparation(WorkerPlugin):

@@ -198,8 +198,8 @@ def improve(session: Session, arguments: str) -> None:
     `--rounds N` ends after N rounds. Ctrl-C ends it with the best so far; the same command continues from there.
     """
     words = words_in(arguments)
-    from merino.inner.app.console.improving import improve as carry_out  # noqa: PLC0415 (with all that learning needs)
-    from merino.inner.app.console.improving import improve_parser  # noqa: PLC0415
+    from merino.inner.app.console.learning import improve as carry_out  # noqa: PLC0415 (with all that learning needs)
+    from merino.inner.app.console.learning import improve_parser  # noqa: PLC0415
 
     if {"-h", "--help"} & set(words):
         session.say(improve_parser("improve").format_help().rstrip())

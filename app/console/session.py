@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 from merino.inner.app.console.board_view import draw
-from merino.inner.app.console.console_game import ConsoleGame
+from merino.inner.app.console.console_game import ConsoleGame, Place
 from merino.inner.app.console.ending import UNFINISHED, Ending, by_rule, side_name
 from merino.inner.app.console.opponent import Opponent
 from merino.inner.app.console.pace import Pace, by_time
@@ -17,7 +17,6 @@ from merino.inner.app.console.scoresheet import Scoresheet
 from merino.inner.app.console.terminal import Terminal
 from merino.inner.app.console.thinking import ThinkingLine
 from merino.inner.app.console.unfinished_folder import Offer, Unfinished
-from merino.inner.app.console.unfinished_lock import Place
 from merino.inner.app.console.unfinished_pgn import KeptGame
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.board.game import Position

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from merino.inner.app.console.unfinished_lock import Place, locked
+from merino.inner.app.console.console_game import Place, locked
 from merino.inner.app.console.unfinished_pgn import DamagedGameError, KeptGame
 from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.user_files import UNFINISHED_GAME, UserFileError, is_there, read_user_text

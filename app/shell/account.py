@@ -1,4 +1,4 @@
-"""`merino account NET`: a net on the whole told in the terms, as far as they tell it."""
+"""`merino account` and `merino faithfulness`: a net told in the terms, and how far words on a net can be trusted."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from dataclasses import asdict
 from pathlib import Path
 
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser, file_path
+from merino.inner.app.console.command_line import Parser, file_path, positive
 from merino.inner.app.shell.output_files import check_output, write_output
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_net
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.formats.packed import PackedError, unpack
-from merino.inner.formats.packed_files import all_positions
+from merino.inner.formats.packed_files import all_positions, evenly
 from merino.inner.formats.sources import SourceError
 from merino.inner.study.errors import StudyError
+from merino.inner.study.words.faithfulness import Faithfulness, faithfulness
 from merino.inner.study.words.shipped import ENDING, WholeAccount, account_for, content_of, whole_account
 
 MAX_POSITIONS = 200_000  # that an account is fitted to, evenly from a file
+POSITIONS = 500  # that the words are tried in
 
 
 def run_account(arguments: Sequence[str]) -> int:
@@ -50,7 +52,7 @@ def run_account(arguments: Sequence[str]) -> int:
         raise CommandError(f"account: '{args.net}' has no account yet: fit one with --positions FILE --out FILE")
     if args.out:
         write_output(args.out, content_of(account), "account")
-    print(json.dumps(asdict(account)) if args.json else "\n".join(_rows(account)))
+    print(json.dumps(asdict(account)) if args.json else "\n".join(_account_rows(account)))
     return 0
 
 
@@ -60,7 +62,7 @@ def _fitted(net: NetEvaluation, path: Path) -> WholeAccount:
     return whole_account(net, unpack(records[::step]), path.name)
 
 
-def _rows(account: WholeAccount) -> Iterator[str]:
+def _account_rows(account: WholeAccount) -> Iterator[str]:
     yield f"{account.name} in the terms, from positions of {account.source}"
     yield f"\n{'term':<24}{'middlegame':>11}{'endgame':>9}"
     for name, (middlegame, endgame) in account.weights.items():
@@ -69,3 +71,37 @@ def _rows(account: WholeAccount) -> Iterator[str]:
     yield f"\n{'positions kept apart':<26}{'number':>8}{'R2':>7}{'mean error, cp':>16}"
     for name, share in {"all": account.all, **account.kinds}.items():
         yield f"{name:<26}{share.positions:8}{share.r2:7.2f}{share.mean_error_cp:16.0f}"
+
+
+def run_faithfulness(arguments: Sequence[str]) -> int:
+    """The command in a shell; raises CommandError."""
+    parser = Parser(
+        prog="merino faithfulness",
+        description="Measure how far the words on a net can be trusted: whether sums are exact, what share the terms "
+        "tell, and in how many positions the piece that is named for the rest is confirmed: the rest becomes less by "
+        "at least a quarter of what is said when it is removed, or moved. The control says the same of another piece, "
+        "by chance.",
+        examples=("merino faithfulness gen12 games.bin",),
+    )
+    parser.add_argument("net", metavar="NET", help="a net, or the name of one in weights/")
+    parser.add_argument("file", type=file_path, metavar="FILE", help="a file of scored positions")
+    sentence = "how many of them, evenly from the file (default: %(default)s)"
+    parser.add_argument("--positions", type=positive, default=POSITIONS, metavar="N", help=sentence)
+    shared.add_json(parser)
+    args = parser.parse_args(arguments)
+    with errors_named("faithfulness", EvaluationError, PackedError, SourceError):
+        net = load_net(args.net)
+        positions = unpack(evenly(all_positions(args.file), args.positions))
+        found = faithfulness(net, positions)
+    print(json.dumps(asdict(found)) if args.json else "\n".join(_trust_rows(found)))
+    return 0
+
+
+def _trust_rows(found: Faithfulness) -> Iterator[str]:
+    yield f"{found.positions} positions; the largest gap between a score and its parts: {found.largest_gap:.1g}"
+    yield f"\n{'R2 around the position':<26}{'positions':>10}{'mean':>8}"
+    for phase, (count, mean) in found.r2.items():
+        yield f"{phase:<26}{count:10}{mean:8.2f}"
+    yield f"\n{'the piece named':<26}{'asked':>10}{'confirmed':>11}{'control':>9}"
+    for way, named in found.named.items():
+        yield f"{way:<26}{named.statements:10}{named.share:11.0%}{found.shuffled[way].share:9.0%}"

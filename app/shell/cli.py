@@ -150,7 +150,7 @@ COMMANDS = by_name(
         ),
         Command(
             "faithfulness NET FILE",
-            "merino.inner.app.shell.faithfulness:run_faithfulness",
+            "merino.inner.app.shell.account:run_faithfulness",
             "Measure how far the words on a net can be trusted.",
         ),
         Command(

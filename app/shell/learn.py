@@ -6,9 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from merino.inner.app.console.improving import improve
 from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.app.console.learning import carry_out, for_machines
+from merino.inner.app.console.learning import carry_out, for_machines, improve
 from merino.inner.app.shell.plot import run_plot
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.user_files import is_there

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from merino.inner.app.cluster.connection import cluster_executor, needs_of
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.cluster_option import cluster_executor, needs_of
 from merino.inner.app.console.command_line import Parser, positive
 from merino.inner.app.shell import match_options as options
 from merino.inner.core.common.interrupt import INTERRUPTED

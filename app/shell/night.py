@@ -10,8 +10,8 @@ from dataclasses import fields
 from typing import Any
 
 from merino.inner.app.cluster.address import Needs
+from merino.inner.app.cluster.connection import cluster_executor
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.cluster_option import cluster_executor
 from merino.inner.app.console.command_line import Parser, share_or_all
 from merino.inner.app.console.learning import shown
 from merino.inner.app.console.rounds_options import (
@@ -31,10 +31,9 @@ from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.formats.packed import PackedError
 from merino.inner.formats.sources import SourceError
 from merino.inner.learn.errors import TrainingError
-from merino.inner.learn.night.plan import NightPlan
 from merino.inner.learn.night.report import summary
 from merino.inner.learn.night.start import DEFAULT_START, begin
-from merino.inner.learn.night.state import NOTHING, NightState
+from merino.inner.learn.night.state import NOTHING, NightPlan, NightState
 from merino.inner.learn.rounds.loop import Finished, Until
 from merino.inner.match.errors import MatchError
 

@@ -17,15 +17,14 @@ from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.weights import active_file
 from merino.inner.eval.net.file import is_net_file
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.improve.plots import PICTURES as IMPROVE_PICTURES
 from merino.inner.learn.improve.state import STATE_NAME, load_state
 from merino.inner.learn.net.plots import PICTURES as NET_PICTURES
 from merino.inner.learn.net.plots import load_run, pictures_of
-from merino.inner.learn.night.plots import PICTURES as NIGHT_PICTURES
 from merino.inner.learn.night.state import STATE_NAME as NIGHT_NAME
 from merino.inner.learn.night.state import load_state as load_night
 from merino.inner.learn.plots import PICTURES, draw
 from merino.inner.learn.record import RECORD_NAME, load_record
+from merino.inner.learn.rounds.plots import IMPROVE_PICTURES, NIGHT_PICTURES
 
 FORMATS = tuple(ending.lstrip(".") for ending in ENDINGS)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from merino.inner.app.cluster.connection import cluster_executor, needs_of
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.cluster_option import cluster_executor, needs_of
 from merino.inner.app.console.command_line import Parser, file_path, natural, positive
 from merino.inner.app.shell import match_options as options
 from merino.inner.core.common.command import UsageError

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict
 
+from merino.inner.app.cluster.connection import cluster_executor, needs_of
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.cluster_option import cluster_executor, needs_of
 from merino.inner.app.console.command_line import Parser
 from merino.inner.app.shell import match_options as options
 from merino.inner.app.shell.output_files import make_folder

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from merino.inner.app.cluster.address import Needs
-from merino.inner.app.console.cluster_option import cluster_executor
+from merino.inner.app.cluster.connection import cluster_executor
 from merino.inner.app.console.shared_options import progress_stream
 from merino.inner.app.shell.match_options import MARGIN_MS, time_control
 from merino.inner.app.shell.output_files import check_output, check_picture, ending_of, holding_output, write_output
@@ -45,8 +45,7 @@ from merino.inner.tune.methods import METHODS
 from merino.inner.tune.parameters import TuneError, check_known, own_parameters, rounding_warnings
 from merino.inner.tune.picture import draw
 from merino.inner.tune.playing import check_own, engine_options, play_tune
-from merino.inner.tune.progress import TuneProgress, result_lines, value_table
-from merino.inner.tune.report import tune_json
+from merino.inner.tune.report import TuneProgress, result_lines, tune_json, value_table
 from merino.inner.tune.tuning import Configuration, Tune, load_tune, replay
 
 SAVE_EVERY = 30.0  # seconds

@@ -20,8 +20,7 @@ from merino.inner.eval.linear.registry import TermSet
 from merino.inner.eval.linear.weights import load
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import learn
-from merino.inner.learn.improve.plan import Plan
-from merino.inner.learn.improve.state import Folder, ImproveState, TermsRound, weights_text
+from merino.inner.learn.improve.state import Folder, ImproveState, Plan, TermsRound, weights_text
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.installing import replace_weights
 from merino.inner.learn.request import Events, Say

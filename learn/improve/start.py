@@ -10,8 +10,7 @@ from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import active_file, load_any
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.improve.learner import TermsLearner
-from merino.inner.learn.improve.plan import Plan
-from merino.inner.learn.improve.state import Folder, ImproveState
+from merino.inner.learn.improve.state import Folder, ImproveState, Plan
 from merino.inner.learn.request import Events, start_of
 from merino.inner.learn.rounds.loop import Finished, Loop, Until
 from merino.inner.learn.rounds.state import pieces_alone

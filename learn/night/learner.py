@@ -33,7 +33,6 @@ from merino.inner.learn.net.training import (
     TrainingSettings,
     TrainingState,
 )
-from merino.inner.learn.night.plan import NightPlan, validation_share
 from merino.inner.learn.night.state import (
     CANDIDATE,
     GAMES,
@@ -41,8 +40,10 @@ from merino.inner.learn.night.state import (
     Generation,
     GenerationData,
     NightFolder,
+    NightPlan,
     NightState,
     nothing,
+    validation_share,
 )
 from merino.inner.learn.rounds.state import OPEN
 from merino.inner.learn.rounds.steps import (

@@ -13,8 +13,15 @@ from merino.inner.eval.families import EvaluationFile, read_net
 from merino.inner.eval.net.file import digest, net_in
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.night.learner import NetLearner
-from merino.inner.learn.night.plan import NightPlan
-from merino.inner.learn.night.state import NOTHING, START_NET, START_TERMS, NightFolder, NightState, nothing_text
+from merino.inner.learn.night.state import (
+    NOTHING,
+    START_NET,
+    START_TERMS,
+    NightFolder,
+    NightPlan,
+    NightState,
+    nothing_text,
+)
 from merino.inner.learn.request import DEFAULT_TEACHER, Events
 from merino.inner.learn.rounds.loop import Finished, Loop, Until
 

@@ -1,4 +1,4 @@
-"""The state of a run of `night`, and its folder.
+"""The settings and the state of a run of `night`, and its folder.
 
 The folder has a folder for each generation, with its games (`games.vf`), its net (`candidate.net`) and the states of
 its matches. `best.net` is a copy of the net that has won. `start.net` is the net that the run began with;
@@ -18,7 +18,7 @@ from merino.inner.eval.linear.weights import as_mapping, render
 from merino.inner.eval.net.file import digest, net_in
 from merino.inner.eval.net.network import Network
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.night.plan import NightPlan
+from merino.inner.learn.rounds.plan import RoundPlan
 from merino.inner.learn.rounds.state import TABLE, LoopState, Round, RunFolder, as_table, pieces_alone, read_state
 
 FORMAT = "merino night 1"
@@ -41,6 +41,30 @@ _COLUMNS = {
     "from_terms": ".1f",
     "from_terms_error": ".1f",
 }
+MIN_VALIDATION_GAMES = 20
+
+
+@dataclass(frozen=True)
+class NightPlan(RoundPlan):
+    """The settings of a run; see RoundPlan."""
+
+    games: int = 8000
+    window: int = 12
+    share: float = 0.4
+
+    def recipe(self, start: str, generations: int) -> str:
+        """The command that plays and learns all generations up to one again, from a net of this name or nothing."""
+        return (
+            f"merino night --from {start} --generations {generations} --games {self.games} --nodes {self.nodes} "
+            f"--window {self.window} --blend {self.share:g} --match-games {self.match_games} "
+            f"--match-nodes {self.match_nodes} --sprt {self.elo0:g} {self.elo1:g} --gauge {self.gauge} "
+            f"--seed {self.seed}"
+        )
+
+
+def validation_share(games: int, usual: float) -> float:
+    """The share of the games kept for validation: the usual one, or more to have some of few games."""
+    return min(0.5, max(usual, MIN_VALIDATION_GAMES / max(1, games)))
 
 
 @dataclass(frozen=True)

@@ -129,9 +129,9 @@ PROFILE = {
                   "change_high": -0.005, "direction": 1},
     "openings": [{"name": "Sicilian Defence", "eco": ["B20", "B90"], "colour": "White", "games": 30, "won": 20,
                   "drawn": 5, "lost": 5, "score": 0.75, "score_low": 0.65, "score_high": 0.85, "is_enough": True,
-                  "moves": None, "kinds": [KIND | {"half_moves": 1.5, "examples": []}]}],
-    "mistakes": {"count": 12, "kinds": [KIND | {"half_moves": None, "examples": [EXAMPLE]}],
-                 "half_moves": [{"half_moves": 1, "mistakes": 5}, {"half_moves": None, "mistakes": 7}]},
+                  "moves": None, "kinds": [KIND | {"plies": 1.5, "examples": []}]}],
+    "mistakes": {"count": 12, "kinds": [KIND | {"plies": None, "examples": [EXAMPLE]}],
+                 "plies": [{"plies": 1, "mistakes": 5}, {"plies": None, "mistakes": 7}]},
     "temptations": [{"nodes": 16, "sees": 128, "positions": 40, "fallen": 0.1, "fallen_low": 0.04, "fallen_high": 0.2,
                      "others": 0.02, "is_enough": True}],
 }  # fmt: skip
@@ -144,7 +144,7 @@ def test_a_profile_tells_what_is_sure_with_moves_to_look_at(page: Page) -> None:
     page.of_module("profile_report.js", show)
     text = page.text("#profile")
     assert "Anna, rating 1800" in text and "Of 12 mistakes" in text and "1 game cannot be read" in text
-    assert "5 by 1 half-move, 7 farther" in text
+    assert "5 by 1 ply, 7 farther" in text
     assert "played in 4 of 40 positions" in text and "weaker ones are not known" in text
     assert [row.text for row in page.all("#profile-more tbody th")] == ["rook on a file without own pawns"]
     assert "0.35 (0.25 to 0.45)" in page.text("#profile-more")

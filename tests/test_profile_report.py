@@ -207,5 +207,5 @@ def test_the_report_speaks_in_words_and_says_where_games_are_too_few(
     assert main(["profile", str(path), "--player", "A", "--json", "--quiet"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [opening["name"] for opening in told["openings"]] == ["Ruy Lopez"] and told["openings"][0]["score"] == 1
-    assert sum(row["mistakes"] for row in told["mistakes"]["half_moves"]) == told["mistakes"]["count"]
+    assert sum(row["mistakes"] for row in told["mistakes"]["plies"]) == told["mistakes"]["count"]
     assert sum(kind["count"] for kind in told["mistakes"]["kinds"]) == told["mistakes"]["count"]

@@ -32,9 +32,7 @@ def as_object(profile: Profile) -> dict[str, Any]:
         "mistakes": {
             "count": len(profile.mistakes.found),
             "kinds": [_kind_object(kind) for kind in profile.kinds],
-            "half_moves": [
-                {"half_moves": depth, "mistakes": count} for depth, count in profile.mistakes.by_plies.items()
-            ],
+            "plies": [{"plies": depth, "mistakes": count} for depth, count in profile.mistakes.by_plies.items()],
         },
         "sights": [asdict(sight) for sight in profile.sights],
         "temptations": [_temptation_object(each) for each in profile.temptations],
@@ -125,7 +123,7 @@ def _kind_object(kind: KindCount) -> dict[str, Any]:
         "count": kind.count,
         **_interval("share", kind.share),
         "loss": round(kind.loss, 4),
-        "half_moves": kind.plies,
+        "plies": kind.plies,
         "examples": [asdict(example) for example in kind.examples],
     }
 

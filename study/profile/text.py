@@ -118,7 +118,7 @@ def _kind_lines(profile: Profile) -> list[str]:
         return ["No mistakes found."]
     lines = []
     for kind in profile.kinds[:SHOWN]:
-        seen = "seen far on" if kind.plies is None else f"seen {_half_moves(kind.plies)} on"
+        seen = "seen far on" if kind.plies is None else f"seen {_plies(kind.plies)} on"
         lines.append(f"{kind.kind:<{_NAME}}{kind.count:>5}, {_percents(kind.share)} of all; {seen}")
         lines.append(f"  such as {_named(kind.examples)}")
     return lines
@@ -132,14 +132,14 @@ def _sight_lines(profile: Profile) -> list[str]:
     lines.append(f"Of {total} mistakes you would have seen, by looking beyond your move:")
     for depth, count in told.items():
         sum_of += count
-        how_far = "farther" if depth is None else _half_moves(depth)
+        how_far = "farther" if depth is None else _plies(depth)
         lines.append(f"  {how_far:<14}{count:>4}   all so far {sum_of / total:>4.0%}")
     return [*lines, *(line for found in profile.temptations if found.is_enough for line in _temptation(found))]
 
 
-def _half_moves(count: float) -> str:
-    """So many plies, in words: "2 half-moves"."""
-    return f"{count:g} half-move{'' if count == 1 else 's'}"
+def _plies(count: float) -> str:
+    """So many, in words: "2 plies"."""
+    return f"{count:g} {'ply' if count == 1 else 'plies'}"
 
 
 def _temptation(found: Temptation) -> list[str]:

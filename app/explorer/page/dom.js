@@ -118,7 +118,8 @@ export const capital = (text) => text[0].toUpperCase() + text.slice(1);
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
 
 /** A number with the name of what is counted. */
-export const plural = (count, name) => `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
+export const plural = (count, name, names = `${name}s`) =>
+    `${count.toLocaleString("en")} ${count === 1 ? name : names}`;
 
 /** Split a term's name where its words begin, so that it can be read and broken: "BishopPairMidgame". */
 export const spaced = (name) =>

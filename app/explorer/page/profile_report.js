@@ -60,7 +60,7 @@ function openings(profile) {
 }
 
 const seenBy = (row) =>
-    row.half_moves === null ? `${row.mistakes} farther` : `${row.mistakes} by ${plural(row.half_moves, "half-move")}`;
+    row.plies === null ? `${row.mistakes} farther` : `${row.mistakes} by ${plural(row.plies, "ply", "plies")}`;
 
 function temptation(found) {
     const fallen = Math.round(found.fallen * found.positions);
@@ -73,9 +73,9 @@ function temptation(found) {
 }
 
 function mistakes(profile) {
-    const { count, kinds, half_moves } = profile.mistakes;
+    const { count, kinds, plies } = profile.mistakes;
     if (!count) return [h("h4", {}, "Mistakes"), note("No mistakes found.")];
-    const seen = half_moves.map(seenBy).join(", ");
+    const seen = plies.map(seenBy).join(", ");
     return [
         h("h4", {}, "Mistakes made most"),
         kindTable("profile-kinds", kinds),

@@ -49,7 +49,7 @@ export const openingTable = (id, openings) =>
     plainTable(id, ["Opening", "Games", "Results", "Points", "Lost a move"], openings.flatMap(openingRow));
 
 function kindRow(kind) {
-    const seen = kind.half_moves === null ? "farther" : plural(kind.half_moves, "half-move");
+    const seen = kind.plies === null ? "farther" : plural(kind.plies, "ply", "plies");
     const row = cells(kind.kind, kind.count.toLocaleString("en"), share(kind, "share"), seen);
     row.append(examplesCell(kind.examples));
     return row;

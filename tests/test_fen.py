@@ -142,6 +142,7 @@ def test_an_en_passant_square_that_changes_nothing_changes_no_key():
         ("4k3/8/8/8/8/8/8/4K3 w - - -1", "half-move clock '-1' is no number from 0 to 100000"),
         ("4k3/8/8/8/8/8/8/4K3 w - - x 1", "half-move clock 'x' is no number from 0 to 100000"),
         ("4k3/8/8/8/8/8/8/4K3 w - - 0 1000000", "move number '1000000' is no number from 0 to 100000"),
+        ("4k3/8/8/8/8/8/8/4K3 w - - 0 000000000100900000000", "move number '000000000100900000000' is no number from"),
         ("4k3/8/8/8/8/8/8/4K3 w - - 0 \u00b2", "move number '\u00b2' is no number from 0 to 100000"),
         ("4k3/8/8/8/8/8/8/4RK2 w - -", "White is to move and could take the king"),
         ("4k3/8/8/8/8/8/3p4/4K3 b - -", "Black is to move and could take the king"),

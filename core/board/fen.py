@@ -209,6 +209,7 @@ def _read_en_passant(position: np.void, text: str) -> int:
 
 
 def _read_counter(name: str, text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text[:9]) > _MAX_COUNTER:
+    digits = text.lstrip("0") or text[-1:]  # int() refuses thousands of digits
+    if not text.isascii() or not text.isdigit() or len(digits) > len(str(_MAX_COUNTER)) or int(digits) > _MAX_COUNTER:
         raise FenError(f"{name} {abridged(text)!r} is no number from 0 to {_MAX_COUNTER}")
-    return int(text)
+    return int(digits)

@@ -44,26 +44,36 @@ def plot_errors(
     """Draw errors by step, round or epoch, `numbers`; a line has its errors, label and colour. Returns the axes."""
     figure.set_size_inches(8, 5)
     axes = figure.subplots()
-    marker = "o" if len(numbers) < 40 else None
-    for errors, label, colour in lines:
-        axes.plot(numbers, errors, color=colour, marker=marker, markersize=4, label=label)
-    axes.set_title(title)
-    axes.set_xlabel(by)
-    axes.set_ylabel("error")
+    _draw_errors(axes, by, numbers, lines, title)
     axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.legend(frameon=False)
     return axes
 
 
+def _draw_errors(
+    axes: Any, by: str, where: Sequence[float], lines: Iterable[tuple[Sequence[float], str, str]], title: str
+) -> None:
+    marker = "o" if len(where) < 40 else None
+    for errors, label, colour in lines:
+        axes.plot(where, errors, color=colour, marker=marker, markersize=4, label=label)
+    axes.set_title(title)
+    axes.set_xlabel(by)
+    axes.set_ylabel("error")
+    axes.legend(frameon=False)
+
+
 def _error(figure: Any, record: Record) -> None:
-    """Both errors by step."""
-    lines = []
+    """Both errors by step, and by the seconds that the fit had taken."""
+    steps, lines = record["steps"], []
     for name, label, colour in (("train", "training set", COLOURS[0]), ("valid", "validation set", COLOURS[1])):
         end = record["summary"][f"{name}_after"]  # of the rounded weights, as in the report
-        lines.append(([step[name] for step in record["steps"]], f"{label}: {end:.6f}", colour))
-    title = f"Error by step ({record['settings']['method']})"
-    axes = plot_errors(figure, "step", range(len(record["steps"])), lines, title)
-    axes.yaxis.set_major_formatter("{x:.4f}")
+        lines.append(([step[name] for step in steps], f"{label}: {end:.6f}", colour))
+    figure.set_size_inches(8, 8)
+    by_step, by_time = figure.subplots(2)
+    _draw_errors(by_step, "step", range(len(steps)), lines, f"Error by step ({record['settings']['method']})")
+    by_step.xaxis.get_major_locator().set_params(integer=True)
+    _draw_errors(by_time, "seconds", [step["seconds"] for step in steps], lines, "Error by time")
+    for axes in (by_step, by_time):
+        axes.yaxis.set_major_formatter("{x:.4f}")
 
 
 def _weights(figure: Any, record: Record) -> None:

@@ -1,7 +1,8 @@
 """Comparison of ways to learn: each recipe learns weights from the same start, and plays a match against the start.
 
-A recipe is one way to call the learner: with which games and which settings. Everything is kept in a folder, so that a
-stopped comparison continues: games and matches from their states, and learned weights are not learned again.
+A recipe is one way to call the learner: with which games and which settings. What it learned may also meet a pool of
+other engines, and the best version the start at other limits. Everything is kept in a folder, so that a stopped
+comparison continues: games and matches from their states, and learned weights are not learned again.
 """
 
 from __future__ import annotations
@@ -29,6 +30,14 @@ from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.positions import Rows, Selection
 from merino.inner.learn.reading import read_options, training_data
+from merino.inner.learn.recipe_matches import (
+    CLEAR_WIN,
+    ComparisonStoppedError,
+    Limit,
+    Pool,
+    PoolResult,
+    RecipeMatches,
+)
 from merino.inner.learn.record import record_of
 from merino.inner.learn.report import Seconds, summarise
 from merino.inner.learn.request import Events, LearnRequest, Task
@@ -37,17 +46,14 @@ from merino.inner.learn.source import PositionsHere
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.games import Tally
 from merino.inner.match.players import OwnPlayer
+from merino.inner.match.ratings import Rating
 from merino.inner.match.report import count_line
 from merino.inner.match.runner import MatchOutput, run_match
 from merino.inner.match.statistics import estimate
-from merino.inner.match.time_control import Adjudication, RandomMoves, TimeControl
+from merino.inner.match.time_control import RandomMoves, TimeControl
 
-CLEAR_WIN = Adjudication(win_score=1000, win_moves=4)  # a position so clearly won teaches nothing
 SETTINGS_FILE = "settings.json"
-
-
-class ComparisonStoppedError(Exception):
-    """Ctrl-C; the work so far is kept."""
+START = "start"  # the name of what all versions began with
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,8 @@ class Comparison:
     """A comparison to make.
 
     `sources` are games by name: a file, games to play, or None if the file was not given. `tests` names the sources on
-    which errors are measured. Each match has `games` games at `nodes` per move.
+    which errors are measured. Each match has `games` games at `nodes` per move; the best version meets the start at the
+    limits of `controls`, too.
     """
 
     start: Path
@@ -87,6 +94,8 @@ class Comparison:
     nodes: int = 2000
     games: int = 1000
     seed: int = 1
+    pool: Pool | None = None
+    controls: tuple[Limit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,8 @@ class RecipeResult:
     """The result of a recipe.
 
     `errors` are mean squared errors by test, each with the K that fits the weights best. Elo is against the start, with
-    half the width of its 95% interval. `missing` names a source without a file; then nothing was measured.
+    half the width of its 95% interval; `rating` is that among the pool. `controls` are the matches of the best version
+    at other limits. `missing` names a source without a file; then nothing was measured.
     """
 
     name: str
@@ -105,6 +115,8 @@ class RecipeResult:
     seconds: float = 0.0
     note: str = ""
     missing: str = ""
+    rating: Rating | None = None
+    controls: tuple[tuple[Limit, Tally], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`."""
@@ -120,22 +132,17 @@ class RecipeResult:
         if self.tally and self.tally.games:
             elo = estimate(self.tally.counts)
             found |= {"match_games": self.tally.games, "elo": elo.elo, "elo_error": elo.elo_error}
+        if self.rating:
+            found |= {"rating": self.rating.rating, "rating_error": self.rating.error, "los": self.rating.los}
+        if self.controls:
+            found["controls"] = [control_as_json(limit, tally) for limit, tally in self.controls]
         return found
 
 
-def compare(
-    comparison: Comparison, folder: Path, events: Events, concurrency: int | None = None
-) -> Iterator[RecipeResult]:
-    """The outcome of each recipe in turn, the start first; raises LearnError, EvaluationError, MatchError, OSError.
-
-    Ctrl-C in games or in a match raises ComparisonStoppedError; the same call continues from there.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    _check_same(comparison, folder)
-    study = _Comparing(comparison, folder, events, concurrency or cores())
-    yield study.outcome(Recipe("start", LearnRequest(()), comparison.start))
-    for recipe in comparison.recipes:
-        yield study.outcome(recipe)
+def control_as_json(limit: Limit, tally: Tally) -> dict[str, Any]:
+    """A match at another limit, as plain data."""
+    elo = estimate(tally.counts)
+    return {"limit": str(limit.time_control), "games": tally.games, "elo": elo.elo, "elo_error": elo.elo_error}
 
 
 def _check_same(comparison: Comparison, folder: Path) -> None:
@@ -162,24 +169,56 @@ def _read(path: Path) -> dict[str, Any]:
         raise LearnError(f"'{path}' is damaged: {error}; give a new folder") from error
 
 
-class _Comparing:
-    """A running comparison and its folder."""
+class Comparing:
+    """A comparison in a folder; methods raise LearnError, EvaluationError, MatchError, OSError.
 
-    def __init__(self, comparison: Comparison, folder: Path, events: Events, threads: int) -> None:
-        self._comparison, self._folder, self._events, self._threads = comparison, folder, events, threads
+    Ctrl-C in games or in a match raises ComparisonStoppedError; the same calls continue from there.
+    """
+
+    def __init__(self, comparison: Comparison, folder: Path, events: Events, concurrency: int | None = None) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        _check_same(comparison, folder)
+        self._comparison, self._folder, self._events = comparison, folder, events
+        self._threads = concurrency or cores()
+        self._matches = RecipeMatches(folder, comparison.seed, self._threads, events.match_state)
         self._terms, self._start = load_any(comparison.start)
         self._tests: dict[str, Rows] = {}
+        self._versions: dict[str, OwnPlayer] = {}  # those that have been measured, by their names
 
-    def outcome(self, recipe: Recipe) -> RecipeResult:
-        """Learn and measure, or take the results from the folder."""
+    def outcomes(self) -> Iterator[RecipeResult]:
+        """The outcome of each recipe in turn, the start first."""
+        recipes = (Recipe(START, LearnRequest(()), self._comparison.start), *self._comparison.recipes)
+        for number, recipe in enumerate(recipes, start=1):
+            yield self._outcome(recipe, sum(self._missing(later) is None for later in recipes[number:]))
+
+    def meet_pool(self) -> PoolResult | None:
+        """What all versions of `outcomes` scored against the pool; None if nobody is in it."""
+        pool = self._comparison.pool
+        for reason in pool.absent if pool else ():
+            self._events.say(f"Left out of the pool: {reason}")
+        return self._matches.meet_pool(tuple(self._versions.values()), pool) if pool and pool.opponents else None
+
+    def controls(self, name: str) -> tuple[tuple[Limit, Tally], ...]:
+        """The matches of a version against the start at the limits of the controls."""
+        players = self._versions[name], self._versions[START]
+        wanted = enumerate(self._comparison.controls, start=1)
+        return tuple((limit, self._matches.play(f"{name}-control{number}", players, limit)) for number, limit in wanted)
+
+    def _missing(self, recipe: Recipe) -> str | None:
+        """The first source of a recipe that has no file, if any."""
         sources = (*recipe.request.files, *self._comparison.tests)
-        missing = next((name for name in sources if self._comparison.sources.get(name) is None), None)
+        return next((name for name in sources if self._comparison.sources.get(name) is None), None)
+
+    def _outcome(self, recipe: Recipe, later: int) -> RecipeResult:
+        """Learn and measure, or take the results from the folder; `later` recipes come after it."""
+        missing = self._missing(recipe)
         if missing is not None:
             return RecipeResult(recipe.name, note=recipe.note, missing=missing)
         began = time.monotonic()
         games, positions, weights = self._learned(recipe)
+        self._versions[recipe.name] = OwnPlayer(recipe.name, self._evaluation(weights))
         errors = {name: self._error(name, weights) for name in self._comparison.tests}
-        tally = None if np.array_equal(weights, self._start) else self._match(recipe.name, weights)
+        tally = None if np.array_equal(weights, self._start) else self._match(recipe.name, later)
         return RecipeResult(recipe.name, games, positions, errors, tally, time.monotonic() - began, recipe.note)
 
     def _learned(self, recipe: Recipe) -> tuple[int, int, np.ndarray]:
@@ -270,19 +309,11 @@ class _Comparing:
         sample = sample_of(rows, np.zeros(len(rows), dtype=np.bool_))
         return gather(sample, fit_k(sample, weights)).train
 
-    def _match(self, name: str, weights: np.ndarray) -> Tally:
+    def _match(self, name: str, later: int) -> Tally:
         """The match against the start."""
-        players = OwnPlayer(name, self._evaluation(weights)), OwnPlayer("start", self._evaluation(self._start))
-        wanted = self._comparison
-        config = MatchConfig(
-            players, TimeControl(nodes=wanted.nodes), wanted.games, wanted.seed, adjudication=CLEAR_WIN
-        )
-        result = run_match(
-            config, self._threads, None, MatchOutput(self._events.match_state, state=self._folder / f"{name}.state")
-        )
-        if result.interrupted:
-            raise ComparisonStoppedError
-        return result.tally
+        players = self._versions[name], self._versions[START]
+        limit = Limit(TimeControl(nodes=self._comparison.nodes), self._comparison.games)
+        return self._matches.play(name, players, limit, later * limit.games)
 
 
 _silent: Callable[[object], object] = str  # says nothing

@@ -333,3 +333,4 @@ def test_the_picture_rounds_as_the_report_does(folder: Path, monkeypatch: pytest
     shown = b"".join(draw(record, PICTURES[picture], "svg") for picture in ("weights", "error")).decode()
     assert f"<!-- {name} 3 -->" in shown
     assert "<!-- validation set: 0.012346 -->" in shown
+    assert "<!-- Error by time -->" in shown

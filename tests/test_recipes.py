@@ -115,3 +115,34 @@ def test_a_recipe_of_games_alone_learns_as_the_plain_command_does(
     learn_weights([str(SELFPLAY), "--weights", str(weights), "--no-match", "--no-cache"], lambda line: None)
     assert np.array_equal(load(state / "plain.txt"), load(weights))
     assert json.loads(capsys.readouterr().out)[1]["match_games"] == 2
+
+
+POOL = """
+[pool]
+opponents = ["tuned.txt,name=tuned", "no-such-engine"]
+nodes = 60
+games = 4
+rating = 2600
+[[controls]]
+nodes = 90
+games = 4
+[[controls]]
+depth = 2
+games = 2
+"""
+
+
+def test_versions_meet_a_pool_and_the_best_of_them_the_start_at_other_limits(
+    recipes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipes.write_text(SMALL + POOL)
+    words = [str(recipes), "--state", str(recipes.parent / "state")]
+    start, learned, after, _ = told(recipes, capsys)
+    assert start["rating"] == 2600 and start["los"] is None and "controls" not in start
+    assert learned["rating_error"] and 0 < learned["los"] < 1 and "controls" not in after  # type: ignore[operator]
+    controls = learned["controls"]
+    assert [(each["limit"], each["games"]) for each in controls] == [("90 nodes", 4), ("2 plies", 2)]  # type: ignore
+    assert run_recipes(words) == 0
+    text = capsys.readouterr().out
+    assert "Left out of the pool: player 'no-such-engine'" in text
+    assert "two-phases at 2 plies:" in text and "| Version | tuned | Elo | 95% | LOS |" in text

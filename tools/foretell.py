@@ -24,7 +24,8 @@ from merino.inner.eval.linear.weights import load_any
 from merino.inner.learn.drawing import one_of_each_game
 from merino.inner.learn.ranking import Moves, moves_of, rank_figure
 from merino.inner.learn.reading import MAX_PLIES
-from merino.inner.learn.recipes import Comparison, ComparisonStoppedError, Recipe, RecipeResult, compare
+from merino.inner.learn.recipe_matches import ComparisonStoppedError
+from merino.inner.learn.recipes import Comparing, Comparison, Recipe, RecipeResult
 from merino.inner.learn.request import DEFAULT_TEACHER, Events
 from merino.inner.match.statistics import estimate
 
@@ -71,9 +72,10 @@ def moves_of_tests(comparison: Comparison, folder: Path, most: int) -> Moves:
 def measure(comparison: Comparison, folder: Path, positions: int, events: Events) -> dict[str, dict[str, float]]:
     """The figures of each way by its name, after learning and matches that are still to be done; raises MerinoError."""
     ways = {way.name: way for way in comparison.recipes}
-    played = [found for found in compare(comparison, folder, events) if found.tally is not None and found.tally.games]
+    found = Comparing(comparison, folder, events).outcomes()
+    played = [each for each in found if each.tally is not None and each.tally.games]
     moves = moves_of_tests(comparison, folder, positions)
-    return {found.name: figures_of(found, _weights(ways[found.name], folder), moves) for found in played}
+    return {each.name: figures_of(each, _weights(ways[each.name], folder), moves) for each in played}
 
 
 def _weights(way: Recipe, folder: Path) -> Path:

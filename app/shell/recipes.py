@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shlex
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +24,25 @@ from merino.inner.core.common.user_files import SETTINGS, first_there, read_user
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.formats.sources import SourceError
-from merino.inner.learn.recipes import Comparison, ComparisonStoppedError, OwnGames, Recipe, RecipeResult, compare
+from merino.inner.learn.recipe_matches import ComparisonStoppedError, Limit, Pool, PoolResult
+from merino.inner.learn.recipes import Comparing, Comparison, OwnGames, Recipe, RecipeResult
 from merino.inner.learn.request import LearnRequest
-from merino.inner.match.errors import MatchError
+from merino.inner.match.errors import MatchError, PlayerError
+from merino.inner.match.games import Tally
+from merino.inner.match.players import read_player
+from merino.inner.match.ratings import pool_table
 from merino.inner.match.report import signed
 from merino.inner.match.statistics import estimate
+from merino.inner.match.time_control import Clock, TimeControl
 
 ARTICLE = Path(__file__).resolve().parents[2] / "learn" / "article.toml"
+POOL_GAMES = 100  # of a pairing, as in the article
+_LIMITS = {"nodes", "depth", "movetime", "tc", "games"}
 _KEYS = {
-    "the file": {"start", "tests", "match", "games", "recipes"},
+    "the file": {"start", "tests", "match", "pool", "controls", "games", "recipes"},
     "[match]": {"nodes", "games", "seed"},
+    "[pool]": {"opponents", "rating", *_LIMITS},
+    "[[controls]]": _LIMITS,
     "[games]": {"file", "count", "nodes", "seed"},
     "[recipes]": {"learn", "weights", "note"},
 }
@@ -49,27 +59,48 @@ def run_recipes(words: Sequence[str]) -> int:
             raise UsageError(f"recipes: --source {name}: there is no file '{path}'")
     comparison = read_comparison(args.file, given)
     folder = args.state or Path(f"{args.file.stem}-recipes")
-    found: list[RecipeResult] = []
-    interrupted = False
+    report = _Report([])
     try:
         with shown(shared.unless_quiet(print, args.quiet or args.json), shared.progress_stream(args.quiet)) as events:
             try:
-                for outcome in compare(comparison, folder, events, args.concurrency):
-                    found.append(outcome)
-                    events.say(_line(outcome))
+                _fill(report, Comparing(comparison, folder, events, args.concurrency), events.say)
             except (ComparisonStoppedError, KeyboardInterrupt):
-                interrupted = True
+                report.interrupted = True
     except (SourceError, EvaluationError, MatchError) as error:
         raise CommandError(f"recipes: {error}") from error
     except OSError as error:
         raise CommandError(f"recipes: {write_fault(error, error.filename or folder)}") from error
     if args.json:
-        print(json.dumps([outcome.as_json() for outcome in found], indent=1))
+        print(json.dumps([outcome.as_json() for outcome in report.found], indent=1))
     else:
-        print("\n" + "\n".join(table(found, comparison)))
-    if interrupted and not args.quiet:
+        print("\n" + "\n".join(table(report.found, comparison)))
+        if pool := report.pool:
+            print("\n" + pool_table(pool.versions, pool.opponents, pool.tallies, pool.rows))
+    if report.interrupted and not args.quiet:
         print(f"Stopped; the same command continues from '{folder}'.")
-    return INTERRUPTED if interrupted else 0
+    return INTERRUPTED if report.interrupted else 0
+
+
+@dataclass
+class _Report:
+    """What there is to print, complete or not."""
+
+    found: list[RecipeResult]
+    pool: PoolResult | None = None
+    interrupted: bool = False
+
+
+def _fill(report: _Report, study: Comparing, say: Callable[[str], object]) -> None:
+    """Learn and play all that is wanted, and put it into the report as it comes."""
+    for outcome in study.outcomes():
+        report.found.append(outcome)
+        say(_line(outcome))
+    report.pool = study.meet_pool()
+    report.found = with_ratings(report.found, report.pool)
+    winner = best(report.found)
+    for number, outcome in enumerate(report.found):
+        if outcome is winner:
+            report.found[number] = replace(outcome, controls=study.controls(outcome.name))
 
 
 def _parser() -> Parser:
@@ -79,9 +110,9 @@ def _parser() -> Parser:
         "a match against it.",
         notes="FILE is TOML: 'start' is a weights file; [match] gives games and nodes; each [games.NAME] gives a file, "
         "or count and nodes of games that the start plays against itself; each [recipes.NAME] gives the arguments "
-        "of 'merino learn', with games by their names, or a weights file. 'article' is a file that comes with "
-        "Merino: the versions in the article on GreKo 2015 ML. Everything is kept in the folder, and the same "
-        "command continues there.",
+        "of 'merino learn', with games by their names, or a weights file. [pool] names opponents that each of them "
+        "meets, [[controls]] other limits for the best. 'article' is a file that comes with Merino: the versions in "
+        "the article on GreKo 2015 ML. Everything is kept in the folder, and the same command continues there.",
         examples=(
             "merino recipes article --source masters=gm2600.pgn",
             "merino recipes mine.toml --state my-folder --json",
@@ -142,7 +173,51 @@ def _comparison(path: Path, data: dict[str, Any], given: Mapping[str, Path]) -> 
     tests = tuple(data.get("tests", ()))
     for name in tests:
         _check_source("tests", name, sources)
-    return Comparison(_weights(path, data.get("start", "default.txt")), sources, recipes, tests, **numbers)
+    start, pool, controls = _weights(path, data.get("start", "default.txt")), _pool(data), _controls(data)
+    return Comparison(start, sources, recipes, tests, **numbers, pool=pool, controls=controls)
+
+
+def _pool(data: dict[str, Any]) -> Pool | None:
+    """The opponents that are installed; None if no pool is asked for."""
+    if "pool" not in data:
+        return None
+    table = _as_table("[pool]", data["pool"])
+    opponents, rating = table.get("opponents"), table.get("rating", 0)
+    if not isinstance(opponents, list) or not opponents or not all(isinstance(each, str) for each in opponents):
+        raise ValueError("[pool] needs opponents, a list of players as 'merino match' takes them")
+    if isinstance(rating, bool) or not isinstance(rating, int | float):
+        raise ValueError(f"[pool] rating = {rating!r} is not a number")
+    players, absent = [], []
+    for text in opponents:
+        try:
+            players.append(read_player(text))
+        except PlayerError as error:
+            absent.append(str(error))
+    return Pool(tuple(players), _limit("[pool]", table), float(rating), tuple(absent))
+
+
+def _controls(data: dict[str, Any]) -> tuple[Limit, ...]:
+    tables = data.get("controls", [])
+    if not isinstance(tables, list):
+        raise ValueError("[[controls]] is not a list of tables")
+    return tuple(_limit("[[controls]]", _as_table("[[controls]]", table)) for table in tables)
+
+
+def _as_table(where: str, table: object) -> dict[str, Any]:
+    if not isinstance(table, dict):
+        raise ValueError(f"{where} is no table")
+    _check_keys(where, table)
+    return table
+
+
+def _limit(where: str, table: Mapping[str, Any]) -> Limit:
+    """The limits of a move, and the games."""
+    numbers = {key: _whole(f"{where} {key}", table[key]) for key in _LIMITS & table.keys() if key != "tc"}
+    games = numbers.pop("games", POOL_GAMES)
+    clock = Clock.read(str(table["tc"])) if "tc" in table else None
+    if not numbers and clock is None:
+        raise ValueError(f"{where} needs a limit of the moves: nodes, depth, movetime or tc")
+    return Limit(TimeControl(**numbers, clock=clock), games)
 
 
 def _games(path: Path, name: str, table: object) -> Path | OwnGames | None:
@@ -210,6 +285,23 @@ def _whole(where: str, value: object) -> int:
     return value
 
 
+def with_ratings(found: Sequence[RecipeResult], pool: PoolResult | None) -> list[RecipeResult]:
+    """The outcomes with their ratings among the pool, if there is one."""
+    ratings = {row.name: row for row in pool.rows} if pool else {}
+    return [replace(outcome, rating=ratings.get(outcome.name)) for outcome in found]
+
+
+def best(found: Sequence[RecipeResult]) -> RecipeResult | None:
+    """What has learned best: by its rating, or without one by its Elo against the start; None if nothing has."""
+
+    def strength(outcome: RecipeResult) -> float:
+        if outcome.rating is not None:
+            return outcome.rating.rating
+        return estimate(outcome.tally.counts).elo if outcome.tally else -math.inf
+
+    return max((outcome for outcome in found if outcome.games), key=strength, default=None)
+
+
 def table(found: Sequence[RecipeResult], comparison: Comparison) -> list[str]:
     """The outcomes as a table: games, positions, error by test, and Elo against the start with its 95% interval."""
     width = max(len("recipe"), *(len(outcome.name) for outcome in found), 0) if found else len("recipe")
@@ -226,7 +318,13 @@ def table(found: Sequence[RecipeResult], comparison: Comparison) -> list[str]:
         played, elo = _elo(outcome)
         counts = f"{outcome.games or '':>9}{outcome.positions or '':>11}"
         lines.append(f"{outcome.name:<{width}}{counts}{errors}{played:>7}{elo:>17}  {outcome.note}".rstrip())
-    return lines
+    return lines + [_control(outcome.name, limit, tally) for outcome in found for limit, tally in outcome.controls]
+
+
+def _control(name: str, limit: Limit, tally: Tally) -> str:
+    """A sentence on a match at another limit."""
+    elo = estimate(tally.counts)
+    return f"{name} at {limit.time_control}: {signed(elo.elo, elo.elo_error)} Elo in {tally.games} games"
 
 
 def _elo(outcome: RecipeResult) -> tuple[str, str]:

@@ -156,6 +156,10 @@ def test_a_faulty_fen_is_refused_with_the_name_of_its_fault(fen, fault):
     assert len(str(caught.value)) < 160
 
 
+def test_zeros_before_a_counter_change_nothing():
+    assert to_fen(parse_fen("4k3/8/8/8/8/8/8/4K3 w - - 0000000012 000")) == "4k3/8/8/8/8/8/8/4K3 w - - 12 1"
+
+
 def test_random_damage_to_a_fen_is_refused_with_a_fen_error_or_read():
     draw = random.Random(13)
     for _ in range(500):

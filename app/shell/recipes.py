@@ -59,7 +59,7 @@ def run_recipes(words: Sequence[str]) -> int:
             raise UsageError(f"recipes: --source {name}: there is no file '{path}'")
     comparison = read_comparison(args.file, given)
     folder = args.state or Path(f"{args.file.stem}-recipes")
-    report = _Report([])
+    report = _Outcomes([])
     try:
         with shown(shared.unless_quiet(print, args.quiet or args.json), shared.progress_stream(args.quiet)) as events:
             try:
@@ -82,7 +82,7 @@ def run_recipes(words: Sequence[str]) -> int:
 
 
 @dataclass
-class _Report:
+class _Outcomes:
     """What there is to print, complete or not."""
 
     found: list[RecipeResult]
@@ -90,7 +90,7 @@ class _Report:
     interrupted: bool = False
 
 
-def _fill(report: _Report, study: Comparing, say: Callable[[str], object]) -> None:
+def _fill(report: _Outcomes, study: Comparing, say: Callable[[str], object]) -> None:
     """Learn and play all that is wanted, and put it into the report as it comes."""
     for outcome in study.outcomes():
         report.found.append(outcome)

@@ -187,6 +187,8 @@ class Comparing:
 
     def outcomes(self) -> Iterator[RecipeResult]:
         """The outcome of each recipe in turn, the start first."""
+        for reason in self._comparison.pool.absent if self._comparison.pool else ():
+            self._events.say(f"Left out of the pool: {reason}")
         recipes = (Recipe(START, LearnRequest(()), self._comparison.start), *self._comparison.recipes)
         for number, recipe in enumerate(recipes, start=1):
             yield self._outcome(recipe, sum(self._missing(later) is None for later in recipes[number:]))
@@ -194,8 +196,6 @@ class Comparing:
     def meet_pool(self) -> PoolResult | None:
         """What all versions of `outcomes` scored against the pool; None if nobody is in it."""
         pool = self._comparison.pool
-        for reason in pool.absent if pool else ():
-            self._events.say(f"Left out of the pool: {reason}")
         return self._matches.meet_pool(tuple(self._versions.values()), pool) if pool and pool.opponents else None
 
     def controls(self, name: str) -> tuple[tuple[Limit, Tally], ...]:

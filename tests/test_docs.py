@@ -130,7 +130,7 @@ def test_commands_that_a_page_shows_exist_with_their_options(page):
         assert not missing, f"merino {command} knows no {' '.join(missing)}"
 
 
-OTHER_ENGINES = {"stockfish", "toga2", "glaurung", "stash-bot"}
+OTHER_ENGINES = {"stockfish", "toga2", "ethereal-chess", "glaurung", "stash-bot"}
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -82,21 +82,33 @@ class Page:
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             options.add_argument("--no-sandbox")  # which Chromium does not have for root
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+        self._browser, self._awaits_opening = webdriver.Chrome(options=options, service=Service(DRIVER)), False
         self.address, self.downloads = address, downloads
-        self.driver.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(downloads)})
+        self._browser.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(downloads)})
         self.resize(WIDTH, HEIGHT)
+
+    @property
+    def driver(self) -> webdriver.Chrome:
+        """The browser, in which the page is opened now if that was left until it is asked for something."""
+        if self._awaits_opening:
+            self.open()
+        return self._browser
 
     def resize(self, width: int, height: int, touch: bool = False) -> None:
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": touch}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        self._browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
     def prefer(self, scheme: str) -> None:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        self._browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def open_when_needed(self) -> None:
+        """Open the page once it is asked for something: a test that opens it elsewhere shall not load it twice."""
+        self._awaits_opening = True
 
     def open(self, fragment: str = "") -> None:
         """Load the page afresh, and wait until it shows something."""
+        self._awaits_opening = False
         if self.run("return location.pathname") == "/":
             self.driver.get(f"{self.address}{PLAIN}")  # an address that differs in its fragment alone loads nothing
         self.driver.get(f"{self.address}{fragment}")
@@ -112,17 +124,19 @@ class Page:
 
     def leave(self) -> None:
         """Let nothing go on, in the browser or in the server."""
-        self.driver.get(f"{self.address}{PLAIN}")
+        self._awaits_opening = False
+        self._browser.get(f"{self.address}{PLAIN}")
 
     def set_out(self, **kept: Any) -> None:
         """Let the page find nothing kept from earlier visits but these settings."""
-        if self.driver.current_url != f"{self.address}{PLAIN}":
-            self.driver.get(f"{self.address}{PLAIN}")
+        if self._browser.current_url != f"{self.address}{PLAIN}":
+            self._browser.get(f"{self.address}{PLAIN}")
         script = (
             "localStorage.clear(); sessionStorage.clear(); for (const [name, value] of Object.entries(arguments[0]))"
             " localStorage.setItem(`merino-${name}`, JSON.stringify(value))"
         )
-        self.run(script, {"visited": True} | {name.replace("_", "-"): value for name, value in kept.items()})
+        settings = {"visited": True} | {name.replace("_", "-"): value for name, value in kept.items()}
+        self._browser.execute_script(script, settings)
 
     def until(self, is_true: Callable[[], Any]) -> Any:
         """What the question answers, once that is something."""
@@ -314,6 +328,6 @@ class Page:
 
     def complaints(self) -> list[str]:
         """What the browser's console complains of, but for requests that the server refused with a reason."""
-        entries = self.driver.get_log("browser")
+        entries = self._browser.get_log("browser")
         excused = ("status of 400", "favicon.ico")  # a plain file has no icon of its own
         return [entry["message"] for entry in entries if not any(each in entry["message"] for each in excused)]

@@ -99,7 +99,7 @@ def page(browser: Page) -> Iterator[Page]:
     from tests.browser import HEIGHT, WIDTH  # noqa: PLC0415
 
     browser.set_out(analysis=False)
-    browser.open()
+    browser.open_when_needed()
     yield browser
     assert browser.complaints() == []
     browser.leave()

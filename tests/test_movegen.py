@@ -12,9 +12,6 @@ from merino.inner.core.board.perft import perft
 from merino.inner.core.compiled.jit import entry
 from tests.boards import playouts, records, sparse
 
-STANDARD = playouts(201, 200)
-CHESS960 = playouts(202, 50, chess960=True, plies=60)
-BOARDS = [*STANDARD, *CHESS960, *sparse(203, 100)]
 # Rarely seen in playouts: pins against en passant, double checks, castling through and out of attacks, castling that
 # uncovers an attack along the rank, and the most moves a position can have.
 SPECIAL = [
@@ -89,8 +86,20 @@ def leaves(board: chess.Board, depth: int) -> int:
     return total
 
 
+def standard_boards() -> tuple[chess.Board, ...]:
+    return playouts(201, 200)
+
+
+def chess960_boards() -> tuple[chess.Board, ...]:
+    return playouts(202, 50, chess960=True, plies=60)
+
+
+def random_boards() -> list[chess.Board]:
+    return [*standard_boards(), *chess960_boards(), *sparse(203, 100)]
+
+
 def all_boards() -> list[chess.Board]:
-    return BOARDS + [chess.Board(fen, chess960=True) for fen in SPECIAL]
+    return random_boards() + [chess.Board(fen, chess960=True) for fen in SPECIAL]
 
 
 @pytest.fixture(scope="module")
@@ -101,13 +110,15 @@ def lists() -> list[tuple[chess.Board, list[list[Move]], int]]:
     return list(zip(boards, moves, counts.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("board", STANDARD[::4], ids=chess.Board.fen)
-def test_perft_3_of_a_random_position_is_that_of_python_chess(board):
+@pytest.mark.parametrize("number", range(0, 200, 4))
+def test_perft_3_of_a_random_position_is_that_of_python_chess(number):
+    board = standard_boards()[number]
     assert perft(parse_fen(board.fen()), 3) == leaves(board.copy(), 3)
 
 
-@pytest.mark.parametrize("board", CHESS960[::2], ids=chess.Board.fen)
-def test_perft_3_of_a_chess960_position_is_that_of_python_chess(board):
+@pytest.mark.parametrize("number", range(0, 50, 2))
+def test_perft_3_of_a_chess960_position_is_that_of_python_chess(number):
+    board = chess960_boards()[number]
     assert perft(parse_fen(board.fen()), 3) == leaves(board.copy(), 3)
 
 

@@ -283,7 +283,8 @@ def test_sigterm_ends_a_cold_start_with_code_0(lines: list[str], tmp_path: Path)
     with UciProcess(environment={"MERINO_HOME": str(tmp_path)}) as fresh:
         fresh.ask("uci", until="uciok")
         fresh.send("position startpos moves e2e4", *lines)
-        time.sleep(3.0)  # it compiles, longer than a warm start is waited for
+        fresh.read_until("info string compiling")
+        time.sleep(1.0)  # in the midst of it
         assert terminated(fresh)[1] == 0
 
 

@@ -1,11 +1,28 @@
-"""Where a game starts."""
+"""Where games start: openings, and files of them.
+
+Files have lines of FEN or EPD, the first moves of PGN games, or are a Polyglot book, from which random lines are made.
+"""
 
 from __future__ import annotations
 
+import io
+import re
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from random import Random
 
-from merino.inner.core.board.fen import START_FEN
+import chess.pgn
+
+from merino.inner.core.board.fen import START_FEN, FenError
 from merino.inner.core.board.game import Position
+from merino.inner.core.common.user_files import OPENINGS, read_user_text, user_path
+from merino.inner.engine.notation.games import FaultKeeper
+from merino.inner.engine.tables.book import Book, BookError
+
+PGN_PLIES = 16  # of a game, at most
+BOOK_PLIES = 12
+_GAME = re.compile(r"^\[Event ", re.MULTILINE)
 
 
 class OpeningError(ValueError):
@@ -24,3 +41,85 @@ class Opening:
         position = Position(self.fen)
         position.push_all(self.moves)
         return position
+
+
+class FileOpenings:
+    """The openings of a file in an order drawn by a seed; they repeat when all are used."""
+
+    def __init__(self, path: Path, seed: int, plies: int | None = None) -> None:
+        """`plies` are taken from a game or a book. Raises OpeningError."""
+        try:
+            path = user_path(path)
+        except OSError as error:
+            raise OpeningError(f"cannot read openings '{path}': {error.strerror}") from error
+        self._path, self._seed, self._plies = path, seed, plies
+        self._book = _open_book(path) if path.suffix == ".bin" else None
+        self._entries = [] if self._book else _entries(path)
+        Random(seed).shuffle(self._entries)
+
+    def __len__(self) -> int:
+        """How many there are before they repeat; 0 for a book, which is not a list."""
+        return len(self._entries)
+
+    def opening(self, number: int) -> Opening:
+        """The opening with this number; raises OpeningError if it is faulty."""
+        if self._book is not None:
+            return self._walk(self._book, Random(f"{self._seed} {number}"))
+        place, text = self._entries[number % len(self._entries)]
+        opening = self._of_game(place, text) if self._path.suffix == ".pgn" else Opening(_fen(text))
+        try:
+            position = opening.position()
+        except FenError as error:
+            raise OpeningError(f"{self._path}, {place}: {error}") from error
+        if position.outcome() is not None:
+            raise OpeningError(f"{self._path}, {place}: the game is already over")
+        return opening
+
+    def _of_game(self, place: str, text: str) -> Opening:
+        game = chess.pgn.read_game(io.StringIO(text), Visitor=FaultKeeper)
+        if game is None or game.errors:
+            raise OpeningError(f"{self._path}, {place}: {game.errors[0] if game else 'no game'}")
+        moves = [move.uci() for move in game.mainline_moves()][: self._plies or PGN_PLIES]
+        return Opening(game.board().fen(), tuple(moves))
+
+    def _walk(self, book: Book, random: Random) -> Opening:
+        """Random moves of the book by their weights, until it ends."""
+        position = Position()
+        for _ in range(self._plies or BOOK_PLIES):
+            move = book.move(position, random)
+            if move is None:
+                break
+            position.push(move)
+        return Opening(position.start_fen(), tuple(position.uci(move) for move in position.moves))
+
+
+def _open_book(path: Path) -> Book:
+    try:
+        return Book(path)
+    except BookError as error:
+        raise OpeningError(str(error)) from error
+
+
+def _entries(path: Path) -> list[tuple[str, str]]:
+    """The place of each opening in a file, in words, and its text."""
+    try:
+        text = read_user_text(path, OPENINGS, "replace")
+    except OSError as error:
+        raise OpeningError(f"cannot read openings '{path}': {error.strerror or error}") from error
+    if path.suffix == ".pgn":
+        starts = [found.start() for found in _GAME.finditer(text)]
+        games = [text[begin:end] for begin, end in pairwise([*starts, len(text)])]
+        found = [(f"game {number}", game) for number, game in enumerate(games, start=1)]
+    else:
+        lines = enumerate(text.splitlines(), start=1)
+        found = [(f"line {number}", line) for number, line in lines if line.strip() and not line.startswith("#")]
+    if not found:
+        raise OpeningError(f"'{path}' holds no openings")
+    return found
+
+
+def _fen(line: str) -> str:
+    """The FEN in a line of an EPD file: four fields, and the two counters if they are there."""
+    fields = line.partition(";")[0].split()
+    counters = fields[4:6]
+    return " ".join(fields[:4] + (counters if len(counters) == 2 and all(map(str.isdigit, counters)) else []))

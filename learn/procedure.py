@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from merino.inner.core.common.files import held, write_together
-from merino.inner.core.common.html import table_of
+from merino.inner.core.common.tables import html_table
 from merino.inner.core.common.user_files import WEIGHTS, read_user_file
 from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.eval.linear.weights import load_any
@@ -42,8 +42,8 @@ class LearnResult:
         found = self.summary
         errors = ("Error before", "after", "fall (95%)"), [_errors(found)]
         changed = [(line.name, round(line.old), round(line.new), _CLEAR[line.clear]) for line in found.weights]
-        weights = table_of(("Weight", "Before", "After", "Clear"), [row for row in changed if row[1] != row[2]])
-        return f"<p>{found.games:,} games, {found.positions:,} positions: {done}</p>{table_of(*errors)}{weights}"
+        weights = html_table(("Weight", "Before", "After", "Clear"), [row for row in changed if row[1] != row[2]])
+        return f"<p>{found.games:,} games, {found.positions:,} positions: {done}</p>{html_table(*errors)}{weights}"
 
 
 _CLEAR = {True: "yes", False: "no", None: ""}

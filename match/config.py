@@ -9,8 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from merino.inner.formats.opening_files import FileOpenings
-from merino.inner.formats.openings import Opening
+from merino.inner.formats.openings import FileOpenings, Opening
 from merino.inner.match.compiled_board import CompiledBoard
 from merino.inner.match.games import Game
 from merino.inner.match.openings import PLIES, RandomOpenings

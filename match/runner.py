@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from merino.inner.core.board.fen import FenError
-from merino.inner.core.common.html import table_of
 from merino.inner.core.common.runs import Run, RunName, at_work, begun
+from merino.inner.core.common.tables import html_table
 from merino.inner.core.common.work import RemoteExecutor, WorkError, ordered, threads
 from merino.inner.formats.openings import Opening, OpeningError
 from merino.inner.match.config import Board, MatchConfig, OpeningSource
@@ -69,7 +69,7 @@ class MatchResult:
         losses, draws, wins = self.tally.points
         strength = signed(self.estimate.elo, self.estimate.elo_error) if self.tally.games else ""
         cells = {"Games": self.tally.games, "Won": wins, "Drawn": draws, "Lost": losses, "Elo (95%)": strength}
-        return table_of(list(cells), [list(cells.values())])
+        return html_table(list(cells), [list(cells.values())])
 
 
 class BrokenOffError(MatchError):

@@ -26,7 +26,7 @@ from merino.inner.engine.report.static import report_change, report_evaluation, 
 from merino.inner.engine.report.summary import ending_sentence
 from merino.inner.engine.search.limits import Limits, Line, Score
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.eval.linear.explain import Change, Explanation
+from merino.inner.eval.explanation import Change, Explanation
 from merino.inner.study.analyser import Analyser
 from merino.inner.study.errors import StudyError
 from merino.inner.study.setups import Setup

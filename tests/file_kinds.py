@@ -46,8 +46,7 @@ from merino.inner.eval.net.file import ALIGNMENT, MAGIC, as_bytes
 from merino.inner.eval.net.network import QA, QB, Shape
 from merino.inner.eval.net.quantisation import quantised
 from merino.inner.formats.epd import read_tasks
-from merino.inner.formats.opening_files import FileOpenings
-from merino.inner.formats.openings import OpeningError
+from merino.inner.formats.openings import FileOpenings, OpeningError
 from merino.inner.formats.packed import PACKED, Filter, with_checks
 from merino.inner.formats.packed_files import as_text, packed_positions, packed_triples
 from merino.inner.formats.pgn_games import read_games

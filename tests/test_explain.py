@@ -15,21 +15,16 @@ from merino.inner.engine.report.phrases import change_phrase, net_phrase, phrase
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.report.static import between, report_change, report_evaluation
 from merino.inner.engine.report.summary import MIN_AHEAD, summarise, summarise_change
+from merino.inner.engine.report.telling import threatened
 from merino.inner.engine.report.text import render, render_change, render_pieces
-from merino.inner.engine.report.threatened import threatened
-from merino.inner.eval.draws import after_rules
+from merino.inner.eval.draws import CANNOT_WIN, KNOWN_DRAW, OPPOSITE_BISHOPS, after_rules
 from merino.inner.eval.evaluation import WIDTH
+from merino.inner.eval.explanation import Change
 from merino.inner.eval.families import load
 from merino.inner.eval.linear.evaluate import counts_of, scores_of
-from merino.inner.eval.linear.explain import (
-    CANNOT_WIN,
-    KNOWN_DRAW,
-    OPPOSITE_BISHOPS,
-    Change,
-    explain,
-    value_pieces,
-)
+from merino.inner.eval.linear.explain import explain
 from merino.inner.eval.linear.family import LinearEvaluation, render_terms
+from merino.inner.eval.linear.pieces import value_pieces
 from merino.inner.eval.linear.registry import TERMS, Group
 from merino.inner.eval.linear.weights import SHIPPED
 from tests.shipped import one_phase

@@ -27,8 +27,7 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.strength import MAX_ELO, at_elo
 from merino.inner.engine.uci.options import OPTIONS, UciOption
 from merino.inner.eval.linear.weights import DEFAULT_FILE
-from merino.inner.formats.opening_files import FileOpenings
-from merino.inner.formats.openings import Opening, OpeningError
+from merino.inner.formats.openings import FileOpenings, Opening, OpeningError
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.engines import OwnEngine, Situation
 from merino.inner.match.errors import MatchError, PlayerError

@@ -8,7 +8,7 @@ import pytest
 from merino.inner.core.board.game import Position
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
-from merino.inner.engine.uci.node_clock import NodeClock
+from merino.inner.engine.uci.clocks import NodeClock
 from merino.inner.formats.openings import Opening
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.python_board import PythonBoard

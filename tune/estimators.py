@@ -9,9 +9,8 @@ import numpy as np
 from numba import literal_unroll
 
 from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.match.rng import next_random
+from merino.inner.match.rng import next_float, next_random
 from merino.inner.tune.methods import METHODS, method_of
-from merino.inner.tune.rng import next_float
 from merino.inner.tune.rules import (
     BETA,
     FIRST_TAU2,

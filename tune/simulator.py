@@ -15,13 +15,12 @@ import numpy as np
 
 from merino.inner.core.common.work import cores, ordered, threads
 from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.match.rng import seed_state
+from merino.inner.match.rng import next_float, seed_state
 from merino.inner.tune.curves import DRAW_RATE, SETTINGS, START, TOTAL_ELO, WORSE_AT, Curve, Setting, elo_lost
 from merino.inner.tune.estimators import absorb, estimate, gain_over, initial_state, intervals, write_pair
 from merino.inner.tune.methods import METHODS, number_of
 from merino.inner.tune.methods.auto import LEVEL_SHARES, LEVELS
 from merino.inner.tune.plan import REACH, elo_width, spsa_step
-from merino.inner.tune.rng import next_float
 from merino.inner.tune.rules import GAMMA, MAX_PERTURBATION, EstimatorSettings, Method, write_mean
 
 TAU = 0.6

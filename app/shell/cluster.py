@@ -12,7 +12,7 @@ from merino.inner.app.cluster.connection import ClusterError, ClusterSession, se
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, positive
 from merino.inner.core.common.command import errors_named
-from merino.inner.core.common.text_table import aligned
+from merino.inner.core.common.tables import aligned
 from merino.inner.core.common.work import WorkError
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.players import OwnPlayer

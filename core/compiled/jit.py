@@ -20,11 +20,10 @@ from numba.core import event
 from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import intrinsic
 
-from merino.inner.core.compiled.borrowing import BorrowingCompiler
 from merino.inner.core.compiled.cache import CACHE_GROUPS, folder_of, group_of
 from merino.inner.core.compiled.code_files import CodeCache
 from merino.inner.core.compiled.compiling import WATCH, NoCollections
-from merino.inner.core.compiled.program import install
+from merino.inner.core.compiled.program import BorrowingCompiler, install
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +61,7 @@ warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 def kernel(function: Callable[..., Any] | None = None, *, makes_arrays: bool = False) -> Any:
     """Compile `function` for callers that are compiled themselves; Python cannot call it.
 
-    It borrows its arrays (`core.compiled.borrowing`). One that makes an array or returns one says `makes_arrays`.
+    It borrows its arrays (`core.compiled.program`). One that makes an array or returns one says `makes_arrays`.
     """
     if function is None:
         return partial(kernel, makes_arrays=makes_arrays)

@@ -8,7 +8,7 @@ from html import escape
 import chess
 import chess.svg
 
-from merino.inner.core.common.html import table_of
+from merino.inner.core.common.tables import html_table
 from merino.inner.engine.search.limits import pawns
 
 SIZE = 260  # pixels of the board
@@ -24,5 +24,5 @@ def html_of(fen: str, score_cp: float, summary: Sequence[str], terms: Iterable[t
         for name, white, black, net in terms
         if abs(net) >= MIN_SHOWN
     ]
-    table = table_of(("Term", "White cp", "Black cp", "Net"), rows) if rows else ""
+    table = html_table(("Term", "White cp", "Black cp", "Net"), rows) if rows else ""
     return f'<div style="display: flex; gap: 1em"><div>{board}</div><div>{said}{table}</div></div>'

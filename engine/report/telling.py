@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import chess
 
 from merino.inner.core.board.bitboard import PIECE_LETTERS, SQUARE_NAMES, WHITE
 from merino.inner.core.board.fen import COLOUR_NAMES
 from merino.inner.engine.report.phrases import is_material, is_usual, listed, phrase
-from merino.inner.engine.report.threatened import threatened
-from merino.inner.eval.explanation import PieceValues, TermLine
+from merino.inner.eval.explanation import PieceValue, PieceValues, TermLine
 from merino.inner.eval.linear.registry import Group
 
 MIN_TOLD = 3.0  # centipawns; smaller parts are not put into words
@@ -24,6 +23,8 @@ _OF_SQUARES = ("Threat", "Hanging", "PawnIslands", "Safe", "Contested", "Control
 _ABOUT = dict.fromkeys((*_OF_SQUARES, "KingRing"), "")  # no piece is named, but for those under a threat
 _ABOUT |= {"Pawn": "P", "Passed": "P", "Knight": "N", "Bishop": "B", "Minor": "NB", "Rook": "R", "Queen": "Q"}
 _BACKWARD = "PawnBackward"  # how the names of backward pawns begin
+_PIECES = (chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
+_ALL = (*_PIECES, chess.PAWN)
 
 
 def largest_for_each_side(values: PieceValues) -> str:
@@ -129,3 +130,45 @@ def _has_support(square: int, values: PieceValues, owner: int) -> bool:
         and up * (square // 8 - piece.square // 8) >= 0
         for piece in values.pieces
     )
+
+
+def _is_free(board: chess.Board, square: chess.Square) -> bool:
+    """Whether nobody guards the piece on a square."""
+    colour = board.color_at(square)
+    return colour is not None and not board.attackers(colour, square)
+
+
+def _is_target(board: chess.Board, square: chess.Square) -> bool:
+    """Whether a piece, or a pawn that nobody guards, stands on a square."""
+    return board.piece_type_at(square) != chess.PAWN or _is_free(board, square)
+
+
+_Kinds = Sequence[chess.PieceType]
+# What each term counts: pieces of these kinds, attacked by those, of which this is so.
+_COUNTED: dict[str, tuple[_Kinds, _Kinds, Callable[[chess.Board, chess.Square], bool]]] = {
+    f"{chess.piece_name(kind).capitalize()}Threat": (_ALL, (kind,), holds)
+    for holds, kinds in (
+        (_is_target, (chess.PAWN, chess.KNIGHT, chess.BISHOP, chess.ROOK)),
+        (_is_free, (chess.QUEEN, chess.KING)),
+    )
+    for kind in kinds
+}
+_COUNTED["Hanging"] = (_PIECES, chess.PIECE_TYPES, _is_free)
+
+
+def threatened(name: str, pieces: Sequence[PieceValue], side: int) -> list[str] | None:
+    """The squares of the pieces that a term counts for a side, the most valuable first; None for another term."""
+    if name not in _COUNTED:
+        return None
+    kinds, by, holds = _COUNTED[name]
+    board = chess.Board(None)
+    for piece in pieces:
+        board.set_piece_at(piece.square, chess.Piece.from_symbol(piece.letter))
+    own = side == WHITE
+    found = [
+        square
+        for kind in kinds
+        for square in board.pieces(kind, not own)
+        if any(board.piece_type_at(each) in by for each in board.attackers(own, square)) and holds(board, square)
+    ]
+    return [SQUARE_NAMES[square] for square in found]

@@ -9,7 +9,7 @@ import chess.svg
 
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
-from merino.inner.core.common.html import table_of
+from merino.inner.core.common.tables import html_table
 
 SIZE = 260  # pixels of the board
 
@@ -27,4 +27,4 @@ def html_of(position: Position | None, told: Mapping[str, object], line: tuple[i
 
 def _table(told: Mapping[str, object], line: str) -> str:
     cells = {**told, "Line": line or "no legal move"}
-    return table_of(list(cells), [list(cells.values())])
+    return html_table(list(cells), [list(cells.values())])

@@ -16,12 +16,11 @@ from merino.inner.core.common.alarms import Alarm, call_after
 from merino.inner.engine.search.chooser import Chooser, has_bare_king
 from merino.inner.engine.search.iterative_deepening import MIN_NODES
 from merino.inner.engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Score, SearchResult
-from merino.inner.engine.search.move_clock import MoveClock
 from merino.inner.engine.search.parameters import by_name
 from merino.inner.engine.search.people import Style
 from merino.inner.engine.search.strength import Strength
 from merino.inner.engine.search.tablebase_probe import TablebaseProbe
-from merino.inner.engine.search.time_management import Budget, budget
+from merino.inner.engine.search.time_management import Budget, MoveClock, budget
 from merino.inner.engine.search.transposition import TranspositionTable
 from merino.inner.engine.search.worker import RootLine, Worker
 

@@ -10,21 +10,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from random import Random
+from types import NoneType
 
 import numpy as np
 
 from merino.inner.core.board.game import Position, as_position
 from merino.inner.core.common.checks import instance, whole_number
 from merino.inner.core.common.one_thread import OneThread
-from merino.inner.engine.search.arguments import check_evaluation, check_parameters, table_of
 from merino.inner.engine.search.chooser import Chooser
-from merino.inner.engine.search.limits import MAX_THREADS, Limits, Line, SearchResult
-from merino.inner.engine.search.parameters import parameters_for
+from merino.inner.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits, Line, SearchResult
+from merino.inner.engine.search.parameters import PARAMETERS, parameters_for
 from merino.inner.engine.search.people import Style
 from merino.inner.engine.search.search_run import Conditions, LineReport, MoveReport, SearchRun
 from merino.inner.engine.search.see import exchange_gain
 from merino.inner.engine.search.strength import Strength
 from merino.inner.engine.search.tablebase_probe import TablebaseProbe
+from merino.inner.engine.search.transposition import TranspositionTable
 from merino.inner.engine.search.worker import Worker
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import default
@@ -55,8 +56,8 @@ class Searcher:
         The evaluation that comes with Merino for None. Raises EvaluationError, MemoryError, and TypeError or ValueError
         for arguments that cannot be used.
         """
-        check_evaluation(evaluation, is_optional=True)
-        check_parameters(parameters)
+        _check_evaluation(evaluation, is_optional=True)
+        _check_parameters(parameters)
         self.multipv = 1
         self.move_overhead = 50
         self.lag = 0.0
@@ -69,7 +70,7 @@ class Searcher:
         self._evaluation = default() if evaluation is None else evaluation
         self._given = parameters
         self._parameters = parameters or parameters_for(self._evaluation)
-        self._table = table_of(hash_mb)
+        self._table = _table_of(hash_mb)
         self._stop_flag = np.zeros(1, dtype=np.uint64)
         self._workers: list[Worker] = []
         self._chooser: Chooser | None = None  # made when it is first needed
@@ -99,7 +100,7 @@ class Searcher:
 
     def set_hash(self, megabytes: int) -> None:
         """Use a new, empty table of this size; if memory is short, keeps the old one and raises MemoryError."""
-        self._table = table_of(megabytes)
+        self._table = _table_of(megabytes)
         for worker in self._workers:
             worker.set_table(self._table)
 
@@ -115,7 +116,7 @@ class Searcher:
 
         Clears the results of earlier searches. Raises EvaluationError and keeps the old one.
         """
-        check_evaluation(evaluation)
+        _check_evaluation(evaluation)
         self._parameters = self._given or parameters_for(evaluation)
         self._evaluation, self._chooser = evaluation, None
         for worker in self._workers:
@@ -206,3 +207,22 @@ class Searcher:
 
 def _ignore_line(line: Line) -> None:
     """For callers that only want the result."""
+
+
+def _table_of(megabytes: int) -> TranspositionTable:
+    """A new table of this size; raises MemoryError, too."""
+    return TranspositionTable(whole_number("hash_mb (in MiB)", megabytes, 1, MAX_HASH_MB))
+
+
+def _check_evaluation(evaluation: Evaluation | None, is_optional: bool = False) -> None:
+    """An evaluation, or if `is_optional` also None."""
+    kinds = (Evaluation, NoneType) if is_optional else Evaluation
+    instance("evaluation", evaluation, kinds, "an Evaluation, as load_evaluation returns it")
+
+
+def _check_parameters(parameters: tuple[int, ...] | None) -> None:
+    """As many whole numbers as there are parameters, or None."""
+    if parameters is not None:
+        instance("parameters", parameters, tuple, "a tuple of whole numbers in the order of their registry")
+        if len(parameters) != len(PARAMETERS):
+            raise ValueError(f"parameters must be {len(PARAMETERS)} numbers, not {len(parameters)}")

@@ -1,7 +1,8 @@
-"""Time management: from a clock to a budget, a soft and a hard limit of one move. Times in milliseconds."""
+"""Time management: the clock of a search, and the budget of a move, a soft and a hard limit. Times in milliseconds."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -58,3 +59,25 @@ def budget(limits: Limits, side: int, overhead: int, parameters: Mapping[str, in
     soft = max(0.0, left / moves + (parameters["clock_increment"] / 100 * gain if gain > 0 else gain))
     most = max(1.0, MAX_OF_CLOCK * left)
     return Budget(min(soft, most), min(parameters["clock_hard_limit"] / 100 * soft, most), parameters)
+
+
+class MoveClock:
+    """The milliseconds since `start`: `nodestime` nodes count as one, or real time passes where that is 0."""
+
+    def __init__(self, nodestime: int) -> None:
+        self.nodestime = nodestime
+        self.start()
+
+    def start(self, first: int = 0) -> None:
+        """Start it, or start it again, where the search has visited its first nodes."""
+        self._began, self._first = time.perf_counter(), first
+
+    def milliseconds(self, nodes: int) -> float:
+        """The time since the start, once the search has visited so many nodes."""
+        if self.nodestime:
+            return (nodes - self._first) / self.nodestime
+        return 1000 * (time.perf_counter() - self._began)
+
+    def nodes_until(self, milliseconds: float) -> int:
+        """The number of nodes of the search when this time is up; only where time is counted in nodes."""
+        return self._first + round(self.nodestime * milliseconds)

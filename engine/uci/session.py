@@ -17,9 +17,8 @@ from merino.inner.core.common.waiting import until_set
 from merino.inner.core.compiled.compiling import WATCH
 from merino.inner.engine.search.limits import Line, Score, SearchResult
 from merino.inner.engine.uci.background import BackgroundJobs, FileWork, IsStopped
+from merino.inner.engine.uci.clocks import Lag, NodeClock
 from merino.inner.engine.uci.cold_start import ColdStart
-from merino.inner.engine.uci.lag import Lag
-from merino.inner.engine.uci.node_clock import NodeClock
 from merino.inner.engine.uci.options import DEFAULT_HASH, OptionError, UciOption, Value, find
 from merino.inner.engine.uci.output import Output, Report
 

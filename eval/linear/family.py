@@ -12,9 +12,9 @@ import numpy as np
 from merino.inner.core.compiled.memory import aligned_bytes
 from merino.inner.eval.evaluation import WIDTH, Evaluation, Number
 from merino.inner.eval.explanation import Explanation, PieceValues
-from merino.inner.eval.linear.breakdown import explain
 from merino.inner.eval.linear.compiled import has_pawn_terms, install
 from merino.inner.eval.linear.evaluate import scores_of, white_scores_of
+from merino.inner.eval.linear.explain import explain
 from merino.inner.eval.linear.pawn_table import BYTES
 from merino.inner.eval.linear.phases import SUFFIXES, by_stage, halves, simplest, with_values
 from merino.inner.eval.linear.picture import picture

@@ -33,9 +33,9 @@ from merino.inner.core.board.position import king_square
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.recursion import call_counts
 from merino.inner.eval.explanation import Credit, PieceValue, PieceValues
-from merino.inner.eval.linear.breakdown import explain
 from merino.inner.eval.linear.compiled import addresses_of
 from merino.inner.eval.linear.evaluate import features_of, scores_of, stages_of
+from merino.inner.eval.linear.explain import explain
 from merino.inner.eval.linear.phases import by_stage
 from merino.inner.eval.linear.registry import PAWN_VALUE, TERMS, TermSet, TermTable
 from merino.inner.eval.linear.view import seen_by

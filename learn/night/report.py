@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from merino.inner.core.common.text_table import aligned
+from merino.inner.core.common.tables import aligned
 from merino.inner.learn.night.state import Generation, NightState
 from merino.inner.match.report import duration, signed
 

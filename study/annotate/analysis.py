@@ -21,7 +21,7 @@ from merino.inner.engine.report.schema import ChangeReport
 from merino.inner.engine.report.static import report_change
 from merino.inner.engine.search.limits import MATE_SCORE, Limits, Score
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.eval.linear.explain import Change
+from merino.inner.eval.explanation import Change
 from merino.inner.study.analyser import Analyser, expected_of
 from merino.inner.study.annotate.pieces import EndedLine, PieceOutcome, piece_outcomes
 from merino.inner.study.reasons.mistakes import Mistake, mistake_in

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.match.rng import next_index
 from merino.inner.tune.beliefs import (
     DOUBT,
     FIRST_LEVEL,
@@ -39,7 +40,6 @@ from merino.inner.tune.forms import (
     foresee,
     share_of_reach,
 )
-from merino.inner.tune.rng import next_index
 from merino.inner.tune.rules import (
     BETA,
     FIRST_TAU2,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from merino.inner.core.compiled.jit import kernel
-from merino.inner.tune.rng import next_index
+from merino.inner.match.rng import next_index
 from merino.inner.tune.rules import MAX_PERTURBATION, EstimatorSettings, Method, State, slope, state_of
 
 # The handicap of a filter of AUTO, in log-odds: for a lopsided curve, and for a curvature other than the one

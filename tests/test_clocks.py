@@ -3,7 +3,7 @@
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.parameters import by_name, parameter_values
 from merino.inner.engine.search.time_management import budget
-from merino.inner.engine.uci.lag import Lag
+from merino.inner.engine.uci.clocks import Lag
 
 NUMBERS = by_name(parameter_values())
 

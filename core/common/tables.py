@@ -1,8 +1,18 @@
-"""Tables in plain text."""
+"""Tables in plain text, and in HTML as notebooks show results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from html import escape
+
+
+def html_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table with a line of heads; what is in its cells is text."""
+    return f"<table>{_row(heads, 'th')}{''.join(_row(row, 'td') for row in rows)}</table>"
+
+
+def _row(cells: Iterable[object], tag: str) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:

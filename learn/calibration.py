@@ -85,11 +85,11 @@ def _predictions(sample: Sample, span: Span, parameters: FitParameters) -> np.nd
     return found
 
 
-def calibration(sample: Samples, parameters: FitParameters, bins: int = BINS) -> list[Bin]:
+def calibration(sample: Samples, parameters: FitParameters) -> list[Bin]:
     """The validation set in bins of equal size, by ascending prediction."""
     step = max(1, sample.size // MAX_ROWS)
     seen = np.concatenate(list(sample.each(_Predictions(parameters, step))))
-    edges = np.quantile(seen, np.linspace(0, 1, bins + 1)[1:-1])
+    edges = np.quantile(seen, np.linspace(0, 1, BINS + 1)[1:-1])
     weight, predicted, points, rows = np.sum(list(sample.each(_Binned(parameters, edges))), axis=0)
     means = points / np.where(weight, weight, 1.0)
     squares = np.sum(list(sample.each(_Binned(parameters, edges, means))), axis=0)

@@ -23,6 +23,7 @@ MIN_SIZE = 10.0  # centipawns; a smaller weight counts as this large
 NOISE = {Loss.SQUARED: 0.1, Loss.CROSS_ENTROPY: 1.0}  # the variance of a residual
 DOUBLED = {Loss.SQUARED: 1.0, Loss.CROSS_ENTROPY: 2.0}  # so that half the derivative is slope times residual
 TOLERANCE = 1e-7  # the fit has converged when a step would improve the objective by a smaller part of it
+MAX_STEPS = 30
 ROUGH_TOLERANCE = 1e-5  # the same for the part of a large sample that only gives a start
 K_TOLERANCE = 1e-3  # relative change of K by a step that leaves less than a tenth of it
 SURPRISE = 0.1  # by this part a fall may miss what was expected of it before the matrix is computed anew
@@ -172,7 +173,6 @@ def approach(
     callback: FitCallback,
     stride: int = 1,
     tolerance: float = TOLERANCE,
-    steps: int = 30,
 ) -> FitParameters:
     """Gauss-Newton on every `stride`-th block, starting at `parameters`, until a step would gain next to nothing.
 
@@ -182,7 +182,7 @@ def approach(
     sums = gather(sample, parameters, problem.loss, Detail.PRODUCTS, stride)
     best, matrix = problem.objective(sums, parameters, stride), problem.matrix(sums, parameters, stride)
     callback.stepped(Step(parameters, sums))
-    for _ in range(steps):
+    for _ in range(MAX_STEPS):
         gradient = problem.gradient(sums, parameters, stride)
         candidate, expected = _step(parameters, problem, gradient, matrix, damping)
         if expected < tolerance * best:  # and such a step needs no check

@@ -123,16 +123,16 @@ class StepLog(FitCallback):
         self._events.progressed(what, done)
 
 
-def fold(text: str, hang: int | None = None) -> list[str]:
+def fold(text: str) -> list[str]:
     """A line as lines of at most COLUMNS, broken between words; a word that is longer stays whole.
 
-    The lines after the first are indented by `hang`; by as much as the first and two more if None, and then a line
-    that begins like a COMMAND stays as it is.
+    The lines after the first are indented by as much as that, if it is, and two more; a line that begins like a COMMAND
+    stays as it is.
     """
-    if len(text) <= COLUMNS or (hang is None and text.startswith(COMMAND)):
+    if len(text) <= COLUMNS or text.startswith(COMMAND):
         return [text]
     indent = len(text) - len(text.lstrip())
-    after = " " * ((indent + 2 if indent else 0) if hang is None else hang)
+    after = " " * (indent + 2 if indent else 0)
     lines = [""]
     for match in _WORD.finditer(text):
         gap = text[: match.start()] if not lines[0] else re.split(r"\S", text[: match.start()])[-1]

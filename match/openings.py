@@ -63,9 +63,8 @@ class RandomOpenings:
     Opening number n depends only on the seed and n. Only one thread at a time may use an object.
     """
 
-    def __init__(self, seed: int, plies: int = PLIES, even: int = EVEN) -> None:
-        """`even`: by how many centipawns one side may be ahead."""
-        self._seed, self._plies, self._even = seed, plies, even
+    def __init__(self, seed: int, plies: int = PLIES) -> None:
+        self._seed, self._plies = seed, plies
         self._table = TranspositionTable(0)
         self._judge = Worker(self._table, np.zeros(1, dtype=np.uint64), default())
         self._start = Position()
@@ -85,13 +84,13 @@ class RandomOpenings:
             keys,
             state,
             self._plies,
-            self._even,
+            EVEN,
             JUDGE_NODES,
             TRIES,
             moves,
         )
         if not found:
             raise OpeningError(
-                f"{TRIES} tries found no opening of {self._plies} random plies that is even within {self._even} cp"
+                f"{TRIES} tries found no opening of {self._plies} random plies that is even within {EVEN} cp"
             )
         return Opening(START_FEN, tuple(Move(move).uci() for move in moves))

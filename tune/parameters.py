@@ -126,16 +126,14 @@ def rounding_warnings(parameters: Sequence[TunedParameter]) -> list[str]:
     ]
 
 
-def settings_for(
-    method: Method, parameters: Sequence[TunedParameter], pairs: int, tau: float = 0.0
-) -> EstimatorSettings:
-    """The settings of a method for `pairs` pairs; with `tau` 0 it is estimated from the results."""
-    steps = [parameter.r_end or best_step(parameter, parameters, pairs, tau) for parameter in parameters]
+def settings_for(method: Method, parameters: Sequence[TunedParameter], pairs: int) -> EstimatorSettings:
+    """The settings of a method for `pairs` pairs; tau is estimated from the results."""
+    steps = [parameter.r_end or best_step(parameter, parameters, pairs) for parameter in parameters]
     distance = np.array([float(parameter.distance) for parameter in parameters])
     return EstimatorSettings(
         method=number_of(method),
         pairs=pairs,
-        tau=tau,
+        tau=0.0,
         low=np.array([float(parameter.low) for parameter in parameters]),
         high=np.array([float(parameter.high) for parameter in parameters]),
         whole=np.array([parameter.whole for parameter in parameters]),
@@ -147,7 +145,7 @@ def settings_for(
     )
 
 
-def best_step(parameter: TunedParameter, parameters: Sequence[TunedParameter], pairs: int, tau: float = 0.0) -> float:
+def best_step(parameter: TunedParameter, parameters: Sequence[TunedParameter], pairs: int) -> float:
     """The best r_end for one of the parameters, by `tune.plan`."""
     total = sum(each.elo for each in parameters)
-    return spsa_step(total, len(parameters), pairs, parameter.elo_at_c, tau or math.sqrt(FIRST_TAU2))
+    return spsa_step(total, len(parameters), pairs, parameter.elo_at_c, math.sqrt(FIRST_TAU2))

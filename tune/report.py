@@ -18,6 +18,8 @@ from merino.inner.tune.rules import BETA, EstimatorSettings, ExpectedGain, Metho
 from merino.inner.tune.simulator import Cell
 from merino.inner.tune.tuning import Tune
 
+LINE_SECONDS = 10.0  # between two lines of a tune
+LINES_A_TABLE = 6  # of them, between two tables
 _TWO_OPTIMA = "at optima: how many runs end at the better one, how many at the worse; the others end at neither"
 
 
@@ -48,9 +50,8 @@ def remaining_loss(settings: EstimatorSettings, state: State) -> float:
 class TuneProgress:
     """Shows the progress of a tune: a line every few seconds, the table every few lines."""
 
-    def __init__(self, tell: Callable[[str], object], every: float = 10.0, lines_per_table: int = 6) -> None:
-        """`every` is in seconds."""
-        self._tell, self._every, self._lines_per_table = tell, every, lines_per_table
+    def __init__(self, tell: Callable[[str], object]) -> None:
+        self._tell = tell
         self._began = self._last = time.monotonic()
         self._first = 0  # pairs done when the clock started
         self._lines = 0
@@ -61,12 +62,12 @@ class TuneProgress:
         if not self._first:  # the first pair may have had to wait for the compiler
             self._began = self._last = now
             self._first = len(tune.done)
-        if now - self._last < self._every and not tune.is_over:
+        if now - self._last < LINE_SECONDS and not tune.is_over:
             return
         self._last = now
         self._lines += 1
         self._tell(self._line(tune, (len(tune.done) - self._first) / max(1e-9, now - self._began)))
-        if self._lines % self._lines_per_table == 0 and not tune.is_over:
+        if self._lines % LINES_A_TABLE == 0 and not tune.is_over:
             for line in value_table(tune.configuration.parameters, tune.settings, tune.state):
                 self._tell(line)
 

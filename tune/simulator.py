@@ -6,8 +6,6 @@ Settings of arXiv:2205.15602, section 3, from the authors' spreadsheet; the draw
 from __future__ import annotations
 
 import math
-from concurrent.futures import Executor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -200,14 +198,12 @@ def simulate(
     runs: int,
     seed: int,
     at_a_time: int | None = None,
-    executor: Executor | None = None,
     ahead: int = 1,
 ) -> Cell:
     """Run one cell. Run k of every contender begins with the same random state.
 
     `ahead` pairs are under way: each is made from an estimate that lacks the results of the `ahead` - 1 before it.
-
-    `executor` plays `at_a_time` runs at a time (None for one a core); None for threads of this process.
+    `at_a_time` runs are played at a time, None for one a core.
     """
     first = pairs - pairs // 2 if contender.second else pairs
     settings, second = tuner_settings(contender.method, setting, size, first, contender.reach), None
@@ -217,7 +213,7 @@ def simulate(
     curve = setting.curve(size)
     tasks = (RunTask(settings, curve, seed, run, second, ahead, setting.start * START) for run in range(runs))
     count = at_a_time or cores()
-    with nullcontext(executor) if executor else threads(count) as workers:
+    with threads(count) as workers:
         losses, firsts, covered, proved = np.array(list(ordered(workers, play_run, tasks, 2 * count))).T
     start_loss = loss_at_start(setting, size)
     return Cell(contender, setting.name, size, pairs, losses, start_loss, firsts, covered, proved > 0, ahead)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import io
 from collections.abc import Callable
-from pathlib import Path
 from typing import TextIO
 
 from merino.inner.app.cluster.address import ClusterAddress
@@ -50,10 +49,10 @@ def _without_another(limit: int | None) -> str:
     return "" if limit is None else f" (default: {limit} without another limit)"
 
 
-def add_hash(parser: Parser, default: int | None = HASH_MB, shown: str = "%(default)s") -> None:
+def add_hash(parser: Parser) -> None:
     """--hash."""
-    sentence = f"transposition table in MiB (default: {shown})"
-    parser.group(SEARCH).add_argument("--hash", metavar="MB", type=positive, default=default, help=sentence)
+    sentence = "transposition table in MiB (default: %(default)s)"
+    parser.group(SEARCH).add_argument("--hash", metavar="MB", type=positive, default=HASH_MB, help=sentence)
 
 
 def add_threads(parser: Parser, default: int | None = 1, shown: str = "%(default)s") -> None:
@@ -64,10 +63,10 @@ def add_threads(parser: Parser, default: int | None = 1, shown: str = "%(default
     )
 
 
-def add_concurrency(parser: Parser, unit: str, default: int | None = None, shown: str = "one per core") -> None:
+def add_concurrency(parser: Parser, unit: str, shown: str = "one per core") -> None:
     """--concurrency; `--threads`, which elsewhere means the threads of one search, is accepted for it."""
     sentence = f"{unit} at the same time (default: {shown})"
-    action = parser.add_argument("--concurrency", metavar="N", type=positive, default=default, help=sentence)
+    action = parser.add_argument("--concurrency", metavar="N", type=positive, help=sentence)
     parser.also_accept("--threads", action)
 
 
@@ -111,11 +110,10 @@ def add_state(parser: Parser, kind: str = "FILE") -> None:
     parser.group(OUTPUT).add_argument("--state", type=file_path, metavar=kind, help=sentence)
 
 
-def add_pgn(parser: Parser, default: Path | None = None) -> None:
+def add_pgn(parser: Parser) -> None:
     """--pgn, which cutechess-cli and fastchess call -pgnout."""
-    shown = f" (default: {default})" if default else ""
-    sentence = f"append the games to this PGN file{shown}"
-    action = parser.group(OUTPUT).add_argument("--pgn", type=file_path, metavar="FILE", default=default, help=sentence)
+    sentence = "append the games to this PGN file"
+    action = parser.group(OUTPUT).add_argument("--pgn", type=file_path, metavar="FILE", help=sentence)
     parser.also_accept("--pgnout", action)
 
 

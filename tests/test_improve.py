@@ -20,8 +20,7 @@ from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import defaults, load, save
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.improve import learner
-from merino.inner.learn.improve.learner import RoundFit
-from merino.inner.learn.improve.start import begin
+from merino.inner.learn.improve.learner import RoundFit, begin
 from merino.inner.learn.improve.state import Folder, ImproveState, Plan, load_state, table_of
 from merino.inner.learn.plots import draw
 from merino.inner.learn.positions import Quiet

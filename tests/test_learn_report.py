@@ -14,8 +14,7 @@ import pytest
 from merino.inner.app.console.learn_options import read_arguments
 from merino.inner.app.console.learning import learn_weights
 from merino.inner.app.shell.cli import main
-from merino.inner.app.shell.learn import run_learn
-from merino.inner.app.shell.plot import run_plot
+from merino.inner.app.shell.learn import run_learn, run_plot
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import SHIPPED, load, save
@@ -214,7 +213,7 @@ def test_nothing_is_drawn_for_a_folder_that_cannot_be_written(folder: Path, monk
     def drawn(*_: object) -> bytes:
         raise AssertionError("a picture is drawn")
 
-    monkeypatch.setattr("merino.inner.app.shell.plot.draw", drawn)
+    monkeypatch.setattr("merino.inner.app.shell.learn.draw", drawn)
     with pytest.raises(CommandError, match=r"plot: cannot write '.*learning.json.*': "):
         run_plot([str(folder / "learning.json"), "--out", str(folder / "learning.json" / "plots")])
 

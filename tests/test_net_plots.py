@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from merino.inner.app.shell.features import run_features
-from merino.inner.app.shell.plot import run_plot
+from merino.inner.app.shell.learn import run_plot
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.eval.net.features import features
 from merino.inner.eval.net.file import save_net

@@ -44,7 +44,7 @@ from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.sets import set_named
 from merino.inner.formats.sources import SourceError
 from merino.inner.learn.errors import LearnStoppedError
-from merino.inner.learn.improve.start import begin
+from merino.inner.learn.improve.learner import begin
 from merino.inner.learn.improve.state import ImproveState, Plan
 from merino.inner.learn.positions import Quiet
 from merino.inner.learn.procedure import LearnResult, learn_from_files, use_weights

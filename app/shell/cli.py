@@ -67,7 +67,7 @@ COMMANDS = by_name(
         ),
         Command(
             "plot [RECORD]",
-            "merino.inner.app.shell.plot:run_plot",
+            "merino.inner.app.shell.learn:run_plot",
             "Draw how 'learn', 'improve', 'train' or 'night' went (needs matplotlib).",
         ),
         Command(

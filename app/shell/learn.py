@@ -1,17 +1,40 @@
-"""`merino learn FILE [first last]` and `merino improve`: learn the weights from games, of anybody or of its own."""
+"""`merino learn`, `merino improve` and `merino plot`: weights from games, of anybody or of its own, and pictures of it.
+
+Pictures are of a run of `learn`, of one of `improve` or `night`, given its folder, or of a net.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from merino.inner.app.console import shared_options as shared
+from merino.inner.app.console.command_line import Parser, file_path
 from merino.inner.app.console.learn_options import read_arguments
 from merino.inner.app.console.learning import carry_out, for_machines, improve
-from merino.inner.app.shell.plot import run_plot
+from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.files import check_writable, write_fault, write_together
 from merino.inner.core.common.interrupt import INTERRUPTED
-from merino.inner.core.common.user_files import is_there
+from merino.inner.core.common.pictures import ENDINGS, load_matplotlib
+from merino.inner.core.common.user_files import is_folder, is_there
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.linear.weights import active_file
+from merino.inner.eval.net.file import is_net_file
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.improve.state import STATE_NAME, load_state
 from merino.inner.learn.installing import Verdict
+from merino.inner.learn.net.plots import PICTURES as NET_PICTURES
+from merino.inner.learn.net.plots import load_run, pictures_of
+from merino.inner.learn.night.state import STATE_NAME as NIGHT_NAME
+from merino.inner.learn.night.state import load_state as load_night
+from merino.inner.learn.plots import PICTURES, draw
+from merino.inner.learn.record import RECORD_NAME, load_record
+from merino.inner.learn.rounds.plots import IMPROVE_PICTURES, NIGHT_PICTURES
+
+FORMATS = tuple(ending.lstrip(".") for ending in ENDINGS)
 
 
 def run_learn(arguments: Sequence[str]) -> int:
@@ -32,3 +55,81 @@ def run_improve(words: Sequence[str]) -> int:
     """The command `improve`: 0, or 130 after Ctrl-C; raises CommandError."""
     found = improve(words, lambda line: print(line, flush=True))
     return INTERRUPTED if found.interrupted else 0
+
+
+def run_plot(arguments: Sequence[str]) -> int:
+    """Write a file for each picture; raises CommandError."""
+    args = _plot_parser().parse_args(arguments)
+    path = args.record or active_file().parent / RECORD_NAME
+    if args.record is None and not is_there(path):
+        raise UsageError(
+            f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name a record"
+        )
+    if is_folder(path) and is_there(path / NIGHT_NAME):
+        _plot(path / NIGHT_NAME, args.out or path, args.format, load_night, lambda _: NIGHT_PICTURES)
+    elif is_folder(path):
+        _plot(path / STATE_NAME, args.out or path, args.format, load_state, lambda _: IMPROVE_PICTURES)
+    elif is_net_file(path):
+        _plot(path, args.out or path.parent, args.format, load_run, pictures_of)
+    else:
+        _plot(path, args.out or path.parent, args.format, load_record, lambda _: PICTURES)
+    return 0
+
+
+def _plot_parser() -> Parser:
+    parser = Parser(
+        prog="merino plot",
+        description=f"Draw a run of 'merino learn' ({', '.join(PICTURES)}); given its folder, of 'merino improve' "
+        f"({', '.join(IMPROVE_PICTURES)}) or 'merino night' ({', '.join(NIGHT_PICTURES)}); or a net "
+        f"({', '.join(NET_PICTURES)}). One file per picture.",
+        examples=(
+            "merino plot",
+            "merino plot my-folder/learning.json --out pictures --format svg",
+            "merino plot my.net",
+        ),
+    )
+    sentence = (
+        "the record of a run of 'learn' (default: the last run on the weights in use), the folder of 'improve' "
+        "or 'night', or a net"
+    )
+    parser.add_argument("record", nargs="?", type=file_path, metavar="RECORD", help=sentence)
+    add = parser.group(shared.OUTPUT).add_argument
+    add("--out", type=file_path, metavar="FOLDER", help="folder of the pictures (default: that of the record)")
+    add("--format", choices=FORMATS, default=FORMATS[0], help="kind of picture (default: %(default)s)")
+    return parser
+
+
+def _plot(
+    path: Path,
+    folder: Path,
+    ending: str,
+    load: Callable[[Path], Any],
+    pictures_of: Callable[[Any], Mapping[str, Callable[[Any, Any], None]]],
+) -> None:
+    """Write all pictures of the record at `path` into a folder; raises CommandError."""
+    load_matplotlib()
+    try:
+        record = load(path)
+        files = {folder / f"{path.stem}-{name}.{ending}": picture for name, picture in pictures_of(record).items()}
+        with _writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            for file in files:
+                check_writable(file)
+        pictures = {file: draw(record, picture, ending) for file, picture in files.items()}
+    except (LearnError, EvaluationError) as error:
+        raise CommandError(f"plot: {error}") from error
+    except (KeyError, TypeError, IndexError, ValueError) as error:
+        raise CommandError(f"plot: the record '{path}' is damaged: {error!r}") from error
+    with _writing(folder):
+        write_together(pictures)
+    for picture in pictures:
+        print(picture)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or folder
+        raise CommandError(f"plot: {write_fault(error, where)}") from error

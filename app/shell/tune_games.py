@@ -30,21 +30,23 @@ from merino.inner.match.errors import MatchError
 from merino.inner.match.players import OwnPlayer, Player, find_program
 from merino.inner.match.report import live_line
 from merino.inner.match.runner import MatchOutput, run_match
-from merino.inner.tune.confirming import (
+from merino.inner.tune.formats import read_file
+from merino.inner.tune.methods import METHODS
+from merino.inner.tune.parameters import TuneError, check_known, own_parameters, rounding_warnings
+from merino.inner.tune.picture import draw
+from merino.inner.tune.playing import (
     MAX_PROOF_GAMES,
     PROOF,
     as_player,
+    check_own,
+    engine_options,
     needs_file,
+    play_tune,
     proof_terms,
     tuned_players,
     tuned_values,
     tunes_file,
 )
-from merino.inner.tune.formats import read_file
-from merino.inner.tune.methods import METHODS
-from merino.inner.tune.parameters import TuneError, check_known, own_parameters, rounding_warnings
-from merino.inner.tune.picture import draw
-from merino.inner.tune.playing import check_own, engine_options, play_tune
 from merino.inner.tune.report import TuneProgress, result_lines, tune_json, value_table
 from merino.inner.tune.tuning import Configuration, Tune, load_tune, replay
 

@@ -1,4 +1,6 @@
-"""What a round of `improve` does: games of the best, weights learned from them, the deciding match, one that measures.
+"""The start of a run of `improve`, in a new folder or where the last run stopped, and what each of its rounds does.
+
+A round plays games of the best, learns weights from them, and plays the deciding match, and one that measures.
 
 An interrupted step continues: games and matches from their own states; learning takes seconds and is repeated with the
 same result.
@@ -6,8 +8,10 @@ same result.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +21,17 @@ from merino.inner.core.common.user_files import WEIGHTS, is_there, read_user_fil
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import in_two_phases
 from merino.inner.eval.linear.registry import TermSet
-from merino.inner.eval.linear.weights import load
+from merino.inner.eval.linear.sets import set_named
+from merino.inner.eval.linear.weights import active_file, load, load_any
+from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import learn
 from merino.inner.learn.improve.state import Folder, ImproveState, Plan, TermsRound, weights_text
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.installing import replace_weights
-from merino.inner.learn.request import Events, Say
-from merino.inner.learn.rounds.state import OPEN, SAME, WORSE
+from merino.inner.learn.request import Events, Say, start_of
+from merino.inner.learn.rounds.loop import Finished, Loop, Until
+from merino.inner.learn.rounds.state import OPEN, SAME, WORSE, pieces_alone
 from merino.inner.learn.rounds.steps import (
     OUTCOMES,
     StepContext,
@@ -36,7 +43,7 @@ from merino.inner.learn.rounds.steps import (
     play_games,
     play_match,
 )
-from merino.inner.learn.run_files import WeightsPaths
+from merino.inner.learn.run_files import WeightsPaths, weights_paths
 from merino.inner.learn.source import split
 from merino.inner.match.games import Tally
 
@@ -199,3 +206,63 @@ def _kept_fit(folder: Path, terms: TermSet) -> RoundFit:
     with kept_fit(path, "a round") as found:
         errors = float(found["error_before"]), float(found["error_after"])
         return RoundFit(load(folder / CANDIDATE, terms), int(found["games"]), int(found["positions"]), *errors)
+
+
+def begin(
+    path: Path,
+    weights: str | None,
+    given: Mapping[str, Any],
+    until: Until,
+    events: Events,
+    threads: int | None = None,
+    of_set: str | None = None,
+) -> Finished[ImproveState]:
+    """Run in the folder `path`, from the file `weights`, None for those in use; `given` are settings of the Plan.
+
+    With `of_set`, the name of a set of terms, it runs from the values of the pieces alone, and `weights` is None.
+    An existing folder keeps its settings, and `given` must agree with them. Weights are put in use only if the run
+    began with those in use. Raises LearnError, WeightsError, MatchError and OSError.
+    """
+    with Folder(path) as folder:
+        state = folder.load()
+        if state is None:
+            state = _new(weights, given, of_set)
+        else:
+            _check_same(path, state, weights, given, of_set)
+            events.say(f"Continuing in '{path}' after {len(state.rounds)} rounds")
+        paths = weights_paths(None) if state.changes_use else None
+        if paths is not None:
+            paths.check_writable()
+        return Loop(folder, state, TermsLearner(folder, events.say, paths), until, events, threads).run()
+
+
+def _new(weights: str | None, given: Mapping[str, Any], of_set: str | None) -> ImproveState:
+    """The state of a new folder; raises LearnError and WeightsError."""
+    if of_set is None:
+        terms, start = load_any(active_file(weights))
+    else:
+        terms = set_named(of_set)
+        start = pieces_alone(terms)
+    plan = Plan(**given, set=terms.name).check()
+    start = start_of(start, plan.phases, len(terms))
+    return ImproveState(
+        plan=plan,
+        start_name=_name_of(weights, of_set),
+        changes_use=weights is None and of_set is None,
+        weights=tuple(start.tolist()),
+    )
+
+
+def _name_of(weights: str | None, of_set: str | None) -> str:
+    """What a run begins with, as its state keeps it."""
+    return str(active_file(weights).absolute()) if of_set is None else f"the pieces alone, set {of_set}"
+
+
+def _check_same(
+    path: Path, state: ImproveState, weights: str | None, given: Mapping[str, Any], of_set: str | None
+) -> None:
+    """Raise LearnError if `given` or the start differs from that of the folder."""
+    state.plan.check_same(given, path)
+    asked = _name_of(weights, of_set)
+    if (weights is not None or of_set is not None) and asked != state.start_name:
+        raise LearnError(f"'{path}' began with '{state.start_name}', not '{weights or asked}'; give a new folder")

@@ -140,7 +140,7 @@ class Page:
 
     def until(self, is_true: Callable[[], Any]) -> Any:
         """What the question answers, once that is something."""
-        end = time.monotonic() + PATIENCE
+        end, pause = time.monotonic() + PATIENCE, 0.02
         while True:
             try:
                 found = is_true()
@@ -149,7 +149,8 @@ class Page:
             if found:
                 return found
             assert time.monotonic() < end, f"it never became true; the page says: {self.error or 'nothing'}"
-            time.sleep(0.02)
+            time.sleep(pause)
+            pause = min(1.3 * pause, 0.2)  # asking takes the browser time that it may need for the answer
 
     def run(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)

@@ -77,26 +77,26 @@ def keyboard(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Keyboar
         return  # it has ended as it should
 
 
-@pytest.mark.parametrize("end", ["the window is closed", "SIGTERM", "SIGKILL"])
-def test_a_game_outlives_the_console_however_it_ends(tmp_path: Path, end: str) -> None:
-    first = Keyboard(environment(tmp_path))
-    first.expect(r"White\(1\):", STARTING_SECONDS)
-    first.type("sd 1\re4\r")
-    first.expect(r"White\(2\):")
-    if end != "the window is closed":
-        os.kill(first.pid, getattr(signal, end))
-        first.exit_code()
-    os.close(first.terminal)
-    if end == "the window is closed":
-        first.exit_code()
-    second = Keyboard(environment(tmp_path))
-    second.expect("Unfinished: a game of today, 1 move, you are White; resume goes on with it", STARTING_SECONDS)
-    second.type("resume\r")
-    second.expect(r"The game goes on after 2 plies\. The engine's limit: depth 1\.")
-    second.type("quit\r")
-    second.expect("The game is kept")
-    assert second.exit_code() == 0
-    os.close(second.terminal)
+def test_a_game_outlives_the_console_however_it_ends(tmp_path: Path) -> None:
+    console = Keyboard(environment(tmp_path))
+    console.expect(r"White\(1\):", STARTING_SECONDS)
+    console.type("sd 1\re4\r")
+    console.expect(r"White\(2\):")
+    for end in ("the window is closed", "SIGTERM", "SIGKILL"):
+        if end != "the window is closed":
+            os.kill(console.pid, getattr(signal, end))
+            console.exit_code()
+        os.close(console.terminal)
+        if end == "the window is closed":
+            console.exit_code()
+        console = Keyboard(environment(tmp_path))
+        console.expect("Unfinished: a game of today, 1 move, you are White; resume goes on with it", STARTING_SECONDS)
+        console.type("resume\r")
+        console.expect(r"The game goes on after 2 plies\. The engine's limit: depth 1\.")
+    console.type("quit\r")
+    console.expect("The game is kept")
+    assert console.exit_code() == 0
+    os.close(console.terminal)
 
 
 def test_a_person_plays_interrupts_and_leaves(keyboard: Keyboard) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 import struct
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -28,6 +29,7 @@ BOTH = ("gen1", "default")
 TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "player", "learning")
 
 
+@cache
 def told(fen: str) -> PositionReport:
     return report_position(Position(fen), default())
 

@@ -124,7 +124,7 @@ def test_a_tuple_that_is_turned_or_mirrored_twice_is_itself(way: Callable[[Block
 
 
 def test_the_command_times_a_set_in_turns_with_all(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["features", "H+V", "--time", "--hidden", "32", "--json"]) == 0
+    assert main(["features", "KING*ALL", "--time", "--hidden", "32", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert list(told) == ["update_output_ns", "all_ns"] and min(told.values()) > 1
     assert main(["features", "ALL", "--time"]) == 0

@@ -221,6 +221,12 @@ def test_a_missing_evaluation_near_two_names_is_answered_with_one_of_them(tmp_pa
     assert str(caught.value).endswith("; did you mean 'default'?") and str(caught.value).count("did you mean") == 1
 
 
+def test_a_missing_evaluation_near_a_file_beside_it_is_answered_with_that_file(tmp_path):
+    write(tmp_path, TEXT).rename(tmp_path / "mine.txt")
+    with pytest.raises(EvaluationError, match=r"; Merino comes with default, .*, tuned; did you mean 'mine\.txt'\?$"):
+        load_evaluation(tmp_path / "mnie.txt")
+
+
 @pytest.mark.parametrize("missing", ["my.txt", "my", "mx.lock", "mz.txt"])
 def test_locks_and_other_companions_are_not_suggested_for_a_missing_file(tmp_path, missing):
     for name in ("my.txt.lock", "my.old", "my.new.txt", "my.txt.merino-1.new", "mz.txt.lock"):

@@ -16,6 +16,7 @@ from merino.inner.core.compiled.jit import entry
 from merino.inner.engine.search.bench import POSITIONS, run_bench
 from merino.inner.engine.search.limits import Limits, Line, SearchResult
 from merino.inner.engine.search.parameters import EXCHANGE_VALUES, parameter_values
+from merino.inner.engine.search.search_run import SearchRun
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.time_management import Budget
 from merino.inner.engine.search.transposition import TranspositionTable
@@ -267,6 +268,20 @@ def test_the_clock_does_not_run_while_pondering(searcher: Searcher) -> None:
     threading.Event().wait(0.5)  # five times the clock
     assert not searcher._workers[0].stopped
     searcher.stop()
+
+
+def test_a_clock_that_rings_as_its_search_ends_stops_no_later_one(searcher: Searcher) -> None:
+    run = SearchRun(searcher._conditions(()), Position(), Limits(depth=1), lambda line: None, None)
+    flag = run.conditions.stop_flag
+    flag[0] = 0
+    ringing = threading.Thread(target=run._time_is_up)
+    with run.lock:  # the search is ending
+        ringing.start()
+        ringing.join(0.1)
+        assert flag[0] == 0
+        run.finished.set()
+    ringing.join()
+    assert flag[0] == 0
 
 
 def test_a_searcher_is_freed_with_its_last_user_without_a_collection() -> None:

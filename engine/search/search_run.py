@@ -137,8 +137,10 @@ class SearchRun:
                 self.conditions.released.set()
 
     def _time_is_up(self) -> None:
-        if not self.finished.is_set():
-            self.conditions.stop_flag[0] = 1
+        """End the search, unless it has ended: searches share the flag, and the next one may have begun."""
+        with self.lock:
+            if not self.finished.is_set():
+                self.conditions.stop_flag[0] = 1
 
     def _prepare(self) -> None:
         self.conditions.table.begin_search()

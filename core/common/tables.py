@@ -11,6 +11,11 @@ def html_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return f"<table>{_row(heads, 'th')}{''.join(_row(row, 'td') for row in rows)}</table>"
 
 
+def beside(picture: str, told: str) -> str:
+    """A picture, and beside it what is told of it, both in HTML."""
+    return f'<div style="display: flex; gap: 1em"><div>{picture}</div><div>{told}</div></div>'
+
+
 def _row(cells: Iterable[object], tag: str) -> str:
     return f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
 

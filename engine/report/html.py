@@ -8,7 +8,7 @@ from html import escape
 import chess
 import chess.svg
 
-from merino.inner.core.common.tables import html_table
+from merino.inner.core.common.tables import beside, html_table
 from merino.inner.engine.search.limits import pawns
 
 SIZE = 260  # pixels of the board
@@ -25,4 +25,4 @@ def html_of(fen: str, score_cp: float, summary: Sequence[str], terms: Iterable[t
         if abs(net) >= MIN_SHOWN
     ]
     table = html_table(("Term", "White cp", "Black cp", "Net"), rows) if rows else ""
-    return f'<div style="display: flex; gap: 1em"><div>{board}</div><div>{said}{table}</div></div>'
+    return beside(board, f"{said}{table}")

@@ -9,7 +9,7 @@ import chess.svg
 
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
-from merino.inner.core.common.tables import html_table
+from merino.inner.core.common.tables import beside, html_table
 
 SIZE = 260  # pixels of the board
 
@@ -22,7 +22,7 @@ def html_of(position: Position | None, told: Mapping[str, object], line: tuple[i
     table = _table(told, board.variation_san([board.parse_uci(Move(move).uci(True)) for move in line]))
     arrows = [chess.svg.Arrow(Move(move).from_square, Move(move).to_square) for move in line[:1]]
     drawn = chess.svg.board(chess.BaseBoard(board.board_fen()), arrows=arrows, size=SIZE)
-    return f'<div style="display: flex; gap: 1em"><div>{drawn}</div><div>{table}</div></div>'
+    return beside(drawn, table)
 
 
 def _table(told: Mapping[str, object], line: str) -> str:

@@ -189,10 +189,9 @@ def killed_after(games: int, monkeypatch: pytest.MonkeyPatch) -> None:
         if len(done) == games:
             raise SystemExit("killed")
         done.append(arguments)
-        return annotated_in_full(*arguments)
+        return annotate_moves(*arguments)
 
-    annotated_in_full = work._annotated
-    monkeypatch.setattr(work, "_annotated", annotate_some)
+    monkeypatch.setattr(work, "annotate_moves", annotate_some)
 
 
 def test_the_same_command_goes_on_where_a_killed_one_stopped(

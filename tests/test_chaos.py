@@ -106,10 +106,10 @@ def test_a_second_run_of_a_command_refuses_and_changes_nothing(laboratory: Labor
 
 @linux
 def test_a_few_trials_of_a_command_find_no_fault_and_print_their_table():
-    words = ["--only", "spsa tune", "--harms", "kill", "write", "full", "--trials", "1"]
+    words = ["--only", "positions", "--harms", "kill", "write", "full", "--trials", "1"]
     done = subprocess.run(
         [sys.executable, "-m", "tests.chaos", *words], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "| Command | SIGKILL at a random moment | SIGKILL at a write | full disk |" in done.stdout
-    assert re.search(r"^\| `spsa tune` \| 1 \| 1 \| [1-] \|$", done.stdout, re.MULTILINE)
+    assert re.search(r"^\| `positions` \| 1 \| 1 \| [1-] \|$", done.stdout, re.MULTILINE)

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from merino.inner.app.console.console_game import Place
 from merino.inner.app.console.loop import run_lines
-from merino.inner.app.console.opponent import Opponent
-from merino.inner.app.console.unfinished_folder import MAX_GAMES, Unfinished
+from merino.inner.app.console.unfinished_folder import MAX_GAMES, Offer, Unfinished
 from merino.inner.app.console.unfinished_pgn import DamagedGameError, KeptGame
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.engine.search.choice import COLUMNS
@@ -23,19 +23,36 @@ from tests.talk import Talk
 DAY = 86400
 
 
+class Watched(Unfinished):
+    """The unfinished games of a folder, which remembers what files it gave to a console."""
+
+    def __init__(self, folder: Path, say: Callable[[str], object]) -> None:
+        super().__init__(folder, say)
+        self.given: set[Place] = set()
+
+    def take(self, offer: Offer) -> Place | None:
+        return self._noted(super().take(offer))
+
+    def keep(self, place: Place | None, text: str | None) -> Place | None:
+        return self._noted(super().keep(place, text))
+
+    def _noted(self, place: Place | None) -> Place | None:
+        self.given |= {place} - {None}
+        return place
+
+
 class Console(Talk):
     """A console at which a person sits, with its unfinished games in a folder."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        self.session.unfinished = Unfinished(folder / "unfinished", self.session.tell)
+        self.session.unfinished = self.unfinished = Watched(folder / "unfinished", self.session.tell)
         self.session.offer_unfinished()
         self.greeting = self.out.getvalue()
 
     def leave(self) -> None:
         """End as a process does: its locks are gone, and nothing else happens."""
-        games = [self.session._game(), *self.session._left, *self.session._returned_from]
-        for place in {game.place for game in games} - {None}:
+        for place in self.unfinished.given:
             place.leave()
 
     def run(self, *lines: str | None) -> str:
@@ -97,10 +114,11 @@ def test_a_style_is_kept_with_a_game_and_told_where_a_game_begins_or_goes_on(
 
 
 @pytest.mark.parametrize("damage", ["null", "{}", "[1]", "{", '{"check": "x"}'])
-def test_a_kept_game_with_a_false_style_is_damaged(start: Callable[[], Console], damage: str) -> None:
-    console = start()
-    console.say("force", "e4")
-    text = KeptGame(console.session._game(), None, Opponent()).text()
+def test_a_kept_game_with_a_false_style_is_damaged(start: Callable[[], Console], tmp_path: Path, damage: str) -> None:
+    start().run("force", "e4", None)
+    (file,) = files_in(tmp_path)
+    text = file.read_text()
+    KeptGame.read(text)
     with pytest.raises(DamagedGameError):
         KeptGame.read(tag_pair("Style", "Me") + "\n" + tag_pair("StyleCoefficients", damage) + f"\n{text}")
 
@@ -150,10 +168,12 @@ def test_what_another_program_has_added_after_a_game_stays(start: Callable[[], C
 
 
 @pytest.mark.parametrize("tag", ["1 2", "x 7 0 p", "1 0 0 p", "1 -7 0 p"])
-def test_a_kept_game_with_a_false_place_of_saving_is_damaged(start: Callable[[], Console], tag: str) -> None:
-    console = start()
-    console.say("force", "e4")
-    text = KeptGame(console.session._game(), None, Opponent()).text()
+def test_a_kept_game_with_a_false_place_of_saving_is_damaged(
+    start: Callable[[], Console], tmp_path: Path, tag: str
+) -> None:
+    start().run("force", "e4", None)
+    (file,) = files_in(tmp_path)
+    text = file.read_text()
     KeptGame.read(text)
     with pytest.raises(DamagedGameError):
         KeptGame.read(f'[Saved "{tag}"]\n{text}')

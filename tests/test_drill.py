@@ -6,10 +6,10 @@ import io
 import json
 import re
 import sys
-from dataclasses import replace
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import chess
 import chess.pgn
@@ -26,7 +26,7 @@ from merino.inner.study.drill.exercises import Exercise
 from merino.inner.study.drill.export import as_anki, as_pgn
 from merino.inner.study.drill.practice import Practice, load_progress, renewed
 from merino.inner.study.errors import StudyError
-from merino.inner.study.profile.players import games_of_player
+from merino.inner.study.profile.players import PlayerGames, games_of_player
 
 # After five moves White, far behind, overlooks a mate on the back rank.
 GAME = """[White "Me"]
@@ -76,42 +76,70 @@ def test_games_become_exercises_that_are_kept(tmp_path: Path, capsys: pytest.Cap
     assert "no exercises: 1 game of 'You'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("player", "change"), [("Me", -300), ("You", 300)])
-def test_a_move_loses_what_its_player_has_less_after_it(tmp_path: Path, player: str, change: int) -> None:
-    path = tmp_path / "mine.pgn"
-    path.write_text(GAME)
-    (game,) = games_of_player(path, player).games
-    ply, scores = int(game.own_plies()[0]), np.zeros(len(game.positions))
-    scores[ply + 1 :] = change  # for White
-    losses = exercises._losses(game, scores, 200.0)
-    assert losses[ply] > 0.3 and losses[ply] == losses.sum()
+@pytest.fixture
+def quick_look(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[int]], None]:
+    """Lets the quick look for mistakes see these scores for White, the first before the sixth move."""
+
+    def see(scores: list[int]) -> None:
+        seen = np.array(10 * [scores[0]] + scores)
+        monkeypatch.setattr(exercises, "Rescore", lambda *_: SimpleNamespace(scores_of=lambda *_: seen))
+
+    return see
+
+
+def games_with(folder: Path, player: str, moves: str = "6. Rb1 h6") -> PlayerGames:
+    """The game, with these moves from the sixth on."""
+    path = folder / "mine.pgn"
+    path.write_text(GAME.replace("6. Rb1 h6", moves))
+    return games_of_player(path, player)
+
+
+@pytest.mark.parametrize(("player", "scores", "ply"), [("Me", [0, -300, -300], 10), ("You", [0, 0, 300], 11)])
+def test_a_move_loses_what_its_player_has_less_after_it(
+    tmp_path: Path, quick_look: Callable[[list[int]], None], player: str, scores: list[int], ply: int
+) -> None:
+    games, judged = games_with(tmp_path, player), []
+    quick_look(scores)
+
+    def analyse(position: Position, *_: object) -> list[Line]:
+        judged.append(position.fen())
+        return []
+
+    assert exercises.exercises_of(games, default(), analyse) == []
+    assert judged == [to_fen(games.games[0].positions[ply : ply + 1])]
 
 
 @pytest.mark.parametrize(("second", "is_asked"), [(-300, True), (250, False)])
-def test_a_position_with_two_good_moves_is_no_exercise(tmp_path: Path, second: int, is_asked: bool) -> None:
-    path = tmp_path / "mine.pgn"
-    path.write_text(GAME)
-    (game,) = games_of_player(path, "Me").games
-    before = Position(to_fen(game.positions[10:11]))
+def test_a_position_with_two_good_moves_is_no_exercise(
+    tmp_path: Path, quick_look: Callable[[list[int]], None], second: int, is_asked: bool
+) -> None:
+    quick_look([0, -300, -300])
 
     def analyse(position: Position, _: Limits, lines: int = 1) -> list[Line]:
-        moves = [before.parse_uci("a1a8"), before.parse_uci("g2g3")] if lines == 2 else [position.legal_moves[0]]
-        return [line_of(300, moves[0]), line_of(second, moves[-1])][:lines]
+        moves = map(position.parse_uci, ["a1a8", "g2g3"] if lines == 2 else ["h7h6"])
+        return [line_of(score, move) for score, move in zip((300, second), moves, strict=False)]
 
-    assert (exercises._exercise(game, 10, default(), analyse) is not None) == is_asked
+    found = exercises.exercises_of(games_with(tmp_path, "Me"), default(), analyse)
+    assert [one.solution for one in found] == ["Ra8#"] * is_asked
 
 
 def line_of(score: int, move: int) -> Line:
     return Line(9, 9, 1, Score(score), "", 1, 1, 0, 1, (move,))
 
 
-def test_the_costliest_mistakes_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = [exercise(f"6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 {number}") for number in (1, 2, 3)]
-    found = [replace(one, loss=loss) for one, loss in zip(asked, (0.2, 0.4, 0.3), strict=True)]
-    monkeypatch.setattr(exercises, "_candidates", lambda *_: [(None, place) for place in range(3)])
-    monkeypatch.setattr(exercises, "_exercise", lambda _, place, *__: found[place])
-    anything: Any = None
-    assert [one.loss for one in exercises.exercises_of(anything, anything, anything)] == [0.4, 0.3, 0.2]
+def test_the_costliest_mistakes_come_first(tmp_path: Path, quick_look: Callable[[list[int]], None]) -> None:
+    games = games_with(tmp_path, "Me", "6. Rb1 Kf8 7. Ra1 Kg8 8. Rb1 h6")
+    quick_look([300, 0, 300, 0, 300, 0, 0])
+    answers = {6: -100, 7: 200, 8: 0}  # by the number of the move, for Black
+
+    def analyse(position: Position, _: Limits, lines: int = 1) -> list[Line]:
+        if lines == 2:
+            return [line_of(300, position.parse_uci("g2g3")), line_of(-300, position.parse_uci("h2h3"))]
+        return [line_of(answers[int(position.fen().split()[-1])], position.legal_moves[0])]
+
+    found = exercises.exercises_of(games, default(), analyse)
+    assert [one.number for one in found] == ["7.", "8.", "6."]
+    assert [one.loss for one in found] == sorted((one.loss for one in found), reverse=True)
 
 
 def practise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *lines: str) -> tuple[Path, int]:

@@ -130,19 +130,21 @@ class RecipeResult:
             "missing": self.missing,
         }
         if self.tally and self.tally.games:
-            elo = estimate(self.tally.counts)
-            found |= {"match_games": self.tally.games, "elo": elo.elo, "elo_error": elo.elo_error}
+            found |= {"match_games": self.tally.games, **_strength(self.tally)}
         if self.rating:
             found |= {"rating": self.rating.rating, "rating_error": self.rating.error, "los": self.rating.los}
         if self.controls:
-            found["controls"] = [control_as_json(limit, tally) for limit, tally in self.controls]
+            found["controls"] = [
+                {"limit": str(limit.time_control), "games": tally.games, **_strength(tally)}
+                for limit, tally in self.controls
+            ]
         return found
 
 
-def control_as_json(limit: Limit, tally: Tally) -> dict[str, Any]:
-    """A match at another limit, as plain data."""
+def _strength(tally: Tally) -> dict[str, float]:
+    """The Elo of a match, as plain data."""
     elo = estimate(tally.counts)
-    return {"limit": str(limit.time_control), "games": tally.games, "elo": elo.elo, "elo_error": elo.elo_error}
+    return {"elo": elo.elo, "elo_error": elo.elo_error}
 
 
 def _check_same(comparison: Comparison, folder: Path) -> None:

@@ -25,7 +25,7 @@ from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.formats.sources import SourceError
 from merino.inner.learn.recipe_matches import ComparisonStoppedError, Limit, Pool, PoolResult
-from merino.inner.learn.recipes import Comparing, Comparison, OwnGames, Recipe, RecipeResult
+from merino.inner.learn.recipes import START, Comparing, Comparison, OwnGames, Recipe, RecipeResult
 from merino.inner.learn.request import LearnRequest
 from merino.inner.match.errors import MatchError, PlayerError
 from merino.inner.match.games import Tally
@@ -203,10 +203,10 @@ def _controls(data: dict[str, Any]) -> tuple[Limit, ...]:
     return tuple(_limit("[[controls]]", _as_table("[[controls]]", table)) for table in tables)
 
 
-def _as_table(where: str, table: object) -> dict[str, Any]:
+def _as_table(kind: str, table: object, where: str = "") -> dict[str, Any]:
     if not isinstance(table, dict):
-        raise ValueError(f"{where} is no table")
-    _check_keys(where, table)
+        raise ValueError(f"{where or kind} is no table")
+    _check_keys(kind, table, where)
     return table
 
 
@@ -222,9 +222,7 @@ def _limit(where: str, table: Mapping[str, Any]) -> Limit:
 
 def _games(path: Path, name: str, table: object) -> Path | OwnGames | None:
     where = f"[games.{name}]"
-    if not isinstance(table, dict):
-        raise ValueError(f"{where} is no table")
-    _check_keys("[games]", table, where)
+    table = _as_table("[games]", table, where)
     if "file" in table:
         if len(table) > 1:
             raise ValueError(f"{where} has both a file and games to play; give one of them")
@@ -237,11 +235,9 @@ def _games(path: Path, name: str, table: object) -> Path | OwnGames | None:
 
 def _recipe(path: Path, name: str, table: object, sources: Mapping[str, object]) -> Recipe:
     where = f"[recipes.{name}]"
-    if not isinstance(table, dict):
-        raise ValueError(f"{where} is no table")
-    if not name.replace("-", "").replace("_", "").isalnum() or name == "start":
-        raise ValueError(f"{where}: the name of a recipe has only letters, digits, - and _, and is not 'start'")
-    _check_keys("[recipes]", table, where)
+    if not name.replace("-", "").replace("_", "").isalnum() or name == START:
+        raise ValueError(f"{where}: the name of a recipe has only letters, digits, - and _, and is not '{START}'")
+    table = _as_table("[recipes]", table, where)
     note = str(table.get("note", ""))
     if ("learn" in table) == ("weights" in table):
         raise ValueError(f"{where} needs either 'learn', the arguments of 'merino learn', or 'weights', a file")

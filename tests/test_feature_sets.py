@@ -1,11 +1,18 @@
 """The comparison of feature sets: trained, kept, and told beside the thesis."""
 
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
+from merino.inner.match import runner
+from merino.inner.match.config import MatchConfig
+from merino.inner.match.games import Game
+from merino.inner.match.statistics import Estimate
 from tests.test_net_training import sample
-from tools.feature_sets import SETS, main
+from tools.feature_sets import SETS, main, verdict
+
+MATE_IN_ONE = '6k1/5ppp/8/8/8/8/8/R6K w - - bm Ra8#; id "back rank";'
 
 
 @pytest.fixture(autouse=True)
@@ -34,8 +41,29 @@ def test_each_set_is_trained_once_and_told_beside_the_thesis(
 
 def test_numbers_of_neurons_are_compared_in_the_same_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools.feature_sets.SIZES", [(4, 0), (4, 2)])
-    positions = tmp_path / "p.bin"
+    positions, puzzles = tmp_path / "p.bin", tmp_path / "puzzles.epd"
     positions.write_bytes(sample().tobytes())
-    main([str(positions), "--sizes", "--epochs", "1", "--hidden", "4", "--seeds", "1", "--out", str(tmp_path / "nets")])
-    table = (tmp_path / "nets" / "sizes.md").read_text()
+    puzzles.write_text(f"{MATE_IN_ONE}\n")
+    words = [str(positions), "--sizes", "--epochs", "1", "--hidden", "4", "--seeds", "2", "--out", str(tmp_path)]
+    words += ["--games", "5", "--nodes", "50", "--puzzles", str(puzzles)]
+    main(words)
+    table = (tmp_path / "sizes.md").read_text()
     assert "| 4 | 3,085 |" in table and "| 4, 2 | 3,097 |" in table and "thesis" not in table
+    assert [row.split("|")[-2].strip() for row in table.splitlines() if row.startswith("| 4")] == ["1.0", "1.0"]
+    begun: list[int] = []
+    play = runner.play_match
+
+    def play_on(config: MatchConfig, games: int, threads: int, first: int, executor: None) -> Generator[Game]:
+        begun.append(first)
+        return play(config, games, threads, first, executor)
+
+    monkeypatch.setattr(runner, "play_match", play_on)
+    main(words)
+    assert begun == [4, 4]  # two pairs for each seed, none of them played twice
+    assert "Elo at equal nodes" in table and "+- " in table
+
+
+def test_the_claim_of_the_thesis_is_judged_by_the_interval_of_the_match() -> None:
+    found = {elo: verdict(Estimate(elo, 20.0, elo, 20.0, 0.5)) for elo in (-300.0, -21.0, -20.0, 0.0, 20.0, 21.0)}
+    assert list(found.values()) == ["agrees", "agrees", "undecided", "undecided", "undecided", "does not"]
+    assert not verdict(Estimate(0.0, 0.0, 0.0, 0.0, 0.5))

@@ -4,8 +4,10 @@
 
 Each of the twelve sets of the thesis is trained on the same positions with several seeds. The table shows both errors
 and the nodes a second relative to ALL beside the thesis' figures; with --games also Elo against ALL at equal nodes and,
-with --movetime, at equal time. The nets are kept in the folder, and a second run goes on from there. Errors on other
-data and with other labels cannot be compared with the thesis' in size, only in order. --sizes compares ALL with other
+with --movetime, at equal time, where the nets of each seed meet; with --puzzles how many of them the nets solve. What
+the thesis says of a set, that it plays worse than ALL, gets a verdict by the interval of the last match. Nets and
+matches are kept in the folder, and a second run goes on from there, in the midst of a match too. Errors on other data
+and with other labels cannot be compared with the thesis' in size, only in order. --sizes compares ALL with other
 numbers of neurons instead.
 """
 
@@ -13,14 +15,20 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor
 from functools import partial
-from math import prod
+from math import isfinite, prod
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.markdown import markdown_table
+from merino.inner.app.cluster.address import FORMS, ClusterAddress, Needs
+from merino.inner.app.cluster.connection import cluster_executor
+from merino.inner.app.shell.epd import solve
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.timing import cpu_seconds, medians_in_turns
@@ -30,14 +38,15 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.eval.net.file import load_net, save_net
 from merino.inner.eval.net.network import Network, Shape
+from merino.inner.formats.epd import read_tasks
 from merino.inner.formats.packed import open_packed
 from merino.inner.learn.net.feature_costs import BASE
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.training import Trainer, TrainingSettings, TrainingState, fit_k
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.players import OwnPlayer
-from merino.inner.match.runner import run_match
-from merino.inner.match.statistics import estimate
+from merino.inner.match.runner import MatchOutput, run_match
+from merino.inner.match.statistics import Estimate, estimate
 from merino.inner.match.time_control import TimeControl
 
 
@@ -64,40 +73,33 @@ SETS = {
 }
 PATIENCE = 1000  # milliseconds: at a few for each move nobody loses on time because the machine was busy
 TURNS, SEARCHED, NODES = 5, 10, 10_000  # of a measurement of speed, its positions, and the nodes of each
+PUZZLE_NODES = 100  # of which an evaluation needs more where it sees less by itself
 
 SIZES = [(first, second) for first in (32, 64, 128, 256) for second in (0, 16, 32)]  # neurons of two layers; 0: one
 
 
 class Row(NamedTuple):
-    """Our figures for a shape: errors by seed, in thousandths, speed relative to ALL, and Elo against ALL as text."""
+    """Our figures for a shape: errors by seed, in thousandths, speed relative to ALL, matches against it, puzzles."""
 
     shape: Shape
     learnt: list[float]
     apart: list[float]
     speed: float
-    elo: list[str]
+    matches: list[Estimate]  # at equal nodes, and at equal time
+    solved: float | None  # of the puzzles, the mean of the seeds
 
 
 def main(words: list[str] | None = None) -> None:
     """Train, play, and print the table after each shape."""
     args = _parser().parse_args(words)
     args.out.mkdir(parents=True, exist_ok=True)
-    records = np.array(open_packed(args.positions)[: args.most])
-    rows: list[Row] = []
-    base = Shape(BASE, args.hidden)
-    shapes = [Shape(BASE, *size) for size in SIZES] if args.sizes else [Shape(name, args.hidden) for name in SETS]
-    base_nets = _nets(base, records, args)
-    for shape in shapes:
-        nets = base_nets if shape == base else _nets(shape, records, args)
-        speed, elo = 1.0, []
-        if shape != base:
-            speed, elo = _relative_speed(nets[0], base_nets[0]), _played(nets[0], base_nets[0], args)
-        errors = [net.about["training"] for net in nets]
-        learnt, apart = ([1000 * error[name] for error in errors] for name in ("error", "error_apart"))
-        rows.append(Row(shape, learnt, apart, speed, elo))
-        text = render(rows, len(records), args)
-        write_whole(args.out / ("sizes.md" if args.sizes else "table.md"), text.encode())
-        print(text, flush=True)
+    with cluster_executor(args.cluster, "feature_sets", partial(print, file=sys.stderr), Needs(("match",))) as executor:
+        began, rows = time.monotonic(), []
+        for row in _rows(args, executor):
+            rows.append(row)
+            text = render(rows, args)
+            write_whole(args.out / ("sizes.md" if args.sizes else "table.md"), text.encode())
+            print(text, f"{(time.monotonic() - began) / 3600:.2f} hours so far", sep="\n", flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -108,20 +110,46 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--sizes", action="store_true", help="compare numbers of neurons instead of feature sets")
     parser.add_argument("--most", type=int, help="positions (all)")
-    parser.add_argument("--games", type=int, default=0, help="against ALL, for each kind of match (0)")
+    parser.add_argument("--games", type=int, default=0, help="against ALL, of all seeds, for each kind of match (0)")
     parser.add_argument("--nodes", type=int, default=2000, help="a move (2000)")
     parser.add_argument("--movetime", type=int, metavar="MS", help="also play with this time a move")
-    parser.add_argument("--out", type=Path, default=Path("feature-sets"), help="folder for nets and table")
+    parser.add_argument("--puzzles", type=Path, help=f"EPD, to be solved with {PUZZLE_NODES} nodes each")
+    parser.add_argument("--cluster", type=ClusterAddress.read, metavar="ADDRESS", help=f"play there: {FORMS}")
+    parser.add_argument("--out", type=Path, default=Path("feature-sets"), help="folder for nets, matches and table")
     return parser
+
+
+def _rows(args: argparse.Namespace, executor: Executor | None) -> Iterator[Row]:
+    """Our figures, shape by shape."""
+    records = np.array(open_packed(args.positions)[: args.most])
+    args.most = len(records)
+    base = Shape(BASE, args.hidden)
+    shapes = [Shape(BASE, *size) for size in SIZES] if args.sizes else [Shape(name, args.hidden) for name in SETS]
+    base_nets = _nets(base, records, args)
+    for shape in shapes:
+        nets = base_nets if shape == base else _nets(shape, records, args)
+        speed, matches = 1.0, [Estimate(0.0, 0.0, 0.0, 0.0, 0.5)] * (len(_controls(args)) if args.games else 0)
+        if shape != base:
+            speed = _relative_speed(nets[0], base_nets[0])
+            if args.games:
+                matches = [_played(shape, nets, base_nets, control, args, executor) for control in _controls(args)]
+        errors = [net.about["training"] for net in nets]
+        learnt, apart = ([1000 * error[name] for error in errors] for name in ("error", "error_apart"))
+        yield Row(shape, learnt, apart, speed, matches, _solved(nets, args.puzzles) if args.puzzles else None)
+
+
+def _name(shape: Shape, args: argparse.Namespace, seed: int) -> str:
+    """What the files of a net begin with."""
+    size = f"{shape.hidden}x{shape.second}" if shape.second else str(shape.hidden)
+    return f"{shape.features.replace('+', '-')}-{size}-{args.epochs}-{args.most}-{seed}"
 
 
 def _nets(shape: Shape, records: np.ndarray, args: argparse.Namespace) -> list[Network]:
     """The nets of a shape, one for each seed, trained or found in the folder."""
     found = []
     k = round(fit_k(records), 1)
-    size = f"{shape.hidden}x{shape.second}" if shape.second else str(shape.hidden)
     for seed in range(1, args.seeds + 1):
-        name = f"{shape.features.replace('+', '-')}-{size}-{args.epochs}-{len(records)}-{seed}"
+        name = _name(shape, args, seed)
         path = args.out / f"{name}.net"
         if not path.exists():
             settings = TrainingSettings(shape, Objective(k=k), epochs=args.epochs, seed=seed)
@@ -137,20 +165,32 @@ def _nets(shape: Shape, records: np.ndarray, args: argparse.Namespace) -> list[N
     return found
 
 
-def _played(net: Network, base: Network, args: argparse.Namespace) -> list[str]:
-    """Elo against ALL at equal nodes and, where it is asked for, at equal time."""
-    if not args.games:
-        return []
-    players = OwnPlayer("net", NetEvaluation(net, "net")), OwnPlayer(BASE, NetEvaluation(base, BASE))
-    controls = [TimeControl(args.nodes)]
-    if args.movetime:
-        controls.append(TimeControl(movetime=args.movetime))
-    found = []
-    for control in controls:
-        tally = run_match(MatchConfig(players, control, games=args.games, margin=PATIENCE), 1).tally
-        score = estimate(tally.counts)
-        found.append(f"{score.elo:+.0f} +- {score.elo_error:.0f}")
-    return found
+def _controls(args: argparse.Namespace) -> list[TimeControl]:
+    """Equal nodes and, where it is asked for, equal time."""
+    return [TimeControl(args.nodes), *([TimeControl(movetime=args.movetime)] if args.movetime else [])]
+
+
+def _played(
+    shape: Shape,
+    nets: list[Network],
+    base: list[Network],
+    control: TimeControl,
+    args: argparse.Namespace,
+    executor: Executor | None,
+) -> Estimate:
+    """The strength against ALL, where the nets of each seed play a share of the games, with openings of their own."""
+    counts = np.zeros(5, dtype=np.int64)
+    games = 2 * -(-args.games // (2 * len(nets)))
+    for seed, (net, other) in enumerate(zip(nets, base, strict=True), start=1):
+        players = OwnPlayer("net", NetEvaluation(net, "net")), OwnPlayer(BASE, NetEvaluation(other, BASE))
+        config = MatchConfig(players, control, games=games, seed=seed, margin=PATIENCE)
+        limit = f"{control.movetime}ms" if control.is_timed else f"{control.nodes}"
+        state = args.out / f"{_name(shape, args, seed)}-{limit}.match"
+        result = run_match(config, 1, output=MatchOutput(state=state), executor=executor)
+        if result.interrupted:
+            raise KeyboardInterrupt
+        counts += result.tally.pairs
+    return estimate(counts)
 
 
 def _relative_speed(net: Network, base: Network) -> float:
@@ -167,26 +207,29 @@ def _search(searcher: Searcher) -> None:
         searcher.search(Position(fen), Limits(nodes=NODES))
 
 
-def render(rows: list[Row], positions: int, args: argparse.Namespace) -> str:
+def _solved(nets: list[Network], puzzles: Path) -> float:
+    """How many puzzles the nets solve, on average."""
+    tasks, faults = read_tasks(puzzles)
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    searchers = [Searcher(HASH_MB, evaluation=NetEvaluation(net, "net")) for net in nets]
+    limits = Limits(nodes=PUZZLE_NODES)
+    return float(np.mean([sum(solve(each, task, limits)[1] is not None for task in tasks) for each in searchers]))
+
+
+def render(rows: list[Row], args: argparse.Namespace) -> str:
     """The table so far."""
-    played = ["Elo at equal nodes", "Elo at equal time"][: max(len(row.elo) for row in rows)]
+    first = rows[0]
     heads = ["Neurons", "Weights"] if args.sizes else ["Set", "Features"]
-    heads += ["Error apart", "spread", "Error learnt", "Nodes/s", *played]
-    heads += [] if args.sizes else ["thesis: error", "thesis: Elo"]
+    heads += ["Error apart", "spread", "Error learnt", "Nodes/s"]
+    heads += ["Elo at equal nodes", "Elo at equal time"][: len(first.matches)]
+    heads += [] if first.solved is None else ["Puzzles"]
+    heads += [] if args.sizes else ["thesis: error", "thesis: Elo", "weaker than ALL"]
     hidden = "" if args.sizes else f"{args.hidden} neurons, "
-    table = []
-    for shape, learnt, apart, speed, elo in rows:
-        cells = _size(shape) if args.sizes else [shape.features, str(shape.feature_set.size)]
-        cells += [f"{np.mean(apart):.3f}", f"{max(apart) - min(apart):.3f}", f"{np.mean(learnt):.3f}"]
-        cells += [f"{speed:.2f}", *elo, *[""] * (len(played) - len(elo))]
-        if not args.sizes:
-            thesis = SETS[shape.features]
-            cells += [f"{thesis.error:.3f}", f"{thesis.elo:+.1f}"]
-        table.append(cells)
     lines = [
-        f"{positions} positions, {hidden}{args.epochs} epochs, {args.seeds} seeds; errors x 1000",
+        f"{args.most} positions, {hidden}{args.epochs} epochs, {args.seeds} seeds; errors x 1000",
         "",
-        markdown_table(heads, table, right_aligned=range(1, len(heads))),
+        markdown_table(heads, [_cells(row, args.sizes) for row in rows], right_aligned=range(1, len(heads))),
     ]
     if len(rows) > 2 and not args.sizes:
         theirs = [SETS[row.shape.features].error for row in rows]
@@ -194,6 +237,34 @@ def render(rows: list[Row], positions: int, args: argparse.Namespace) -> str:
             means = [float(np.mean(errors)) for errors in ours]
             lines.append(f"\nrank correlation of the error {what} with the thesis: {_spearman(means, theirs):+.2f}")
     return "\n".join(lines) + "\n"
+
+
+def _cells(row: Row, is_size: bool) -> list[str]:
+    """The cells of a row."""
+    cells = _size(row.shape) if is_size else [row.shape.features, str(row.shape.feature_set.size)]
+    cells += [f"{np.mean(row.apart):.3f}", f"{max(row.apart) - min(row.apart):.3f}", f"{np.mean(row.learnt):.3f}"]
+    cells += [f"{row.speed:.2f}", *(_elo(match) for match in row.matches)]
+    cells += [] if row.solved is None else [f"{row.solved:.1f}"]
+    if not is_size:
+        thesis = SETS[row.shape.features]
+        cells += [f"{thesis.error:.3f}", f"{thesis.elo:+.1f}", verdict(row.matches[-1]) if row.matches else ""]
+    return cells
+
+
+def _elo(match: Estimate) -> str:
+    """The Elo of a match with half of its interval; only which side had all points where one had; 0 for no match."""
+    if not match.elo_error:
+        return "0"
+    return f"{match.elo:+.0f} +- {match.elo_error:.0f}" if isfinite(match.elo) else f"{match.elo:+}"
+
+
+def verdict(match: Estimate) -> str:
+    """Whether a match agrees that its first player is the weaker one; empty for a set against itself."""
+    if not match.elo_error:
+        return ""
+    if abs(match.elo) <= match.elo_error:
+        return "undecided"
+    return "agrees" if match.elo < 0 else "does not"
 
 
 def _size(shape: Shape) -> list[str]:

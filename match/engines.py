@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ UNTIMED_SECONDS = 600.0  # for a move at fixed nodes or depth
 HASH_OPTIONS = ("Hash", "memory")  # the second in the XBoard protocol
 THREAD_OPTIONS = ("Threads", "Number of Threads", "cores")
 BOOK_OPTION = "OwnBook"
+REFUSAL = re.compile(r"(?!id|info|option).*: *['\"]?uci\b")  # such as "Invalid move: uci"
 
 
 class EngineFault(Exception):
@@ -292,7 +294,26 @@ class _Stopwatch(chess.engine.Protocol):
 
 
 class TimedUci(_Stopwatch, chess.engine.UciProtocol):
-    """UCI."""
+    """UCI; a program that takes the word `uci` for something else is not waited for."""
+
+    refusal = ""
+
+    def line_received(self, line: str) -> None:
+        """Receive a line; end the program if it does not know the protocol."""
+        if not self.initialized and REFUSAL.match(line) and self.transport is not None:
+            self.refusal = line
+            self.transport.close()
+        super().line_received(line)
+
+    async def initialize(self) -> None:
+        """Agree on the protocol; raises EngineError."""
+        try:
+            await super().initialize()
+        except chess.engine.EngineTerminatedError as error:
+            if self.refusal:
+                asked = f"it answers '{self.refusal}'; perhaps it speaks UCI only with an option, such as --uci"
+                raise chess.engine.EngineError(asked) from error
+            raise
 
 
 class TimedXBoard(_Stopwatch, chess.engine.XBoardProtocol):

@@ -225,6 +225,12 @@ def test_an_engine_that_does_not_start_ends_the_match_with_a_reason(capsys: pyte
     assert "Nonsense" in capsys.readouterr().err
 
 
+def test_a_program_that_does_not_know_the_word_uci_is_not_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
+    program = shlex.join([sys.executable, "-uc", "while True: print(f'Invalid move: {input()}')"])
+    assert main(["match", "default", f"engine:{program}"]) == 1
+    assert "it answers 'Invalid move: uci'; perhaps it speaks UCI only with an option" in capsys.readouterr().err
+
+
 def test_players_are_read_with_all_that_is_said_of_them(tmp_path: Path) -> None:
     own = read_player("default,razor_depth=2,threads=2,hash=8,overhead=5,name=me")
     assert isinstance(own, OwnPlayer)

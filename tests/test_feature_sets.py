@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from merino.inner.eval.net.network import Shape
 from merino.inner.match import runner
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.games import Game
@@ -39,17 +40,21 @@ def test_each_set_is_trained_once_and_told_beside_the_thesis(
     assert "H+V" in capsys.readouterr().out
 
 
-def test_numbers_of_neurons_are_compared_in_the_same_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tools.feature_sets.SIZES", [(4, 0), (4, 2)])
+def test_layers_and_outputs_are_compared_in_the_same_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes = [Shape("ALL", 4), Shape("ALL", 4, 2), Shape("MIRRORED(ALL)", 4, outputs=2)]
+    monkeypatch.setattr("tools.feature_sets.SHAPES", shapes)
     positions, puzzles = tmp_path / "p.bin", tmp_path / "puzzles.epd"
     positions.write_bytes(sample().tobytes())
     puzzles.write_text(f"{MATE_IN_ONE}\n")
-    words = [str(positions), "--sizes", "--epochs", "1", "--hidden", "4", "--seeds", "2", "--out", str(tmp_path)]
+    words = [str(positions), "--shapes", "--epochs", "1", "--hidden", "4", "--seeds", "2", "--out", str(tmp_path)]
     words += ["--games", "5", "--nodes", "50", "--puzzles", str(puzzles)]
     main(words)
-    table = (tmp_path / "sizes.md").read_text()
-    assert "| 4 | 3,085 |" in table and "| 4, 2 | 3,097 |" in table and "thesis" not in table
-    assert [row.split("|")[-2].strip() for row in table.splitlines() if row.startswith("| 4")] == ["1.0", "1.0"]
+    table = (tmp_path / "shapes.md").read_text()
+    names = ["(ALL: 768 -> 4) x 2 -> 1", "(ALL: 768 -> 4) x 2 -> 2 -> 1", "(MIRRORED(ALL): 768 -> 4) x 2 -> 1 x 2"]
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines() if row.startswith("| (")]
+    assert [row[:2] for row in rows] == [list(pair) for pair in zip(names, ("3,085", "3,097", "3,094"), strict=True)]
+    assert "thesis" not in table
+    assert [row[-1] for row in rows] == ["1.0"] * 3
     begun: list[int] = []
     play = runner.play_match
 
@@ -59,7 +64,7 @@ def test_numbers_of_neurons_are_compared_in_the_same_way(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(runner, "play_match", play_on)
     main(words)
-    assert begun == [4, 4]  # two pairs for each seed, none of them played twice
+    assert begun == [4] * 4  # two pairs for each seed, none of them played twice
     assert "Elo at equal nodes" in table and "+- " in table
 
 

@@ -7,13 +7,14 @@ and the nodes a second relative to ALL beside the thesis' figures; with --games 
 with --movetime, at equal time, where the nets of each seed meet; with --puzzles how many of them the nets solve. What
 the thesis says of a set, that it plays worse than ALL, gets a verdict by the interval of the last match. Nets and
 matches are kept in the folder, and a second run goes on from there, in the midst of a match too. Errors on other data
-and with other labels cannot be compared with the thesis' in size, only in order. --sizes compares ALL with other
-numbers of neurons instead.
+and with other labels cannot be compared with the thesis' in size, only in order. --shapes compares ALL with other
+numbers of neurons, layers and outputs instead, mirrored and not.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -75,7 +76,12 @@ PATIENCE = 1000  # milliseconds: at a few for each move nobody loses on time bec
 TURNS, SEARCHED, NODES = 5, 10, 10_000  # of a measurement of speed, its positions, and the nodes of each
 PUZZLE_NODES = 100  # of which an evaluation needs more where it sees less by itself
 
-SIZES = [(first, second) for first in (32, 64, 128, 256) for second in (0, 16, 32)]  # neurons of two layers; 0: one
+SHAPES = [
+    *(Shape(BASE, first, second) for first in (32, 64, 128, 256) for second in (0, 16, 32)),
+    *(Shape(BASE, hidden) for hidden in (384, 512)),
+    *(Shape(BASE, hidden, outputs=8) for hidden in (64, 256, 512)),
+    *(Shape(f"MIRRORED({BASE})", hidden, outputs=outputs) for hidden in (256, 512) for outputs in (1, 8)),
+]
 
 
 class Row(NamedTuple):
@@ -98,7 +104,7 @@ def main(words: list[str] | None = None) -> None:
         for row in _rows(args, executor):
             rows.append(row)
             text = render(rows, args)
-            write_whole(args.out / ("sizes.md" if args.sizes else "table.md"), text.encode())
+            write_whole(args.out / ("shapes.md" if args.shapes else "table.md"), text.encode())
             print(text, f"{(time.monotonic() - began) / 3600:.2f} hours so far", sep="\n", flush=True)
 
 
@@ -108,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--hidden", type=int, default=64)
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--sizes", action="store_true", help="compare numbers of neurons instead of feature sets")
+    parser.add_argument("--shapes", action="store_true", help="compare layers and outputs instead of feature sets")
     parser.add_argument("--most", type=int, help="positions (all)")
     parser.add_argument("--games", type=int, default=0, help="against ALL, of all seeds, for each kind of match (0)")
     parser.add_argument("--nodes", type=int, default=2000, help="a move (2000)")
@@ -124,7 +130,7 @@ def _rows(args: argparse.Namespace, executor: Executor | None) -> Iterator[Row]:
     records = np.array(open_packed(args.positions)[: args.most])
     args.most = len(records)
     base = Shape(BASE, args.hidden)
-    shapes = [Shape(BASE, *size) for size in SIZES] if args.sizes else [Shape(name, args.hidden) for name in SETS]
+    shapes = SHAPES if args.shapes else [Shape(name, args.hidden) for name in SETS]
     base_nets = _nets(base, records, args)
     for shape in shapes:
         nets = base_nets if shape == base else _nets(shape, records, args)
@@ -141,7 +147,8 @@ def _rows(args: argparse.Namespace, executor: Executor | None) -> Iterator[Row]:
 def _name(shape: Shape, args: argparse.Namespace, seed: int) -> str:
     """What the files of a net begin with."""
     size = f"{shape.hidden}x{shape.second}" if shape.second else str(shape.hidden)
-    return f"{shape.features.replace('+', '-')}-{size}-{args.epochs}-{args.most}-{seed}"
+    size += f"x{shape.outputs}outputs" if shape.outputs > 1 else ""
+    return f"{re.sub(r'[^A-Z0-9]+', '-', shape.features)}-{size}-{args.epochs}-{args.most}-{seed}"
 
 
 def _nets(shape: Shape, records: np.ndarray, args: argparse.Namespace) -> list[Network]:
@@ -220,18 +227,18 @@ def _solved(nets: list[Network], puzzles: Path) -> float:
 def render(rows: list[Row], args: argparse.Namespace) -> str:
     """The table so far."""
     first = rows[0]
-    heads = ["Neurons", "Weights"] if args.sizes else ["Set", "Features"]
+    heads = ["Net", "Weights"] if args.shapes else ["Set", "Features"]
     heads += ["Error apart", "spread", "Error learnt", "Nodes/s"]
     heads += ["Elo at equal nodes", "Elo at equal time"][: len(first.matches)]
     heads += [] if first.solved is None else ["Puzzles"]
-    heads += [] if args.sizes else ["thesis: error", "thesis: Elo", "weaker than ALL"]
-    hidden = "" if args.sizes else f"{args.hidden} neurons, "
+    heads += [] if args.shapes else ["thesis: error", "thesis: Elo", "weaker than ALL"]
+    hidden = "" if args.shapes else f"{args.hidden} neurons, "
     lines = [
         f"{args.most} positions, {hidden}{args.epochs} epochs, {args.seeds} seeds; errors x 1000",
         "",
-        markdown_table(heads, [_cells(row, args.sizes) for row in rows], right_aligned=range(1, len(heads))),
+        markdown_table(heads, [_cells(row, args.shapes) for row in rows], right_aligned=range(1, len(heads))),
     ]
-    if len(rows) > 2 and not args.sizes:
+    if len(rows) > 2 and not args.shapes:
         theirs = [SETS[row.shape.features].error for row in rows]
         for what, ours in (("apart", [row.apart for row in rows]), ("learnt", [row.learnt for row in rows])):
             means = [float(np.mean(errors)) for errors in ours]
@@ -239,13 +246,13 @@ def render(rows: list[Row], args: argparse.Namespace) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cells(row: Row, is_size: bool) -> list[str]:
+def _cells(row: Row, is_shape: bool) -> list[str]:
     """The cells of a row."""
-    cells = _size(row.shape) if is_size else [row.shape.features, str(row.shape.feature_set.size)]
+    cells = _shape(row.shape) if is_shape else [row.shape.features, str(row.shape.feature_set.size)]
     cells += [f"{np.mean(row.apart):.3f}", f"{max(row.apart) - min(row.apart):.3f}", f"{np.mean(row.learnt):.3f}"]
     cells += [f"{row.speed:.2f}", *(_elo(match) for match in row.matches)]
     cells += [] if row.solved is None else [f"{row.solved:.1f}"]
-    if not is_size:
+    if not is_shape:
         thesis = SETS[row.shape.features]
         cells += [f"{thesis.error:.3f}", f"{thesis.elo:+.1f}", verdict(row.matches[-1]) if row.matches else ""]
     return cells
@@ -267,10 +274,9 @@ def verdict(match: Estimate) -> str:
     return "agrees" if match.elo < 0 else "does not"
 
 
-def _size(shape: Shape) -> list[str]:
-    """The neurons of both layers, and the number of all weights."""
-    neurons = f"{shape.hidden}, {shape.second}" if shape.second else str(shape.hidden)
-    return [neurons, f"{sum(map(prod, shape.layers().values())):,}"]
+def _shape(shape: Shape) -> list[str]:
+    """The layers and the number of all weights."""
+    return [str(shape).partition(", ")[0], f"{sum(map(prod, shape.layers().values())):,}"]
 
 
 def _spearman(first: list[float], second: list[float]) -> float:

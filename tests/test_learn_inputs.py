@@ -22,9 +22,8 @@ from merino.inner.core.board.fen import parse_fen, to_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.position import POSITION
 from merino.inner.core.common import mapped
-from merino.inner.core.common.live_line import COLUMNS, LiveLine
 from merino.inner.core.common.mapped import is_in_file
-from merino.inner.core.common.progress import Progress, ProgressOfMany, time_left
+from merino.inner.core.common.progress import COLUMNS, LiveLine, Progress, ProgressOfMany, time_left
 from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats import pgn_stream, sources

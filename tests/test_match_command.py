@@ -20,7 +20,7 @@ from merino.inner.app.shell.cli import main
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError
-from merino.inner.core.common.live_line import LivePrinter, shortened
+from merino.inner.core.common.progress import LivePrinter, shortened
 from merino.inner.engine.search.choice import COLUMNS
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher

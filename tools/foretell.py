@@ -17,7 +17,7 @@ import numpy as np
 
 from merino.inner.app.shell.recipes import read_comparison, source
 from merino.inner.core.common.errors import MerinoError
-from merino.inner.core.common.live_line import LivePrinter
+from merino.inner.core.common.progress import LivePrinter
 from merino.inner.eval.families import load_net
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.weights import load_any

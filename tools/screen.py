@@ -38,7 +38,7 @@ import numpy as np
 from merino.inner.app.cluster.address import FORMS, ClusterAddress, Needs
 from merino.inner.app.cluster.connection import cluster_executor
 from merino.inner.core.common.errors import MerinoError
-from merino.inner.core.common.live_line import LivePrinter
+from merino.inner.core.common.progress import LivePrinter
 from merino.inner.core.common.work import RemoteExecutor, cores, ordered, threads
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.players import read_player

@@ -37,8 +37,7 @@ from merino.inner.app.console.shared_options import progress_stream, unless_quie
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.interrupt import INTERRUPTED
-from merino.inner.core.common.live_line import LivePrinter
-from merino.inner.core.common.progress import ProgressOfMany
+from merino.inner.core.common.progress import LivePrinter, ProgressOfMany
 from merino.inner.core.common.work import WorkError
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.sets import set_named

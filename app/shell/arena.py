@@ -17,7 +17,7 @@ from merino.inner.app.shell.output_files import holding_output, make_folder
 from merino.inner.app.shell.tune_games import engine_command, play_pairs
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.json_text import finite
-from merino.inner.core.common.live_line import LivePrinter
+from merino.inner.core.common.progress import LivePrinter
 from merino.inner.core.common.user_files import is_there
 from merino.inner.core.common.work import cores
 from merino.inner.eval.evaluation import Number

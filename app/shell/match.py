@@ -14,7 +14,7 @@ from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, positive
 from merino.inner.app.shell import match_options as options
 from merino.inner.core.common.interrupt import INTERRUPTED
-from merino.inner.core.common.live_line import LivePrinter
+from merino.inner.core.common.progress import LivePrinter
 from merino.inner.match.players import read_player
 from merino.inner.match.report import as_json, summary
 from merino.inner.match.statistics import Model, Sprt

@@ -12,7 +12,7 @@ from merino.inner.app.shell import match_options as options
 from merino.inner.app.shell.output_files import check_picture, ending_of, make_folder, write_output
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.interrupt import INTERRUPTED
-from merino.inner.core.common.live_line import LivePrinter
+from merino.inner.core.common.progress import LivePrinter
 from merino.inner.eval.families import load_chosen
 from merino.inner.match.errors import MatchError
 from merino.inner.match.report import counts_text

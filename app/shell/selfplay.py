@@ -13,7 +13,7 @@ from merino.inner.app.console.command_line import Parser, file_path, natural, po
 from merino.inner.app.shell import match_options as options
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.interrupt import INTERRUPTED
-from merino.inner.core.common.live_line import LivePrinter
+from merino.inner.core.common.progress import LivePrinter
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_chosen
 from merino.inner.match.config import MatchConfig

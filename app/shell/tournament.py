@@ -16,8 +16,8 @@ from merino.inner.app.shell import match_options as options
 from merino.inner.app.shell.output_files import make_folder
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.interrupt import INTERRUPTED
-from merino.inner.core.common.live_line import LivePrinter
 from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.progress import LivePrinter
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
 from merino.inner.match.players import Player, read_player

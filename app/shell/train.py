@@ -25,8 +25,7 @@ from merino.inner.app.console.command_line import (
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.files import FileInUseError, check_writable, held, write_fault
 from merino.inner.core.common.interrupt import INTERRUPTED
-from merino.inner.core.common.live_line import LivePrinter
-from merino.inner.core.common.progress import ProgressOfMany
+from merino.inner.core.common.progress import LivePrinter, ProgressOfMany
 from merino.inner.core.common.user_files import open_log
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import find_net

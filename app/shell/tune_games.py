@@ -20,7 +20,7 @@ from merino.inner.core.common.about import NAME
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.interrupt import INTERRUPTED
-from merino.inner.core.common.live_line import LivePrinter
+from merino.inner.core.common.progress import LivePrinter
 from merino.inner.core.common.quoting import words_of
 from merino.inner.core.common.user_files import is_there
 from merino.inner.core.common.work import RemoteExecutor, WorkError, cores

@@ -12,7 +12,7 @@ import numpy as np
 
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
-from merino.inner.core.common.alarms import Alarm, call_after
+from merino.inner.core.common.threads import Alarm, call_after
 from merino.inner.engine.search.chooser import Chooser, has_bare_king
 from merino.inner.engine.search.iterative_deepening import MIN_NODES
 from merino.inner.engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Score, SearchResult

@@ -16,7 +16,7 @@ import numpy as np
 
 from merino.inner.core.board.game import Position, as_position
 from merino.inner.core.common.checks import instance, whole_number
-from merino.inner.core.common.one_thread import OneThread
+from merino.inner.core.common.threads import OneThread
 from merino.inner.engine.search.chooser import Chooser
 from merino.inner.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits, Line, SearchResult
 from merino.inner.engine.search.parameters import PARAMETERS, parameters_for

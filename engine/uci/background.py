@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from merino.inner.core.common.waiting import until_ended
+from merino.inner.core.common.threads import until_ended
 
 IsStopped = Callable[[], bool]
 Found = TypeVar("Found")

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from merino.inner.core.common.waiting import until_ended, until_set
+from merino.inner.core.common.threads import until_ended, until_set
 from merino.inner.engine.uci.go import parse_go
 from merino.inner.engine.uci.output import Output
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from merino.inner.core.common.errors import MerinoError
-from merino.inner.core.common.waiting import until_set
+from merino.inner.core.common.threads import until_set
 from merino.inner.core.compiled.compiling import WATCH
 from merino.inner.engine.search.limits import Line, Score, SearchResult
 from merino.inner.engine.uci.background import BackgroundJobs, FileWork, IsStopped

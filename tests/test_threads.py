@@ -8,8 +8,7 @@ import time
 
 import pytest
 
-from merino.inner.core.common.alarms import call_after
-from merino.inner.core.common.one_thread import OneThread
+from merino.inner.core.common.threads import OneThread, call_after
 
 PATIENCE = 30.0
 

@@ -16,7 +16,7 @@ from merino.inner.core.board.bitboard import WHITE, ZERO
 from merino.inner.core.board.fen import FenError, parse_fen
 from merino.inner.core.board.position import POSITION
 from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.core.compiled.records import record_dtype
+from merino.inner.core.compiled.memory import record_dtype
 from merino.inner.formats.fen_text import MAX_FEN_BYTES, NOT_PLAIN, read_fen, read_number, write_fen, write_number
 from merino.inner.formats.pgn_games import Fault
 from merino.inner.formats.pgn_scores import MATE, NO_SCORE

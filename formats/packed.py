@@ -24,8 +24,7 @@ from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.sealed import tell_unsealed
 from merino.inner.core.common.user_files import open_user_file
 from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.core.compiled.memory import clear_record
-from merino.inner.core.compiled.records import record_dtype
+from merino.inner.core.compiled.memory import clear_record, record_dtype
 
 PACKED = record_dtype(
     [

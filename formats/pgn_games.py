@@ -21,8 +21,7 @@ from merino.inner.core.board.makemove import make
 from merino.inner.core.board.movegen import MAX_MOVES
 from merino.inner.core.board.position import POSITION
 from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.core.compiled.memory import copy_record
-from merino.inner.core.compiled.records import record_dtype
+from merino.inner.core.compiled.memory import copy_record, record_dtype
 from merino.inner.formats.pgn_moves import AMBIGUOUS, ILLEGAL, resolve
 from merino.inner.formats.pgn_scores import NO_SCORE, OF_MOVER, OF_POSITION, score_between
 from merino.inner.formats.pgn_tokens import (

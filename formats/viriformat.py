@@ -28,8 +28,7 @@ from merino.inner.core.board.movegen import ALL, MAX_MOVES, generate
 from merino.inner.core.board.position import NO_SQUARE, POSITION
 from merino.inner.core.common.files import writing_whole
 from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.core.compiled.memory import copy_record
-from merino.inner.core.compiled.records import record_dtype
+from merino.inner.core.compiled.memory import copy_record, record_dtype
 from merino.inner.formats.packed import PackedError
 from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.formats.scored_games import ScoredGames, ends

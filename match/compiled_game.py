@@ -12,8 +12,7 @@ from merino.inner.core.board.makemove import make
 from merino.inner.core.board.movegen import ALL, count_legal, generate
 from merino.inner.core.board.position import is_insufficient_material, side_to_move
 from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.core.compiled.memory import copy_record, load_word
-from merino.inner.core.compiled.records import record_dtype
+from merino.inner.core.compiled.memory import copy_record, load_word, record_dtype
 from merino.inner.engine.search.iterative_deepening import deepen, set_root
 from merino.inner.engine.search.transposition import age_of
 from merino.inner.match.rng import next_random

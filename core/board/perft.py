@@ -7,8 +7,7 @@ from merino.inner.core.board.makemove import make
 from merino.inner.core.board.movegen import ALL, MAX_MOVES, count_legal, generate
 from merino.inner.core.board.position import POSITION
 from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.core.compiled.memory import aligned_record, copy_record
-from merino.inner.core.compiled.records import record_dtype
+from merino.inner.core.compiled.memory import aligned_record, copy_record, record_dtype
 
 MAX_DEPTH = 16
 

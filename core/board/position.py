@@ -38,7 +38,7 @@ from merino.inner.core.board.bitboard import (
     type_of,
 )
 from merino.inner.core.compiled.jit import kernel
-from merino.inner.core.compiled.records import record_dtype
+from merino.inner.core.compiled.memory import record_dtype
 
 NO_SQUARE = -1
 

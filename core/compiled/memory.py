@@ -1,19 +1,27 @@
-"""Memory shared by threads: atomic words at an address, and records copied and cleared as a block.
+"""Memory as kernels use it: records, copied and cleared as a block, and atomic words at an address.
 
 The transposition table and the stop flag are numpy arrays whose address travels in the search record, since a
 record is one pointer and an array argument is seven words at every level of a recursion.
 """
 
 import ctypes
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import carray, types
 from numba.core import cgutils
 
-from merino.inner.core.compiled.jit import kernel, primitive
+from merino.inner.core.compiled.jit import INTERPRETED, kernel, primitive
 
 CACHE_LINE = 64
+
+
+def record_dtype(fields: Sequence[tuple[Any, ...]]) -> np.dtype:
+    """The dtype with these fields, laid out as C does. Where nothing is compiled, records have attributes, too."""
+    dtype = np.dtype(list(fields), align=True)
+    return np.dtype((np.record, dtype)) if INTERPRETED else dtype
 
 
 def _load_word(address):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from merino.inner.core.compiled.records import record_dtype
+from merino.inner.core.compiled.memory import record_dtype
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 
 

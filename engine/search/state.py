@@ -8,8 +8,7 @@ import numpy as np
 from merino.inner.core.board.move import SQUARES
 from merino.inner.core.board.movegen import MAX_MOVES
 from merino.inner.core.board.position import POSITION
-from merino.inner.core.compiled.memory import aligned_record
-from merino.inner.core.compiled.records import record_dtype
+from merino.inner.core.compiled.memory import aligned_record, record_dtype
 from merino.inner.engine.search.limits import MAX_PLY
 from merino.inner.engine.search.parameters import EXCHANGE_VALUES, PARAMETER_DTYPE, parameter_values
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.lanes import FLOAT_LANES
-from merino.inner.core.compiled.records import record_dtype
+from merino.inner.core.compiled.memory import record_dtype
 from merino.inner.eval.net.features import FeatureSet
 from merino.inner.eval.net.network import Shape
 from merino.inner.eval.net.rows import PIECE_ROWS, rows_of_pieces

@@ -18,9 +18,9 @@ from merino.inner.core.board.bitboard import FULL, WHITE, ZERO
 from merino.inner.core.board.makemove import make
 from merino.inner.core.board.movegen import ALL, MAX_MOVES, generate
 from merino.inner.core.board.position import POSITION
+from merino.inner.core.compiled.calls import call_at
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import CACHE_LINE, copy_record, store_word
-from merino.inner.core.compiled.recursion import call_at
 from merino.inner.engine.search.iterative_deepening import NO_LIMIT
 from merino.inner.engine.search.state import INFINITE
 from merino.inner.engine.search.static_eval import static_evaluation

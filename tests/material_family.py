@@ -12,9 +12,9 @@ import numpy as np
 from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, ONE, lsb
 from merino.inner.core.board.changes import NOTHING, changes_of
 from merino.inner.core.board.position import occupied_squares, piece_on
+from merino.inner.core.compiled.calls import evaluation_address
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import array_at
-from merino.inner.core.compiled.recursion import evaluation_address
 from merino.inner.engine.search.state import SEARCH
 from merino.inner.eval.accumulators import last_valid
 from merino.inner.eval.evaluation import Evaluation

@@ -13,8 +13,8 @@ import pytest
 from merino.inner.app.shell.cli import main
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import NO_MOVE
+from merino.inner.core.compiled.calls import call_evaluation
 from merino.inner.core.compiled.jit import entry
-from merino.inner.core.compiled.recursion import call_evaluation
 from merino.inner.engine.search.state import new_search_record
 from merino.inner.eval.net.blocks import BLOCKS, Block
 from merino.inner.eval.net.family import NetEvaluation

@@ -1,1 +1,1 @@
-"""Where code is compiled, kept and linked: the two decorators, the cache, memory at an address, recursion."""
+"""Where code is compiled, kept and linked: the two decorators, the cache, memory and calls by address."""

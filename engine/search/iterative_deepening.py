@@ -7,9 +7,9 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import FULL
 from merino.inner.core.board.movegen import ALL, generate
+from merino.inner.core.compiled.calls import call_at
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.core.compiled.memory import clear_record, copy_record
-from merino.inner.core.compiled.recursion import call_at
 from merino.inner.engine.search.limits import KNOWN_WIN
 from merino.inner.engine.search.state import INFINITE, NO_SCORE, PAST
 

@@ -7,8 +7,8 @@ wins: a margin in centipawns says nothing about them.
 from merino.inner.core.board.bitboard import ZERO
 from merino.inner.core.board.move import NO_MOVE, PROMOTION, kind_of
 from merino.inner.core.board.position import gives_check, has_pieces, side_to_move
+from merino.inner.core.compiled.calls import call_at
 from merino.inner.core.compiled.jit import kernel
-from merino.inner.core.compiled.recursion import call_at
 from merino.inner.engine.search.history import quiet_history
 from merino.inner.engine.search.limits import KNOWN_WIN, MATE_SCORE
 from merino.inner.engine.search.move_picker import init_move_picker, is_losing_capture_stage, next_move

@@ -4,8 +4,8 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import ZERO
 from merino.inner.core.board.move import NO_MOVE, PROMOTION, kind_of
+from merino.inner.core.compiled.calls import call_at
 from merino.inner.core.compiled.jit import kernel
-from merino.inner.core.compiled.recursion import call_at
 from merino.inner.engine.search.correction_history import set_static_eval
 from merino.inner.engine.search.limits import KNOWN_WIN, MATE_SCORE, MAX_PLY
 from merino.inner.engine.search.move_picker import init_move_picker, next_move

@@ -4,8 +4,8 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import ZERO
 from merino.inner.core.board.move import NO_MOVE
+from merino.inner.core.compiled.calls import call_at
 from merino.inner.core.compiled.jit import kernel
-from merino.inner.core.compiled.recursion import call_at
 from merino.inner.engine.search.history import noisy_history, quiet_history
 from merino.inner.engine.search.limits import KNOWN_WIN
 from merino.inner.engine.search.move_picker import is_losing_capture_stage

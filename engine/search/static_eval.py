@@ -1,7 +1,7 @@
 """The only call from the search to the evaluation; the search does not know which family answers."""
 
+from merino.inner.core.compiled.calls import call_evaluation
 from merino.inner.core.compiled.jit import kernel
-from merino.inner.core.compiled.recursion import call_evaluation
 from merino.inner.engine.search.scaling import endgame_scaling
 from merino.inner.eval.draws import final_score
 

@@ -14,7 +14,7 @@ import numpy as np
 from merino.inner.core.board.bitboard import ZERO, popcount
 from merino.inner.core.board.move import NO_MOVE
 from merino.inner.core.board.position import POSITION, occupied_squares
-from merino.inner.core.compiled.foreign import Callback, call_python
+from merino.inner.core.compiled.calls import Callback, call_python
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.core.compiled.memory import load_word
 from merino.inner.engine.search.limits import DEFAULT_PROBE_DEPTH, MAX_PLY, TABLEBASE_WIN

@@ -5,9 +5,9 @@ from merino.inner.core.board.game import FIFTY_MOVES
 from merino.inner.core.board.makemove import likely_key, make, make_null
 from merino.inner.core.board.move import NO_MOVE
 from merino.inner.core.board.movegen import count_legal
+from merino.inner.core.compiled.calls import call_at
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.core.compiled.memory import load_word, prefetch
-from merino.inner.core.compiled.recursion import call_at
 from merino.inner.engine.search.history import piece_to_index
 from merino.inner.engine.search.transposition import bucket_address
 from merino.inner.eval.draws import is_material_draw

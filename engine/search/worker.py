@@ -9,8 +9,8 @@ import numpy as np
 
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import SQUARES, Move
+from merino.inner.core.compiled.calls import address_of
 from merino.inner.core.compiled.jit import entry
-from merino.inner.core.compiled.recursion import address_of
 from merino.inner.engine.search.alpha_beta import alpha_beta
 from merino.inner.engine.search.iterative_deepening import (
     aspiration_window,

@@ -18,9 +18,9 @@ from numba.core.errors import NumbaError
 
 from merino.inner.core.board.bitboard import U64
 from merino.inner.core.board.position import POSITION
+from merino.inner.core.compiled.calls import counts_address, evaluation_address, sum_address
 from merino.inner.core.compiled.jit import entry, in_python, kernel
 from merino.inner.core.compiled.memory import array_at
-from merino.inner.core.compiled.recursion import counts_address, evaluation_address, sum_address
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.pawn_table import pawn_king_key, pawn_table_at, place_of_pawns
 from merino.inner.eval.linear.registry import Term, TermSet, TermTable

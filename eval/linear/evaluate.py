@@ -8,8 +8,8 @@ import numpy as np
 
 import merino.inner.eval.linear.terms  # noqa: F401  (fills the default set)
 from merino.inner.core.board.bitboard import ZERO
+from merino.inner.core.compiled.calls import call_counts, call_sum
 from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.core.compiled.recursion import call_counts, call_sum
 from merino.inner.eval.draws import final_score
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.compiled import addresses_of

@@ -30,8 +30,8 @@ from merino.inner.core.board.bitboard import (
     lsb,
 )
 from merino.inner.core.board.position import king_square
+from merino.inner.core.compiled.calls import call_counts
 from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.core.compiled.recursion import call_counts
 from merino.inner.eval.explanation import Credit, PieceValue, PieceValues
 from merino.inner.eval.linear.compiled import addresses_of
 from merino.inner.eval.linear.evaluate import features_of, scores_of, stages_of

@@ -12,10 +12,10 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import U64
 from merino.inner.core.board.position import POSITION, side_to_move
+from merino.inner.core.compiled.calls import evaluation_address
 from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.lanes import LANES, LANES_SIZE
 from merino.inner.core.compiled.memory import CACHE_LINE, aligned_bytes
-from merino.inner.core.compiled.recursion import evaluation_address
 from merino.inner.eval.evaluation import WIDTH, Evaluation
 from merino.inner.eval.net import play
 from merino.inner.eval.net.features import SCRATCH

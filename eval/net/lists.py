@@ -8,9 +8,9 @@ int64[1 + features], which begin with a counter.
 import numpy as np
 
 from merino.inner.core.board.bitboard import U64
+from merino.inner.core.compiled.calls import evaluation_address
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import array_at
-from merino.inner.core.compiled.recursion import evaluation_address
 from merino.inner.eval.net.features import SCRATCH, FeatureSet, active_features
 from merino.inner.eval.net.play import (
     FEATURES,

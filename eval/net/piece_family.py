@@ -10,9 +10,9 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import EMPTY, KING, U64, WHITE
 from merino.inner.core.board.position import POSITION, side_to_move
+from merino.inner.core.compiled.calls import evaluation_address
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import array_at
-from merino.inner.core.compiled.recursion import evaluation_address
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.eval.net.features import SCRATCH
 from merino.inner.eval.net.network import QA, QB, QR, QV, SCALE, VALUE, Network

@@ -20,10 +20,10 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import KING, ONE, U64, WHITE, ZERO, lsb
 from merino.inner.core.board.changes import changes_of
+from merino.inner.core.compiled.calls import evaluation_address
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.lanes import LANES_SIZE
 from merino.inner.core.compiled.memory import array_at
-from merino.inner.core.compiled.recursion import evaluation_address
 from merino.inner.eval.net.blocks import BLOCKS, NO_TUPLE, Block, make_block
 from merino.inner.eval.net.facts import FACTS, Fact
 from merino.inner.eval.net.features import RIGHT, FeatureSet

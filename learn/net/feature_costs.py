@@ -13,9 +13,9 @@ from merino.inner.core.board.game import Position
 from merino.inner.core.board.makemove import make
 from merino.inner.core.board.position import POSITION
 from merino.inner.core.common.timing import cpu_seconds, medians_in_turns
+from merino.inner.core.compiled.calls import call_evaluation
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import copy_record
-from merino.inner.core.compiled.recursion import call_evaluation
 from merino.inner.engine.search.state import new_search_record
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.eval.net.features import SCRATCH, FeatureSet, active_features, features

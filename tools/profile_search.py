@@ -36,7 +36,7 @@ STEPS = {  # the first pattern that fits a function, with its module, decides
     r"move_picker\.|threats\.|(quiet|noisy)_history|check_squares": "scoring and picking moves",
     r"search\.history\.": "updating histories",
     r"correction_history\.": "static evaluation: correction history, rule of fifty moves",
-    r"^eval\.|search\.scaling\.|static_eval\.": "evaluation",
+    r"^eval\.|static_eval\.": "evaluation",
     r"transposition\.": "transposition table",
     r"search\.tree\.": "nodes, draws, principal variation",
     r"search\.(pruning|reductions)\.": "pruning and reductions",

@@ -12,9 +12,8 @@ from merino.inner.core.board.position import side_to_move
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.engine.search.history import piece_to_before
 from merino.inner.engine.search.limits import KNOWN_WIN
-from merino.inner.engine.search.scaling import rule50_scaling
 from merino.inner.engine.search.state import CORRECTION_BITS, NO_SCORE
-from merino.inner.engine.search.static_eval import static_evaluation
+from merino.inner.engine.search.static_eval import rule50_scaling, static_evaluation
 from merino.inner.engine.search.transposition import entry_static_eval
 
 _LIMIT_BITS = 10  # gravity keeps every entry within 2 ** _LIMIT_BITS

@@ -22,9 +22,8 @@ from merino.inner.eval.evaluation import WIDTH
 from merino.inner.eval.explanation import Change
 from merino.inner.eval.families import load
 from merino.inner.eval.linear.evaluate import counts_of, scores_of
-from merino.inner.eval.linear.explain import explain
+from merino.inner.eval.linear.explain import explain, value_pieces
 from merino.inner.eval.linear.family import LinearEvaluation, render_terms
-from merino.inner.eval.linear.pieces import value_pieces
 from merino.inner.eval.linear.registry import TERMS, Group
 from merino.inner.eval.linear.weights import SHIPPED
 from tests.shipped import one_phase

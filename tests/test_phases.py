@@ -17,10 +17,9 @@ from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.explanation import Change
 from merino.inner.eval.families import from_identity, load_evaluation
 from merino.inner.eval.linear.evaluate import features_of, scores_of, stages_of, white_scores_of
-from merino.inner.eval.linear.explain import explain
+from merino.inner.eval.linear.explain import explain, value_pieces
 from merino.inner.eval.linear.family import LinearEvaluation, render_terms
 from merino.inner.eval.linear.phases import by_stage, column_names, halves, in_two_phases, simplest, with_values
-from merino.inner.eval.linear.pieces import value_pieces
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import as_mapping, load, parse, rewrite, save
 from merino.inner.eval.material import FULL_BOARD

@@ -14,11 +14,10 @@ from merino.inner.eval.evaluation import WIDTH, Evaluation, Number
 from merino.inner.eval.explanation import Explanation, PieceValues
 from merino.inner.eval.linear.compiled import has_pawn_terms, install
 from merino.inner.eval.linear.evaluate import scores_of, white_scores_of
-from merino.inner.eval.linear.explain import explain
+from merino.inner.eval.linear.explain import attributed_of, explain, value_pieces
 from merino.inner.eval.linear.pawn_table import BYTES
 from merino.inner.eval.linear.phases import SUFFIXES, by_stage, halves, simplest, with_values
 from merino.inner.eval.linear.picture import picture
-from merino.inner.eval.linear.pieces import attributed_of, value_pieces
 from merino.inner.eval.linear.registry import TERMS, Group, Phase, Term, TermSet, TermTable
 from merino.inner.eval.linear.weights import as_mapping, k_in, note_of_k, parse, save, set_in
 from merino.inner.eval.outlook import DEFAULT_K

@@ -1,6 +1,6 @@
 """The value of a piece on the board, on average: by the evaluation, over all positions of games.
 
-Removal and attributed values (see `eval.linear.pieces`) of each piece in each position, by kind of piece and phase of
+Removal and attributed values (see `eval.linear.explain`) of each piece in each position, by kind of piece and phase of
 the game: their number, mean, spread and quantiles. The unit is the mean pawn of all these positions, as in the table of
 Team 44's report on a network that gives each piece a value; each way of valuing has its own unit. The module also
 counts how often the side preferred by the evaluation won the game.

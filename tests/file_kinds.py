@@ -70,8 +70,8 @@ from merino.inner.learn.rescoring import Rescore, ScoreFile
 from merino.inner.match.games import Tally
 from merino.inner.match.keeping import Journal, MatchKeeper
 from merino.inner.match.positions import PositionFile
-from merino.inner.study.annotate.partial import Partial
 from merino.inner.study.annotate.pgn import read_sources
+from merino.inner.study.annotate.work import Partial
 from merino.inner.study.points.reading import read_source, render_matrix
 from merino.inner.study.points.vectors import Vectors
 from merino.inner.study.words.shipped import load_account

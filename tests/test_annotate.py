@@ -238,7 +238,7 @@ def test_a_full_disk_keeps_what_is_done(game_file: Path, tmp_path: Path, monkeyp
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("merino.inner.study.annotate.partial.write_whole", fail)
+    monkeypatch.setattr("merino.inner.study.annotate.work.write_whole", fail)
     with pytest.raises(CommandError, match=r"out\.pgn'.*No space left.*finished games are in '.*out\.pgn\.partial'"):
         annotated(str(game_file), "--out", str(tmp_path / "out.pgn"))
     assert len(read_games((tmp_path / "out.pgn.partial").read_text())) == 2

@@ -80,7 +80,7 @@ OWN_FILES = {
     "learn.rescoring:_open_file": "goes on writing what has been read through the door",
     "match.keeping:_opened": "appends, and looks at what it has appended",
     "match.positions:opened": "appends, and looks at what it has appended",
-    "study.annotate.partial:__init__": "goes on writing what has been read through the door",
+    "study.annotate.work:__init__": "goes on writing what has been read through the door",
 }
 
 PAGE = ROOT / "app" / "explorer" / "page"

@@ -29,7 +29,7 @@ from merino.inner.learn.net.training import Trainer, TrainingSettings, recipe_of
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
 from merino.inner.match.keeping import MatchKeeper
-from merino.inner.study.annotate.partial import Partial
+from merino.inner.study.annotate.work import Partial
 from tests.test_net_training import sample
 
 VALUES = {"name": "naïve", "numbers": [1, -2.5, 1e-300], "inner": {"2": None, "1": True}}

@@ -26,9 +26,15 @@ from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.user_files import is_there
 from merino.inner.engine.search.limits import Limits
 from merino.inner.study.annotate.as_json import game_json
-from merino.inner.study.annotate.partial import Partial
 from merino.inner.study.annotate.pgn import GameSource, account, read_sources
-from merino.inner.study.annotate.work import SIGNS, AnnotatedGame, AnnotationKeeper, AnnotationRequest, annotate_games
+from merino.inner.study.annotate.work import (
+    SIGNS,
+    AnnotatedGame,
+    AnnotationKeeper,
+    AnnotationRequest,
+    Partial,
+    annotate_games,
+)
 from merino.inner.study.errors import StudyError
 from merino.inner.study.shapley.values import MOVE_ERROR
 

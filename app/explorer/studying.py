@@ -25,8 +25,7 @@ from merino.inner.engine.search.people import people
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default
 from merino.inner.study.analyser import Analyser, analyser
-from merino.inner.study.drill.answers import ATTEMPTS, hint_for, reply_to
-from merino.inner.study.drill.exercises import MAX_EXERCISES, Exercise
+from merino.inner.study.drill.exercises import ATTEMPTS, MAX_EXERCISES, Exercise, hint_for, reply_to
 from merino.inner.study.drill.practice import Practice, practice_from, progress_file, scheduling
 from merino.inner.study.errors import StudyError
 from merino.inner.study.profile.as_json import as_object

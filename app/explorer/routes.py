@@ -28,6 +28,7 @@ from merino.inner.engine.report.older_json import change_json, move_json
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.report.static import difference, with_beside
 from merino.inner.engine.report.summary import summarise_change
+from merino.inner.engine.search.known_openings import opening_of
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.strength import FULL_LEVEL, at_level
 from merino.inner.eval.evaluation import Evaluation
@@ -36,7 +37,6 @@ from merino.inner.learn.procedure import use_weights
 from merino.inner.learn.record import RECORD_NAME, load_record
 from merino.inner.study.analyser import analyser
 from merino.inner.study.explain.two_weights import compare_reports
-from merino.inner.study.openings import opening_of
 from merino.inner.study.reasons.outcome import outcome
 from merino.inner.study.reasons.threats import threat_in
 from merino.inner.study.reasons.why import why

@@ -14,12 +14,11 @@ from pathlib import Path
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.games import Tally
 from merino.inner.match.players import OwnPlayer, Player
-from merino.inner.match.ratings import Rating, rate
 from merino.inner.match.report import duration, live_line
 from merino.inner.match.runner import MatchOutput, run_match
 from merino.inner.match.statistics import Sprt
 from merino.inner.match.time_control import Adjudication, TimeControl
-from merino.inner.match.tournament import Schedule
+from merino.inner.match.tournament import Rating, Schedule, rate
 
 CLEAR_WIN = Adjudication(win_score=1000, win_moves=4)  # a position so clearly won teaches nothing
 MARGIN_MS = 100  # by which a move of the pool may be late

@@ -46,11 +46,11 @@ from merino.inner.learn.source import PositionsHere
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.games import Tally
 from merino.inner.match.players import OwnPlayer
-from merino.inner.match.ratings import Rating
 from merino.inner.match.report import count_line
 from merino.inner.match.runner import MatchOutput, run_match
 from merino.inner.match.statistics import estimate
 from merino.inner.match.time_control import RandomMoves, TimeControl
+from merino.inner.match.tournament import Rating
 
 SETTINGS_FILE = "settings.json"
 START = "start"  # the name of what all versions began with

@@ -1,18 +1,30 @@
-"""Tournaments: one match for each pairing, until all are played or one is interrupted."""
+"""Tournaments: a match for each pairing, until all are played or one is interrupted, and ratings from the results.
+
+Ratings are those of maximum likelihood, with one player's rating fixed. The expected score is the logistic one of the
+Elo scale; a draw counts as half a win and half a loss. The errors use the observed variance of the pairs (the
+"sandwich" estimator of White 1982), so that draws and openings that favour a side count correctly.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
+
+import numpy as np
 
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
 from merino.inner.match.runner import MatchResult
+from merino.inner.match.statistics import Z_95
 
 Pairing = tuple[int, int]  # two players by number
 PlayMatch = Callable[[Pairing], tuple[MatchResult, MatchError | None]]
+ELO = math.log(10) / 400
+STEPS = 200
+PRIOR_GAMES = 0.5  # of a draw against an average player, so that a clean score has a finite rating
 
 
 class Schedule(StrEnum):
@@ -49,3 +61,116 @@ def run_tournament(pairings: Iterable[Pairing], play: PlayMatch) -> TournamentRe
         if result.interrupted or result.fault:
             break
     return result
+
+
+@dataclass(frozen=True)
+class Rating:
+    """One row of a rating table."""
+
+    name: str
+    rating: float
+    error: float  # half of the 95% interval, 0 for the anchor
+    games: int
+    points: float
+    los: float | None  # the likelihood that it is stronger than the anchor; None for the anchor
+    los_next: float | None = None  # the likelihood that it is stronger than the next row; None for the last
+
+
+def rate(names: list[str], results: Mapping[tuple[int, int], Tally], anchor: int, rating: float) -> list[Rating]:
+    """The table, best first. `results` are those of player i against player j; player `anchor` has this `rating`."""
+    count = len(names)
+    elo = np.zeros(count)
+    free = [index for index in range(count) if index != anchor]
+    for _ in range(STEPS):
+        gradient, curvature, _ = _derivatives(elo, results, count)
+        step = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
+        elo[free] += np.clip(step, -200, 200)
+        if np.max(np.abs(step), initial=0) < 1e-9:
+            break
+    _, curvature, spread = _derivatives(elo, results, count)
+    inverse = np.linalg.inv(curvature[np.ix_(free, free)])
+    covariance = np.zeros((count, count))
+    covariance[np.ix_(free, free)] = inverse @ spread[np.ix_(free, free)] @ inverse
+
+    def superiority(one: int, other: int) -> float:
+        """The likelihood that one player is stronger than another."""
+        variance = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]
+        return 0.5 * (1 + math.erf((elo[one] - elo[other]) / math.sqrt(2 * max(variance, 1e-12))))
+
+    rows = []
+    for index, name in enumerate(names):
+        tallies = [(tally, side) for pair, tally in results.items() for side in (0, 1) if pair[side] == index]
+        games = sum(tally.games for tally, _ in tallies)
+        points = sum(_points(tally) if side == 0 else tally.games - _points(tally) for tally, side in tallies)
+        error = Z_95 * math.sqrt(covariance[index, index])
+        los = None if index == anchor else superiority(index, anchor)
+        rows.append(Rating(name, rating + elo[index], error, games, points, los))
+    order = sorted(range(count), key=lambda index: -rows[index].rating)
+    below = {index: superiority(index, other) for index, other in pairwise(order)}
+    return [replace(rows[index], los_next=below.get(index)) for index in order]
+
+
+def _points(tally: Tally) -> float:
+    return float(tally.points @ (0, 0.5, 1))
+
+
+def _derivatives(
+    elo: np.ndarray, results: Mapping[tuple[int, int], Tally], count: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gradient and negative curvature of the log-likelihood by the ratings, and the variance of the gradient."""
+    gradient = -PRIOR_GAMES * ELO * np.tanh(ELO * elo / 2)
+    curvature = np.diag(PRIOR_GAMES * ELO**2 / 2 / np.cosh(ELO * elo / 2) ** 2)
+    spread = curvature.copy()
+    for (first, second), tally in results.items():
+        expected = 1 / (1 + math.exp(ELO * (elo[second] - elo[first])))
+        side = np.zeros(count)
+        side[first], side[second] = 1, -1
+        outer = np.outer(side, side)
+        gradient += ELO * (_points(tally) - tally.games * expected) * side
+        curvature += ELO**2 * tally.games * expected * (1 - expected) * outer
+        spread += ELO**2 * _variance(tally, expected) * outer
+    return gradient, curvature, spread
+
+
+def _variance(tally: Tally, expected: float) -> float:
+    """The variance of the points of this pairing, from its pairs; without pairs, that of a coin."""
+    pairs = float(tally.pairs @ (np.linspace(0, 2, 5) - 2 * expected) ** 2)
+    single = tally.games - 2 * int(tally.pairs.sum())
+    coins = tally.games * expected * (1 - expected)
+    return max(pairs + single * expected * (1 - expected), coins / 4)
+
+
+def table(rows: list[Rating], anchor: str) -> str:
+    """The table as Markdown."""
+    lines = [
+        f"| # | Player | Rating | 95% | Games | Score | LOS to {anchor} | LOS to next |",
+        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for number, row in enumerate(rows, start=1):
+        error = "anchor" if row.name == anchor else f"+- {row.error:.0f}"
+        share = f"{row.points / row.games:.1%}" if row.games else ""
+        likelihoods = " | ".join("" if los is None else f"{los:.1%}" for los in (row.los, row.los_next))
+        lines.append(f"| {number} | {row.name} | {row.rating:.0f} | {error} | {row.games} | {share} | {likelihoods} |")
+    return "\n".join(lines)
+
+
+def pool_table(
+    versions: Sequence[str], opponents: Sequence[str], results: Mapping[tuple[int, int], Tally], rows: Sequence[Rating]
+) -> str:
+    """What each version scored against each opponent, and its rating, as Markdown.
+
+    `results` are those of version i against opponent j, which has the number len(versions) + j; `rows` those of `rate`.
+    """
+    by_name = {row.name: row for row in rows}
+    lines = [
+        f"| Version | {' | '.join(opponents)} | Elo | 95% | LOS |",
+        f"| --- |{' ---: |' * (len(opponents) + 3)}",
+    ]
+    for first, version in enumerate(versions):
+        row, cells = by_name[version], []
+        for second in range(len(versions), len(versions) + len(opponents)):
+            tally = results.get((first, second))
+            cells.append(f"{_points(tally):g} of {tally.games}" if tally else "")
+        error, los = ("anchor", "") if row.los is None else (f"+- {row.error:.0f}", f"{row.los:.1%}")
+        lines.append(f"| {version} | {' | '.join(cells)} | {row.rating:.0f} | {error} | {los} |")
+    return "\n".join(lines)

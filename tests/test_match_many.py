@@ -19,9 +19,9 @@ from merino.inner.match.games import Tally
 from merino.inner.match.openings import RandomOpenings
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.prove import STRONGER, offer, prove
-from merino.inner.match.ratings import pool_table, rate
 from merino.inner.match.statistics import estimate, score_of
 from merino.inner.match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
+from merino.inner.match.tournament import pool_table, rate
 
 
 def tally(*pairs: int) -> Tally:

@@ -21,10 +21,9 @@ from merino.inner.core.common.progress import LivePrinter
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
 from merino.inner.match.players import Player, read_player
-from merino.inner.match.ratings import pool_table, rate, table
 from merino.inner.match.report import counts_text, faults, faults_text
 from merino.inner.match.runner import MatchResult
-from merino.inner.match.tournament import Schedule, run_tournament
+from merino.inner.match.tournament import Schedule, pool_table, rate, run_tournament, table
 
 GAMES = 100
 

@@ -33,7 +33,6 @@ from merino.inner.match.runner import MatchOutput, run_match
 from merino.inner.tune.formats import read_file
 from merino.inner.tune.methods import METHODS
 from merino.inner.tune.parameters import TuneError, check_known, own_parameters, rounding_warnings
-from merino.inner.tune.picture import draw
 from merino.inner.tune.playing import (
     MAX_PROOF_GAMES,
     PROOF,
@@ -47,7 +46,7 @@ from merino.inner.tune.playing import (
     tuned_values,
     tunes_file,
 )
-from merino.inner.tune.report import TuneProgress, result_lines, tune_json, value_table
+from merino.inner.tune.report import TuneProgress, draw, result_lines, tune_json, value_table
 from merino.inner.tune.tuning import Configuration, Tune, load_tune, replay
 
 SAVE_EVERY = 30.0  # seconds

@@ -5,9 +5,8 @@ import pytest
 
 from merino.inner.core.compiled.jit import in_python
 from merino.inner.match.rng import seed_state
-from merino.inner.tune.beliefs import best_level
+from merino.inner.tune.beliefs import PARABOLA, VAR_S, best_level
 from merino.inner.tune.estimators import after, deviations, estimate, gain_over, initial_state, intervals, next_pair
-from merino.inner.tune.forms import PARABOLA, VAR_S
 from merino.inner.tune.methods import METHODS, number_of
 from merino.inner.tune.methods.auto import BANK, LEVELS
 from merino.inner.tune.parameters import TunedParameter, settings_for

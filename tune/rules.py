@@ -57,7 +57,7 @@ class State(NamedTuple):
     distance from it both players of the largest perturbation are equal. `spread` float64[filters, 3, d]: variance of
     the mean, its covariance with the bias, variance of the bias. `covariance` float64[d, d], of the mean. `evidence`
     float64[filters]: the log-odds of the filter, and the log-likelihood of the results. `beliefs` float64[BELIEFS, d,
-    hypotheses], see `tune.forms`, in distances of the optimum from `start`, float64[d]; `plan` float64[2, d], see
+    hypotheses], see `tune.beliefs`, in distances of the optimum from `start`, float64[d]; `plan` float64[2, d], see
     `tune.beliefs`; `schedule` float64[4], of the method's own.
     """
 

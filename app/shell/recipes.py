@@ -30,10 +30,10 @@ from merino.inner.learn.request import LearnRequest
 from merino.inner.match.errors import MatchError, PlayerError
 from merino.inner.match.games import Tally
 from merino.inner.match.players import read_player
-from merino.inner.match.ratings import pool_table
 from merino.inner.match.report import signed
 from merino.inner.match.statistics import estimate
 from merino.inner.match.time_control import Clock, TimeControl
+from merino.inner.match.tournament import pool_table
 
 ARTICLE = Path(__file__).resolve().parents[2] / "learn" / "article.toml"
 POOL_GAMES = 100  # of a pairing, as in the article

@@ -9,27 +9,18 @@ import numpy as np
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.match.rng import next_index
 from merino.inner.tune.beliefs import (
+    BELIEFS,
+    BIAS_SPREAD,
     DOUBT,
+    EXPECTED,
+    FAR,
     FIRST_LEVEL,
+    FORMS,
     GONE,
     KNOWN,
     LEVEL,
     LEVELS,
     MIN_ODDS,
-    best_level,
-    is_gone,
-    move,
-    reach_at,
-    weigh_result,
-    weights_of,
-    worth,
-)
-from merino.inner.tune.forms import (
-    BELIEFS,
-    BIAS_SPREAD,
-    EXPECTED,
-    FAR,
-    FORMS,
     ODDS,
     OPTIMUM,
     SCALE_DEVIATION,
@@ -37,8 +28,15 @@ from merino.inner.tune.forms import (
     VAR_O,
     VAR_S,
     VARIANCE,
+    best_level,
     foresee,
+    is_gone,
+    move,
+    reach_at,
     share_of_reach,
+    weigh_result,
+    weights_of,
+    worth,
 )
 from merino.inner.tune.rules import (
     BETA,

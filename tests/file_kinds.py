@@ -43,8 +43,7 @@ from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults, learned_k, rewrite
 from merino.inner.eval.linear.weights import load as load_weights
 from merino.inner.eval.net.file import ALIGNMENT, MAGIC, as_bytes
-from merino.inner.eval.net.network import QA, QB, Shape
-from merino.inner.eval.net.quantisation import quantised
+from merino.inner.eval.net.network import QA, QB, Shape, quantised
 from merino.inner.formats.epd import read_tasks
 from merino.inner.formats.openings import FileOpenings, OpeningError
 from merino.inner.formats.packed import PACKED, Filter, with_checks

@@ -19,8 +19,7 @@ from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import find_net
 from merino.inner.eval.net.file import digest, load_net, save_net
-from merino.inner.eval.net.network import Network, Shape
-from merino.inner.eval.net.quantisation import quantised
+from merino.inner.eval.net.network import Network, Shape, quantised
 from merino.inner.formats.packed_files import games_with_scores
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.net import bearing

@@ -8,7 +8,7 @@ from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.files import write_fault
-from merino.inner.learn.rounds.plan import RoundPlan
+from merino.inner.learn.rounds.state import RoundPlan
 
 
 def add_when_to_stop(parser: Parser, unit: str) -> None:

@@ -18,8 +18,16 @@ from merino.inner.eval.linear.weights import as_mapping, render
 from merino.inner.eval.net.file import digest, net_in
 from merino.inner.eval.net.network import Network
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.rounds.plan import RoundPlan
-from merino.inner.learn.rounds.state import TABLE, LoopState, Round, RunFolder, as_table, pieces_alone, read_state
+from merino.inner.learn.rounds.state import (
+    TABLE,
+    LoopState,
+    Round,
+    RoundPlan,
+    RunFolder,
+    as_table,
+    pieces_alone,
+    read_state,
+)
 
 FORMAT = "merino night 1"
 STATE_NAME = "night.json"

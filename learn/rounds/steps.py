@@ -17,8 +17,7 @@ from merino.inner.core.common.user_files import STATE, read_user_file
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.request import Events
-from merino.inner.learn.rounds.plan import WIN, RoundPlan
-from merino.inner.learn.rounds.state import OPEN, Round
+from merino.inner.learn.rounds.state import OPEN, WIN, Round, RoundPlan
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.games import Tally
 from merino.inner.match.players import OwnPlayer

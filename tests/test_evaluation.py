@@ -26,9 +26,8 @@ from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.explanation import Change
 from merino.inner.eval.families import default, from_identity, load_evaluation
 from merino.inner.eval.net.family import NetEvaluation
-from merino.inner.eval.net.network import Shape
+from merino.inner.eval.net.network import Shape, quantised
 from merino.inner.eval.net.piece_family import net_evaluation
-from merino.inner.eval.net.quantisation import quantised
 from merino.inner.formats.openings import Opening
 from merino.inner.match.compiled_board import CompiledBoard
 from merino.inner.match.config import MatchConfig

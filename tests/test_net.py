@@ -25,11 +25,12 @@ from merino.inner.eval.net.network import (
     Network,
     Shape,
     exact_scores,
+    finest,
     output_for,
+    quantised,
     quantum,
 )
 from merino.inner.eval.net.piece_family import PieceNetEvaluation, net_evaluation
-from merino.inner.eval.net.quantisation import finest, quantised
 from merino.inner.eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
 from tests.test_features import boards, records
 

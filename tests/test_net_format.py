@@ -12,8 +12,7 @@ from merino.inner.core.board.fen import parse_fen
 from merino.inner.engine.search.bench import POSITIONS
 from merino.inner.eval.families import find_net, load_net
 from merino.inner.eval.net.file import as_bytes, save_net
-from merino.inner.eval.net.network import Shape
-from merino.inner.eval.net.quantisation import quantised
+from merino.inner.eval.net.network import Shape, quantised
 from merino.inner.learn.net.starting import random_layers
 from tests.test_docs import ROOT
 

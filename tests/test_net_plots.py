@@ -13,8 +13,7 @@ from merino.inner.app.shell.learn import run_plot
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.eval.net.features import features
 from merino.inner.eval.net.file import save_net
-from merino.inner.eval.net.network import Shape
-from merino.inner.eval.net.quantisation import quantised
+from merino.inner.eval.net.network import Shape, quantised
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.net.feature_costs import measure_changes
 from merino.inner.learn.net.plots import STRONGEST, load_run, log_of, pictures_of, strongest

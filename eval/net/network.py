@@ -1,4 +1,4 @@
-"""A network: its shape and its weights, as whole numbers (`eval.net.quantisation`).
+"""A network: its shape and its weights, rounded to the whole numbers that play computes with.
 
 (features -> N) x 2 -> 1: each side's view sums a row of N weights for every active feature; both sums are clipped, the
 side to move's first, and a last row of weights turns them into one number, with `SCALE` centipawns per 1. A second
@@ -168,3 +168,26 @@ def _sum_of_values(
 def _clipped(values: np.ndarray, squares: bool) -> np.ndarray:
     clipped = np.clip(values, 0, 1)
     return clipped**2 if squares else clipped
+
+
+def finest(shape: Shape, weights: Mapping[str, np.ndarray]) -> int:
+    """The finest quantum behind the first layer at which no weight overflows, QB to MAX_QB; QB for piece values."""
+    if shape.piece_values:
+        return QB
+    most = np.iinfo(np.int16).max
+    bounds = {"middle" if shape.second else "output": MAX_FACTOR, "middle_bias": most / QA, "output_bias": most / QA}
+    bounds.setdefault("output", most)
+    largest = {name: max(float(np.abs(weights[name]).max()), 1e-9) for name in bounds if name in weights}
+    limit = min(bounds[name] / weight for name, weight in largest.items())
+    return max(QB, int(limit)) if limit < MAX_QB else MAX_QB
+
+
+def quantised(shape: Shape, weights: Mapping[str, np.ndarray], k: float, about: Mapping[str, Any]) -> Network:
+    """The quantised net of real weights, as finely as they allow; raises NetError if one is too large."""
+    whole, qb = {}, finest(shape, weights)
+    for name, size in shape.layers().items():
+        scaled = np.rint(np.asarray(weights[name], dtype=np.float64).reshape(size) * quantum(name, qb))
+        if not np.isfinite(scaled).all() or np.abs(scaled).max(initial=0) > np.iinfo(np.int16).max:
+            raise NetError(f"a weight of '{name}' is too large for 16 bits")
+        whole[name] = scaled.astype(np.int16)
+    return Network(shape, whole, k, about, qb=qb)

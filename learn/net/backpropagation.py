@@ -13,8 +13,16 @@ from merino.inner.eval.net.network import SCALE
 from merino.inner.eval.net.play import output_by
 from merino.inner.eval.net.view import VIEW_SIZE, look_back, mirror_view
 from merino.inner.formats.packed import read_view
-from merino.inner.learn.net.layers import add_inputs, add_to_inputs, backward, forward
-from merino.inner.learn.net.piece_layers import add_to_values, backward_values, forward_values, gather_values
+from merino.inner.learn.net.layers import (
+    add_inputs,
+    add_to_inputs,
+    add_to_values,
+    backward,
+    backward_values,
+    forward,
+    forward_values,
+    gather_values,
+)
 
 AHEAD = 12  # positions prefetched
 OUTPUT = 2  # where in a slot's numbers that of the output is, behind those of the active features of both views

@@ -19,9 +19,8 @@ from merino.inner.core.compiled.memory import copy_record
 from merino.inner.engine.search.state import new_search_record
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.eval.net.features import SCRATCH, FeatureSet, active_features, features
-from merino.inner.eval.net.network import Network, Shape
+from merino.inner.eval.net.network import Network, Shape, quantised
 from merino.inner.eval.net.play import keys_of, net_at
-from merino.inner.eval.net.quantisation import quantised
 from merino.inner.eval.net.view import VIEW_SIZE, look
 from merino.inner.formats.pgn_games import NO_FAULT, Games
 

@@ -19,8 +19,7 @@ from merino.inner.core.common.sealed import DamageError
 from merino.inner.core.common.user_files import STATE, is_there, read_user_file
 from merino.inner.core.common.work import cores
 from merino.inner.eval.net.file import digest
-from merino.inner.eval.net.network import MAX_WEIGHT, Network, Shape, exact_scores
-from merino.inner.eval.net.quantisation import quantised
+from merino.inner.eval.net.network import MAX_WEIGHT, Network, Shape, exact_scores, quantised
 from merino.inner.formats.packed import unpack, without_checks
 from merino.inner.formats.packed_files import is_held_out
 from merino.inner.learn.errors import TrainingError

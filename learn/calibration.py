@@ -9,8 +9,7 @@ import numpy as np
 
 from merino.inner.core.compiled.jit import entry
 from merino.inner.learn.loss_and_gradient import Samples, handicap_of, scales_of, score_of
-from merino.inner.learn.sample import FitParameters, Sample
-from merino.inner.learn.shares import Span
+from merino.inner.learn.sample import FitParameters, Sample, Span
 
 BINS = 20
 MAX_ROWS = 500_000  # to find the edges of the bins; of a larger sample, evenly spaced rows

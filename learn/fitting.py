@@ -14,9 +14,8 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import halves, phases_of
 from merino.inner.eval.linear.registry import TERMS, Term, TermSet
 from merino.inner.eval.linear.weights import defaults
-from merino.inner.learn.centring import centring_of
 from merino.inner.learn.dropping import IdleTerm, columns_of, idle_terms
-from merino.inner.learn.fit import FitCallback, FitProblem, Step, fit_k, prior_spread, sizes
+from merino.inner.learn.fit import FitCallback, FitProblem, Step, centring_of, fit_k, prior_spread, sizes
 from merino.inner.learn.loss_and_gradient import Samples, Sums, gather
 from merino.inner.learn.ranking import rank_figure
 from merino.inner.learn.ratings import with_ratings

@@ -25,8 +25,7 @@ from merino.inner.eval.linear.phases import STAGES, by_stage, shares_of_phases
 from merino.inner.eval.material import FULL_BOARD
 from merino.inner.learn.positions import FEATURE_SCALE
 from merino.inner.learn.products import products_of
-from merino.inner.learn.sample import FitParameters, Loss, Sample
-from merino.inner.learn.shares import BLOCK, Span
+from merino.inner.learn.sample import BLOCK, FitParameters, Loss, Sample, Span
 from merino.inner.learn.targets import ZERO_SCORE
 
 ONE, MIN_SLOPE = np.float32(1), np.float32(1e-6)

@@ -23,7 +23,7 @@ from merino.inner.formats.sources import digest, find_files, is_passing, plain_n
 from merino.inner.learn.drawing import one_of_each_game
 from merino.inner.learn.errors import LearnError, LearnStoppedError
 from merino.inner.learn.request import Events, LearnRequest
-from merino.inner.learn.rounds.plan import RoundPlan
+from merino.inner.learn.rounds.state import RoundPlan
 
 FIRST, LAST = 8, 40  # plies of a game between which it is played on
 EVEN = 200  # centipawns by which a side may be ahead there: a decided game teaches little

@@ -22,8 +22,7 @@ from merino.inner.learn.loss_and_gradient import (
     slope_and_residual,
     weight_of,
 )
-from merino.inner.learn.sample import FitParameters, Loss, Sample
-from merino.inner.learn.shares import Span
+from merino.inner.learn.sample import FitParameters, Loss, Sample, Span
 
 ROUNDS = 12  # of Newton's method, at most
 TOLERANCE = 1e-3  # relative change of r by a round that is the last

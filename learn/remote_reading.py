@@ -31,8 +31,8 @@ from merino.inner.learn.positions import Rows, check_rows
 from merino.inner.learn.remote_sample import RemoteRows, remote_split, results_of
 from merino.inner.learn.request import Events
 from merino.inner.learn.rows import RowStore
+from merino.inner.learn.sample import cut
 from merino.inner.learn.settings import Settings
-from merino.inner.learn.shares import cut
 from merino.inner.learn.source import PositionSource, check_found
 
 EXTRACTS_EACH = 4  # extracts of a large file for each thread of the workers

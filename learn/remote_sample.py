@@ -22,16 +22,19 @@ from merino.inner.learn.positions import Rows
 from merino.inner.learn.sample import (
     Holdout,
     Sample,
+    Span,
     Totals,
     Weighting,
+    blocks_of,
     check_holdout,
     choose_holdout,
+    cut,
+    spans,
     totals_of,
     weighted,
     weighting_of,
 )
 from merino.inner.learn.settings import Settings
-from merino.inner.learn.shares import Span, blocks_of, cut, spans
 
 Found = TypeVar("Found")
 BUNDLE_IN_MEMORY = 1 << 21  # rows of a bundle whose features, 110 MB, a worker keeps in memory

@@ -17,9 +17,8 @@ from merino.inner.learn.gain import Learned
 from merino.inner.learn.loss_and_gradient import Samples, carrier_counts
 from merino.inner.learn.ranking import RankFigure
 from merino.inner.learn.ratings import rated_games
-from merino.inner.learn.sample import Sample
+from merino.inner.learn.sample import Sample, Span
 from merino.inner.learn.settings import Settings
-from merino.inner.learn.shares import Span
 
 CONFIDENCE = 1.96  # standard errors on each side of a 95% interval
 RARE_GAMES = 100  # a term that is not 0 in fewer games is flagged

@@ -206,5 +206,5 @@ def test_a_large_sample_is_first_approached_on_a_part_of_it(monkeypatch: pytest.
     whole = gauss_newton(sample, start, problem, FitCallback())
     monkeypatch.setattr("merino.inner.learn.fit.LARGE", 1)
     monkeypatch.setattr("merino.inner.learn.loss_and_gradient.BLOCK", 256)
-    monkeypatch.setattr("merino.inner.learn.shares.BLOCK", 256)
+    monkeypatch.setattr("merino.inner.learn.sample.BLOCK", 256)
     assert np.abs(gauss_newton(sample, start, problem, FitCallback()).weights - whole.weights).max() < 0.1

@@ -19,7 +19,7 @@ from merino.inner.learn import playing_on
 from merino.inner.learn.errors import LearnError, LearnStoppedError
 from merino.inner.learn.playing_on import EVEN, FIRST, GAMES, LAST, STARTS, play_on
 from merino.inner.learn.request import PLAYED_ON, Events
-from merino.inner.learn.rounds.plan import RoundPlan
+from merino.inner.learn.rounds.state import RoundPlan
 from tests.rows import copied_selfplay
 
 COUNT = 6

@@ -17,8 +17,8 @@ from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import load, load_any, save
 from merino.inner.formats.pgn_games import read_games
-from merino.inner.learn.centring import centring_of
 from merino.inner.learn.errors import LearnError
+from merino.inner.learn.fit import centring_of
 from merino.inner.learn.improve.state import Plan
 from merino.inner.learn.loss_and_gradient import carrier_counts
 from merino.inner.learn.positions import FEATURE_SCALE, Quiet, Selection, block_of_games, check_rows, rows_of_block

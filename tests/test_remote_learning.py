@@ -19,7 +19,8 @@ from merino.inner.core.common.mapped import is_in_file, joined
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults
 from merino.inner.formats import pgn_stream
-from merino.inner.learn import remote_reading, remote_sample, shares
+from merino.inner.learn import remote_reading, remote_sample
+from merino.inner.learn import sample as samples
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import Learned, learn
@@ -33,9 +34,8 @@ from merino.inner.learn.remote_sample import RemoteRows, RemoteSample, remote_sp
 from merino.inner.learn.report import Seconds, summarise
 from merino.inner.learn.request import NO_CHOICE, Events, LearnRequest
 from merino.inner.learn.rows import RowStore
-from merino.inner.learn.sample import FitParameters, Loss, Sample
+from merino.inner.learn.sample import FitParameters, Loss, Sample, cut, spans
 from merino.inner.learn.settings import Settings
-from merino.inner.learn.shares import cut, spans
 from merino.inner.learn.source import split
 from merino.inner.learn.targets import Target
 from tests.fake_remote import FakeRemote
@@ -48,9 +48,9 @@ START = FitParameters(defaults(), 1 / 200)
 @pytest.fixture(autouse=True)
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a few games are many shares, and blocks end within them."""
-    for name in ("merino.inner.learn.shares.BLOCK", "merino.inner.learn.loss_and_gradient.BLOCK"):
+    for name in ("merino.inner.learn.sample.BLOCK", "merino.inner.learn.loss_and_gradient.BLOCK"):
         monkeypatch.setattr(name, 700)
-    monkeypatch.setattr(shares, "SHARE_ROWS", 3000)
+    monkeypatch.setattr(samples, "SHARE_ROWS", 3000)
     monkeypatch.setattr(pgn_stream, "CHUNK", 60_000)
     monkeypatch.setattr(remote_reading, "CHUNK", 60_000)
 
@@ -210,7 +210,7 @@ def test_a_step_sends_and_gets_no_more_for_more_games() -> None:
         sent.append(executor.sent - before)
         executor.shutdown()
     assert sent[0] == sent[1] < 10_000
-    assert got[0] == got[1] == shares.MAX_SHARES
+    assert got[0] == got[1] == samples.MAX_SHARES
 
 
 def test_dask_learns_how_many_bytes_it_keeps(remote: FakeRemote) -> None:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from merino.inner.core.common.files import write_whole
-from merino.inner.core.common.sealed import DamageError, as_json, from_json
-from merino.inner.core.common.user_files import STATE, is_there, read_user_file
+from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.core.common.user_files import STATE, faults_named, is_there, read_user_file
 from merino.inner.core.common.work import cores
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import simplest
@@ -163,12 +163,8 @@ def _check_same(comparison: Comparison, folder: Path) -> None:
 
 def _read(path: Path) -> dict[str, Any]:
     """A file of JSON in the folder; raises LearnError."""
-    try:
+    with faults_named(path, "whole, so give a new folder", LearnError):
         return from_json(read_user_file(path, STATE), str(path))
-    except OSError as error:
-        raise LearnError(f"cannot read '{path}': {error.strerror}") from error
-    except DamageError as error:
-        raise LearnError(f"'{path}' is damaged: {error}; give a new folder") from error
 
 
 class Comparing:

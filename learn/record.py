@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from merino.inner.core.common.sealed import from_json
-from merino.inner.core.common.user_files import STATE, read_user_file
+from merino.inner.core.common.user_files import STATE, faults_named, read_user_file
 from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, Term
 from merino.inner.learn.calibration import calibration
@@ -63,12 +63,8 @@ def record_of(
 
 def load_record(path: Path) -> dict[str, Any]:
     """Read a record; raises LearnError."""
-    try:
+    with faults_named(path, "a record of a run of learn", LearnError):
         record = from_json(read_user_file(path, STATE), str(path))
-    except OSError as error:
-        raise LearnError(f"cannot read '{path}': {error.strerror}") from error
-    except ValueError as error:
-        raise LearnError(f"'{path}' is no record of a run of learn: {error}") from error
-    if record.get("format") != FORMAT:
-        raise LearnError(f"'{path}' is no record of a run of learn (its \"format\" is not {FORMAT!r})")
+        if record.get("format") != FORMAT:
+            raise ValueError(f'its "format" is not {FORMAT!r}')
     return record

@@ -23,7 +23,7 @@ from merino.inner.core.common.files import (
     write_whole,
 )
 from merino.inner.core.common.sealed import as_json, from_json
-from merino.inner.core.common.user_files import STATE, is_there, read_user_file
+from merino.inner.core.common.user_files import STATE, faults_named, is_there, read_user_file
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
 from merino.inner.match.positions import PositionFile
@@ -57,15 +57,11 @@ class MatchKeeper:
         path = self._state
         if path is None or not is_there(path):
             return Tally(), 0.0
-        try:
+        with faults_named(path, "the state of a match", MatchError):
             state = from_json(read_user_file(path, STATE), str(path))
             tally, seconds, config = Tally.from_json(state["tally"]), float(state["seconds"]), dict(state["terms"])
             self._positions_before = state.get("positions")
             journal = state["pgn"] and Journal(int(state["pgn"]["at"]), tuple(map(str, state["pgn"]["games"])))
-        except OSError as error:
-            raise MatchError(f"cannot read the state of a match, '{path}': {error.strerror}") from error
-        except (ValueError, KeyError, TypeError, OverflowError) as error:
-            raise MatchError(f"'{path}' is not the state of a match ({error})") from error
         changed = [name for name in self._config if config.get(name) != self._config[name]]
         if changed:
             raise MatchError(f"'{path}' belongs to a match with other {', '.join(changed)}; use another file")

@@ -199,7 +199,9 @@ def test_a_run_is_drawn_from_its_record(folder: Path, ending: str, capsys: pytes
     assert all(file.read_bytes().startswith(starts[ending]) for file in files)
 
 
-@pytest.mark.parametrize(("content", "reason"), [(None, "cannot read"), ("{", "no record"), ('{"a": 1}', "no record")])
+@pytest.mark.parametrize(
+    ("content", "reason"), [(None, "cannot read"), ("{", "is not a record"), ('{"a": 1}', "is not a record")]
+)
 def test_what_is_no_record_is_not_drawn(tmp_path: Path, content: str | None, reason: str) -> None:
     if content is not None:
         (tmp_path / "learning.json").write_text(content)

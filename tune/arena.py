@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from merino.inner.core.common.user_files import SETTINGS, read_user_text
+from merino.inner.core.common.user_files import SETTINGS, faults_named, read_user_text
 from merino.inner.eval.evaluation import Number
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.statistics import Estimate, estimate
@@ -105,12 +105,8 @@ def tune_name(check: Check) -> str:
 
 def read_arena(path: Path, known: Known) -> Arena:
     """The arena of a file; `known` finds an engine's command, its numbers and its identity. Raises TuneError."""
-    try:
+    with faults_named(path, "an arena in TOML", TuneError):
         content = tomllib.loads(read_user_text(path, SETTINGS))
-    except OSError as error:
-        raise TuneError(f"cannot read '{path}': {error.strerror}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise TuneError(f"{path}: {error}") from error
     for key in content:
         if key not in (*_DEFAULTS, "cases"):
             raise TuneError(f"{path}: unknown key {key!r}; possible are {', '.join(sorted((*_DEFAULTS, 'cases')))}")

@@ -21,7 +21,7 @@ import numpy as np
 from merino.inner.core.common.array_files import as_npz, check_arrays, from_npz
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.json_text import parsed
-from merino.inner.core.common.user_files import STATE, read_user_file
+from merino.inner.core.common.user_files import STATE, faults_named, read_user_file
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import from_identity
 from merino.inner.match.rng import seed_state
@@ -175,7 +175,7 @@ class Tune:
 
 def load_tune(path: Path, wanted: Configuration | None = None) -> Tune:
     """Read the file of a tune; raises TuneError, also if it has another configuration than the one `wanted`."""
-    try:
+    with faults_named(path, "a tune", TuneError):
         file = from_npz(read_user_file(path, STATE))
         text = str(file["configuration"])
         configuration = configuration_from(text)
@@ -193,12 +193,6 @@ def load_tune(path: Path, wanted: Configuration | None = None) -> Tune:
             raise ValueError(f"it has {len(plus)} pairs and {len(results)} results of {configuration.pairs} pairs")
         tune.state = State(*(file[name] for name in State._fields))
         tune.random[:] = file["random"]
-    except OSError as error:
-        raise TuneError(f"cannot read '{path}': {error.strerror or error}") from error
-    except KeyError as error:
-        raise TuneError(f"'{path}' is not a tune of this version: it lacks {error}") from error
-    except (ValueError, TypeError) as error:
-        raise TuneError(f"'{path}' is not a tune: {error}") from error
     for index in range(len(plus)):
         if index < len(results):
             tune.done.append(PairResult(index + 1, plus[index], minus[index], float(results[index])))

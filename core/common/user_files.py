@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from merino.inner.core.common.errors import MerinoError
+
 _MIB, _GIB, _TIB = 1 << 20, 1 << 30, 1 << 40
 _UNITS = ((_TIB, "TiB"), (_GIB, "GiB"), (_MIB, "MiB"))
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
@@ -185,6 +187,19 @@ def text_of(content: bytes, path: Path, errors: str = "strict") -> str:
     except UnicodeDecodeError as error:
         raise UserFileError("it is not UTF-8 text", path) from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@contextmanager
+def faults_named(path: Path, what: str, kind: type[MerinoError]) -> Iterator[None]:
+    """Make it an error of this kind that a file cannot be read, or that its content is not `what` it should be."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"cannot read '{path}': {error.strerror or error}") from error
+    except KeyError as error:
+        raise kind(f"'{path}' is not {what}: it lacks {error}") from error
+    except (ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
+        raise kind(f"'{path}' is not {what}: {error}") from error
 
 
 def open_log(path: Path) -> BinaryIO:

@@ -21,7 +21,7 @@ import numpy as np
 from merino.inner.core.common.about import __version__
 from merino.inner.core.common.files import is_draft, try_lock, write_together
 from merino.inner.core.common.sealed import as_json, from_json
-from merino.inner.core.common.user_files import STATE, is_there, open_log, read_user_file
+from merino.inner.core.common.user_files import STATE, faults_named, is_there, open_log, read_user_file
 from merino.inner.eval.linear.registry import Group, TermSet
 from merino.inner.learn.errors import LearnError
 from merino.inner.match.prove import StrengthTest
@@ -259,12 +259,8 @@ class RunFolder(ABC, Generic[StateT]):
 
 def read_state(path: Path, form: str, command: str) -> dict[str, Any]:
     """The JSON of a state of this form, which `command` wrote; raises LearnError."""
-    try:
+    with faults_named(path, f"the state of {command}", LearnError):
         data = from_json(read_user_file(path, STATE), str(path))
-    except OSError as error:
-        raise LearnError(f"cannot read '{path}': {error.strerror}") from error
-    except ValueError as error:
-        raise LearnError(f"'{path}' is not the state of {command}: {error}") from error
     if data.get("format") != form or data.get("version") != __version__:
         raise LearnError(f"'{path}' is of another version of Merino: give a new folder")
     return data

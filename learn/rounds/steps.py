@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from merino.inner.core.common.sealed import from_json
-from merino.inner.core.common.user_files import STATE, read_user_file
+from merino.inner.core.common.user_files import STATE, faults_named, read_user_file
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.request import Events
@@ -104,12 +104,8 @@ def _finished(config: MatchConfig, test: Sprt | None, output: MatchOutput, conte
 @contextmanager
 def kept_fit(path: Path, what: str) -> Iterator[dict[str, Any]]:
     """What the fit of `what`, such as "a round", has left in a file; raises LearnError, also for what it lacks."""
-    try:
+    with faults_named(path, f"the fit of {what}", LearnError):
         yield from_json(read_user_file(path, STATE), str(path))
-    except OSError as error:
-        raise LearnError(f"cannot read '{path}': {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
-        raise LearnError(f"'{path}' is not the fit of {what} ({error})") from error
 
 
 def announce(trial: StrengthTest, context: StepContext) -> None:

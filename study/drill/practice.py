@@ -16,7 +16,7 @@ from typing import Any
 
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.sealed import as_json, from_json
-from merino.inner.core.common.user_files import STATE, is_there, read_user_file
+from merino.inner.core.common.user_files import STATE, faults_named, is_there, read_user_file
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.formats.sources import digest
 from merino.inner.study.analyser import Analyser
@@ -82,7 +82,7 @@ def load_progress(path: Path) -> Practice | None:
     """The progress in a file, None if there is no file; raises StudyError if it is anything else."""
     if not is_there(path):
         return None
-    try:
+    with faults_named(path, "the progress of practice", StudyError):
         data = from_json(read_user_file(path, STATE), str(path))
         progress = Practice(
             str(data["made_from"]),
@@ -92,10 +92,6 @@ def load_progress(path: Path) -> Practice | None:
         for card in progress.cards.values():
             if datetime.fromisoformat(card["due"]).tzinfo is None:
                 raise ValueError("a due date without a time zone")
-    except OSError as error:
-        raise StudyError(f"cannot read '{path}': {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise StudyError(f"'{path}' is not the progress of practice ({error})") from error
     return progress
 
 

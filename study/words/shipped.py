@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from merino.inner.core.board.bitboard import QUEEN
-from merino.inner.core.common.user_files import SETTINGS, read_user_file
+from merino.inner.core.common.user_files import SETTINGS, faults_named, read_user_file
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS, stages_of
 from merino.inner.eval.linear.phases import halves
@@ -116,12 +116,8 @@ def content_of(account: WholeAccount) -> bytes:
 
 def load_account(path: Path) -> WholeAccount:
     """The account in a file; raises StudyError."""
-    try:
+    with faults_named(path, "the account of a net", StudyError):
         found = _account_in(json.loads(read_user_file(path, SETTINGS)))
-    except OSError as error:
-        raise StudyError(f"cannot read '{path}': {error.strerror}") from error
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
-        raise StudyError(f"'{path}' is not the account of a net: {error}") from error
     if found.version != VERSION:
         raise StudyError(f"'{path}' is an account of version {found.version}, not {VERSION}")
     return found

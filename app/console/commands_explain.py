@@ -8,8 +8,8 @@ from merino.inner.app.console.arguments import evaluation_in, no_argument, squar
 from merino.inner.app.console.registry import Section, command
 from merino.inner.app.console.session import Session
 from merino.inner.core.board.bitboard import SQUARE_NAMES
-from merino.inner.core.board.divide import print_divide
 from merino.inner.core.board.move import Move
+from merino.inner.core.board.perft import print_divide
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.engine.notation.san import read_move, san
 from merino.inner.engine.report.older_json import evaluation_json

@@ -12,10 +12,9 @@ import numpy as np
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser
-from merino.inner.core.board.divide import print_divide
 from merino.inner.core.board.fen import START_FEN, FenError, parse_fen
 from merino.inner.core.board.game import Position
-from merino.inner.core.board.perft import MAX_DEPTH
+from merino.inner.core.board.perft import MAX_DEPTH, print_divide
 from merino.inner.core.board.position import POSITION
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.nearest import did_you_mean

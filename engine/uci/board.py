@@ -13,8 +13,8 @@ import numba
 import numpy as np
 
 from merino.inner.core.board.bitboard import SQUARE_NAMES, WHITE
-from merino.inner.core.board.divide import print_divide
 from merino.inner.core.board.game import IllegalMoveError, Position
+from merino.inner.core.board.perft import print_divide
 from merino.inner.core.common.about import NAME, __version__
 from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.user_files import check_target, user_path

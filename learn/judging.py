@@ -23,8 +23,7 @@ from merino.inner.learn.gain import Learned, judge, part_of_step
 from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.ranking import rank_figure
 from merino.inner.learn.reading import TrainingData
-from merino.inner.learn.record import record_of
-from merino.inner.learn.report import Ranks, Seconds, Summary, Tried, summarise
+from merino.inner.learn.report import Ranks, Seconds, Summary, Tried, record_of, summarise
 from merino.inner.learn.request import Events, Say, Task
 from merino.inner.learn.run_files import RunFiles
 from merino.inner.learn.settings import Settings

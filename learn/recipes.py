@@ -38,8 +38,7 @@ from merino.inner.learn.recipe_matches import (
     PoolResult,
     RecipeMatches,
 )
-from merino.inner.learn.record import record_of
-from merino.inner.learn.report import Seconds, summarise
+from merino.inner.learn.report import Seconds, record_of, summarise
 from merino.inner.learn.request import Events, LearnRequest, Task
 from merino.inner.learn.sample import sample_of
 from merino.inner.learn.source import PositionsHere

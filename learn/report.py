@@ -1,18 +1,23 @@
-"""The summary of a run of `learn`: each weight before and after, its interval, and warnings about it."""
+"""The report of `learn`: its summary, each weight before and after, and the record that `merino plot` draws."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from merino.inner.core.common.json_text import finite
+from merino.inner.core.common.sealed import from_json
+from merino.inner.core.common.user_files import STATE, faults_named, read_user_file
 from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, Term
 from merino.inner.eval.material import FULL_BOARD
+from merino.inner.learn.calibration import calibration
 from merino.inner.learn.dropping import IdleTerm
+from merino.inner.learn.errors import LearnError
 from merino.inner.learn.gain import Learned
 from merino.inner.learn.loss_and_gradient import Samples, carrier_counts
 from merino.inner.learn.ranking import RankFigure
@@ -26,6 +31,8 @@ ALIKE = 0.8  # correlation above which two terms cannot be told apart well
 FROZEN = "frozen"
 DROPPED = "left out"
 HELD = (FROZEN, DROPPED)  # flags of weights that did not move
+FORMAT = "merino learning record 1"
+RECORD_NAME = "learning.json"
 
 
 @dataclass(frozen=True)
@@ -244,3 +251,51 @@ def _every_row(sample: Samples, step: int) -> tuple[np.ndarray, np.ndarray]:
     """Features and stages of every `step`-th row: int16[n, terms] and uint8[n]."""
     features, stages = zip(*sample.each(_EveryRow(step)), strict=True)
     return np.concatenate(features), np.concatenate(stages)
+
+
+def record_of(
+    sample: Samples,
+    learned: Learned,
+    settings: Settings,
+    summary: Summary,
+    files: Sequence[str],
+    terms: Sequence[Term] = TERMS,
+) -> dict[str, Any]:
+    """All that there is to draw of a run, as plain data."""
+    began, phases = learned.steps[0].at, phases_of(learned.end.weights, len(terms))
+    groups = [term.group.title for term in terms] * phases
+    steps = []
+    for step in learned.steps:
+        train, valid = settings.errors(step.sums)
+        weights = [round(float(weight), 3) for weight in step.parameters.weights]
+        steps.append(
+            {
+                "seconds": round(step.at - began, 3),
+                "train": train,
+                "valid": valid,
+                "k": step.parameters.k,
+                "weights": weights,
+            }
+        )
+    return {
+        "format": FORMAT,
+        "files": list(files),
+        "settings": asdict(settings),
+        "summary": summary.as_json(),
+        "terms": [{"name": name, "group": g} for name, g in zip(column_names(terms, phases), groups, strict=True)],
+        "free": [int(index) for index in learned.problem.free],
+        "steps": steps,
+        "calibration": {
+            "before": [asdict(each) for each in calibration(sample, learned.start)],
+            "after": [asdict(each) for each in calibration(sample, learned.end)],
+        },
+    }
+
+
+def load_record(path: Path) -> dict[str, Any]:
+    """Read a record; raises LearnError."""
+    with faults_named(path, "a record of a run of learn", LearnError):
+        record = from_json(read_user_file(path, STATE), str(path))
+        if record.get("format") != FORMAT:
+            raise ValueError(f'its "format" is not {FORMAT!r}')
+    return record

@@ -11,7 +11,7 @@ from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.user_files import WEIGHTS, is_folder, is_there, read_user_file, real_path, user_path
 from merino.inner.eval.linear.weights import ENVIRONMENT_VARIABLE, active_file
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.record import RECORD_NAME
+from merino.inner.learn.report import RECORD_NAME
 from merino.inner.learn.request import LearnRequest
 
 LEARNED = "Learned by Merino on"  # begins the comments on the origin of learned weights

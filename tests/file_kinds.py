@@ -62,8 +62,8 @@ from merino.inner.learn.night.state import Generation, GenerationData, NightPlan
 from merino.inner.learn.night.state import load_state as load_night
 from merino.inner.learn.night.state import table_of as night_table
 from merino.inner.learn.positions import Selection
-from merino.inner.learn.record import FORMAT as RECORD_FORMAT
-from merino.inner.learn.record import load_record
+from merino.inner.learn.report import FORMAT as RECORD_FORMAT
+from merino.inner.learn.report import load_record
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import Rescore, ScoreFile
 from merino.inner.match.games import Tally

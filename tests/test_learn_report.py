@@ -24,8 +24,7 @@ from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.plots import PICTURES, draw
-from merino.inner.learn.record import load_record
-from merino.inner.learn.report import RARE_GAMES, Seconds, Summary, WeightLine, summarise
+from merino.inner.learn.report import RARE_GAMES, Seconds, Summary, WeightLine, load_record, summarise
 from merino.inner.learn.run_log import COLUMNS, fold
 from merino.inner.learn.sample import FitParameters, sample_of
 from merino.inner.learn.settings import ARTICLE, Settings

@@ -28,10 +28,9 @@ from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import Detail, gather
 from merino.inner.learn.positions import Equal, Quiet, Rows, Selection
 from merino.inner.learn.procedure import learn_from_files
-from merino.inner.learn.record import record_of
 from merino.inner.learn.remote_reading import NotThereError, read_rows_remotely
 from merino.inner.learn.remote_sample import RemoteRows, RemoteSample, remote_split
-from merino.inner.learn.report import Seconds, summarise
+from merino.inner.learn.report import Seconds, record_of, summarise
 from merino.inner.learn.request import NO_CHOICE, Events, LearnRequest
 from merino.inner.learn.rows import RowStore
 from merino.inner.learn.sample import FitParameters, Loss, Sample, cut, spans

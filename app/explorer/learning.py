@@ -26,7 +26,7 @@ from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import Step
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.procedure import learn_from_files
-from merino.inner.learn.record import load_record
+from merino.inner.learn.report import load_record
 from merino.inner.learn.request import DEFAULT_SELECTION, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest
 from merino.inner.learn.settings import METHODS, Settings
 from merino.inner.learn.targets import RESULT, Target

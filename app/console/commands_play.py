@@ -12,7 +12,7 @@ from merino.inner.app.console.ending import DRAW_AGREED, resignation, side_name
 from merino.inner.app.console.opponent import Opponent
 from merino.inner.app.console.registry import Section, command
 from merino.inner.app.console.session import Session
-from merino.inner.app.console.unfinished_folder import MAX_GAMES
+from merino.inner.app.console.unfinished import MAX_GAMES
 from merino.inner.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from merino.inner.core.common.command import UsageError
 from merino.inner.engine.notation.san import san, san_moves, san_paragraph

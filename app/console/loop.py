@@ -11,7 +11,7 @@ from merino.inner.app.console.dispatch import dispatch
 from merino.inner.app.console.keyboard import Reader, line_editing, overheard, read_piped
 from merino.inner.app.console.session import Session
 from merino.inner.app.console.terminal import detect
-from merino.inner.app.console.unfinished_folder import Unfinished
+from merino.inner.app.console.unfinished import Unfinished
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.folders import user_folder
 from merino.inner.engine.uci import files

@@ -16,8 +16,7 @@ from merino.inner.app.console.pace import Pace, by_time
 from merino.inner.app.console.scoresheet import Scoresheet
 from merino.inner.app.console.terminal import Terminal
 from merino.inner.app.console.thinking import ThinkingLine
-from merino.inner.app.console.unfinished_folder import Offer, Unfinished
-from merino.inner.app.console.unfinished_pgn import KeptGame
+from merino.inner.app.console.unfinished import KeptGame, Offer, Unfinished
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move

@@ -24,7 +24,6 @@ from merino.inner.learn.positions import FEATURE_SCALE
 from merino.inner.learn.sample import BLOCK, FitParameters, Loss
 
 POSITIONS_PER_OBSERVATION = 10  # the positions of a game are far from independent
-SPREAD, SPREAD_AT = 0.25, 300  # `prior_spread` at this number of games; measured: it predicts other games best
 MIN_SIZE = 10.0  # centipawns; a smaller weight counts as this large
 NOISE = {Loss.SQUARED: 0.1, Loss.CROSS_ENTROPY: 1.0}  # the variance of a residual
 DOUBLED = {Loss.SQUARED: 1.0, Loss.CROSS_ENTROPY: 2.0}  # so that half the derivative is slope times residual
@@ -118,14 +117,6 @@ class FitProblem:
         directions = self.directions(parameters)
         ridge = np.append(self.ridge(sums) / stride, 0.0)
         return np.asarray(directions.T @ sums.products @ directions + np.diag(ridge))
-
-
-def prior_spread(games: int) -> float:
-    """The default prior for this number of training games: the deviation of a weight in units of its size.
-
-    It grows with the root of the number of games, so the pull fades twice: against the loss, and by itself.
-    """
-    return SPREAD * float(np.sqrt(games / SPREAD_AT))
 
 
 def sizes(*weights: np.ndarray) -> np.ndarray:

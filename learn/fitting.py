@@ -15,7 +15,7 @@ from merino.inner.eval.linear.phases import halves, phases_of
 from merino.inner.eval.linear.registry import TERMS, Term, TermSet
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.learn.dropping import IdleTerm, columns_of, idle_terms
-from merino.inner.learn.fit import FitCallback, FitProblem, Step, centring_of, fit_k, prior_spread, sizes
+from merino.inner.learn.fit import FitCallback, FitProblem, Step, centring_of, fit_k, sizes
 from merino.inner.learn.loss_and_gradient import Samples, Sums, gather
 from merino.inner.learn.ranking import rank_figure
 from merino.inner.learn.ratings import with_ratings
@@ -24,6 +24,7 @@ from merino.inner.learn.request import start_of
 from merino.inner.learn.sample import FitParameters
 from merino.inner.learn.settings import METHODS, Settings
 
+SPREAD, SPREAD_AT = 0.25, 300  # `prior_spread` at this number of games; measured: it predicts other games best
 PAWN_TERM = 0  # its weight is the unit of all others; if it moves, so does the scale
 
 
@@ -89,7 +90,7 @@ def _with_best_pull(data: TrainingData, settings: Settings, sample: Samples, cal
     if settings.prior is not None or best.fitted.interrupted:
         return best
     least = fault(best.fitted)
-    usual = prior_spread(len(sample.games(is_validation=False)))
+    usual = prior_spread(sample)
     for factor in task.request.choice.pulls:
         other = replace(settings, prior=factor * usual)
         fitted = fit(sample, task.start, other, FitCallback(), task.terms)
@@ -175,10 +176,18 @@ def problem_of(sample: Samples, weights: np.ndarray, settings: Settings, terms: 
         moving = np.flatnonzero([term.name in settings.names for term in terms])
     free = np.concatenate([moving + phase * len(terms) for phase in range(phases)])
     bounds = np.tile(np.array([term.bounds for term in terms], dtype=np.float64), (phases, 1))
-    prior = prior_spread(len(sample.games(is_validation=False))) if settings.prior is None else settings.prior
+    prior = prior_spread(sample) if settings.prior is None else settings.prior
     spread = prior * sizes(weights, np.tile(_usual_sizes(terms), phases)) if prior else None
     fits_k, centring = settings.k is None and PAWN_TERM not in moving, centring_of(sample, terms, phases, free)
     return FitProblem(free, bounds, fits_k, weights, settings.loss, spread, centring)
+
+
+def prior_spread(sample: Samples) -> float:
+    """The default prior: the deviation of a weight in units of its size.
+
+    It grows with the root of the number of training games, so the pull fades twice: against the loss, and by itself.
+    """
+    return SPREAD * float(np.sqrt(len(sample.games(is_validation=False)) / SPREAD_AT))
 
 
 def _usual_sizes(terms: Sequence[Term]) -> np.ndarray:

@@ -7,7 +7,6 @@ from contextlib import suppress
 from datetime import datetime
 from io import TextIOWrapper
 from pathlib import Path
-from types import TracebackType
 from typing import TextIO
 
 import numpy as np
@@ -65,9 +64,7 @@ class RunLog:
     def __enter__(self) -> RunLog:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _write(self, text: str) -> None:

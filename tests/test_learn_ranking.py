@@ -19,8 +19,8 @@ from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.learn import fitting
 from merino.inner.learn.drawing import one_of_each_game
-from merino.inner.learn.fit import FitCallback, prior_spread
-from merino.inner.learn.fitting import fit_all
+from merino.inner.learn.fit import FitCallback
+from merino.inner.learn.fitting import fit_all, prior_spread
 from merino.inner.learn.inputs import read_rows
 from merino.inner.learn.ranking import RankFigure, moves_of, rank_figure
 from merino.inner.learn.reading import moves_to_rank, read_options, training_data
@@ -89,7 +89,7 @@ def test_the_pull_is_chosen_by_ranks_unless_strays_teach(
     monkeypatch.setattr(fitting, "rank_figure", lambda *_: RankFigure(next(pulls), 0.0))
     fits = fit_all(replace(data, moves=moves_of(positions_of(*MATES), task.evaluation)), FitCallback())
     assert (next(pulls, None) is None) == by_ranks
-    weakest = request.choice.pulls[-1] * prior_spread(len(fits.every[0].sample.games(is_validation=False)))
+    weakest = request.choice.pulls[-1] * prior_spread(fits.every[0].sample)
     assert not by_ranks or fits.every[0].settings.prior == weakest
 
 

@@ -5,9 +5,11 @@ import pytest
 
 from merino.inner.core.compiled.jit import in_python
 from merino.inner.match.rng import seed_state
+from merino.inner.match.statistics import score_of
 from merino.inner.tune.beliefs import PARABOLA, VAR_S, best_level
 from merino.inner.tune.estimators import after, deviations, estimate, gain_over, initial_state, intervals, next_pair
 from merino.inner.tune.methods import METHODS, number_of
+from merino.inner.tune.methods.adaptive import MAX_HANDICAP
 from merino.inner.tune.methods.auto import BANK, LEVELS
 from merino.inner.tune.parameters import TunedParameter, settings_for
 from merino.inner.tune.rules import BETA, MAX_PERTURBATION, EstimatorSettings, Method, PairResult, State
@@ -165,6 +167,21 @@ def test_adaptive_pairs_are_centred_within_the_bounds_or_narrowed(at):
         reach, room = abs(plus[0] - minus[0]) / 2, max(min(at, 100 - at), 100 / 16)
         assert 0 < reach <= room + 1e-9
         assert (plus[0] + minus[0]) / 2 == pytest.approx(min(max(at, reach), 100 - reach))
+
+
+def test_adaptive_players_are_not_far_worse_than_the_middle_between_them() -> None:
+    size, dist, elo = 6, 10.0, 20.0  # from the start to the optimum, at 0, and lost there by each parameter
+    rows = [TunedParameter(f"p{i}", dist, -1000, 1000, 22, whole=False, elo=elo, dist=dist) for i in range(size)]
+    settings = settings_for(METHODS["adaptive"], rows, 1000)
+    state, random, chance = initial_state(settings, np.full(size, dist)), seed_state(5), np.random.default_rng(5)
+    handicaps = []
+    for number in range(1, 401):
+        plus, minus = next_pair(settings, state, number, random)
+        handicaps.append(elo * float(((plus - minus) ** 2).sum()) / (2 * dist) ** 2)
+        score = score_of(elo * float((minus**2 - plus**2).sum()) / dist**2)
+        state = after(settings, state, PairResult(number, plus, minus, 2.0 * chance.binomial(2, score) - 2.0))
+    assert max(handicaps[100:]) < 1.5 * MAX_HANDICAP
+    assert np.abs(estimate(settings, state)).mean() < 0.4 * dist
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)

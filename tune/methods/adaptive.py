@@ -15,22 +15,27 @@ from merino.inner.tune.beliefs import (
     EXPECTED,
     FAR,
     FIRST_LEVEL,
+    FORM,
     FORMS,
     GONE,
     KNOWN,
     LEVEL,
     LEVELS,
     MIN_ODDS,
+    MULTIPLIER,
     ODDS,
     OPTIMUM,
+    SCALE,
     SCALE_DEVIATION,
     VAR_B,
     VAR_O,
     VAR_S,
     VARIANCE,
+    WIDTH,
     best_level,
     foresee,
     is_gone,
+    lost_at,
     move,
     reach_at,
     share_of_reach,
@@ -59,6 +64,9 @@ STEPS, STEP_SHARES = np.array([-2, -1, 0, 1]), np.array([0.3, 0.3, 0.3, 0.1])
 # time that they have grown by the other.
 PLAN_EVERY, WIDEN_EVERY, FIRST_PAIRS = 0.02, 0.1, 8
 MARGIN = 1.5  # of intervals over the deviations of a hypothesis, by simulation
+# What a player of the widest pairs may be expected to lose by all parameters but one, in Elo. Players who are much
+# worse than their middle do not tell the best value of that one: how a term serves those who misjudge all pieces.
+MAX_HANDICAP = 150.0
 STRONG_BIAS = 0.3  # above which a hypothesis has less odds for each parameter more, as all would have to be so lopsided
 # Places of the schedule, float64[4]: when to plan, when to widen, and pairs and squares of surprises for the noise.
 _PLAN_AT, _WIDEN_AT, _PAIRS, _SQUARES = range(4)
@@ -235,6 +243,8 @@ def _plan(settings, state, noise, shown):
             _foresee_all(settings, state, i, middle, reach, widest / unit, shown)
             found = worth(state.beliefs, weights, i, shown, settings.bank, reach, widest / unit)
             gains[i, level], knowns[i, level] = found
+            if level < LEVELS - 1 and _is_too_wide(settings, state, weights, i, level, at):
+                gains[i, level] = 0.0
     may_widen, widened = schedule[_PAIRS] >= schedule[_WIDEN_AT], False
     total = plan[KNOWN].sum()
     for i in range(size):
@@ -249,8 +259,27 @@ def _plan(settings, state, noise, shown):
     schedule[_PLAN_AT] = schedule[_PAIRS] * (1.0 + PLAN_EVERY) + 0.5
 
 
+@kernel
+def _is_too_wide(settings, state, weights, i, level, middle):
+    """Whether the widest pairs of a plan with this level cost a player more than parameter `i` may beside others.
+
+    That is by the geometric mean of the hypotheses, since those of very steep curves would decide the usual one.
+    """
+    _, reach = _pair_within(settings, i, max(level + STEPS[0], 0), middle)
+    unit, lost = reach / settings.sigma_0[i], np.log(_strength(settings, i))
+    for h in range(len(weights)):
+        if weights[h] > 0.0:
+            form = settings.bank[h]
+            scale = np.log(form[MULTIPLIER]) + state.beliefs[SCALE, i, h]
+            lost += weights[h] * (scale + np.log(lost_at(form[FORM], form[WIDTH], unit)))
+    others = len(state.start) - 1
+    return others > 0 and lost > np.log(BETA * MAX_HANDICAP / others)
+
+
 SENTENCE = (
     f"{len(FORMS)} ideas of each parameter's curve at once, lopsided, kinked and flat ones too; the next perturbations "
     "are those from which most can be learned"
 )
-METHOD = Method("adaptive", SENTENCE, _update, _prepare, _deviations, _place, FORMS, intervals=_intervals, gain=_gain)
+METHOD = Method(  # version 1 played wider pairs
+    "adaptive", SENTENCE, _update, _prepare, _deviations, _place, FORMS, intervals=_intervals, gain=_gain, version=2
+)

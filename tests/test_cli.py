@@ -64,7 +64,7 @@ def test_version_is_printed(name: str, capsys: pytest.CaptureFixture[str]) -> No
         (["help", "benhc"], "there is no command 'benhc'; did you mean 'bench'?"),
         (["qqqq"], "there is no command 'qqqq'; 'merino help' lists the commands"),
         (["perft"], "merino: perft: missing: N; see 'merino perft -h'\n"),
-        (["perft", "many"], "the depth must be a number from 1 to 16, not 'many'"),
+        (["perft", "many"], "perft: argument N: 'many' is not a whole number from 1 to 16"),
         (["evaluate"], "evaluate: missing: FILE"),
         (["evaluate", "x", "--weights"], "evaluate: argument --weights: expected one argument"),
         (["epd", "x", "--depth", "0"], "epd: argument --depth: '0' is not a whole number above 0"),

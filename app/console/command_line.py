@@ -176,14 +176,25 @@ def file_path(text: str) -> Path:
         raise UsageError(f"'{text[:60]}': {error.strerror}") from error
 
 
-def positive(text: str) -> int:
-    """A whole number above 0, for `type=` of an option."""
-    return _whole(text, 1, "above 0")
+def whole(low: int, high: int = MAX_NUMBER) -> Callable[[str], int]:
+    """A type of option: a whole number from `low` to `high`."""
+    words = f"from {low} to {high}" if high < MAX_NUMBER else f"from {low} on" if low != 1 else "above 0"
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or not low <= int(text[:12]) <= high:
+            raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a whole number {words}")
+        return int(text)
+
+    return read
 
 
-def natural(text: str) -> int:
-    """A whole number, 0 or more."""
-    return _whole(text, 0, "from 0 on")
+def number(low: float, high: float) -> Callable[[str], float]:
+    """A type of option: a number from `low` to `high`."""
+    return lambda text: _number(text, f"from {low:.15g} to {high:.15g}", lambda value: low <= value <= high)
+
+
+positive, natural = whole(1), whole(0)
+share_or_all, scale = number(0, 1), number(1, 1e6)  # K in centipawns
 
 
 def any_number(text: str) -> float:
@@ -199,22 +210,6 @@ def number_above_zero(text: str) -> float:
 def share(text: str) -> float:
     """A number from 0 to below 1."""
     return _number(text, "from 0 to below 1", lambda value: 0 <= value < 1)
-
-
-def share_or_all(text: str) -> float:
-    """A number from 0 to 1."""
-    return _number(text, "from 0 to 1", lambda value: 0 <= value <= 1)
-
-
-def scale(text: str) -> float:
-    """A K in centipawns."""
-    return _number(text, "from 1 to 1000000", lambda value: 1 <= value <= 1e6)
-
-
-def _whole(text: str, low: int, words: str) -> int:
-    if not text.isdecimal() or not low <= int(text[:12]) <= MAX_NUMBER:
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a whole number {words}")
-    return int(text)
 
 
 def _number(text: str, words: str, is_allowed: Callable[[float], bool]) -> float:

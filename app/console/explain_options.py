@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Sequence
 
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser
+from merino.inner.app.console.command_line import Parser, number
 from merino.inner.engine.search.limits import Limits
 from merino.inner.study.shapley.values import DEFAULT_ERROR, MAX_ERROR, MIN_ERROR, MOVE_ERROR
 
@@ -122,14 +121,5 @@ def add_shapley(parser: Parser, error: float, sentence: str) -> None:
     """--shapley and --error."""
     add = parser.group(shared.OUTPUT).add_argument
     add("--shapley", action="store_true", help=sentence)
-    add("--error", type=_centipawns, default=error, metavar="CP", help="their standard error (default: %(default)g)")
-
-
-def _centipawns(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not MIN_ERROR <= value <= MAX_ERROR:
-        raise argparse.ArgumentTypeError(f"expected centipawns, {MIN_ERROR:g} to {MAX_ERROR:g}, not '{text[:40]}'")
-    return value
+    kind, sentence = number(MIN_ERROR, MAX_ERROR), "their standard error (default: %(default)g)"
+    add("--error", type=kind, default=error, metavar="CP", help=sentence)

@@ -11,7 +11,7 @@ from typing import Any
 from merino.inner.app.cluster.address import ClusterAddress
 from merino.inner.app.console import learn_values as values
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser, natural, positive
+from merino.inner.app.console.command_line import Parser, natural, positive, whole
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.eval.evaluation import EvaluationError
@@ -277,7 +277,7 @@ def _add_fit(parser: Parser) -> None:
     add("--ratings", action="store_true", help=sentence)
     sentence = "set terms to 0 that mean nothing to the games, fit the others again, and list them"
     add("--drop", action="store_true", help=sentence)
-    add("--bootstrap", type=values.resamplings, metavar="N", help="confidence intervals from N fits to resampled games")
+    add("--bootstrap", type=whole(2), metavar="N", help="confidence intervals from N fits to resampled games")
     sentence = "validate on a fifth of the games or of the positions (default: game)"
     add("--split", choices=("game", "position"), help=sentence)
     add("--seed", type=natural, metavar="N", help=f"seed of that split (default: {Settings.seed})")

@@ -52,10 +52,3 @@ def prior(text: str) -> float:
 def per_game(text: str) -> int | str:
     """A type: a number of positions, or the word for all of them."""
     return text if text == ALL_OF_A_GAME else positive(text)
-
-
-def resamplings(text: str) -> int:
-    """A type: a number of resampled fits, from which a spread can be told."""
-    if positive(text) < 2:
-        raise argparse.ArgumentTypeError(f"at least 2 fits are needed, not {text}")
-    return int(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive
+from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, number_above_zero, positive
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.files import write_fault
 from merino.inner.learn.rounds.state import RoundPlan
@@ -14,7 +14,7 @@ from merino.inner.learn.rounds.state import RoundPlan
 def add_when_to_stop(parser: Parser, unit: str) -> None:
     """--hours and --rounds, or what else a round is called."""
     add = parser.group("when to stop").add_argument
-    add("--hours", type=_hours, metavar="H", help="stop after H hours")
+    add("--hours", type=number_above_zero, metavar="H", help="stop after H hours")
     add(f"--{unit}", type=positive, metavar="N", help=f"stop after N {unit}, those of earlier runs included")
 
 
@@ -56,14 +56,3 @@ def work_kept(command: str, fault: OSError) -> CommandError:
     """What to tell of a run that could not write, as on a full disk."""
     kept = "the work so far is kept: make room on the disk and start the same command again"
     return CommandError(f"{command}: {write_fault(fault)}; {kept}")
-
-
-def _hours(text: str) -> float:
-    """A type: a number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a number of hours above 0")
-    return value

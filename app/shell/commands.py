@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -11,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser
+from merino.inner.app.console.command_line import Parser, whole
 from merino.inner.core.board.fen import START_FEN, FenError, parse_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.perft import MAX_DEPTH, print_divide
@@ -39,7 +38,7 @@ def perft(arguments: list[str]) -> int:
             "merino perft 4 'r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq -'",
         ),
     )
-    parser.add_argument("depth", metavar="N", type=_depth, help=f"depth in plies, 1 to {MAX_DEPTH}")
+    parser.add_argument("depth", metavar="N", type=whole(1, MAX_DEPTH), help=f"depth in plies, 1 to {MAX_DEPTH}")
     parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
     args = parser.parse_args(arguments)
     try:
@@ -150,9 +149,3 @@ def _batches(lines: Iterable[bytes]) -> Iterator[tuple[list[str], np.ndarray, li
             except FenError as error:
                 faults.append((number, str(error)))
         yield fens, positions[: len(fens)], faults
-
-
-def _depth(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text[:9]) <= MAX_DEPTH:
-        raise argparse.ArgumentTypeError(f"the depth must be a number from 1 to {MAX_DEPTH}, not '{text[:40]}'")
-    return int(text)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
-from merino.inner.app.console.command_line import Parser, file_path
+from merino.inner.app.console.command_line import Parser, file_path, whole
 from merino.inner.app.console.positions import take_setup
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.errors import MerinoError
@@ -29,7 +28,7 @@ def run_explorer(arguments: Sequence[str]) -> int:
     sentence = "position or games to begin with (default: the starting position)"
     parser.add_argument("words", nargs="*", default=[], metavar="FEN | FILE.pgn", help=sentence)
     sentence = "port to listen on, 0 for any free one (default: %(default)s)"
-    parser.add_argument("--port", type=_port, default=PORT, metavar="N", help=sentence)
+    parser.add_argument("--port", type=whole(0, 65535), default=PORT, metavar="N", help=sentence)
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     args = parser.parse_args(arguments)
     typed, path = _first(args.words)
@@ -79,9 +78,3 @@ def _first(words: Sequence[str]) -> tuple[_Typed, Path | None]:
     if len(words) > 1:
         raise UsageError(f"explorer: expected a FEN or one file, not '{' '.join(words)[:60]}'")
     return _Typed(), file_path(words[0])
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text[:6]) > 65535:
-        raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not '{text[:40]}'")
-    return int(text)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive
+from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive, whole
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import check_writable, write_fault
 from merino.inner.core.common.user_files import real_path
@@ -44,18 +44,8 @@ def clock(text: str) -> Clock:
 
 
 def full_moves(text: str) -> int:
-    """The plies of a number of full moves."""
-    plies = PLIES_OF_A_MOVE * positive(text)
-    if plies > MAX_PLIES:
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is above {MAX_PLIES // PLIES_OF_A_MOVE}")
-    return plies
-
-
-def plies(text: str) -> int:
-    """A number of plies, not more than a game may have."""
-    if positive(text) > MAX_PLIES:
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is above {MAX_PLIES}")
-    return positive(text)
+    """The plies of a number of full moves, not more than a game may have."""
+    return PLIES_OF_A_MOVE * whole(1, MAX_PLIES // PLIES_OF_A_MOVE)(text)
 
 
 def add_time_control(parser: Parser, movetime: bool = True) -> None:
@@ -92,7 +82,7 @@ def add_game_options(parser: Parser, games: int, per: str) -> None:
     )
     sentence = f"draw N full moves after the opening (default: {MAX_PLIES // PLIES_OF_A_MOVE})"
     longest = add("--maxmoves", type=full_moves, dest="longest", default=MAX_PLIES, metavar="N", help=sentence)
-    parser.also_accept_form("--longest", longest, type=plies)  # in plies
+    parser.also_accept_form("--longest", longest, type=whole(1, MAX_PLIES))  # in plies
     shared.add_concurrency(parser, "games", shown="one per core; 1 with --tc or --movetime")
     shared.add_cluster(parser, "play")
     shared.add_pgn(parser)
@@ -218,10 +208,10 @@ def output(
     line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line,
 ) -> MatchOutput:
     """The outputs of the games; before any is played, raises MatchError if they cannot be written."""
-    for path, whole in ((pgn, False), (state, True)):
+    for path, as_whole in ((pgn, False), (state, True)):
         try:
             if path is not None:
-                check_writable(path, whole)
+                check_writable(path, as_whole)
         except OSError as error:
             raise MatchError(write_fault(error, path)) from error
     if pgn is not None and state is not None and real_path(pgn) == real_path(state):

@@ -7,7 +7,7 @@ import json
 import sys
 
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser, positive
+from merino.inner.app.console.command_line import Parser, whole
 from merino.inner.app.shell import match_options as options
 from merino.inner.app.shell.output_files import check_picture, ending_of, make_folder, write_output
 from merino.inner.core.common.command import UsageError
@@ -29,7 +29,7 @@ def add_scan(parser: Parser) -> None:
     add("name", metavar="NAME", help="a weight, or a parameter of the search")
     add("--from", dest="low", type=_whole, metavar="V", help="smallest value (default: its lower bound)")
     add("--to", dest="high", type=_whole, metavar="V", help="largest value (default: its upper bound)")
-    add("--points", type=_two_or_more, metavar="N", help=f"number of values, evenly spaced (default: {POINTS})")
+    add("--points", type=whole(2), metavar="N", help=f"number of values, evenly spaced (default: {POINTS})")
     add("--values", type=_wholes, metavar="V,V", help="these values instead")
     add("--against", type=_whole, metavar="V", help="value that all others play against (default: the one in use)")
     options.add_game_options(parser, GAMES, "of each value")
@@ -110,9 +110,3 @@ def _whole(text: str) -> int:
 
 def _wholes(text: str) -> list[int]:
     return [_whole(part) for part in text.split(",")]
-
-
-def _two_or_more(text: str) -> int:
-    if positive(text) < 2:
-        raise argparse.ArgumentTypeError("a scan needs at least two points")
-    return positive(text)

@@ -13,7 +13,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from merino.inner.core.common.files import write_fault, writing_whole
+from merino.inner.core.common.files import writing, writing_whole
 from merino.inner.core.common.user_files import is_there
 from merino.inner.core.common.work import RemoteExecutor, in_order
 from merino.inner.eval.evaluation import Evaluation
@@ -300,7 +300,5 @@ def _texts(source: Source) -> Iterator[_Text]:
 
 
 def _write(file: IO[bytes], content: bytes, path: Path) -> None:
-    try:
+    with writing(LearnError, path, after="; --no-fen learns without it"):
         file.write(content)
-    except OSError as error:
-        raise LearnError(f"{write_fault(error, path)}; --no-fen learns without it") from error

@@ -22,7 +22,7 @@ from typing import IO, Any
 import numpy as np
 
 from merino.inner.core.board.bitboard import WHITE
-from merino.inner.core.common.files import FileInUseError, held, write_fault, write_whole
+from merino.inner.core.common.files import FileInUseError, held, write_whole, writing
 from merino.inner.core.common.runs import RunName, at_work, begun
 from merino.inner.core.common.sealed import as_json, checksum, tell_unsealed
 from merino.inner.core.common.user_files import STATE, is_there, read_user_file
@@ -130,17 +130,16 @@ class ScoreFile:
         """Keep other runs from the file; raises LearnError."""
         with ExitStack() as stack:
             try:
-                stack.enter_context(held(self.path))
+                with writing(LearnError, self.path):
+                    stack.enter_context(held(self.path))
             except FileInUseError as error:
                 raise LearnError(str(error)) from error
-            except OSError as error:
-                raise LearnError(write_fault(error, self.path)) from error
             yield
 
     def _open_file(self) -> None:
         """Read what is known, and open the file to add to it; raises LearnError."""
         path = self.path
-        try:
+        with writing(LearnError, path):
             end = self._read() if is_there(path) else 0
             if not end:
                 self._write()
@@ -148,8 +147,6 @@ class ScoreFile:
             if end:
                 self._file.truncate(end)
             self._file.seek(0, os.SEEK_END)
-        except OSError as error:
-            raise LearnError(write_fault(error, path)) from error
 
     def _write(self) -> None:
         """Write all known batches, in the order of the games; raises OSError."""
@@ -203,10 +200,8 @@ class ScoreFile:
     def _put_in_order(self) -> None:
         """Let the file be the same whichever thread was quicker; raises LearnError."""
         self._close_file()
-        try:
+        with writing(LearnError, self.path):
             self._write()
-        except OSError as error:
-            raise LearnError(write_fault(error, self.path)) from error
 
     def _close_file(self) -> None:
         with self._lock:
@@ -216,11 +211,9 @@ class ScoreFile:
         with self._lock:
             if self._file.closed:
                 raise RescoringStoppedError
-            try:
+            with writing(LearnError, self.path):
                 self._file.write(_batch(name, scores))
                 self._file.flush()
-            except OSError as error:
-                raise LearnError(write_fault(error, self.path)) from error
             self._pieces[name] = scores
             self.made += len(scores)
 

@@ -19,8 +19,8 @@ from merino.inner.core.common.files import (
     held,
     is_regular,
     lock,
-    write_fault,
     write_whole,
+    writing,
 )
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.core.common.user_files import STATE, faults_named, is_there, read_user_file
@@ -85,7 +85,7 @@ class MatchKeeper:
         if size < journal.at:
             raise MatchError(f"'{self._pgn}' is shorter than '{self._state}' says; use other files")
         self._journal = journal
-        with _naming_the_file(self._pgn), _opened(self._pgn) as file:
+        with writing(MatchError, self._pgn), _opened(self._pgn) as file:
             self._settle(file)
         if size <= journal.at + len("".join(journal.games).encode()):
             return ""
@@ -103,7 +103,7 @@ class MatchKeeper:
                 self._settle_positions()
                 self._write_state(tally, seconds, None)
                 return
-            with _naming_the_file(self._pgn), _opened(self._pgn) as file:
+            with writing(MatchError, self._pgn), _opened(self._pgn) as file:
                 self._settle(file)  # what an earlier save did not finish
                 journal = Journal(_size(file), tuple(self._games))
                 if journal.games:
@@ -118,7 +118,7 @@ class MatchKeeper:
         if self._positions is None:
             return
         try:
-            with _naming_the_file(self._positions.path):
+            with writing(MatchError, self._positions.path):
                 if self._positions_before is not None:
                     self._positions.take_up(self._positions_before)
                 self._positions.check()
@@ -130,14 +130,14 @@ class MatchKeeper:
         """Keep others from the file of positions for this block, in which those taken are to be added."""
         with ExitStack() as stack:
             if self._positions is not None:
-                with _naming_the_file(self._positions.path):
+                with writing(MatchError, self._positions.path):
                     stack.enter_context(self._positions.opened())
                     self._positions.prepare()
             yield
 
     def _settle_positions(self) -> None:
         if self._positions is not None:
-            with _naming_the_file(self._positions.path):
+            with writing(MatchError, self._positions.path):
                 self._positions.settle()
 
     def _settle(self, file: IO[bytes]) -> None:
@@ -153,7 +153,7 @@ class MatchKeeper:
         state = {"terms": self._config, "tally": tally.as_json(), "seconds": seconds}
         state["positions"] = None if self._positions is None else self._positions.as_json()
         state["pgn"] = None if journal is None else journal._asdict()
-        with _naming_the_file(self._state):
+        with writing(MatchError, self._state):
             write_whole(self._state, as_json(state, indent=1))
 
 
@@ -163,7 +163,7 @@ def holding(state: Path | None) -> Iterator[None]:
     with ExitStack() as stack:
         if state is not None:
             try:
-                with _naming_the_file(state):
+                with writing(MatchError, state):
                     stack.enter_context(held(state))
             except FileInUseError as error:
                 raise MatchError(str(error)) from error
@@ -203,11 +203,3 @@ def _read(file: IO[bytes], at: int, most: int) -> bytes:
         while part := file.read(most - len(found)):
             found += part
     return found
-
-
-@contextmanager
-def _naming_the_file(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise MatchError(write_fault(error, path)) from error

@@ -8,7 +8,7 @@ from merino.inner.app.console.arguments import file_path, whole_number, words_in
 from merino.inner.app.console.registry import Section, command
 from merino.inner.app.console.session import Session
 from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.files import write_fault
+from merino.inner.core.common.files import writing
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.engine.uci import files
 from merino.inner.engine.uci.options import OPTIONS, OptionError, UciOption
@@ -59,10 +59,8 @@ def _load_weights(session: Session, path: Path) -> None:
 
 def _save_weights(session: Session, path: Path) -> None:
     path, runtime = path.absolute(), session.runtime
-    try:
+    with writing(CommandError, path):
         runtime.evaluation.save(path, [f"Saved by Merino's console; loaded from {runtime.weights_file}"])
-    except OSError as error:
-        raise CommandError(write_fault(error, path)) from error
     session.say(f"Weights saved in {path}")
 
 

@@ -16,7 +16,7 @@ from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
 from merino.inner.core.common.about import NAME, __version__
 from merino.inner.core.common.command import CommandError
-from merino.inner.core.common.files import write_fault, write_whole
+from merino.inner.core.common.files import write_whole, writing
 from merino.inner.core.common.user_files import WHOLE_GAMES, is_there, read_user_file
 from merino.inner.engine.notation.san import as_chess_move, start_board_of
 from merino.inner.formats.pgn_text import UNKNOWN_TAGS, game_text, plain_value, push_move, start_tags
@@ -110,7 +110,7 @@ class Scoresheet:
         Raises CommandError and then changes nothing.
         """
         text = f"{self.pgn(position, result)}\n".encode()
-        try:
+        with writing(CommandError, path):
             content = read_user_file(path, WHOLE_GAMES) if is_there(path) else b""
             if content.strip() and not _TAG.search(content):
                 raise CommandError(f"'{path}' already exists and is not a PGN file: choose another name")
@@ -119,8 +119,6 @@ class Scoresheet:
             if content.strip():
                 content = content.rstrip() + b"\n\n"
             write_whole(path, content + text)
-        except OSError as error:
-            raise CommandError(write_fault(error, path)) from error
         self._saved = Saved(path, position.moves.copy(), len(text), _digest(text))
         return len(_FIRST_TAG.findall(content)) + 1
 

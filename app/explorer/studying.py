@@ -19,7 +19,7 @@ from merino.inner.app.explorer.sent_games import SentGames
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.stopping import Message, Say, Stop
 from merino.inner.core.common.errors import MerinoError
-from merino.inner.core.common.files import held, write_fault
+from merino.inner.core.common.files import held, writing
 from merino.inner.core.common.folders import user_folder
 from merino.inner.engine.search.people import people
 from merino.inner.engine.search.searcher import Searcher
@@ -63,7 +63,7 @@ def drill(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     evaluation, most = default(), fields.number("most", 1, MAX_EXERCISES) or MAX_EXERCISES
     with _games(fields, state) as (path, place), state.searchers.borrowed(evaluation) as searcher:
         searching = _searching(searcher, stop)
-        try:
+        with writing(RequestError, place):
             place.parent.mkdir(parents=True, exist_ok=True)
             with _stoppable(), held(place):
                 found = practice_from(
@@ -75,8 +75,6 @@ def drill(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
                     lambda: searching,
                     lambda what, done: _tell(say, stop, what, done),
                 )
-        except OSError as error:
-            raise RequestError(write_fault(error, place)) from error
     state.practices[str(place)] = found
     return {
         "type": "done",
@@ -104,10 +102,8 @@ def review_exercise(fields: Fields, state: ServerState) -> Message:
     place = Path(fields.text("practice"))
     with held(place):
         again = practice.review(exercise, fields.flag("found"), datetime.now(UTC))
-        try:
+        with writing(RequestError, place):
             practice.save(place)
-        except OSError as error:
-            raise RequestError(write_fault(error, place)) from error
     return {"again": again.isoformat(), **_standing(practice)}
 
 

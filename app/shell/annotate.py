@@ -21,7 +21,7 @@ from merino.inner.app.shell.search_options import (
     searcher_of,
 )
 from merino.inner.core.common.command import CommandError, errors_named
-from merino.inner.core.common.files import check_writable, write_fault
+from merino.inner.core.common.files import check_writable, writing
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.user_files import is_there
 from merino.inner.engine.search.limits import Limits
@@ -74,11 +74,9 @@ def run_annotate(arguments: Sequence[str]) -> int:
                 _tell(
                     f"Continuing after game {len(partial.games)} of {len(sources.games)}, the end of '{partial.path}'."
                 )
-            try:
+            kept = f"; the finished games are in '{partial.path}', and the same command continues from there"
+            with writing(CommandError, out, "annotate: ", kept):
                 return _annotate(request, search, partial, progress, args.quiet)
-            except OSError as error:
-                kept = f"the finished games are in '{partial.path}', and the same command continues from there"
-                raise CommandError(f"annotate: {write_fault(error, out)}; {kept}") from error
 
 
 class _Printed:
@@ -192,12 +190,10 @@ def _check(picture: Path | None, out: Path | None) -> None:
 
 def _check_target(path: Path) -> None:
     """Raise CommandError where `path` cannot be written, and where a read-only file would be replaced."""
-    try:
+    with writing(CommandError, path, "annotate: "):
         check_writable(path)
         if is_there(path) and not (os.access(path, os.W_OK) and path.stat().st_mode & 0o222):
             raise PermissionError(errno.EACCES, "it is read-only")
-    except OSError as error:
-        raise CommandError(f"annotate: {write_fault(error, path)}") from error
 
 
 def _tell(text: str) -> None:

@@ -19,7 +19,7 @@ from merino.inner.app.shell.search_options import default_analyser
 from merino.inner.core.board.bitboard import BLACK
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
-from merino.inner.core.common.files import write_fault
+from merino.inner.core.common.files import writing
 from merino.inner.core.common.progress import ProgressOfMany
 from merino.inner.engine.notation.san import MoveRejected
 from merino.inner.eval.families import default
@@ -63,18 +63,15 @@ def _progress(args: argparse.Namespace, place: Path) -> Practice:
     """The exercises of the games, from the file if it has them, else found now and kept."""
     show = ProgressOfMany(shared.progress_stream(args.quiet))
     try:
-        return practice_from(args.file, args.player, place, args.most, default(), default_analyser, show)
-    except OSError as error:
-        raise CommandError(f"drill: {write_fault(error, place)}") from error
+        with writing(CommandError, place, "drill: "):
+            return practice_from(args.file, args.player, place, args.most, default(), default_analyser, show)
     finally:
         show.wipe()
 
 
 def _save(progress: Practice, place: Path) -> None:
-    try:
+    with writing(CommandError, place, "drill: "):
         progress.save(place)
-    except OSError as error:
-        raise CommandError(f"drill: {write_fault(error, place)}") from error
 
 
 def _list(exercises: Sequence[Exercise], as_json: bool) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive, whole
 from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.files import check_writable, write_fault
+from merino.inner.core.common.files import check_writable, writing
 from merino.inner.core.common.user_files import real_path
 from merino.inner.core.common.work import cores
 from merino.inner.match.compiled_game import MAX_PLIES
@@ -209,11 +209,9 @@ def output(
 ) -> MatchOutput:
     """The outputs of the games; before any is played, raises MatchError if they cannot be written."""
     for path, as_whole in ((pgn, False), (state, True)):
-        try:
-            if path is not None:
+        if path is not None:
+            with writing(MatchError, path):
                 check_writable(path, as_whole)
-        except OSError as error:
-            raise MatchError(write_fault(error, path)) from error
     if pgn is not None and state is not None and real_path(pgn) == real_path(state):
         raise MatchError(f"--pgn and --state are both '{state}'; name two files")
     return MatchOutput(show, pgn, state, event, line, remarks(args))

@@ -7,16 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
-from merino.inner.core.common.files import FileInUseError, check_writable, held, write_fault, write_whole
+from merino.inner.core.common.files import FileInUseError, check_writable, held, write_whole, writing
 from merino.inner.core.common.pictures import ENDINGS, PictureError, load_matplotlib
 
 
 def check_output(path: Path, command: str) -> None:
     """Raise CommandError if a file cannot be written; what is there stays as it is."""
-    try:
+    with writing(CommandError, path, f"{command}: "):
         check_writable(path)
-    except OSError as error:
-        raise CommandError(f"{command}: {write_fault(error, path)}") from error
 
 
 @contextmanager
@@ -29,10 +27,8 @@ def holding_output(path: Path, command: str) -> Iterator[None]:
 
 def write_output(path: Path, content: bytes, command: str) -> None:
     """Write a file as a whole; raises CommandError."""
-    try:
+    with writing(CommandError, path, f"{command}: "):
         write_whole(path, content)
-    except OSError as error:
-        raise CommandError(f"{command}: {write_fault(error, path)}") from error
 
 
 def make_folder(folder: Path, command: str) -> None:

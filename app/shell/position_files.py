@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +15,7 @@ import numpy as np
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, positive
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
-from merino.inner.core.common.files import check_writable, write_fault
+from merino.inner.core.common.files import check_writable, writing
 from merino.inner.core.common.progress import ProgressOfMany
 from merino.inner.core.common.user_files import is_there, real_path
 from merino.inner.formats.packed import GAMES, MAX_SCORE, PACKED, Filter, PackedError
@@ -44,7 +43,7 @@ def run_positions(arguments: Sequence[str]) -> int:
     args = parser.parse_args(arguments)
     if (args.shuffle or args.split) and args.out is None:
         raise UsageError("positions: --shuffle and --split need --out")
-    with errors_named("positions", PackedError, SourceError), _writing():
+    with errors_named("positions", PackedError, SourceError), writing(CommandError, before="positions: "):
         files = find_files(args.files)
         if args.out is None:
             _tell(count_positions(_read(files, args)), args.json)
@@ -177,14 +176,6 @@ def _without(chunks: Iterator[np.ndarray], share: float, kept_out: list[np.ndarr
         apart = is_held_out(chunk["game"], share)
         kept_out.append(chunk[apart])
         yield chunk[~apart]
-
-
-@contextmanager
-def _writing() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise CommandError(f"positions: {write_fault(error)}") from error
 
 
 def _tell(counts: PositionCounts, as_json: bool) -> None:

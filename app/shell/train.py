@@ -23,7 +23,7 @@ from merino.inner.app.console.command_line import (
     share_or_all,
 )
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
-from merino.inner.core.common.files import FileInUseError, check_writable, held, write_fault
+from merino.inner.core.common.files import FileInUseError, check_writable, held, writing
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter, ProgressOfMany
 from merino.inner.core.common.user_files import open_log
@@ -62,10 +62,8 @@ def run_train(arguments: Sequence[str]) -> int:
     args = _parser().parse_args(arguments)
     with errors_named("train", PackedError, SourceError, TrainingError, EvaluationError, FileInUseError):
         start = _start(args)
-        try:
+        with writing(CommandError, before="train: "):
             found = _train(args, start)
-        except OSError as error:
-            raise CommandError(f"train: {write_fault(error)}") from error
     _tell(found, args.out)
     if args.rescore and start is not None and not found.interrupted and not args.no_match:
         _meet(found, start, args.out, args)

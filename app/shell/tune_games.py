@@ -18,7 +18,7 @@ from merino.inner.app.shell.output_files import check_output, check_picture, end
 from merino.inner.core.board.fen import FenError
 from merino.inner.core.common.about import NAME
 from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.files import write_fault
+from merino.inner.core.common.files import writing
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter
 from merino.inner.core.common.quoting import words_of
@@ -213,10 +213,8 @@ def _conclude(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[Player,
     if isinstance(tuned, OwnPlayer) and needs_file(configuration):
         is_tuned = tunes_file(configuration)
         notes = [f"Tuned by {configuration.method} in {len(tune.done)} pairs of games"] if is_tuned else []
-        try:
+        with writing(CommandError, file, "spsa: "):
             tuned.evaluation.save(file, notes)
-        except OSError as error:
-            raise CommandError(f"spsa: {write_fault(error, file)}") from error
         what = "tuned evaluation" if is_tuned else "evaluation"
         _say(args, f"The {what} is in '{file}'")
     player = as_player(configuration, tuned_values(tune).tolist(), file)
@@ -266,10 +264,8 @@ def _tell(line: str) -> None:
 
 
 def _write_state(tune: Tune, path: Path) -> None:
-    try:
+    with writing(CommandError, path, "spsa: ", "; the earlier file is intact"):
         tune.save(path)
-    except OSError as error:
-        raise CommandError(f"spsa: {write_fault(error, path)}; the earlier file is intact") from error
 
 
 def _write_picture(path: Path, content: bytes) -> None:

@@ -46,6 +46,15 @@ def write_fault(error: OSError, path: Path | str | None = None) -> str:
     return f"cannot write '{named}': {reason}" if named else f"cannot write: {reason}"
 
 
+@contextmanager
+def writing(kind: type[MerinoError], path: Path | None = None, before: str = "", after: str = "") -> Iterator[None]:
+    """Make it an error of this kind that a file cannot be written; its message has words before and after why."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{before}{write_fault(error, path)}{after}") from error
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Replace the content of a file; raises OSError and then leaves it unchanged."""
     write_together({path: content})

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol, Self
 
 from merino.inner.core.common.about import NAME, __version__
-from merino.inner.core.common.files import write_fault, write_whole
+from merino.inner.core.common.files import write_whole, writing
 from merino.inner.core.common.sealed import checksum, tell_unsealed
 from merino.inner.core.common.user_files import STATE, is_there, read_user_file
 from merino.inner.engine.search.limits import Limits
@@ -148,10 +148,8 @@ def _draw(request: AnnotationRequest, path: Path, source: GameSource, moves: Seq
         path = path.with_stem(f"{path.stem}-{source.number}")
     first_ply = 2 * source.start.fullmove_number - 2 + source.start.turn
     picture = draw(source.label, first_ply, moves, path.suffix.lower())
-    try:
+    with writing(StudyError, path, after="; it is as it was"):
         write_whole(path, picture)
-    except OSError as error:
-        raise StudyError(f"{write_fault(error, path)}; it is as it was") from error
 
 
 def _words(limits: Limits) -> str:
@@ -169,15 +167,13 @@ class Partial:
         self._target = target
         self._first = f"% Merino annotates {identity}; the same command continues this file\n".encode()
         self.games: list[bytes] = []
-        try:
+        with writing(StudyError, self.path):
             end = self._read() if is_there(self.path) else 0
             self._file = self.path.open("r+b" if end else "wb")
             self._file.truncate(end)
             self._file.seek(end)
             if not end:
                 self._write(self._first)
-        except OSError as error:
-            raise StudyError(write_fault(error, self.path)) from error
 
     def __enter__(self) -> Self:
         return self

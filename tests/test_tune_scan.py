@@ -167,11 +167,11 @@ def test_an_interrupted_scan_goes_on_where_it_was(tmp_path: Path, monkeypatch, c
     whole = json.loads(capsys.readouterr().out)
     play, played = match_options.run_and_catch, []
 
-    def break_off(config, args, goes_to, sprt=None):
+    def break_off(config, args, goes_to, *others):
         if len(played) == 1:
             return MatchResult(Tally(), interrupted=True), None
         played.append(config.players[0].label)
-        return play(config, args, goes_to, sprt)
+        return play(config, args, goes_to, *others)
 
     monkeypatch.setattr(match_options, "run_and_catch", break_off)
     assert run_spsa([*words, str(tmp_path / "broken")]) == INTERRUPTED

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
+from merino.inner.app.shell.match_options import remarks
 from merino.inner.app.shell.output_files import holding_output, make_folder
 from merino.inner.app.shell.tune_games import engine_command, play_pairs
 from merino.inner.core.common.interrupt import INTERRUPTED
@@ -49,7 +49,7 @@ def arena(args: argparse.Namespace) -> int:
         played = checks(found, lambda check, wanted: _tuned(args, folder, check, wanted))
         results.extend((check, _played(args, folder, check)) for check in played)  # after Ctrl-C it has those so far
     except KeyboardInterrupt:
-        _remark(args, f"Interrupted; the same command continues from '{folder}'.")
+        remarks(args)(f"Interrupted; the same command continues from '{folder}'.")
         _show(args, found, results)
         return INTERRUPTED
     _show(args, found, results)
@@ -75,8 +75,8 @@ def _tuned_in(args: argparse.Namespace, path: Path, check: Check, wanted: Config
     tune = load_tune(path, wanted) if is_there(path) else Tune.new(wanted)
     if tune.is_over:
         return tune
-    _remark(args, f"{tune_name(check)}: {len(tune.done)} of {wanted.pairs} pairs")
-    interrupted, fault = play_pairs(tune, path, args.concurrency or cores(), lambda line: _remark(args, line), None)
+    remarks(args)(f"{tune_name(check)}: {len(tune.done)} of {wanted.pairs} pairs")
+    interrupted, fault = play_pairs(tune, path, args.concurrency or cores(), remarks(args), None)
     if fault:
         raise fault
     if interrupted:
@@ -110,8 +110,3 @@ def _show(args: argparse.Namespace, arena: Arena, results: Sequence[tuple[Check,
         print(json.dumps({"standings": rows, "checked_by_games": arena.check * arena.seeds}))
     else:
         print("\n".join(arena_table(arena, found)))
-
-
-def _remark(args: argparse.Namespace, line: str) -> None:
-    if not args.quiet:
-        print(line, file=sys.stderr, flush=True)

@@ -14,6 +14,7 @@ from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive, whole
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import check_writable, writing
+from merino.inner.core.common.progress import LivePrinter
 from merino.inner.core.common.user_files import real_path
 from merino.inner.core.common.work import cores
 from merino.inner.match.compiled_game import MAX_PLIES
@@ -231,6 +232,16 @@ def run_and_catch(
         return error.result, error
     except MatchError as error:
         return MatchResult(Tally()), error
+
+
+def play_titled(
+    config: MatchConfig, args: argparse.Namespace, event: str, title: str, state: str, executor: Executor | None = None
+) -> tuple[MatchResult, MatchError | None]:
+    """One of several matches, told under a `title` and kept in the file `state` of their folder; as `run_and_catch`."""
+    path = None if args.state is None else args.state / f"{state}.json"
+    with LivePrinter(shared.progress_stream(args.quiet)) as show:
+        goes_to = output(args, event, args.pgn, path, lambda line: show(f"{title}  {line}"))
+        return run_and_catch(config, args, goes_to, None, executor)
 
 
 @contextmanager

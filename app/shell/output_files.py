@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,12 @@ def write_output(path: Path, content: bytes, command: str) -> None:
     """Write a file as a whole; raises CommandError."""
     with writing(CommandError, path, f"{command}: "):
         write_whole(path, content)
+
+
+def write_picture(path: Path, content: bytes, command: str) -> None:
+    """Write a picture, and say where it is; raises CommandError."""
+    write_output(path, content, command)
+    print(f"The picture is in '{path}'", file=sys.stderr)
 
 
 def make_folder(folder: Path, command: str) -> None:

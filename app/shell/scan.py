@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, whole
 from merino.inner.app.shell import match_options as options
-from merino.inner.app.shell.output_files import check_picture, ending_of, make_folder, write_output
+from merino.inner.app.shell.output_files import check_picture, ending_of, make_folder, write_picture
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.interrupt import INTERRUPTED
-from merino.inner.core.common.progress import LivePrinter
 from merino.inner.eval.families import load_chosen
 from merino.inner.match.errors import MatchError
 from merino.inner.match.report import counts_text
@@ -57,8 +55,7 @@ def scan(args: argparse.Namespace) -> int:
     else:
         print("\n".join([*scan_table(found), verdict(found)]))
     if args.plot:
-        write_output(args.plot, draw_scan(found, ending_of(args.plot)), "spsa scan")
-        print(f"The picture is in '{args.plot}'", file=sys.stderr)
+        write_picture(args.plot, draw_scan(found, ending_of(args.plot)), "spsa scan")
     if found.fault:
         raise found.fault
     if found.interrupted:
@@ -92,10 +89,7 @@ def _play(args: argparse.Namespace, request: ScanRequest, value: int) -> tuple[M
     """The match of one value, and the error that ended it."""
     config = options.read_config(args, request.players(value))
     title = config.players[0].label
-    state = None if args.state is None else args.state / f"{value}.json"
-    with LivePrinter(shared.progress_stream(args.quiet)) as show:
-        output = options.output(args, "Merino scan", args.pgn, state, lambda line: show(f"{title}  {line}"))
-        result, fault = options.run_and_catch(config, args, output)
+    result, fault = options.play_titled(config, args, "Merino scan", title, str(value))
     if result.tally.games:
         options.remarks(args)(f"{title}: {counts_text(result.tally)}")
     return result, fault

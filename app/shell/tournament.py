@@ -17,7 +17,6 @@ from merino.inner.app.shell.output_files import make_folder
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.nearest import did_you_mean
-from merino.inner.core.common.progress import LivePrinter
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
 from merino.inner.match.players import Player, read_player
@@ -113,10 +112,8 @@ def _play(
     first, second = (players[index] for index in pairing)
     config = options.read_config(args, (first, second))
     title = f"{first.label} - {second.label}"
-    state = None if args.state is None else args.state / f"{pairing[0] + 1}-{pairing[1] + 1}.json"
-    with LivePrinter(shared.progress_stream(args.quiet)) as show:
-        output = options.output(args, f"Merino {kind}", args.pgn, state, lambda line: show(f"{title}  {line}"))
-        result, fault = options.run_and_catch(config, args, output, None, executor)
+    state = f"{pairing[0] + 1}-{pairing[1] + 1}"
+    result, fault = options.play_titled(config, args, f"Merino {kind}", title, state, executor)
     if not result.tally.games:
         return result, fault
     lost = faults_text((first.label, second.label), result.tally)

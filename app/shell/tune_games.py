@@ -14,7 +14,7 @@ from merino.inner.app.cluster.address import Needs
 from merino.inner.app.cluster.connection import cluster_executor
 from merino.inner.app.console.shared_options import progress_stream
 from merino.inner.app.shell.match_options import MARGIN_MS, time_control
-from merino.inner.app.shell.output_files import check_output, check_picture, ending_of, holding_output, write_output
+from merino.inner.app.shell.output_files import check_output, check_picture, ending_of, holding_output, write_picture
 from merino.inner.core.board.fen import FenError
 from merino.inner.core.common.about import NAME
 from merino.inner.core.common.command import CommandError, UsageError
@@ -129,7 +129,7 @@ def replay_games(args: argparse.Namespace) -> int:
         for line in value_table(tune.configuration.parameters, settings, state):
             _tell(line)
     if args.plot:
-        _write_picture(args.plot, draw(tune, args.methods[0], ending_of(args.plot)))
+        write_picture(args.plot, draw(tune, args.methods[0], ending_of(args.plot)), "spsa")
     return 0
 
 
@@ -155,7 +155,7 @@ def _play_on(tune: Tune, path: Path, args: argparse.Namespace, executor: RemoteE
         raise fault
     tuned = None if interrupted else _conclude(tune, path, args)
     if args.plot:
-        _write_picture(args.plot, draw(tune, method, ending_of(args.plot)))
+        write_picture(args.plot, draw(tune, method, ending_of(args.plot)), "spsa")
     proved = None
     if tuned and args.prove:
         interrupted, proved = _prove(tuned, tune.configuration, args, executor)
@@ -266,11 +266,6 @@ def _tell(line: str) -> None:
 def _write_state(tune: Tune, path: Path) -> None:
     with writing(CommandError, path, "spsa: ", "; the earlier file is intact"):
         tune.save(path)
-
-
-def _write_picture(path: Path, content: bytes) -> None:
-    write_output(path, content, "spsa")
-    print(f"The picture is in '{path}'", file=sys.stderr)
 
 
 def _check_targets(tune: Tune, path: Path, plot: Path | None) -> None:

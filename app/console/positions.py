@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from merino.inner.core.board.fen import START_FEN, FenError
 from merino.inner.core.board.game import START_NAME, Position
-from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.command import CommandError, errors_named
 from merino.inner.core.common.user_files import POSITIONS, read_user_text
 from merino.inner.engine.notation.positions import looks_like_fen, position_of
 from merino.inner.study.setups import Setup, set_up
@@ -33,10 +33,8 @@ def take_setup(words: Sequence[str], command: str) -> tuple[Setup, list[str]]:
 
 def _take(words: Sequence[str], command: str, read: Callable[[str], _T]) -> tuple[_T, list[str]]:
     fen, rest = _take_fen(words, command)
-    try:
+    with errors_named(command, FenError):
         return read(fen), rest
-    except FenError as error:
-        raise CommandError(f"{command}: {error}") from error
 
 
 def _take_fen(words: Sequence[str], command: str) -> tuple[str, list[str]]:

@@ -15,7 +15,7 @@ from merino.inner.core.board.fen import START_FEN, FenError, parse_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.perft import MAX_DEPTH, print_divide
 from merino.inner.core.board.position import POSITION
-from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.command import CommandError, errors_named
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.streams import is_lost_output
 from merino.inner.core.common.user_files import GAMES, open_user_file, user_path
@@ -41,11 +41,8 @@ def perft(arguments: list[str]) -> int:
     parser.add_argument("depth", metavar="N", type=whole(1, MAX_DEPTH), help=f"depth in plies, 1 to {MAX_DEPTH}")
     parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
     args = parser.parse_args(arguments)
-    try:
-        position = Position(" ".join(args.fen) or START_FEN)
-    except FenError as error:
-        raise CommandError(f"perft: {error}") from error
-    print_divide(position, args.depth, print)
+    with errors_named("perft", FenError):
+        print_divide(Position(" ".join(args.fen) or START_FEN), args.depth, print)
     return 0
 
 

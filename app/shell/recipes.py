@@ -16,7 +16,7 @@ from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
 from merino.inner.app.console.learn_options import read_arguments
 from merino.inner.app.console.learning import shown
-from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.nearest import did_you_mean
@@ -60,16 +60,14 @@ def run_recipes(words: Sequence[str]) -> int:
     comparison = read_comparison(args.file, given)
     folder = args.state or Path(f"{args.file.stem}-recipes")
     report = _Outcomes([])
-    try:
-        with shown(shared.unless_quiet(print, args.quiet or args.json), shared.progress_stream(args.quiet)) as events:
-            try:
-                _fill(report, Comparing(comparison, folder, events, args.concurrency), events.say)
-            except (ComparisonStoppedError, KeyboardInterrupt):
-                report.interrupted = True
-    except (SourceError, EvaluationError, MatchError) as error:
-        raise CommandError(f"recipes: {error}") from error
-    except OSError as error:
-        raise CommandError(f"recipes: {write_fault(error, error.filename or folder)}") from error
+    say, stream = shared.unless_quiet(print, args.quiet or args.json), shared.progress_stream(args.quiet)
+    with errors_named("recipes", SourceError, EvaluationError, MatchError), shown(say, stream) as events:
+        try:
+            _fill(report, Comparing(comparison, folder, events, args.concurrency), events.say)
+        except (ComparisonStoppedError, KeyboardInterrupt):
+            report.interrupted = True
+        except OSError as error:
+            raise CommandError(f"recipes: {write_fault(error, error.filename or folder)}") from error
     if args.json:
         print(json.dumps([outcome.as_json() for outcome in report.found], indent=1))
     else:

@@ -17,7 +17,7 @@ from merino.inner.app.shell.arena import add_arena
 from merino.inner.app.shell.match_options import add_time_control
 from merino.inner.app.shell.scan import add_scan
 from merino.inner.app.shell.tune_games import AHEAD, engine_command, replay_games, tune_new, tune_on
-from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.command import UsageError, errors_named
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_chosen
@@ -50,10 +50,8 @@ def run_spsa(arguments: Sequence[str]) -> int:
     args = parser.parse_args(list(arguments))
     if "cluster" in args:
         shared.check_cluster(parser, args)
-    try:
+    with errors_named("spsa", TuneError, EvaluationError, MatchError):
         code: int = args.run(args)
-    except (TuneError, EvaluationError, MatchError) as error:
-        raise CommandError(f"spsa: {error}") from error
     return code
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from merino.inner.core.common.json_text import finite
 from merino.inner.core.common.pictures import load_matplotlib, saved
 from merino.inner.tune import paper
 from merino.inner.tune.curves import SETTINGS
@@ -164,19 +164,15 @@ def tune_json(tune: Tune, proved: bool | None) -> dict[str, Any]:
                 "name": row.name,
                 "start": row.start,
                 "value": row.playable(value),
-                "low": _known(low),
-                "high": _known(high),
+                "low": finite(low),
+                "high": finite(high),
             }
             for row, value, low, high in zip(rows, exact.tolist(), *intervals(tune.settings, tune.state), strict=True)
         ],
         "games": 2 * (len(tune.done) - tune.lost),
-        "gain": {"elo": _known(gain.mean), "low": _known(gain.low), "high": _known(gain.high)},
+        "gain": {"elo": finite(gain.mean), "low": finite(gain.low), "high": finite(gain.high)},
         "proved": proved,
     }
-
-
-def _known(number: float) -> float | None:
-    return None if math.isnan(number) else float(number)
 
 
 def _under_way(cell: Cell) -> str:

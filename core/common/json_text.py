@@ -17,4 +17,4 @@ def parsed(text: str | bytes) -> Any:
 
 def finite(value: float | None) -> float | None:
     """The number, None for infinity and no number, which JSON has not."""
-    return value if value is not None and math.isfinite(value) else None
+    return float(value) if value is not None and math.isfinite(value) else None

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from merino.inner.core.common.json_text import finite
 from merino.inner.study.points.board import QUANTILES, TEAM_44, TEAM_44_PREDICTED, BoardValues, Prediction, Spread
 from merino.inner.study.points.claims import CONDITIONS, STUDIED, Condition
 from merino.inner.study.points.regression import Descent
@@ -41,7 +42,7 @@ def as_object(points: PointValues, alphas: Sequence[float] = OTHER_ALPHAS) -> di
         "weights": _by_piece(points.weights.tolist()),
         "other": {
             "draws": other_way(points.draws),
-            "alpha": _finite(points.other_alpha),
+            "alpha": finite(points.other_alpha),
             "values": _by_piece(points.other_values.tolist()),
         },
         "capablanca": [_condition_object(points, condition) for condition in CONDITIONS],
@@ -61,14 +62,14 @@ def _graph_object(graph: ScoreGraph, alphas: Sequence[float]) -> dict[str, objec
     curve = graph.expected(graph.balances).tolist()
     bins = zip(graph.balances.tolist(), graph.counts.tolist(), graph.scores.tolist(), curve, strict=True)
     return {
-        "alpha": _finite(graph.alpha),
+        "alpha": finite(graph.alpha),
         "beyond": graph.beyond,
         "bins": [
-            {"balance": balance, "vectors": count, "score": _finite(score), "expected": _finite(expected)}
+            {"balance": balance, "vectors": count, "score": finite(score), "expected": finite(expected)}
             for balance, count, score, expected in bins
         ],
         "other_curves": [
-            {"alpha": alpha, "expected": [_finite(score) for score in logistic(alpha, graph.balances)]}
+            {"alpha": alpha, "expected": [finite(score) for score in logistic(alpha, graph.balances)]}
             for alpha in alphas
         ],
     }
@@ -77,7 +78,7 @@ def _graph_object(graph: ScoreGraph, alphas: Sequence[float]) -> dict[str, objec
 def _fit_object(fit: Fit) -> dict[str, object]:
     """The steepness and the values of the pieces with their intervals."""
     return {
-        "alpha": _finite(fit.alpha),
+        "alpha": finite(fit.alpha),
         "alpha_interval": _pair(fit.alpha_interval),
         "values": _by_piece(fit.values[: len(PIECES)].tolist()),
         "intervals": {piece: _pair(fit.interval_of_piece(index)) for index, piece in enumerate(PIECES)},
@@ -93,7 +94,7 @@ def _features_object(fit: FeatureFit) -> dict[str, object]:
             {
                 "feature": feature.name,
                 "claim": feature.claim,
-                "value": _finite(fit.values[column]),
+                "value": finite(fit.values[column]),
                 "interval": _pair(fit.interval_of_piece(column)),
                 "verdict": str(feature.verdict(*fit.interval_of_piece(column))),
             }
@@ -116,7 +117,7 @@ def _search_object(fit: SearchFit) -> dict[str, object]:
 def _steps_object(descent: Descent) -> list[dict[str, object]]:
     rows = zip(descent.steps.tolist(), descent.costs.tolist(), descent.weights, descent.values, strict=True)
     return [
-        {"step": step, "cost": cost, "alpha": _finite(weights[0]), "values": _by_piece(values.tolist())}
+        {"step": step, "cost": cost, "alpha": finite(weights[0]), "values": _by_piece(values.tolist())}
         for step, cost, weights, values in rows
     ]
 
@@ -126,20 +127,16 @@ def _condition_object(points: PointValues, condition: Condition) -> dict[str, ob
     interval = points.interval(difference)
     return {
         "condition": condition.name,
-        "left": _finite(points.worth(condition.left)),
-        "right": _finite(points.worth(condition.right)),
-        "difference": _finite(points.worth(difference)),
+        "left": finite(points.worth(condition.left)),
+        "right": finite(points.worth(condition.right)),
+        "difference": finite(points.worth(difference)),
         "interval": _pair(interval),
         "verdict": str(condition.verdict(*interval)),
     }
 
 
 def _by_piece(numbers: Sequence[float]) -> dict[str, float | None]:
-    return {piece: _finite(number) for piece, number in zip(PIECES, numbers, strict=True)}
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+    return {piece: finite(number) for piece, number in zip(PIECES, numbers, strict=True)}
 
 
 def _pair(interval: Interval) -> list[float] | None:
@@ -214,7 +211,7 @@ def board_as_object(board: BoardValues, points: PointValues | None) -> dict[str,
         ],
         "regression": None
         if points is None
-        else {piece: _finite(value / 100) for piece, value in zip(PIECES, points.values.tolist(), strict=True)},
+        else {piece: finite(value / 100) for piece, value in zip(PIECES, points.values.tolist(), strict=True)},
         "team_44": dict(zip(PIECES, TEAM_44, strict=True)),
         "foretold": [{"phase": phase, **_prediction_object(board.predictions[phase])} for phase in (None, *PHASES)],
         "team_44_foretold": TEAM_44_PREDICTED,
@@ -222,13 +219,13 @@ def board_as_object(board: BoardValues, points: PointValues | None) -> dict[str,
 
 
 def _spread_object(found: Spread) -> dict[str, object]:
-    quantiles = {f"{share:g}": _finite(value) for share, value in zip(QUANTILES, found.quantiles, strict=True)}
-    spread = {"mean": _finite(found.mean), "deviation": _finite(found.deviation)}
+    quantiles = {f"{share:g}": finite(value) for share, value in zip(QUANTILES, found.quantiles, strict=True)}
+    spread = {"mean": finite(found.mean), "deviation": finite(found.deviation)}
     return {"number": found.number, **spread, "quantiles": quantiles}
 
 
 def _prediction_object(found: Prediction) -> dict[str, object]:
-    return {"positions": found.positions, "share": _finite(found.share), "error": _finite(found.error)}
+    return {"positions": found.positions, "share": finite(found.share), "error": finite(found.error)}
 
 
 def board_as_csv(boards: Sequence[BoardValues]) -> str:

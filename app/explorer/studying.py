@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,14 +48,7 @@ def profile(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message
         searching = _searching(searcher, stop)
         player = games_of_player(path, fields.text("player"))
         with _stoppable():
-            found = profile_of(
-                player,
-                evaluation,
-                people(),
-                most,
-                lambda: searching,
-                lambda what, done: _tell(say, stop, what, done),
-            )
+            found = profile_of(player, evaluation, people(), most, lambda: searching, partial(_tell, say, stop))
     return {"type": "done", "profile": as_object(found)}
 
 
@@ -66,15 +60,8 @@ def drill(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
         with writing(RequestError, place):
             place.parent.mkdir(parents=True, exist_ok=True)
             with _stoppable(), held(place):
-                found = practice_from(
-                    path,
-                    fields.text("player"),
-                    place,
-                    most,
-                    evaluation,
-                    lambda: searching,
-                    lambda what, done: _tell(say, stop, what, done),
-                )
+                name, told = fields.text("player"), partial(_tell, say, stop)
+                found = practice_from(path, name, place, most, evaluation, lambda: searching, told)
     state.practices[str(place)] = found
     return {
         "type": "done",

@@ -16,7 +16,7 @@ import pytest
 from merino.inner.app.shell.cli import main
 from merino.inner.core.board.bitboard import KING
 from merino.inner.core.board.fen import parse_fen
-from merino.inner.eval.families import find_net
+from merino.inner.eval.families import default, find_net
 from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.eval.net.file import load_net, save_net
 from merino.inner.eval.net.network import Shape, exact_scores
@@ -80,10 +80,10 @@ def weights_of(layout: Layout, seed: int = 2) -> np.ndarray:
     ids=str,
 )
 def test_the_error_is_that_of_the_net_written_plainly(shape: Shape) -> None:
-    layout, objective = Layout(shape), Objective(0.3, 180.0, 2.6)
+    layout, objective = Layout(shape), Objective(0.3, 180.0, 2.6, score_k=120.0)
     vector, chosen = weights_of(layout), sample()[:60]
     scores = exact_scores(shape, layout.cut(vector.astype(np.float64)), unpack(chosen))
-    target = 0.3 * chosen["result"] / 2 + 0.7 / (1 + np.exp(-chosen["score"] / 180.0))
+    target = 0.3 * chosen["result"] / 2 + 0.7 / (1 + np.exp(-chosen["score"] / 120.0))
     expected = np.mean(np.abs(1 / (1 + np.exp(-scores / 180.0)) - target) ** 2.6)
     with ThreadPoolExecutor(2) as pool:
         found = Gradient(layout, pool, 2, 64).error(vector, chosen, layout.options(objective))
@@ -356,6 +356,7 @@ def test_the_command_trains_a_net_that_can_be_loaded(tmp_path: Path, capsys: pyt
     assert main(words) == 0
     assert "Done: 2 epochs" in capsys.readouterr().out
     assert load_net(out).shape == Shape("ALL+H", 16, 8)
+    assert load_net(out).k == default().k  # a centipawn of it promises what one of the terms does
     assert len((tmp_path / "n.net.log").read_text().splitlines()) == 2
     assert not (tmp_path / "n.net.state").exists()
     assert main([*words, "--quiet"]) == 0
@@ -375,7 +376,7 @@ def test_what_a_net_has_learned_is_changed_gently(tmp_path: Path) -> None:
     path.write_bytes(sample().tobytes())
     assert main(["train", str(path), "--start", "gen1", "--out", str(out), "--quiet"]) == 0
     before, after = load_net(find_net("gen1")), load_net(out)
-    assert after.k == round(before.k, 1) and after.about["settings"]["rate"] == FURTHER_RATE < TrainingSettings().rate
+    assert after.k == before.k and after.about["settings"]["rate"] == FURTHER_RATE < TrainingSettings().rate
     assert after.about["training"]["epochs"] == FURTHER_EPOCHS
     assert main(["train", str(path), "--start", "gen1", "--rate", "0.004", "--out", str(out), "--quiet"]) == 0
     assert load_net(out).about["settings"]["rate"] == 0.004

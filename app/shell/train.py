@@ -87,7 +87,8 @@ def _train(args: argparse.Namespace, start: Network | None) -> Trained:
         trainer = Trainer(records, settings, about, checkpoint, args.threads, start)
         if not args.quiet:
             objective = settings.objective
-            print(f"{settings.shape}\n{len(records)} positions, K {objective.k:.1f}, {settings.epochs} epochs")
+            k = objective.score_k or objective.k
+            print(f"{settings.shape}\n{len(records)} positions, K {k:.1f}, {settings.epochs} epochs")
         if start is None and (words := caution(settings.shape, len(records))):
             print(f"train: {words}", file=sys.stderr)
         with LivePrinter(shared.progress_stream(args.quiet)) as show:
@@ -218,10 +219,9 @@ def _settings(args: argparse.Namespace, records: np.ndarray, start: Network | No
     """How to train on PACKED[n]: as asked, else as the positions bear or the net at the start was trained."""
     is_pqr = args.objective == PQR
     course = course_for(records, args.batch, start)
-    k = round(args.k or (OBJECTIVE.k if is_pqr else course.k), 1)
     return TrainingSettings(
         _shape(args, start.shape if start else replace(SHAPE, hidden=neurons_for(len(records)))),
-        Objective(args.blend, k, args.power, is_pqr),
+        Objective(args.blend, course.k, args.power, is_pqr, None if is_pqr else args.k or course.score_k),
         args.epochs or course.epochs,
         args.batch,
         args.rate or course.rate,

@@ -148,7 +148,7 @@ def _learn_score(weights, gradient, o, record, is_mirrored, program, rows, finde
     """The error at a position with a score and a result; its gradient is added, unless `gradient` is empty."""
     output = _forward(weights, o, record, is_mirrored, program, rows, finder, slot)
     predicted = _sigmoid(output * SCALE / o.k)
-    target = o.blend * (record.result * 0.5) + (1.0 - o.blend) * _sigmoid(record.score / o.k)
+    target = o.blend * (record.result * 0.5) + (1.0 - o.blend) * _sigmoid(record.score / o.score_k)
     off = predicted - target
     if len(gradient) == 0:
         return abs(off) ** o.power

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from merino.inner.eval.families import default
 from merino.inner.eval.net.network import Network, Shape
 from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE, TrainingSettings, fit_k
 
@@ -40,18 +41,22 @@ def epochs_for(positions: int, batch: int) -> int:
 
 
 class Course(NamedTuple):
-    """How a net learns where nothing else is said: the scale of scores, the passes over the positions, the rate."""
+    """How a net learns where nothing else is said: its scale, that of the scores, the passes over them, the rate."""
 
     k: float
+    score_k: float
     epochs: int
     rate: float
 
 
 def course_for(records: np.ndarray, batch: int, start: Network | None) -> Course:
-    """The course over PACKED[n], `batch` to a step, from a net to train further, or from random weights."""
+    """The course over PACKED[n], `batch` to a step, from a net to train further, or from random weights.
+
+    A new net gets the scale of the terms, so that a centipawn of both promises the same.
+    """
     if start is not None:
-        return Course(start.k, FURTHER_EPOCHS, FURTHER_RATE)
-    return Course(round(fit_k(records), 1), epochs_for(len(records), batch), TrainingSettings().rate)
+        return Course(start.k, start.k, FURTHER_EPOCHS, FURTHER_RATE)
+    return Course(default().k, round(fit_k(records), 1), epochs_for(len(records), batch), TrainingSettings().rate)
 
 
 def caution(shape: Shape, positions: int) -> str:

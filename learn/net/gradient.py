@@ -5,7 +5,8 @@ number of parts; each sums its own gradient, and the parts are summed in order. 
 number of threads.
 
 For a position with score s and result r (0, 1/2, 1) of the side to move, the target is
-blend * r + (1 - blend) * sigmoid(s / K), the prediction sigmoid(SCALE * output / K), and the error |difference|^power.
+blend * r + (1 - blend) * sigmoid(s / K of the scores), the prediction sigmoid(SCALE * output / K of the net), and the
+error |difference|^power.
 
 The PQR objective needs no scores: it takes a position P, the position Q after the move that was played, and R after
 another move. With p, q, r = 2 sigmoid(SCALE * output / K) - 1, each for its side to move, the error is
@@ -44,6 +45,7 @@ OPTIONS = record_dtype(
         ("men_shift", np.int64),  # tells the output by the number of men
         ("blend", np.float64),
         ("k", np.float64),
+        ("score_k", np.float64),
         ("power", np.float64),
         ("mirror", np.uint64),  # 0: never; else a number that decides which positions are mirrored
         ("together", np.int64),  # records that are learned from together: 3 for PQR, else 1
@@ -53,15 +55,17 @@ OPTIONS = record_dtype(
 
 @dataclass(frozen=True)
 class Objective:
-    """The objective: the share of the result in the target, the scale of the scores, the exponent of the error.
+    """The objective: the share of the result in the target, the scale of the net, the exponent of the error.
 
-    With `pqr` it is the PQR objective, which has only a scale, and records come in threes.
+    `score_k` is the scale of the scores, None for that of the net. With `pqr` it is the PQR objective, which has only a
+    scale, and records come in threes.
     """
 
     blend: float = 0.25
     k: float = 200.0
     power: float = 2.6
     pqr: bool = False
+    score_k: float | None = None
 
     @property
     def together(self) -> int:
@@ -164,6 +168,7 @@ class Layout:
         options["values"] = self.shape.piece_values
         options["outputs"], options["men_shift"] = self.shape.outputs, self.shape.men_shift
         options["blend"], options["k"], options["power"] = objective.blend, objective.k, objective.power
+        options["score_k"] = objective.k if objective.score_k is None else objective.score_k
         options["mirror"], options["together"] = mirror, objective.together
         return options
 

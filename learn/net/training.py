@@ -75,6 +75,8 @@ class TrainingSettings:
             del found["factorised"]  # as in files that are older than it
         if self.shape.outputs == 1:
             del found["shape"]["outputs"]
+        if self.objective.score_k is None:
+            del found["objective"]["score_k"]
         if self.blend_from is None:
             del found["blend_from"]
         return found

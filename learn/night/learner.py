@@ -291,7 +291,7 @@ def _trained(
     settings = replace(
         usual,
         shape=shape,
-        objective=Objective(plan.share, course.k),
+        objective=Objective(plan.share, course.k, score_k=course.score_k),
         epochs=course.epochs,
         rate=course.rate,
         validation=validation_share(plan.games, usual.validation),

@@ -214,7 +214,8 @@ def test_other_settings_weights_or_versions_are_refused(tmp_path: Path, poor: st
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"), [("{", "is not the state"), ("[]", "not a JSON object"), ("rounds", "is damaged")]
+    ("text", "fault"),
+    [("{", "it is not JSON"), ("[]", "not a JSON object"), ("rounds", "is not the state .*: it lacks 'number'")],
 )
 def test_a_state_that_cannot_be_read_is_refused(tmp_path: Path, poor: str, text: str, fault: str) -> None:
     path = improved(tmp_path / "run", poor, rounds=0).best.parent / "improve.json"

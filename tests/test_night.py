@@ -283,7 +283,8 @@ def test_another_net_of_a_generation_is_refused(tmp_path: Path, small: Path, mon
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"), [("{", "is not the state"), ("[]", "not a JSON object"), ("rounds", "is damaged")]
+    ("text", "fault"),
+    [("{", "it is not JSON"), ("[]", "not a JSON object"), ("rounds", "is not the state .*: it lacks 'number'")],
 )
 def test_a_state_that_cannot_be_read_is_refused(tmp_path: Path, text: str, fault: str) -> None:
     ran(tmp_path / "run", generations=0)

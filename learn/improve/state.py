@@ -163,8 +163,7 @@ def weights_text(weights: np.ndarray, header: list[str], terms: TermSet = TERMS)
 
 def load_state(path: Path) -> ImproveState:
     """Read `improve.json`; raises LearnError."""
-    data = read_state(path, FORMAT, "an improve")
-    try:
+    with read_state(path, FORMAT, "an improve") as data:
         state = ImproveState(
             plan=Plan.from_json(data["plan"]),
             start_name=str(data["start"]),
@@ -174,8 +173,6 @@ def load_state(path: Path) -> ImproveState:
             in_use=int(data["in_use"]),
             seconds=float(data["seconds"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise LearnError(f"'{path}' is damaged: {error!r}") from error
     if len(state.weights) % len(state.plan.terms):
         raise LearnError(f"'{path}' is of an evaluation with other terms: give a new folder")
     return state

@@ -198,8 +198,7 @@ def nothing() -> LinearEvaluation:
 
 def load_state(path: Path) -> NightState:
     """Read `night.json`; raises LearnError."""
-    data = read_state(path, FORMAT, "a night")
-    try:
+    with read_state(path, FORMAT, "a night") as data:
         return NightState(
             plan=NightPlan.from_json(data["plan"]),
             start_name=str(data["start"]),
@@ -207,8 +206,6 @@ def load_state(path: Path) -> NightState:
             rounds=tuple(Generation.from_json(found) for found in data["rounds"]),
             seconds=float(data["seconds"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise LearnError(f"'{path}' is damaged: {error!r}") from error
 
 
 def table_of(state: NightState) -> str:

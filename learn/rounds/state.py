@@ -11,7 +11,8 @@ import csv
 import io
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import IO, Any, Generic, Self, TypeVar
@@ -257,13 +258,14 @@ class RunFolder(ABC, Generic[StateT]):
             file.write(f"{line}\n".encode())
 
 
-def read_state(path: Path, form: str, command: str) -> dict[str, Any]:
-    """The JSON of a state of this form, which `command` wrote; raises LearnError."""
+@contextmanager
+def read_state(path: Path, form: str, command: str) -> Iterator[dict[str, Any]]:
+    """The JSON of a state of this form, which `command` wrote; raises LearnError, also for what it lacks."""
     with faults_named(path, f"the state of {command}", LearnError):
         data = from_json(read_user_file(path, STATE), str(path))
-    if data.get("format") != form or data.get("version") != __version__:
-        raise LearnError(f"'{path}' is of another version of Merino: give a new folder")
-    return data
+        if data.get("format") != form or data.get("version") != __version__:
+            raise LearnError(f"'{path}' is of another version of Merino: give a new folder")
+        yield data
 
 
 def as_table(state: LoopState[Any, Any], columns: Mapping[str, str]) -> str:

@@ -258,6 +258,10 @@ def test_intervals_of_the_default_have_the_optimum_where_the_curve_is_no_parabol
     assert cell.careful <= cell.start_loss
 
 
+def test_intervals_of_the_default_have_an_optimum_three_times_as_far_as_told():
+    assert simulate(CONTENDERS["adaptive"], SETTINGS["S5"], 4, 1_000, 12, seed=2).coverage >= 0.9
+
+
 def test_a_tune_that_begins_at_the_optimum_ends_there_if_only_proved_gains_count():
     cell = simulate(CONTENDERS["adaptive"], SETTINGS["S4"], 4, 1_000, 30, seed=3)
     assert cell.mean > 0.02, "it does move"

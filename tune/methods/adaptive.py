@@ -64,6 +64,7 @@ STEPS, STEP_SHARES = np.array([-2, -1, 0, 1]), np.array([0.3, 0.3, 0.3, 0.1])
 # time that they have grown by the other.
 PLAN_EVERY, WIDEN_EVERY, FIRST_PAIRS = 0.02, 0.1, 8
 MARGIN = 1.5  # of intervals over the deviations of a hypothesis, by simulation
+FARTHER = 3.0  # times the told distance: the optima of which intervals are not surprised
 # What a player of the widest pairs may be expected to lose by all parameters but one, in Elo. Players who are much
 # worse than their middle do not tell the best value of that one: how a term serves those who misjudge all pieces.
 MAX_HANDICAP = 150.0
@@ -99,9 +100,11 @@ def _intervals(settings: EstimatorSettings, state: State, outside: float) -> np.
     """The quantiles `outside` / 2 and 1 - `outside` / 2 of the mixture of all hypotheses, float64[2, d].
 
     The likely ones are trusted less, and all get a margin, since a true curve is none of them: see docs/lab/tuning.md.
+    They hold optima, too, that are farther than told: by what the pairs say alone, beside a wider guess.
     """
-    weights, optima = _weights(state, DOUBT), state.beliefs[OPTIMUM]
-    deviations = MARGIN * np.sqrt(state.beliefs[VAR_O])
+    weights, far, variances = _weights(state, DOUBT), settings.bank[:, FAR], state.beliefs[VAR_O]
+    wider = 1 / (np.maximum(1 / variances - 1 / far**2, 0.0) + 1 / (FARTHER * far) ** 2)
+    optima, deviations = state.beliefs[OPTIMUM] * wider / variances, MARGIN * np.sqrt(wider)
     found = np.empty((2, len(optima)))
     for side, share in enumerate((outside / 2, 1 - outside / 2)):
         low, high = (optima - 9 * deviations).min(axis=1), (optima + 9 * deviations).max(axis=1)

@@ -188,9 +188,10 @@ def whole(low: int, high: int = MAX_NUMBER) -> Callable[[str], int]:
     return read
 
 
-def number(low: float, high: float) -> Callable[[str], float]:
-    """A type of option: a number from `low` to `high`."""
-    return lambda text: _number(text, f"from {low:.15g} to {high:.15g}", lambda value: low <= value <= high)
+def number(low: float, high: float, unit: str = "") -> Callable[[str], float]:
+    """A type of option: a number from `low` to `high`, of these units."""
+    words = f"{f'of {unit} ' if unit else ''}from {low:.15g} to {high:.15g}"
+    return lambda text: _number(text, words, lambda value: low <= value <= high)
 
 
 positive, natural = whole(1), whole(0)

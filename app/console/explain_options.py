@@ -121,5 +121,5 @@ def add_shapley(parser: Parser, error: float, sentence: str) -> None:
     """--shapley and --error."""
     add = parser.group(shared.OUTPUT).add_argument
     add("--shapley", action="store_true", help=sentence)
-    kind, sentence = number(MIN_ERROR, MAX_ERROR), "their standard error (default: %(default)g)"
+    kind, sentence = number(MIN_ERROR, MAX_ERROR, "centipawns"), "their standard error (default: %(default)g)"
     add("--error", type=kind, default=error, metavar="CP", help=sentence)

@@ -195,12 +195,12 @@ def test_a_game_of_2000_plies_is_played_and_taken_back_at_once():
     texts = uci_moves(3, 2000)
     assert len(texts) == 2000
     position = Position()
-    position.push_uci("e2e4")  # compiled before the clock starts
+    position.push_all(texts[:1])  # compiled before the clock starts
     position.pop()
-    started = time.perf_counter()
+    started = time.thread_time()
     position.push_all(texts)
     position.pop()
-    assert time.perf_counter() - started < 0.5
+    assert time.thread_time() - started < 0.5
     board = chess.Board()
     for text in texts[:-1]:
         board.push_uci(text)

@@ -399,6 +399,8 @@ def test_the_command_learns_from_moves(tmp_path: Path, capsys: pytest.CaptureFix
     rows = [json.loads(line) for line in (tmp_path / "n.net.log").read_text().splitlines()]
     assert rows[-1]["error"] < 0.9 * rows[0]["error"]  # at best 0.72 of it
     assert load_net(out).about["settings"]["objective"]["pqr"]
+    assert main([*words, "--epochs", "1", "--k", "150", "--quiet", str(games)]) == 0
+    assert load_net(out).k == 150
     (tmp_path / "p.bin").write_bytes(sample().tobytes())
     assert main([*words, str(tmp_path / "p.bin")]) == 1
     assert "is not PGN" in capsys.readouterr().err

@@ -35,7 +35,7 @@ from merino.inner.eval.net.piece_family import net_evaluation
 from merino.inner.formats.packed import PackedError
 from merino.inner.formats.sources import SourceError, find_files
 from merino.inner.learn.errors import TrainingError
-from merino.inner.learn.net.bearing import EPOCHS, caution, course_for, neurons_for
+from merino.inner.learn.net.bearing import EPOCHS, Course, caution, course_for, neurons_for
 from merino.inner.learn.net.factorising import factorised
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.plots import log_of
@@ -86,8 +86,7 @@ def _train(args: argparse.Namespace, start: Network | None) -> Trained:
         about = {"files": [path.name for path in files]} | ({"note": args.note} if args.note else {})
         trainer = Trainer(records, settings, about, checkpoint, args.threads, start)
         if not args.quiet:
-            objective = settings.objective
-            k = objective.score_k or objective.k
+            k = settings.objective.scale_of_scores
             print(f"{settings.shape}\n{len(records)} positions, K {k:.1f}, {settings.epochs} epochs")
         if start is None and (words := caution(settings.shape, len(records))):
             print(f"train: {words}", file=sys.stderr)
@@ -217,11 +216,10 @@ def _records(args: argparse.Namespace, files: Sequence[Path], start: Network | N
 
 def _settings(args: argparse.Namespace, records: np.ndarray, start: Network | None) -> TrainingSettings:
     """How to train on PACKED[n]: as asked, else as the positions bear or the net at the start was trained."""
-    is_pqr = args.objective == PQR
     course = course_for(records, args.batch, start)
     return TrainingSettings(
         _shape(args, start.shape if start else replace(SHAPE, hidden=neurons_for(len(records)))),
-        Objective(args.blend, course.k, args.power, is_pqr, None if is_pqr else args.k or course.score_k),
+        _objective(args, course),
         args.epochs or course.epochs,
         args.batch,
         args.rate or course.rate,
@@ -232,6 +230,14 @@ def _settings(args: argparse.Namespace, records: np.ndarray, start: Network | No
         args.factorised,
         args.blend_from,
     )
+
+
+def _objective(args: argparse.Namespace, course: Course) -> Objective:
+    """What to learn: PQR has no scores, so there the scale that was asked for is the net's."""
+    asked = round(args.k, 1) if args.k else None
+    if args.objective == PQR:
+        return Objective(args.blend, asked or OBJECTIVE.k, args.power, pqr=True)
+    return Objective(args.blend, course.k, args.power, score_k=asked or course.score_k)
 
 
 def _meet(found: Trained, start: Network, out: Path, args: argparse.Namespace) -> None:

@@ -68,6 +68,11 @@ class Objective:
     score_k: float | None = None
 
     @property
+    def scale_of_scores(self) -> float:
+        """K of the scores."""
+        return self.k if self.score_k is None else self.score_k
+
+    @property
     def together(self) -> int:
         """How many records are learned from together."""
         return TRIPLE if self.pqr else 1
@@ -168,7 +173,7 @@ class Layout:
         options["values"] = self.shape.piece_values
         options["outputs"], options["men_shift"] = self.shape.outputs, self.shape.men_shift
         options["blend"], options["k"], options["power"] = objective.blend, objective.k, objective.power
-        options["score_k"] = objective.k if objective.score_k is None else objective.score_k
+        options["score_k"] = objective.scale_of_scores
         options["mirror"], options["together"] = mirror, objective.together
         return options
 

@@ -277,7 +277,7 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(
     ("words", "fault"),
     [
         ([], "give --hours H or --rounds N"),
-        (["--hours", "0"], "not a number above 0"),
+        (["--hours", "0"], "not a number of hours above 0"),
         (["--rounds", "1", "--games", "0"], "--games"),
         (["--rounds", "1", "--phases", "3"], "--phases"),
         (["--rounds", "1", "--target", "blend=2"], "from 0 to 1"),

@@ -324,7 +324,7 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path: Path, monk
     ("words", "fault"),
     [
         ([], "give --hours H or --generations N"),
-        (["--hours", "0"], "not a number above 0"),
+        (["--hours", "0"], "not a number of hours above 0"),
         (["--generations", "1", "--games", "0"], "--games"),
         (["--generations", "1", "--blend", "2"], "from 0 to 1"),
         (["--generations", "1", "--sprt", "5", "0"], "elo0 below elo1"),

@@ -208,6 +208,11 @@ def number_above_zero(text: str) -> float:
     return _number(text, "above 0", lambda value: value > 0)
 
 
+def hours(text: str) -> float:
+    """A number of hours above 0."""
+    return _number(text, "of hours above 0", lambda value: 0 < value < 1e6)
+
+
 def share(text: str) -> float:
     """A number from 0 to below 1."""
     return _number(text, "from 0 to below 1", lambda value: 0 <= value < 1)

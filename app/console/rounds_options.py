@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, number_above_zero, positive
+from merino.inner.app.console.command_line import KeyValues, Parser, any_number, hours, natural, positive
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.files import write_fault
 from merino.inner.learn.rounds.state import RoundPlan
@@ -14,7 +14,7 @@ from merino.inner.learn.rounds.state import RoundPlan
 def add_when_to_stop(parser: Parser, unit: str) -> None:
     """--hours and --rounds, or what else a round is called."""
     add = parser.group("when to stop").add_argument
-    add("--hours", type=number_above_zero, metavar="H", help="stop after H hours")
+    add("--hours", type=hours, metavar="H", help="stop after H hours")
     add(f"--{unit}", type=positive, metavar="N", help=f"stop after N {unit}, those of earlier runs included")
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from merino.inner.core.compiled.jit import kernel
 
-PARABOLA, KINK, QUARTIC, PLATEAU, FLAT = range(5)
+PARABOLA, KINK, QUARTIC, PLATEAU = range(4)
 FORM, WIDTH, MULTIPLIER, BIAS_SPREAD, POWER, FAR, ODDS = range(7)  # columns of FORMS
 SCALE_DEVIATION = 0.3  # of the logarithm of the multiplier
 # Log-odds against what most curves are not: lopsided, and of another form than the parabola. Lower ones would follow
@@ -53,7 +53,7 @@ def _rows() -> list[tuple[float, ...]]:
         rows.append((PARABOLA, 1, multiplier, 0.4, 1, 1, odds + _BIASED - 2.5))
     for multiplier, odds in _SCALES[1:4]:
         rows.append((KINK, 1, multiplier, 0.2, 1, 1, odds + _OTHER))
-        rows += [(form, 1, multiplier, 0.2, 1, 1, odds + _OTHER) for form in (QUARTIC,)]
+        rows.append((QUARTIC, 1, multiplier, 0.2, 1, 1, odds + _OTHER))
         rows += [(PLATEAU, width, multiplier, 0.2, 1, 1, odds + _OTHER) for width in (1, 3)]
     return rows
 
@@ -77,8 +77,6 @@ def lost_at(form, width, u):
         return u * u * u * u
     if form == PLATEAU:
         return 2.0 * width * width * (1.0 - np.exp(-u * u / (2.0 * width * width)))
-    if form == FLAT:
-        return 2.0 * u * u * u * u / (1.0 + u * u)
     return u * u
 
 

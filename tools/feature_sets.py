@@ -84,6 +84,9 @@ SHAPES = [
 ]
 
 
+NO_MATCH = Estimate(0.0, 0.0, 0.0, 0.0, 0.5)  # of ALL against itself
+
+
 class Row(NamedTuple):
     """Our figures for a shape: errors by seed, in thousandths, speed relative to ALL, matches against it, puzzles."""
 
@@ -95,15 +98,38 @@ class Row(NamedTuple):
     solved: float | None  # of the puzzles, the mean of the seeds
 
 
+class Experiment(NamedTuple):
+    """What all shapes have in common: the options, the positions, PACKED[n], their K, and where games are played."""
+
+    args: argparse.Namespace
+    records: np.ndarray
+    k: float
+    executor: Executor | None
+
+    @property
+    def controls(self) -> list[TimeControl]:
+        """Those of the matches: equal nodes and, where it is asked for, equal time; none without games."""
+        by_nodes = [TimeControl(self.args.nodes)] if self.args.games else []
+        return by_nodes + ([TimeControl(movetime=self.args.movetime)] if by_nodes and self.args.movetime else [])
+
+    def stem(self, shape: Shape, seed: int) -> str:
+        """What the paths of the files of a net begin with."""
+        size = f"{shape.hidden}x{shape.second}" if shape.second else str(shape.hidden)
+        size += f"x{shape.outputs}outputs" if shape.outputs > 1 else ""
+        name = f"{re.sub(r'[^A-Z0-9]+', '-', shape.features)}-{size}-{self.args.epochs}-{len(self.records)}-{seed}"
+        return str(self.args.out / name)
+
+
 def main(words: list[str] | None = None) -> None:
     """Train, play, and print the table after each shape."""
     args = _parser().parse_args(words)
     args.out.mkdir(parents=True, exist_ok=True)
     with cluster_executor(args.cluster, "feature_sets", partial(print, file=sys.stderr), Needs(("match",))) as executor:
+        records = np.array(open_packed(args.positions)[: args.most])
         began, rows = time.monotonic(), []
-        for row in _rows(args, executor):
+        for row in _rows(Experiment(args, records, round(fit_k(records), 1), executor)):
             rows.append(row)
-            text = render(rows, args)
+            text = render(rows, len(records), args)
             write_whole(args.out / ("shapes.md" if args.shapes else "table.md"), text.encode())
             print(text, f"{(time.monotonic() - began) / 3600:.2f} hours so far", sep="\n", flush=True)
 
@@ -125,75 +151,55 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _rows(args: argparse.Namespace, executor: Executor | None) -> Iterator[Row]:
+def _rows(experiment: Experiment) -> Iterator[Row]:
     """Our figures, shape by shape."""
-    records = np.array(open_packed(args.positions)[: args.most])
-    args.most = len(records)
+    args = experiment.args
     base = Shape(BASE, args.hidden)
-    shapes = SHAPES if args.shapes else [Shape(name, args.hidden) for name in SETS]
-    base_nets = _nets(base, records, args)
-    for shape in shapes:
-        nets = base_nets if shape == base else _nets(shape, records, args)
-        speed, matches = 1.0, [Estimate(0.0, 0.0, 0.0, 0.0, 0.5)] * (len(_controls(args)) if args.games else 0)
-        if shape != base:
+    base_nets = _nets(base, experiment)
+    for shape in SHAPES if args.shapes else [Shape(name, args.hidden) for name in SETS]:
+        if shape == base:
+            nets, speed, matches = base_nets, 1.0, [NO_MATCH for _ in experiment.controls]
+        else:
+            nets = _nets(shape, experiment)
             speed = _relative_speed(nets[0], base_nets[0])
-            if args.games:
-                matches = [_played(shape, nets, base_nets, control, args, executor) for control in _controls(args)]
+            matches = [_played(shape, nets, base_nets, control, experiment) for control in experiment.controls]
         errors = [net.about["training"] for net in nets]
         learnt, apart = ([1000 * error[name] for error in errors] for name in ("error", "error_apart"))
         yield Row(shape, learnt, apart, speed, matches, _solved(nets, args.puzzles) if args.puzzles else None)
 
 
-def _name(shape: Shape, args: argparse.Namespace, seed: int) -> str:
-    """What the files of a net begin with."""
-    size = f"{shape.hidden}x{shape.second}" if shape.second else str(shape.hidden)
-    size += f"x{shape.outputs}outputs" if shape.outputs > 1 else ""
-    return f"{re.sub(r'[^A-Z0-9]+', '-', shape.features)}-{size}-{args.epochs}-{args.most}-{seed}"
-
-
-def _nets(shape: Shape, records: np.ndarray, args: argparse.Namespace) -> list[Network]:
+def _nets(shape: Shape, experiment: Experiment) -> list[Network]:
     """The nets of a shape, one for each seed, trained or found in the folder."""
-    found = []
-    k = round(fit_k(records), 1)
+    found, args = [], experiment.args
     for seed in range(1, args.seeds + 1):
-        name = _name(shape, args, seed)
-        path = args.out / f"{name}.net"
+        path = Path(f"{experiment.stem(shape, seed)}.net")
         if not path.exists():
-            settings = TrainingSettings(shape, Objective(k=k), epochs=args.epochs, seed=seed)
+            settings = TrainingSettings(shape, Objective(k=experiment.k), epochs=args.epochs, seed=seed)
 
-            def tell(state: TrainingState, name: str = name) -> None:
+            def tell(state: TrainingState, name: str = path.stem) -> None:
                 if state.is_epoch:
                     line = f"{name} epoch {state.epoch}: {state.error:.6f} {state.validation_error:.6f}"
                     print(line, file=sys.stderr, flush=True)
 
-            save_net(Trainer(records, settings, checkpoint=path.with_suffix(".state")).run(tell).network, path)
+            trainer = Trainer(experiment.records, settings, checkpoint=path.with_suffix(".state"))
+            save_net(trainer.run(tell).network, path)
             path.with_suffix(".state").unlink(missing_ok=True)
         found.append(load_net(path))
     return found
 
 
-def _controls(args: argparse.Namespace) -> list[TimeControl]:
-    """Equal nodes and, where it is asked for, equal time."""
-    return [TimeControl(args.nodes), *([TimeControl(movetime=args.movetime)] if args.movetime else [])]
-
-
 def _played(
-    shape: Shape,
-    nets: list[Network],
-    base: list[Network],
-    control: TimeControl,
-    args: argparse.Namespace,
-    executor: Executor | None,
+    shape: Shape, nets: list[Network], base: list[Network], control: TimeControl, experiment: Experiment
 ) -> Estimate:
     """The strength against ALL, where the nets of each seed play a share of the games, with openings of their own."""
     counts = np.zeros(5, dtype=np.int64)
-    games = 2 * -(-args.games // (2 * len(nets)))
+    games = 2 * -(-experiment.args.games // (2 * len(nets)))
+    limit = f"{control.movetime}ms" if control.is_timed else f"{control.nodes}"
     for seed, (net, other) in enumerate(zip(nets, base, strict=True), start=1):
         players = OwnPlayer("net", NetEvaluation(net, "net")), OwnPlayer(BASE, NetEvaluation(other, BASE))
         config = MatchConfig(players, control, games=games, seed=seed, margin=PATIENCE)
-        limit = f"{control.movetime}ms" if control.is_timed else f"{control.nodes}"
-        state = args.out / f"{_name(shape, args, seed)}-{limit}.match"
-        result = run_match(config, 1, output=MatchOutput(state=state), executor=executor)
+        output = MatchOutput(state=Path(f"{experiment.stem(shape, seed)}-{limit}.match"))
+        result = run_match(config, 1, output=output, executor=experiment.executor)
         if result.interrupted:
             raise KeyboardInterrupt
         counts += result.tally.pairs
@@ -224,7 +230,7 @@ def _solved(nets: list[Network], puzzles: Path) -> float:
     return float(np.mean([sum(solve(each, task, limits)[1] is not None for task in tasks) for each in searchers]))
 
 
-def render(rows: list[Row], args: argparse.Namespace) -> str:
+def render(rows: list[Row], positions: int, args: argparse.Namespace) -> str:
     """The table so far."""
     first = rows[0]
     heads = ["Net", "Weights"] if args.shapes else ["Set", "Features"]
@@ -234,7 +240,7 @@ def render(rows: list[Row], args: argparse.Namespace) -> str:
     heads += [] if args.shapes else ["thesis: error", "thesis: Elo", "weaker than ALL"]
     hidden = "" if args.shapes else f"{args.hidden} neurons, "
     lines = [
-        f"{args.most} positions, {hidden}{args.epochs} epochs, {args.seeds} seeds; errors x 1000",
+        f"{positions} positions, {hidden}{args.epochs} epochs, {args.seeds} seeds; errors x 1000",
         "",
         markdown_table(heads, [_cells(row, args.shapes) for row in rows], right_aligned=range(1, len(heads))),
     ]

@@ -52,10 +52,15 @@ _T = TypeVar("_T")
 def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -> Iterator[np.ndarray]:
     """The positions of a file, some PACKED[n] at a time; `report` is called with the share done.
 
-    The filter applies to games only: other files hold positions chosen before. Raises PackedError and SourceError.
+    The filter applies to games only: other files hold positions chosen before. Raises PackedError, also where scores
+    should look ahead and there are no games, and SourceError.
     """
     with open_source(path) as source:
         contents = _contents_of(source)
+        if chosen.ahead and contents not in (_FileContents.PGN, _FileContents.VIRIFORMAT):
+            raise PackedError(
+                f"{source.name} holds positions, of which none tells what came after it: --lambda needs games"
+            )
         if contents is _FileContents.PACKED:
             yield from _of_packed(path, source, report)
         elif contents is _FileContents.LINES:
@@ -79,19 +84,22 @@ def evenly(records: np.ndarray, most: int) -> np.ndarray:
 
 
 def training_records(
-    paths: Sequence[Path], of_moves: bool = False, report: Callable[[Path], Report] | None = None
+    paths: Sequence[Path],
+    chosen: Filter,
+    of_moves: bool = False,
+    report: Callable[[Path], Report] | None = None,
 ) -> np.ndarray:
-    """All positions of files, PACKED[n]; those of a single packed file are mapped, not read.
+    """The positions of files, PACKED[n], those of games through a filter; a single packed file is mapped, not read.
 
     With `of_moves` these are the triples of `packed_triples`. `report` gives what is called while a file is read.
     Raises PackedError, also if there are none, and SourceError.
     """
-    if len(paths) == 1 and not of_moves and _can_be_mapped(paths[0]):
+    if len(paths) == 1 and not of_moves and not chosen.ahead and _can_be_mapped(paths[0]):
         return open_packed(paths[0])
     parts = list[np.ndarray]()
     for path in paths:
         tell = report(path) if report else None
-        parts += packed_triples(path, tell) if of_moves else packed_positions(path, Filter(), tell)
+        parts += packed_triples(path, tell) if of_moves else packed_positions(path, chosen, tell)
     records = np.concatenate(parts) if parts else np.zeros(0, dtype=PACKED)
     if not len(records):
         wanted = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,10 +12,13 @@ from merino.inner.core.board.makemove import make
 from merino.inner.core.board.position import POSITION, side_to_move
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import copy_record
-from merino.inner.formats.packed import PACKED, Filter, is_taken, write_packed
+from merino.inner.formats.packed import MAX_SCORE, PACKED, Filter, is_taken, write_packed
 from merino.inner.formats.pgn_games import NO_FAULT, Games
 from merino.inner.formats.pgn_scores import NO_SCORE, NOTHING, OF_MOVER, score_between
 from merino.inner.formats.pgn_tokens import MOVE, UNFINISHED, next_token
+
+EXPECTATION_K = 150.0  # centipawns, about the K of our nets: where scores become expected scores to be averaged
+MIN_EXPECTED = 1e-6  # which is some 2,000 centipawns
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,22 @@ def scored_games(games: Games, games_before: int = 0) -> ScoredGames:
     return ScoredGames(starts, firsts, moves, scores, table["result"].astype(np.int8), games_before + numbers)
 
 
+def looking_ahead(games: ScoredGames, share: float) -> ScoredGames:
+    """Games where this share, 0 to 1, of each score is made of the scores that follow, and of the result in the end.
+
+    It is lambda of TD(lambda): the expected score of a position becomes (1 - lambda) times that of its own search and
+    lambda times the next one's, which is made in the same way. What single searches err by averages out, and games
+    look further ahead than their searches. Scores beyond MAX_SCORE stay as they are.
+    """
+    scores = games.scores.copy()
+    _look_ahead(games.firsts, games.scores, games.results, share, scores)
+    return replace(games, scores=scores)
+
+
 def packed_of(games: ScoredGames, chosen: Filter) -> np.ndarray:
     """The positions of games that have a score and pass a filter, PACKED[n]."""
+    if chosen.ahead:
+        games = looking_ahead(games, chosen.ahead)
     packed = np.zeros(len(games.moves), dtype=PACKED)
     count = _pack_games(
         games.starts,
@@ -83,6 +101,22 @@ def packed_of(games: ScoredGames, chosen: Filter) -> np.ndarray:
         packed,
     )
     return packed[:count]
+
+
+@entry
+def _look_ahead(firsts, scores, results, share, found):
+    """Fill int16[n] with scores that tell what came later in their games."""
+    for game in range(len(results)):
+        expected = results[game] * 0.5
+        for index in range(firsts[game + 1] - 1, firsts[game] - 1, -1):
+            score = np.int64(scores[index])
+            if score == NO_SCORE:
+                continue
+            own = 1.0 / (1.0 + math.exp(-score / EXPECTATION_K))
+            expected += (1.0 - share) * (own - expected)
+            if abs(score) <= MAX_SCORE:
+                bounded = min(max(expected, MIN_EXPECTED), 1.0 - MIN_EXPECTED)
+                found[index] = round(EXPECTATION_K * math.log(bounded / (1.0 - bounded)))
 
 
 @entry

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import random
 from pathlib import Path
 
@@ -13,11 +14,12 @@ import numpy as np
 import pytest
 
 from merino.inner.app.shell.cli import main
-from merino.inner.formats.packed import Filter, PackedError
+from merino.inner.eval.net.file import load_net
+from merino.inner.formats.packed import MAX_SCORE, Filter, PackedError, open_packed
 from merino.inner.formats.packed_files import games_with_scores, packed_positions
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.formats.pgn_scores import NO_SCORE
-from merino.inner.formats.scored_games import ScoredGames, packed_of, scored_games
+from merino.inner.formats.scored_games import EXPECTATION_K, ScoredGames, looking_ahead, packed_of, scored_games
 from merino.inner.formats.viriformat import as_viriformat, games_in, write_viriformat
 
 # the example of the specification, without the checksum that Merino adds
@@ -209,3 +211,51 @@ def test_no_games_are_made_of_positions(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["positions", str(pgn), "--out", str(packed), "--noisy"]) == 0
     assert main(["positions", str(packed), "--out", str(tmp_path / "g.vf")]) == 1
     assert "g.bin holds positions, of which no games can be made" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_scores_that_look_ahead_are_those_of_td_lambda(share: float) -> None:
+    games = games_of("\n\n".join(str(random_game(seed)) for seed in range(20)) + "\n" + ODD)
+    found, left_out = looking_ahead(games, share), 0
+    for game, result in enumerate(games.results / 2):
+        chances, expected = [], result
+        for score in games.scores[games.firsts[game] : games.firsts[game + 1]].tolist()[::-1]:
+            if score != NO_SCORE:
+                expected = (1 - share) / (1 + math.exp(-score / EXPECTATION_K)) + share * expected
+                chances.append((score, expected))
+        own = found.scores[games.firsts[game] : games.firsts[game + 1]]
+        for new, (score, expected) in zip(own[own != NO_SCORE].tolist(), chances[::-1], strict=True):
+            if abs(score) > MAX_SCORE:
+                assert new == score
+                left_out += 1
+            elif 1e-5 < expected < 1 - 1e-5:
+                assert new == pytest.approx(EXPECTATION_K * math.log(expected / (1 - expected)), abs=0.51)
+            else:
+                assert abs(new) > 1700
+    assert left_out  # the mate that a search has seen
+
+
+def test_only_games_with_scores_look_ahead(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pgn, packed, ahead = tmp_path / "g.pgn", tmp_path / "p.bin", tmp_path / "a.bin"
+    pgn.write_text("\n\n".join(str(random_game(seed)) for seed in range(20)))
+    assert main(["positions", str(pgn), "--out", str(packed), "--quiet"]) == 0
+    assert main(["positions", str(pgn), "--out", str(ahead), "--lambda", "0.8", "--quiet"]) == 0
+    before, after = open_packed(packed), open_packed(ahead)
+    assert (before["pieces"] == after["pieces"]).all() and (before["score"] != after["score"]).mean() > 0.5
+    capsys.readouterr()
+    for refused, why in (
+        (["positions", str(packed), "--lambda", "0.8"], "--lambda needs games"),
+        (["train", str(packed), "--lambda", "0.8"], "--lambda needs games"),
+        (["positions", str(pgn), "--lambda", "0.8", "--out", str(tmp_path / "g.vf")], "look ahead when it is read"),
+        (["train", str(pgn), "--lambda", "0.8", "--rescore", "9"], "--lambda looks ahead in games with scores"),
+        (["train", str(pgn), "--lambda", "1"], "from 0 to below 1"),
+    ):
+        assert main(refused) in (1, 2) and why in capsys.readouterr().err
+
+
+def test_a_net_that_looked_ahead_says_so_on_its_card(tmp_path: Path) -> None:
+    pgn, net = tmp_path / "g.pgn", tmp_path / "a.net"
+    pgn.write_text("\n\n".join(str(random_game(seed)) for seed in range(20)))
+    wanted = ["train", str(pgn), "--lambda", "0.5", "--hidden", "8", "--epochs", "1", "--validation", "0.2"]
+    assert main([*wanted, "--out", str(net), "--quiet"]) == 0
+    assert load_net(net).about["data"]["lambda"] == 0.5

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from merino.inner.app.cluster.address import ClusterAddress
 from merino.inner.app.console.command_line import OUTPUT as _OUTPUT
-from merino.inner.app.console.command_line import Parser, file_path, natural, positive, scale
+from merino.inner.app.console.command_line import Parser, file_path, natural, positive, scale, share
 
 Say = Callable[[str], object]
 
@@ -102,6 +102,12 @@ def add_seed(parser: Parser, what: str, group: str | None = None, default: int =
     """--seed."""
     to = parser if group is None else parser.group(group)
     to.add_argument("--seed", metavar="N", type=natural, default=default, help=f"seed of {what} (default: %(default)s)")
+
+
+def add_lambda(parser: Parser, group: str, default: float | None, shown: float = 0.0) -> None:
+    """--lambda."""
+    sentence = f"share of each score that is made of the scores after it in the game, TD(lambda) (default: {shown:g})"
+    parser.group(group).add_argument("--lambda", dest="ahead", metavar="X", type=share, default=default, help=sentence)
 
 
 def add_state(parser: Parser, kind: str = "FILE") -> None:

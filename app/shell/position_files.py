@@ -72,6 +72,7 @@ def _parser() -> Parser:
     sentence = "leave out positions with larger scores (default: %(default)s)"
     add("--max-score", type=positive, metavar="CP", default=MAX_SCORE, help=sentence)
     add("--noisy", action="store_true", help="also use positions in check or whose move is a capture or promotion")
+    shared.add_lambda(parser, "positions of games", 0.0)
     add = parser.group(shared.OUTPUT).add_argument
     add("--out", type=file_path, metavar="FILE", help="write the positions to this file")
     add("--shuffle", action="store_true", help="write them in random order")
@@ -84,7 +85,7 @@ def _parser() -> Parser:
 
 
 def _read(files: Sequence[Path], args: argparse.Namespace) -> Iterator[np.ndarray]:
-    chosen = Filter(args.max_score, args.noisy)
+    chosen = Filter(args.max_score, args.noisy, args.ahead)
     return _of_each(files, lambda path, report: packed_positions(path, chosen, report), args, "position with a score")
 
 
@@ -108,8 +109,11 @@ def _of_each(
 
 def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> None:
     """Write whole games: all of their positions, whatever a filter may take of them later."""
-    if args.shuffle or args.noisy or args.max_score != MAX_SCORE:
-        raise UsageError("positions: a file of games holds all positions in order; shuffle and filter when it is read")
+    if args.shuffle or args.noisy or args.ahead or args.max_score != MAX_SCORE:
+        raise UsageError(
+            "positions: a file of games holds all positions in order, with the scores of their searches; shuffle, "
+            "filter and look ahead when it is read"
+        )
     share, second = _split_of(args)
     _check_targets(files, [args.out] + ([second] if second else []))
     if second and not is_games_file(second):

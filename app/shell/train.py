@@ -32,7 +32,7 @@ from merino.inner.eval.families import find_net
 from merino.inner.eval.net.file import load_net, save_net
 from merino.inner.eval.net.network import ACTIVATIONS, OUTPUTS, Network, Shape
 from merino.inner.eval.net.piece_family import net_evaluation
-from merino.inner.formats.packed import PackedError
+from merino.inner.formats.packed import Filter, PackedError
 from merino.inner.formats.sources import SourceError, find_files
 from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.net.bearing import EPOCHS, Course, caution, course_for, neurons_for
@@ -84,6 +84,7 @@ def _train(args: argparse.Namespace, start: Network | None) -> Trained:
         records = _records(args, files, start)
         settings = _settings(args, records, start)
         about = {"files": [path.name for path in files]} | ({"note": args.note} if args.note else {})
+        about |= {"lambda": args.ahead} if args.ahead else {}
         trainer = Trainer(records, settings, about, checkpoint, args.threads, start)
         if not args.quiet:
             k = settings.objective.scale_of_scores
@@ -161,6 +162,7 @@ def _add_training(parser: Parser) -> None:
         "weight of the result in the first epoch, from which it goes evenly to --blend in the last (default: the same)"
     )
     add("--blend-from", type=share_or_all, metavar="X", help=sentence)
+    shared.add_lambda(parser, "training", 0.0)
     sentence = "exponent of the error; 2 is the squared error (default: %(default)s)"
     add("--power", type=number_above_zero, metavar="X", default=OBJECTIVE.power, help=sentence)
     add("--k", type=scale, metavar="CP", help="scale of the scores (default: fitted to the results, or as in --start)")
@@ -196,6 +198,8 @@ def _start(args: argparse.Namespace) -> Network | None:
     """The net to start from: with --rescore, whose searches it makes, one that comes with Merino if none is named."""
     if args.rescore and args.objective == PQR:
         raise UsageError("train: --rescore makes scores, but --objective pqr uses none")
+    if args.ahead and (args.rescore or args.objective == PQR):
+        raise UsageError("train: --lambda looks ahead in games with scores: --rescore and --objective pqr use none")
     name = args.start or (DEFAULT_TEACHER if args.rescore else None)
     return load_net(find_net(name)) if name else None
 
@@ -206,7 +210,8 @@ def _records(args: argparse.Namespace, files: Sequence[Path], start: Network | N
     say = shared.unless_quiet(print, args.quiet)
     rescore = Rescore(args.rescore, net_evaluation(start)) if args.rescore and start is not None else None
     try:
-        records = read_records(files, args.objective == PQR, rescore, Events(say, progress))
+        chosen = Filter(ahead=args.ahead)
+        records = read_records(files, chosen, args.objective == PQR, rescore, Events(say, progress))
     finally:
         progress.wipe()
     if rescore is not None and start is not None and len(records) < sum(array.size for array in start.weights.values()):

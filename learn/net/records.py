@@ -14,7 +14,7 @@ import numpy as np
 
 from merino.inner.core.common.work import in_order
 from merino.inner.eval.linear.weights import defaults
-from merino.inner.formats.packed import MAX_SCORE, PACKED, pack
+from merino.inner.formats.packed import MAX_SCORE, PACKED, Filter, pack
 from merino.inner.formats.packed_files import training_records
 from merino.inner.formats.pgn_stream import games_of
 from merino.inner.formats.sources import Source, digest, open_source
@@ -28,14 +28,17 @@ from merino.inner.learn.source import check_found
 SELECTION = Selection(quiet=Quiet.RESOLVED, per_game=10)  # a search costs a millisecond and more
 
 
-def read_records(paths: Sequence[Path], of_moves: bool, rescore: Rescore | None, events: Events) -> np.ndarray:
+def read_records(
+    paths: Sequence[Path], chosen: Filter, of_moves: bool, rescore: Rescore | None, events: Events
+) -> np.ndarray:
     """The positions of files, PACKED[n]: with `of_moves` those of moves, with `rescore` those of games it scores.
 
-    Lines for people and progress go to `events`. Raises LearnError, PackedError and SourceError.
+    Of games with scores those that pass the filter are taken. Lines for people and progress go to `events`. Raises
+    LearnError, PackedError and SourceError.
     """
     if rescore is not None:
         return _label_games(paths, rescore, events)
-    return training_records(paths, of_moves, lambda path: partial(events.progressed, f"Reading {path.name}"))
+    return training_records(paths, chosen, of_moves, lambda path: partial(events.progressed, f"Reading {path.name}"))
 
 
 def _label_games(paths: Sequence[Path], rescore: Rescore, events: Events) -> np.ndarray:

@@ -153,12 +153,12 @@ class FileReader:
         self._events.progressed(f"Reading {source.name}", source.done)
 
     def _read_games(self, source: Source, target: FenTarget | None, first: bytes) -> None:
-        found = used = unreadable = 0
-        rows_before = len(self.store)
+        found = used = unreadable = rows = 0
         with ExitStack() as stack:
             wanted, fen = target is not None and self._wants_fen(target), None
             for part in in_order(lambda piece: part_of(self._options, piece, self._scores, wanted), games_of(source)):
-                self._add(part, is_first=len(self.store) == rows_before)
+                self._add(part, is_first=rows == 0)
+                rows += len(part.block)
                 self.faults.extend((source.path, fault) for fault in part.faults)
                 found, used, unreadable = found + part.found, used + part.used, unreadable + len(part.faults)
                 if target and wanted and fen is None and len(part.block):
@@ -169,7 +169,7 @@ class FileReader:
             if target and fen:
                 _write(fen, Contents(used, unreadable).line(), target.path)
         self.games += used
-        self._events.say(f"{source.name}: {found} games, {len(self.store) - rows_before} positions")
+        self._events.say(f"{source.name}: {found} games, {rows} positions")
 
     def _add(self, part: InputPart, is_first: bool) -> None:
         if is_first and len(part.block):

@@ -75,20 +75,19 @@ def learn_from_files(
     files = files_of(request)
     with RunLog(events.say) as log, standing(AS_THEY_WERE), ExitStack() as stack:
         events = replace(events, say=log)
-        files.check(request)
+        files.check()
         if not request.dry_run:
             stack.enter_context(held(files.weights.target))  # another learn would save these new values as the old ones
-        task = Task.of(request, *load_any(files.weights.source))
+        task = Task.of(request, *load_any(files.weights.source), files.compares)
         if request.play_on is not None:
             task = replace(task, request=play_on(task.request, task.evaluation, events, executor))
-        compares = files.plays_match(request)
-        data = read(task, compares, events, executor)
+        data = read(task, events, executor)
         _report(data, files.weights.source, log)
         if not request.dry_run:
             log.open(files.weights.target.parent / "learning.log")
         steps = StepLog(events, data.task.request.settings, task.terms)
         fits = fit_all(data, steps)
-        heats = (GAIN if request.prove else trial).heats if compares else None
+        heats = (GAIN if request.prove else trial).heats if files.compares else None
         judged = judge_fits(fits, files, heats, events, steps, executor)
         judged.tell(log)
         outcome = install(judged, trial, command, events, executor)

@@ -17,7 +17,7 @@ from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.ranking import Moves, moves_of
 from merino.inner.learn.remote_reading import read_rows_remotely
-from merino.inner.learn.request import DEFAULT_TEACHER, Events, LearnRequest, Say, Task
+from merino.inner.learn.request import DEFAULT_TEACHER, Events, Say, Task
 from merino.inner.learn.rescoring import Rescore
 from merino.inner.learn.source import PositionSource
 
@@ -41,11 +41,10 @@ class TrainingData:
     seconds: float
 
 
-def read(task: Task, compares: bool, events: Events, executor: RemoteExecutor | None) -> TrainingData:
-    """The data of a task; without a match that `compares`, for the first of its targets only.
+def read(task: Task, events: Events, executor: RemoteExecutor | None) -> TrainingData:
+    """The data of a task; raises LearnError.
 
-    The positions as read are dropped here, so that workers can free them. Raises LearnError, and EvaluationError if the
-    teacher cannot be read.
+    The positions as read are dropped here, so that workers can free them.
     """
     options, request = read_options(task), task.request
     if executor is not None and request.settings.method == "descent":
@@ -66,15 +65,12 @@ def read(task: Task, compares: bool, events: Events, executor: RemoteExecutor | 
             f"{positions.games} games are too few to learn from safely: about {ENOUGH_GAMES} would do. What they teach "
             "is used only if it wins a match."
         )
-    if not compares:
-        task = replace(task, request=replace(request, choice=replace(request.choice, targets=())))
-    return training_data(task, options, positions, paths)
+    return training_data(task, positions, paths)
 
 
 def read_options(task: Task) -> ReadOptions:
-    """How to read for a task; raises EvaluationError if the teacher cannot be read."""
-    request = task.request
-    teacher = load_net(request.teacher) if request.teacher and request.needs_scores else None
+    """How to read for a task."""
+    request, teacher = task.request, task.teacher
     rescore = None if request.rescore is None else Rescore(request.rescore, teacher or task.evaluation)
     return ReadOptions(
         replace(request.selection, strays=request.has_strays),
@@ -88,30 +84,25 @@ def read_options(task: Task) -> ReadOptions:
     )
 
 
-def training_data(task: Task, options: ReadOptions, positions: PositionSource, paths: Sequence[Path]) -> TrainingData:
-    """The data of a task of positions that were read so from these files; raises LearnError.
-
-    Where it learns from strays, K is that of the teacher: results cannot tell it.
-    """
-    if options.selection.strays and options.teacher is not None:
-        settings = task.request.settings
-        target = replace(settings.target, k=options.teacher.k)
-        task = replace(task, request=replace(task.request, settings=replace(settings, target=target)))
+def training_data(task: Task, positions: PositionSource, paths: Sequence[Path]) -> TrainingData:
+    """The data of a task of positions that were read for it from these files; raises LearnError."""
     samples = tuple(positions.sample(settings) for settings in task.settings)
-    moves = moves_to_rank(task.request, paths)
+    moves = moves_to_rank(task, paths)
     return TrainingData(task, samples, positions.games, moves, time.perf_counter() - task.began)
 
 
-def moves_to_rank(request: LearnRequest, paths: Sequence[Path]) -> Moves | None:
-    """The moves that the weights shall rank, as the teacher of the request or the usual one sees them.
+def moves_to_rank(task: Task, paths: Sequence[Path]) -> Moves | None:
+    """The moves that the weights shall rank, as the teacher that is named or the usual one sees them.
 
     None if none are wanted, or the games of these files are too few or cannot be read again.
     """
-    wanted = request.choice.ranked
+    wanted = task.request.choice.ranked
     if not wanted or any(map(is_passing, paths)):
         return None
     positions = one_of_each_game(paths, 0, MAX_PLIES, ENOUGH * wanted)[:wanted]
-    return moves_of(positions, load_net(request.teacher or DEFAULT_TEACHER)) if len(positions) == wanted else None
+    if len(positions) != wanted:
+        return None
+    return moves_of(positions, task.teacher or load_net(task.request.teacher or DEFAULT_TEACHER))
 
 
 def _report_faults(faults: Sequence[tuple[Path, Fault]], say: Say) -> None:

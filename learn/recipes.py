@@ -252,7 +252,7 @@ class Comparing:
         options = read_options(task)
         paths = [self._file(name) for name in request.files]
         positions = self._positions(paths, options)
-        data = training_data(task, options, positions, paths)
+        data = training_data(task, positions, paths)
         fits = fit_all(data, FitCallback())
         [found] = fits.every
         learned = judge(found.sample, found.fitted, found.settings, FitCallback())

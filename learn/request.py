@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.families import load_net
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import in_two_phases, phases_of, simplest
 from merino.inner.eval.linear.registry import TermSet
@@ -122,31 +124,38 @@ class LearnRequest:
 
 @dataclass(frozen=True)
 class Task:
-    """A request with what it starts from: weights of a set of terms, with as many phases as it asks for.
+    """A request with what it starts from: weights of a set of terms, with as many phases as it asks for, and a teacher.
 
-    `began` is when the work on it began, by `time.perf_counter`.
+    `settings` are those of each fit. `began` is when the work on it began, by `time.perf_counter`.
     """
 
     request: LearnRequest
     terms: TermSet
     start: np.ndarray
+    settings: tuple[Settings, ...]
+    teacher: Evaluation | None  # None where it gives no scores
     began: float = field(default_factory=time.perf_counter)
 
     @classmethod
-    def of(cls, request: LearnRequest, terms: TermSet, weights: np.ndarray) -> Task:
-        """The task to start from these weights; raises LearnError if the request cannot."""
+    def of(cls, request: LearnRequest, terms: TermSet, weights: np.ndarray, compares: bool = True) -> Task:
+        """The task to start from these weights; without a match that `compares`, for the first of its targets only.
+
+        Where it learns from strays, K is that of the teacher: results cannot tell it. Raises LearnError if the request
+        cannot start there, and EvaluationError if the teacher cannot be read.
+        """
         settings = request.settings.of_set(terms)
-        return cls(replace(request, settings=settings), terms, start_of(weights, settings.phases, len(terms)))
+        start = start_of(weights, settings.phases, len(terms))
+        teacher = load_net(request.teacher) if request.teacher and request.needs_scores else None
+        if request.has_strays and teacher is not None:
+            settings = replace(settings, target=replace(settings.target, k=teacher.k))
+        request = replace(request, settings=settings)
+        targets = request.targets if compares else request.targets[:1]
+        return cls(request, terms, start, tuple(replace(settings, target=target) for target in targets), teacher)
 
     @property
     def evaluation(self) -> LinearEvaluation:
         """The evaluation by the weights at the start, of one phase if they need no more."""
         return LinearEvaluation(simplest(self.start, len(self.terms)), terms=self.terms)
-
-    @property
-    def settings(self) -> tuple[Settings, ...]:
-        """The settings of each fit that the request asks for."""
-        return tuple(replace(self.request.settings, target=target) for target in self.request.targets)
 
 
 def start_of(weights: np.ndarray, phases: int | None, terms: int) -> np.ndarray:

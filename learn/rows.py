@@ -12,7 +12,7 @@ import numpy as np
 from merino.inner.core.common.mapped import RowFile, let_go, tell_no_room
 from merino.inner.core.compiled.jit import entry
 from merino.inner.eval.linear.registry import TERMS
-from merino.inner.learn.positions import ODD, Equal, Rows, no_gaps
+from merino.inner.learn.positions import ODD, Equal, Rows
 
 _GROWTH = 8  # the store grows by an eighth at a time: `resize` moves no memory of this size on most systems
 _FIRST_ROOM = 1 << 16
@@ -138,7 +138,8 @@ class RowStore:
     def rows(self) -> Rows:
         """All rows; nothing can be added afterwards."""
         self._resize(self._size)
-        results, gaps = (np.concatenate([*parts, no_gaps()]) for parts in (self._results, self._gaps))
+        none = np.zeros(0, dtype=np.float32)
+        results, gaps = (np.concatenate([*parts, none]) for parts in (self._results, self._gaps))
         columns = (self._features.array(self._size), self._stage, self._game, self._to_end)
         return Rows(*columns, results, self._scores, gaps)
 

@@ -54,22 +54,23 @@ class WeightsPaths:
 
 @dataclass(frozen=True)
 class RunFiles:
-    """The files of a run: the weights, and record and table, None if they are not wanted."""
+    """The files of a run: the weights, and record and table, None if they are not wanted.
+
+    `compares` tells whether a match decides about new weights before they are written. A run that `is_dry` writes none.
+    """
 
     weights: WeightsPaths
     record: Path | None
     csv: Path | None
+    compares: bool
+    is_dry: bool
 
-    def plays_match(self, request: LearnRequest) -> bool:
-        """Whether a match decides about new weights before they are written."""
-        return request.plays_match and self.weights.takes_effect and not request.dry_run
-
-    def check(self, request: LearnRequest) -> None:
+    def check(self) -> None:
         """Raise LearnError or OSError if one of them could not be written after the work."""
-        if not request.dry_run:
+        if not self.is_dry:
             self.weights.check_writable()
-            if self.plays_match(request):
-                self.weights.check_beside()
+        if self.compares:
+            self.weights.check_beside()
         for path in (self.record, self.csv):
             if path is not None:
                 check_writable(path)
@@ -81,7 +82,8 @@ def files_of(request: LearnRequest) -> RunFiles:
     record = None if request.dry_run else paths.target.parent / RECORD_NAME
     if request.record:
         record = named_path(request.record)
-    return RunFiles(paths, record, named_path(request.csv) if request.csv else None)
+    compares = request.plays_match and paths.takes_effect and not request.dry_run
+    return RunFiles(paths, record, named_path(request.csv) if request.csv else None, compares, request.dry_run)
 
 
 def weights_paths(weights: str | None, out: str | None = None) -> WeightsPaths:

@@ -32,6 +32,22 @@ class Target:
     k: float | None = None
     scorer: str = "a search"
 
+    @classmethod
+    def read(cls, text: str) -> Target:
+        """The target with this `name`; raises ValueError if there is none."""
+        kind, equals, share = text.partition("=")
+        if text in (RESULT, SEARCH):
+            return cls(1.0 if text == RESULT else 0.0)
+        if kind != BLEND or not equals:
+            raise ValueError(f"'{text[:40]}' is not one of {RESULT}, {SEARCH} and {BLEND}=X")
+        try:
+            number = float(share)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number <= 1:
+            raise ValueError(f"{BLEND}=X needs an X from 0 to 1, not '{share[:40]}'")
+        return cls(number)
+
     @property
     def needs_scores(self) -> bool:
         """Whether positions need the score of a search."""

@@ -73,8 +73,8 @@ def test_a_position_of_each_game_is_drawn_and_no_more_files_are_read_than_needed
 @pytest.mark.parametrize(("wanted", "is_ranked"), [(20, True), (1000, False), (0, False)])
 def test_the_learner_ranks_moves_where_there_are_games_enough(wanted: int, is_ranked: bool) -> None:
     request = read_arguments([str(SELFPLAY)]).request
-    request = replace(request, choice=replace(request.choice, ranked=wanted))
-    assert (moves_to_rank(request, [SELFPLAY]) is not None) == is_ranked
+    task = Task.of(replace(request, choice=replace(request.choice, ranked=wanted)), TERMS, defaults())
+    assert (moves_to_rank(task, [SELFPLAY]) is not None) == is_ranked
 
 
 @pytest.mark.parametrize(("words", "by_ranks"), [(["--teacher", "off"], True), ([], False)])
@@ -83,8 +83,7 @@ def test_the_pull_is_chosen_by_ranks_unless_strays_teach(
 ) -> None:
     request = read_arguments([str(SELFPLAY), "--per-game", "1", *words]).request
     task = Task.of(replace(request, choice=replace(request.choice, ranked=0)), TERMS, defaults())
-    options = read_options(task)
-    data = training_data(task, options, read_rows([SELFPLAY], options, Events()), [SELFPLAY])
+    data = training_data(task, read_rows([SELFPLAY], read_options(task), Events()), [SELFPLAY])
     pulls = iter([0.1, 0.2, 0.3])  # each ranks better than the one before
     monkeypatch.setattr(fitting, "rank_figure", lambda *_: RankFigure(next(pulls), 0.0))
     fits = fit_all(replace(data, moves=moves_of(positions_of(*MATES), task.evaluation)), FitCallback())

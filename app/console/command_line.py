@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.nearest import did_you_mean
@@ -17,6 +17,7 @@ from merino.inner.core.common.user_files import user_path
 MAX_NUMBER = 10**9
 HELP_COLUMN = 26
 OUTPUT = "output"  # title of the last group of options
+Found = TypeVar("Found")
 
 
 class Parser(argparse.ArgumentParser):
@@ -192,6 +193,35 @@ def number(low: float, high: float, unit: str = "") -> Callable[[str], float]:
     """A type of option: a number from `low` to `high`, of these units."""
     words = f"{f'of {unit} ' if unit else ''}from {low:.15g} to {high:.15g}"
     return lambda text: _number(text, words, lambda value: low <= value <= high)
+
+
+def number_or(word: str, low: float) -> Callable[[str], float | None]:
+    """A type of option: a number from `low` on, or None for `word`."""
+
+    def read(text: str) -> float | None:
+        if text == word:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not low <= value < MAX_NUMBER:
+            raise argparse.ArgumentTypeError(f"'{text[:40]}' is neither a number from {low:g} on nor '{word}'")
+        return value
+
+    return read
+
+
+def as_read_by(read: Callable[[str], Found]) -> Callable[[str], Found]:
+    """A type of option: what `read` makes of a text, or why it makes nothing of it, by its ValueError."""
+
+    def checked(text: str) -> Found:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return checked
 
 
 positive, natural = whole(1), whole(0)

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from merino.inner.app.cluster.address import ClusterAddress
-from merino.inner.app.console import learn_values as values
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser, natural, positive, whole
+from merino.inner.app.console.command_line import Parser, as_read_by, natural, number_or, positive, whole
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.eval.evaluation import EvaluationError
@@ -39,6 +38,7 @@ OLD_POSITIONS = {"any": Quiet.ANY, "only": Quiet.ONLY, "resolved": Quiet.RESOLVE
 FIT = "fit"  # title of a group
 PLAY = "match of new against old weights"  # title of a group
 LEARNED_FROM = "positions to learn from"  # title of a group
+ALL_OF_A_GAME = "all"
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _selection(args: argparse.Namespace, usual: Selection) -> Selection:
         args.skip_decided,
         Quiet(args.positions) if args.positions else usual.quiet,
         args.dedup,
-        None if args.per_game == values.ALL_OF_A_GAME else args.per_game or usual.per_game,
+        None if args.per_game == ALL_OF_A_GAME else args.per_game or usual.per_game,
         usual.strays and not args.no_strays,
     )
 
@@ -244,7 +244,7 @@ def add_what_to_fit(parser: Parser, some: str, phases: str, predicted: str) -> N
         "what to predict: the result of the game, the score of a search, or X times the result and 1-X times the score"
     )
     form = f"{RESULT}|{SEARCH}|{BLEND}=X"
-    add("--target", type=values.target, metavar=form, help=f"{sentence} (default: {predicted})")
+    add("--target", type=as_read_by(Target.read), metavar=form, help=f"{sentence} (default: {predicted})")
 
 
 def _add_fit(parser: Parser) -> None:
@@ -260,16 +260,16 @@ def _add_fit(parser: Parser) -> None:
     parser.also_accept("--evalfile", teacher)
     add("--method", choices=list(METHODS), help=f"optimiser; all reach the same weights (default: {Settings.method})")
     add("--loss", choices=list(map(str, Loss)), help=f"error to minimise (default: {Settings.loss})")
-    plies, weight = values.number_or("off", 0.1), "a position n plies before the end of its game weighs e^(-n/PLIES)"
+    plies, weight = number_or("off", 0.1), "a position n plies before the end of its game weighs e^(-n/PLIES)"
     decay = add("--decay", type=plies, default=argparse.SUPPRESS, metavar="PLIES|off", help=f"{weight} (default: off)")
     parser.also_accept("--lambda", decay)
     sentence = "scale: a score of s centipawns predicts 1 / (1 + e^(-s/K)) (default: fit)"
-    add("--k", type=values.number_or("fit", 1), default=argparse.SUPPRESS, metavar="K|fit", help=sentence)
+    add("--k", type=number_or("fit", 1), default=argparse.SUPPRESS, metavar="K|fit", help=sentence)
     sentence = (
         "pull toward the old weights: standard deviation relative to their size (default: by the number of games, and "
         "by how well other games are predicted)"
     )
-    add("--prior", type=values.prior, default=argparse.SUPPRESS, metavar="N|off", help=sentence)
+    add("--prior", type=_prior, default=argparse.SUPPRESS, metavar="N|off", help=sentence)
     sentence = (
         "take the players' strength into account where results teach: what WhiteElo and BlackElo promise is not put "
         "down to the position; reads the games anew"
@@ -297,8 +297,8 @@ def add_position_choice(parser: Parser, usual: Selection | None) -> None:
         add("--per-game", type=positive, metavar="N", help=sentence)
     else:
         default = f"{usual.per_game}, {FEW_OF_A_GAME} where results or searches teach"
-        sentence = f"{sentence}; {values.ALL_OF_A_GAME} for no limit (default: {default})"
-        add("--per-game", type=values.per_game, metavar="N", help=sentence)
+        sentence = f"{sentence}; {ALL_OF_A_GAME} for no limit (default: {default})"
+        add("--per-game", type=_per_game, metavar="N", help=sentence)
 
 
 def _add_positions(parser: Parser) -> None:
@@ -323,6 +323,16 @@ def _add_positions(parser: Parser) -> None:
     add("--skip-last", type=natural, default=0, metavar="N", help="skip the last N plies of each game")
     sentence = "skip the end of a game, from where its score stays above CP centipawns"
     add("--skip-decided", type=natural, metavar="CP", help=sentence)
+
+
+def _prior(text: str) -> float:
+    """A type: the pull toward the old weights, 0 for off."""
+    return number_or("off", 0.001)(text) or 0.0
+
+
+def _per_game(text: str) -> int | str:
+    """A type: a number of positions, or the word for all of them."""
+    return text if text == ALL_OF_A_GAME else positive(text)
 
 
 def _without_old_quiet(arguments: Sequence[str]) -> list[str]:

@@ -9,11 +9,12 @@ from typing import TextIO
 
 from merino.inner.app.cluster.address import ClusterAddress
 from merino.inner.app.console.command_line import OUTPUT as _OUTPUT
-from merino.inner.app.console.command_line import Parser, file_path, natural, positive, scale, share
+from merino.inner.app.console.command_line import Parser, as_read_by, file_path, natural, positive, scale, share
 
 Say = Callable[[str], object]
 
 HASH_MB = 64
+cluster_address = as_read_by(ClusterAddress.read)
 
 EVALUATION, SEARCH, OPENINGS = "evaluation", "search", "openings"  # titles of groups
 OUTPUT = _OUTPUT
@@ -74,14 +75,6 @@ def add_cluster(parser: Parser, what: str) -> None:
     """--cluster."""
     sentence = f"{what} on a Dask cluster, tcp://HOST:PORT, or in N processes, local:N; 'merino cluster' explains"
     parser.add_argument("--cluster", metavar="ADDRESS", type=cluster_address, help=sentence)
-
-
-def cluster_address(text: str) -> ClusterAddress:
-    """The place of a cluster, for `type=` of an option."""
-    try:
-        return ClusterAddress.read(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def check_cluster(parser: Parser, args: argparse.Namespace) -> None:

@@ -6,14 +6,12 @@ No file of the user is changed. The games are in a temporary folder while the wo
 from __future__ import annotations
 
 import tempfile
-from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from merino.inner.app.console.learn_values import target
 from merino.inner.app.explorer.fields import Fields, RequestError
 from merino.inner.app.explorer.sent_games import SentGames
 from merino.inner.app.explorer.server_state import ServerState
@@ -163,8 +161,8 @@ def _settings(fields: Fields, terms: TermSet) -> Settings:
 def _target(fields: Fields) -> Target:
     """The target, in the words of `merino learn --target`."""
     try:
-        return target(fields.text("target", RESULT))
-    except ArgumentTypeError as error:
+        return Target.read(fields.text("target", RESULT))
+    except ValueError as error:
         raise RequestError(f"'target': {error}") from error
 
 

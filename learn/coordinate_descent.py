@@ -30,7 +30,7 @@ from merino.inner.learn.loss_and_gradient import (
     share_of,
     weight_of,
 )
-from merino.inner.learn.positions import FEATURE_SCALE
+from merino.inner.learn.rows import FEATURE_SCALE
 from merino.inner.learn.sample import FitParameters, Loss, Sample
 
 STEP = 1.0  # centipawns

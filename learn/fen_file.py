@@ -18,6 +18,7 @@ from pathlib import Path
 
 from merino.inner.core.common.user_files import GAMES, first_there, open_user_file
 from merino.inner.formats.labelled import write_labelled
+from merino.inner.formats.sources import digest, plain_name
 from merino.inner.learn.positions import PositionBlock
 
 _MARK = "# merino-positions 1"
@@ -35,11 +36,6 @@ class Contents:
     def line(self) -> bytes:
         """The last line of the file."""
         return f"# whole: {self.games} games, {self.unreadable} unreadable\n".encode()
-
-
-def first_line(digest: str, settings: str) -> bytes:
-    """The first line of a file made from a source of this digest with these settings."""
-    return f"{_MARK}; source {digest}; {settings}\n".encode()
 
 
 def is_ours(path: Path) -> bool:
@@ -67,31 +63,37 @@ def lines_of(block: PositionBlock, games_before: int) -> bytes:
 
 @dataclass(frozen=True)
 class FenTarget:
-    """The `.fen` file for a source and settings: where it is or is to be written.
+    """The `.fen` file for a source and settings: where it is or is to be written, and its first line.
 
     `contents` is None if it is to be written; `kept` is the file of other options that stays; `outdated` says why
     what is there is replaced.
     """
 
     path: Path
+    first: bytes
     contents: Contents | None = None
     kept: Path | None = None
     outdated: str = ""
 
 
-def target_of(plain: Path, first: bytes) -> FenTarget:
-    """The file for this first line: `plain`, or beside it one that is named after the options."""
+def target_of(source: Path, settings: str) -> FenTarget:
+    """The file for a source with these settings: that with its name, or beside it one that is named after the options.
+
+    Raises SourceError.
+    """
+    first = f"{_MARK}; source {digest(source)}; {settings}\n".encode()
+    plain = plain_name(source).with_suffix(".fen")
     name = hashlib.blake2b(_options(first).encode(), digest_size=3).hexdigest()
     named = plain.with_suffix(f".{name}{plain.suffix}")
     for path in (plain, named):
         contents = usable(path, first)
         if contents:
-            return FenTarget(path, contents)
+            return FenTarget(path, first, contents)
     before = _first_line_of(plain) if first_there([plain]) else b""
     has_other_options = before.startswith(_MARK.encode()) and _options(before) != _options(first)
     if first_there([named]) or (has_other_options and _source(before) == _source(first)):
-        return FenTarget(named, kept=plain, outdated=_why_outdated(named, first))
-    return FenTarget(plain, outdated=_why_outdated(plain, first))
+        return FenTarget(named, first, kept=plain, outdated=_why_outdated(named, first))
+    return FenTarget(plain, first, outdated=_why_outdated(plain, first))
 
 
 def _why_outdated(path: Path, first: bytes) -> str:

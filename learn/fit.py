@@ -20,7 +20,7 @@ import numpy as np
 
 from merino.inner.eval.linear.registry import Term, TermTable, to_read
 from merino.inner.learn.loss_and_gradient import TRAIN, Detail, Samples, Sums, carrier_counts, gather
-from merino.inner.learn.positions import FEATURE_SCALE
+from merino.inner.learn.rows import FEATURE_SCALE
 from merino.inner.learn.sample import BLOCK, FitParameters, Loss
 
 POSITIONS_PER_OBSERVATION = 10  # the positions of a game are far from independent

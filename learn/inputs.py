@@ -22,24 +22,13 @@ from merino.inner.formats.labelled import NO_END, NO_GAME, Labelled, read_labell
 from merino.inner.formats.pgn_games import Fault, play_games
 from merino.inner.formats.pgn_scores import MAX_SCORE, NO_SCORE
 from merino.inner.formats.pgn_stream import GamesText, games_of
-from merino.inner.formats.sources import Source, count_lines, digest, open_source, plain_name
+from merino.inner.formats.sources import Source, count_lines, digest, open_source
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.fen_file import Contents, FenTarget, first_line, is_ours, lines_of, target_of
-from merino.inner.learn.positions import (
-    PositionBlock,
-    Quiet,
-    Rows,
-    Selection,
-    block_of_games,
-    check_rows,
-    drawn,
-    rows_of_block,
-    used_games,
-)
+from merino.inner.learn.fen_file import Contents, FenTarget, is_ours, lines_of, target_of
+from merino.inner.learn.positions import PositionBlock, Selection, block_of_games, chosen_of, refined, used_games
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile
-from merino.inner.learn.rows import GameRuns, RowStore
-from merino.inner.learn.selecting import refined, select_quiet
+from merino.inner.learn.rows import GameRuns, Rows, RowStore, check_rows, rows_of_block
 from merino.inner.learn.source import PositionsHere, check_found
 
 
@@ -108,12 +97,11 @@ class FileReader:
                 self._read_positions(source)
                 return
             if source.is_passing or self._options.ratings:  # positions beside the games know no ratings
-                self._read_games(source, None, b"")
+                self._read_games(source)
                 return
-            first = first_line(digest(path), self._described())
-            target = target_of(plain_name(path).with_suffix(".fen"), first)
+            target = target_of(path, self._described())
             if target.contents is None:
-                self._read_games(source, target, first)
+                self._read_games(source, target)
                 return
         with open_source(target.path) as source:
             self._events.say(f"Using file '{target.path}', made from '{path.name}' with these settings")
@@ -142,7 +130,7 @@ class FileReader:
                 if source.holds_positions():
                     self._read_positions(source)
                 else:
-                    self._read_games(source, None, b"")
+                    self._read_games(source)
             finally:
                 self._scores = None
             if scores.made:
@@ -152,7 +140,7 @@ class FileReader:
         """Report how much of a file has been read."""
         self._events.progressed(f"Reading {source.name}", source.done)
 
-    def _read_games(self, source: Source, target: FenTarget | None, first: bytes) -> None:
+    def _read_games(self, source: Source, target: FenTarget | None = None) -> None:
         found = used = unreadable = rows = 0
         with ExitStack() as stack:
             wanted, fen = target is not None and self._wants_fen(target), None
@@ -162,7 +150,7 @@ class FileReader:
                 self.faults.extend((source.path, fault) for fault in part.faults)
                 found, used, unreadable = found + part.found, used + part.used, unreadable + len(part.faults)
                 if target and wanted and fen is None and len(part.block):
-                    fen = self._create_fen(target, first, stack)
+                    fen = self._create_fen(target, stack)
                 if target and fen:
                     _write(fen, part.fen, target.path)
                 self._report(source)
@@ -185,7 +173,7 @@ class FileReader:
             return False
         return self._options.keep_fen
 
-    def _create_fen(self, target: FenTarget, first: bytes, stack: ExitStack) -> IO[bytes] | None:
+    def _create_fen(self, target: FenTarget, stack: ExitStack) -> IO[bytes] | None:
         """The open `.fen` file, with its first line written; None if it cannot be written."""
         path = target.path
         try:
@@ -196,7 +184,7 @@ class FileReader:
         if target.kept:
             self._events.say(f"File '{target.kept}' stays: it was made with other options")
         self._events.say(f"Creating file '{path}'{f' anew: {target.outdated}' if target.outdated else ''}")
-        _write(file, first, path)
+        _write(file, target.first, path)
         return file
 
     def _read_positions(self, source: Source, contents: Contents | None = None) -> None:
@@ -216,35 +204,23 @@ class FileReader:
         if contents and contents.unreadable:
             self._events.say(f"{contents.unreadable} games could not be read when it was created")
 
-    def _are_quiet(self, positions: np.ndarray) -> np.ndarray:
-        """Which of POSITION[n] the selection takes as quiet, bool[n]; see `select_quiet`."""
-        options = self._options
-        return select_quiet(positions, options.weights, options.selection.quiet, options.terms)
-
     def _labelled_part(self, text: _Text, is_chosen: bool) -> tuple[Labelled, InputPart]:
-        labelled, selection = read_labelled(text.content, text.lines_before), self._options.selection
+        labelled, options = read_labelled(text.content, text.lines_before), self._options
         if not is_chosen:
-            labelled = _chosen(labelled, selection)
-            if selection.per_game is not None:
-                chosen = drawn(labelled.positions["key"], labelled.games, selection.per_game)
-                labelled = labelled.only(chosen | (labelled.games == NO_GAME))
-            if selection.quiet is not Quiet.ANY:
-                labelled = labelled.only(self._are_quiet(labelled.positions))
+            labelled = chosen_of(labelled, options.selection, options.weights, options.terms)
         unscored = 0
         if self._scores is not None:
             scores = self._scores.scores_of(text.lines_before, labelled.positions)
             labelled = replace(labelled, scores=scores)
-        elif self._options.teacher is not None:
-            labelled = replace(labelled, scores=taught(self._options.teacher, labelled.positions))
-        elif self._options.needs_scores:
+        elif options.teacher is not None:
+            labelled = replace(labelled, scores=taught(options.teacher, labelled.positions))
+        elif options.needs_scores:
             has_score = labelled.scores != NO_SCORE
             labelled, unscored = labelled.only(has_score), int(np.count_nonzero(~has_score))
         none = np.zeros(len(labelled.positions), dtype=np.int32)
         to_end, results = np.maximum(labelled.to_end, 0), np.zeros(0, dtype=np.float32)
         block = PositionBlock(labelled.positions, none, to_end, results, labelled.scores)
-        return labelled, InputPart(
-            block, rows_of_block(block, self._options.terms), 0, 0, labelled.faults, b"", unscored
-        )
+        return labelled, InputPart(block, rows_of_block(block, options.terms), 0, 0, labelled.faults, b"", unscored)
 
     def _report_positions(self, name: str, positions: int, games: int, unnamed: int, endless: int) -> None:
         say = self._events.say
@@ -282,13 +258,6 @@ def part_of(
 def taught(teacher: Evaluation, positions: np.ndarray) -> np.ndarray:
     """White's static scores of POSITION[n], int16[n], before the draw rules, as rows times weights are."""
     return np.clip(np.rint(teacher.white_scores(positions)), -MAX_SCORE, MAX_SCORE).astype(np.int16)
-
-
-def _chosen(labelled: Labelled, selection: Selection) -> Labelled:
-    """The positions that a selection takes; a position whose place in its game is unknown is taken."""
-    ply = 2 * (labelled.positions["fullmove"] - 1) + labelled.positions["side"]
-    is_first = (labelled.positions["fullmove"] > 1) & (ply < selection.skip_first)  # move 1 may also mean unknown
-    return labelled.only(~is_first & ((labelled.to_end == NO_END) | (labelled.to_end >= selection.skip_last)))
 
 
 def _texts(source: Source) -> Iterator[_Text]:

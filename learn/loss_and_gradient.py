@@ -23,8 +23,8 @@ import numpy as np
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.eval.linear.phases import STAGES, by_stage, shares_of_phases
 from merino.inner.eval.material import FULL_BOARD
-from merino.inner.learn.positions import FEATURE_SCALE
 from merino.inner.learn.products import products_of
+from merino.inner.learn.rows import FEATURE_SCALE
 from merino.inner.learn.sample import BLOCK, FitParameters, Loss, Sample, Span
 from merino.inner.learn.targets import ZERO_SCORE
 

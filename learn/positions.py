@@ -1,43 +1,47 @@
-"""The positions of games to learn from, and their rows of features.
+"""The positions of games to learn from: which are chosen, by place, by score and by chance, and strays.
 
-A row has the terms of the evaluation, White minus Black, times FEATURE_SCALE, as int16 to save memory. Its product
-with the weights at its stage is White's score before the draw rules.
+Scores tell whether a capture changes the score, and whether the game is decided. The quiescence search is the engine's
+own, with the weights that learning starts from.
+
+Strays are positions that games do not reach but searches do, after a random legal move in a position of a game. Players
+leave no piece to be taken, so their games hardly show what that costs; a search meets it at every second node. The
+result of the game says nothing of a stray: only a teacher's score can.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+import threading
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import NoneType
-from typing import Any
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import ZERO
-from merino.inner.core.board.fen import to_fen
+from merino.inner.core.board.bitboard import FULL, WHITE, ZERO
 from merino.inner.core.board.makemove import make
-from merino.inner.core.board.movegen import is_noisy
+from merino.inner.core.board.movegen import ALL, MAX_MOVES, generate, is_noisy
 from merino.inner.core.board.position import POSITION
 from merino.inner.core.common.checks import instance, whole_number
-from merino.inner.core.common.mapped import is_in_file, joined
+from merino.inner.core.compiled.calls import call_at
 from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.core.compiled.memory import copy_record
-from merino.inner.eval.draws import after_rules
-from merino.inner.eval.linear.compiled import addresses_of
-from merino.inner.eval.linear.evaluate import counts_of, scores_of, side_counts
-from merino.inner.eval.linear.phases import by_stage
+from merino.inner.core.compiled.memory import CACHE_LINE, copy_record, store_word
+from merino.inner.engine.search.iterative_deepening import NO_LIMIT
+from merino.inner.engine.search.state import INFINITE
+from merino.inner.engine.search.static_eval import static_evaluation
+from merino.inner.engine.search.transposition import TranspositionTable
+from merino.inner.engine.search.tree import make_move
+from merino.inner.engine.search.worker import Worker
+from merino.inner.eval.linear.evaluate import scores_of
+from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS, TermSet
-from merino.inner.eval.material import stage_of
+from merino.inner.formats.labelled import NO_END, NO_GAME, Labelled
 from merino.inner.formats.pgn_games import NO_FAULT, TAG_NAMES, Games
 from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.formats.pgn_tokens import UNFINISHED
-from merino.inner.learn.errors import LearnError
 
-FEATURE_SCALE = 256  # resolution: 0.2 centipawns with a weight of 100; the largest count is near 70
+_local = threading.local()  # a search record belongs to one thread
 ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in random order
-_AT_ONCE = 1 << 20  # rows
-CHECKED = 100  # about how many positions of a file are checked
 
 
 class Quiet(StrEnum):
@@ -65,7 +69,7 @@ class Selection:
     quiet: Quiet = Quiet.ANY
     unique: Equal | None = None  # of which positions to use only the first; None to use all
     per_game: int | None = None  # positions to use of each game, drawn at random; None for all
-    strays: bool = False  # whether to use after each also a position that a random move makes of it (learn.selecting)
+    strays: bool = False  # whether to use after each also a position that a random move makes of it
 
     def __post_init__(self) -> None:
         for name, low in (("skip_first", 0), ("skip_last", 0), ("skip_decided", 0), ("per_game", 1)):
@@ -120,73 +124,6 @@ class PositionBlock:
         """The positions for which `which`, bool[n], is true."""
         columns = (self.positions[which], self.game[which], self.to_end[which])
         return PositionBlock(*columns, self.results, self.scores[which], self.gaps)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Positions to learn from, game by game.
-
-    `features` int16[n, terms]; `stage` uint8[n], the pieces left, as in `eval.linear.phases`; `game` int32[n], rising;
-    `to_end` int16[n], plies to the end of the game; `results` float32[games], White's result 0, 0.5 or 1 by game;
-    `scores` int16[n], the score of a search for White in centipawns, or NO_SCORE; `gaps` as in `PositionBlock`.
-    """
-
-    features: np.ndarray
-    stage: np.ndarray
-    game: np.ndarray
-    to_end: np.ndarray
-    results: np.ndarray
-    scores: np.ndarray
-    gaps: np.ndarray = field(default_factory=no_gaps)
-
-    def __len__(self) -> int:
-        return len(self.features)
-
-    def __sizeof__(self) -> int:
-        """The bytes of the columns in memory: by them a cluster decides where rows stay, and when they go to disk."""
-        return sum(column.nbytes for column in vars(self).values() if not is_in_file(column))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Rows whose features are in a file have them in a file where they arrive."""
-        return _arrived, (is_in_file(self.features), *vars(self).values())
-
-    def rows_of_games(self) -> np.ndarray:
-        """How many rows each game has, int64[games]."""
-        found = np.zeros(len(self.results), dtype=np.int64)
-        for first in range(0, len(self.game), _AT_ONCE):  # `bincount` makes int64 of all it counts
-            found += np.bincount(self.game[first : first + _AT_ONCE], minlength=len(found))
-        return found
-
-    def between(self, first: int, last: int, first_game: int, last_game: int) -> Rows:
-        """Rows first..last, all rows of games first_game..last_game, with the games numbered from 0."""
-        mine = slice(first, last)
-        columns = (self.features[mine], self.stage[mine], self.game[mine] - np.int32(first_game), self.to_end[mine])
-        return Rows(*columns, self.results[first_game:last_game], self.scores[mine], self.gaps[first_game:last_game])
-
-
-def _arrived(in_file: bool, features: np.ndarray, *others: np.ndarray) -> Rows:
-    if not in_file:
-        return Rows(features, *others)
-    return Rows(joined([features], True), *(column.copy() for column in others))  # all of them came in one buffer
-
-
-@kernel
-def write_row(address, position, counts, row):
-    """Fill `row`, int16[terms], with the scaled features of a position; `counts` is scratch, float64[2, terms].
-
-    `address` is that of the set's `side_counts`.
-    """
-    side_counts(address, position, counts)
-    for index in range(len(row)):
-        row[index] = np.int64(np.rint(FEATURE_SCALE * (counts[0, index] - counts[1, index])))
-
-
-@entry
-def _write_rows(address, positions, features, stages):
-    counts = np.zeros((2, features.shape[1]))
-    for index in range(len(positions)):
-        write_row(address, positions[index], counts, features[index])
-        stages[index] = stage_of(positions[index])
 
 
 @entry
@@ -256,6 +193,39 @@ def block_of_games(games: Games, selection: Selection) -> PositionBlock:
     return PositionBlock(positions[:found], game[:found], to_end[:found], results, scores[:found], gaps)
 
 
+def used_games(games: Games) -> int:
+    """The number of complete games with a result."""
+    table = games.table
+    return int(np.count_nonzero((table["plies"] > 0) & (table["fault"] == NO_FAULT) & (table["result"] != UNFINISHED)))
+
+
+def refined(block: PositionBlock, selection: Selection, weights: np.ndarray, terms: TermSet = TERMS) -> PositionBlock:
+    """The block without the positions that a selection leaves out by their scores or by chance, with its strays."""
+    if selection.skip_decided is not None:
+        block = block.chosen(is_open(block, weights, selection.skip_decided, terms))
+    is_drawn_first = selection.quiet is Quiet.RESOLVED  # to resolve only those that are used
+    if is_drawn_first:
+        block = sampled(block, selection.per_game)
+    if selection.strays:
+        block = with_strays(block)
+    if selection.needs_weights:
+        block = block.chosen(select_quiet(block.positions, weights, selection.quiet, terms))
+    return block if is_drawn_first else sampled(block, selection.per_game)
+
+
+def chosen_of(labelled: Labelled, selection: Selection, weights: np.ndarray, terms: TermSet = TERMS) -> Labelled:
+    """The labelled positions that a selection takes; it takes one whose place in its game is unknown."""
+    ply = 2 * (labelled.positions["fullmove"] - 1) + labelled.positions["side"]
+    is_first = (labelled.positions["fullmove"] > 1) & (ply < selection.skip_first)  # move 1 may also mean unknown
+    labelled = labelled.only(~is_first & ((labelled.to_end == NO_END) | (labelled.to_end >= selection.skip_last)))
+    if selection.per_game is not None:
+        is_drawn = drawn(labelled.positions["key"], labelled.games, selection.per_game)
+        labelled = labelled.only(is_drawn | (labelled.games == NO_GAME))
+    if selection.quiet is not Quiet.ANY:
+        labelled = labelled.only(select_quiet(labelled.positions, weights, selection.quiet, terms))
+    return labelled
+
+
 def sampled(block: PositionBlock, per_game: int | None) -> PositionBlock:
     """The block with at most `per_game` positions of each game: a random choice, but the same each time."""
     return block if per_game is None else block.chosen(drawn(block.positions["key"], block.game, per_game))
@@ -272,36 +242,92 @@ def drawn(keys: np.ndarray, games: np.ndarray, per_game: int) -> np.ndarray:
     return chosen
 
 
-def used_games(games: Games) -> int:
-    """The number of complete games with a result."""
-    table = games.table
-    return int(np.count_nonzero((table["plies"] > 0) & (table["fault"] == NO_FAULT) & (table["result"] != UNFINISHED)))
+def select_quiet(positions: np.ndarray, weights: np.ndarray, quiet: Quiet, terms: TermSet = TERMS) -> np.ndarray:
+    """Which positions, POSITION[n], to use: bool[n]; Quiet.RESOLVED replaces each by the end of its quiescence line.
 
-
-def rows_of_block(block: PositionBlock, terms: TermSet = TERMS) -> Rows:
-    """The rows of chosen positions, with the features of this set; raises EvaluationError as `counts_of` does."""
-    if terms.version:
-        counts_of(block.positions, terms)
-    features = np.empty((len(block), len(terms)), dtype=np.int16)
-    stages = np.empty(len(block), dtype=np.uint8)
-    _write_rows(addresses_of(terms).side_counts, block.positions, features, stages)
-    return Rows(features, stages, block.game, block.to_end, block.results, block.scores, block.gaps)
-
-
-def check_rows(block: PositionBlock, rows: Rows, weights: np.ndarray, terms: TermSet = TERMS) -> None:
-    """Compare rows times `weights`, those of a set, with the evaluation.
-
-    Raises LearnError if they differ by more than rounding does.
+    A position is quiet if its static score equals that of quiescence search. None may be in check.
     """
-    step = max(1, len(block) // CHECKED)
-    positions = block.positions[::step]
-    tolerance = np.abs(weights).sum() * 0.5 / FEATURE_SCALE + 1  # each feature is rounded, then the score
-    scores = np.where(positions["side"] == 0, 1, -1) * scores_of(positions, weights, terms)
-    in_use = by_stage(weights, len(terms))[rows.stage[::step]]
-    for index, (score, row, row_weights) in enumerate(zip(scores, rows.features[::step], in_use, strict=True)):
-        expected = after_rules(positions[index : index + 1], float(row @ row_weights) / FEATURE_SCALE)
-        if abs(score - expected) > tolerance:
-            raise LearnError(
-                f"internal error, please report it: {to_fen(positions[index : index + 1])} is worth {score} "
-                f"centipawns to the engine and {expected:.1f} to the learner"
-            )
+    usable = np.ones(len(positions), dtype=np.bool_)
+    if quiet is not Quiet.ANY:
+        _select_quiet(_record(LinearEvaluation(weights, terms=terms)), positions, quiet is Quiet.RESOLVED, usable)
+    return usable
+
+
+def _record(evaluation: LinearEvaluation) -> np.ndarray:
+    """The search record of this thread, with this evaluation."""
+    if not hasattr(_local, "worker"):
+        _local.table, _local.stop = TranspositionTable(megabytes=0), np.zeros(1, dtype=np.uint64)
+        _local.worker = Worker(_local.table, _local.stop, evaluation)
+        _local.worker.limit_nodes(NO_LIMIT)
+    _local.worker.set_evaluation(evaluation)
+    _local.worker.record[0]["buckets"] = 1
+    return np.asarray(_local.worker.record)
+
+
+@entry
+def _select_quiet(records, positions, resolve, usable):
+    s = records[0]
+    for index in range(len(positions)):
+        position = positions[index]
+        copy_record(s.positions[0], position)
+        s.keys[0], s.past, s.nodes = position.key, 0, 0
+        for word in range(CACHE_LINE // 8):  # an entry of an earlier search would cut the line short
+            store_word(s.table_address + np.uint64(8 * word), ZERO)
+        score = call_at(s.quiescence, s, 0, -INFINITE, INFINITE, 0)
+        last = s.plies[0].pv_length if resolve else 0
+        usable[index] = _worth(s, last) == score
+        copy_record(position, s.positions[last])
+
+
+@kernel
+def _worth(s, last):
+    """The static score after `last` moves of the line found, from the view of the first mover; keeps the positions."""
+    for ply in range(last):
+        make_move(s, ply, s.pv[0, ply])
+    score = static_evaluation(s, last)
+    return score if last & 1 == 0 else -score
+
+
+def is_open(block: PositionBlock, weights: np.ndarray, bound: int, terms: TermSet = TERMS) -> np.ndarray:
+    """Which positions come before their game is decided, bool[n]: before its score stays beyond `bound` to the end."""
+    scores = np.where(block.positions["side"] == WHITE, 1, -1) * scores_of(block.positions, weights, terms)
+    kept = np.ones(len(block), dtype=np.bool_)
+    _mark_open(block.game, scores, bound, kept)
+    return kept
+
+
+@entry
+def _mark_open(game, scores, bound, kept):
+    decided = 0  # the sign of the score at the end of the game, as long as it stays beyond the bound
+    for index in range(len(game) - 1, -1, -1):
+        if index + 1 == len(game) or game[index] != game[index + 1]:
+            decided = 1 if scores[index] > 0 else -1
+        if decided * scores[index] <= bound:
+            decided = 0
+        kept[index] = decided == 0
+
+
+def with_strays(block: PositionBlock) -> PositionBlock:
+    """The block with a stray after each position, without a score; none that is in check. The same each time."""
+    order = np.repeat(np.arange(len(block)), 2)
+    positions, scores = block.positions[order], block.scores[order]
+    kept = np.ones(len(order), dtype=np.bool_)
+    scores[1::2] = NO_SCORE
+    _stray(positions[1::2], kept[1::2])
+    doubled = replace(block, positions=positions, game=block.game[order], to_end=block.to_end[order], scores=scores)
+    return doubled.chosen(kept)
+
+
+@entry
+def _stray(positions, kept):
+    """Play a legal move in each position, drawn by its key; `kept` tells where that can be used."""
+    moves, after = np.empty(MAX_MOVES, dtype=np.int32), np.zeros(1, dtype=POSITION)
+    for index in range(len(positions)):
+        position = positions[index]
+        count = generate(position, moves, ALL, FULL)
+        kept[index] = count > 0
+        if count:
+            move = moves[np.int64((position.key * ODD >> np.uint64(32)) % np.uint64(count))]
+            make(after[0], position, np.int64(move))
+            kept[index] = after[0].checkers == ZERO
+            copy_record(position, after[0])

@@ -28,7 +28,7 @@ from merino.inner.learn.fitting import fit_all
 from merino.inner.learn.gain import judge
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import gather
-from merino.inner.learn.positions import Rows, Selection
+from merino.inner.learn.positions import Selection
 from merino.inner.learn.reading import read_options, training_data
 from merino.inner.learn.recipe_matches import (
     CLEAR_WIN,
@@ -40,6 +40,7 @@ from merino.inner.learn.recipe_matches import (
 )
 from merino.inner.learn.report import Seconds, record_of, summarise
 from merino.inner.learn.request import Events, LearnRequest, Task
+from merino.inner.learn.rows import Rows
 from merino.inner.learn.sample import sample_of
 from merino.inner.learn.source import PositionsHere
 from merino.inner.match.config import MatchConfig

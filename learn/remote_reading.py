@@ -27,10 +27,9 @@ from merino.inner.formats.pgn_stream import GamesText, games_of
 from merino.inner.formats.sources import CHUNK, Source, SourceError, open_source
 from merino.inner.learn.inputs import FileReader, ReadOptions, part_of
 from merino.inner.learn.loss_and_gradient import Samples
-from merino.inner.learn.positions import Rows, check_rows
 from merino.inner.learn.remote_sample import RemoteRows, remote_split, results_of
 from merino.inner.learn.request import Events
-from merino.inner.learn.rows import RowStore
+from merino.inner.learn.rows import Rows, RowStore, check_rows
 from merino.inner.learn.sample import cut
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.source import PositionSource, check_found

@@ -18,7 +18,7 @@ import numpy as np
 
 from merino.inner.core.common.mapped import is_in_file, joined
 from merino.inner.core.common.work import RemoteExecutor
-from merino.inner.learn.positions import Rows
+from merino.inner.learn.rows import Rows
 from merino.inner.learn.sample import (
     Holdout,
     Sample,

@@ -1,23 +1,133 @@
-"""Rows as they come in: a store that grows without copying, and what is done to all of them at the end.
+"""Rows of features to learn from, and the store in which they come in, which grows without copying.
 
-The features, five sixths of all bytes, go to a file without a name where there are many rows.
+A row has the terms of the evaluation, White minus Black, times FEATURE_SCALE, as int16 to save memory. Its product
+with the weights at its stage is White's score before the draw rules. The features, five sixths of all bytes, go to a
+file without a name where there are many rows.
 """
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from merino.inner.core.common.mapped import RowFile, let_go, tell_no_room
-from merino.inner.core.compiled.jit import entry
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.learn.positions import ODD, Equal, Rows
+from merino.inner.core.board.fen import to_fen
+from merino.inner.core.common.mapped import RowFile, is_in_file, joined, let_go, tell_no_room
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.eval.draws import after_rules
+from merino.inner.eval.linear.compiled import addresses_of
+from merino.inner.eval.linear.evaluate import counts_of, scores_of, side_counts
+from merino.inner.eval.linear.phases import by_stage
+from merino.inner.eval.linear.registry import TERMS, TermSet
+from merino.inner.eval.material import stage_of
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.positions import ODD, Equal, PositionBlock, no_gaps
 
 _GROWTH = 8  # the store grows by an eighth at a time: `resize` moves no memory of this size on most systems
 _FIRST_ROOM = 1 << 16
 MAX_IN_MEMORY = 450_000_000  # bytes of features that are kept in memory; more go to a file
 _FEATURE_BYTES = np.dtype(np.int16).itemsize
+FEATURE_SCALE = 256  # resolution: 0.2 centipawns with a weight of 100; the largest count is near 70
+CHECKED = 100  # about how many positions of a file are checked
+_AT_ONCE = 1 << 20  # rows
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Positions to learn from, game by game.
+
+    `features` int16[n, terms]; `stage` uint8[n], the pieces left, as in `eval.linear.phases`; `game` int32[n], rising;
+    `to_end` int16[n], plies to the end of the game; `results` float32[games], White's result 0, 0.5 or 1 by game;
+    `scores` int16[n], the score of a search for White in centipawns, or NO_SCORE; `gaps` as in `PositionBlock`.
+    """
+
+    features: np.ndarray
+    stage: np.ndarray
+    game: np.ndarray
+    to_end: np.ndarray
+    results: np.ndarray
+    scores: np.ndarray
+    gaps: np.ndarray = field(default_factory=no_gaps)
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __sizeof__(self) -> int:
+        """The bytes of the columns in memory: by them a cluster decides where rows stay, and when they go to disk."""
+        return sum(column.nbytes for column in vars(self).values() if not is_in_file(column))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Rows whose features are in a file have them in a file where they arrive."""
+        return _arrived, (is_in_file(self.features), *vars(self).values())
+
+    def rows_of_games(self) -> np.ndarray:
+        """How many rows each game has, int64[games]."""
+        found = np.zeros(len(self.results), dtype=np.int64)
+        for first in range(0, len(self.game), _AT_ONCE):  # `bincount` makes int64 of all it counts
+            found += np.bincount(self.game[first : first + _AT_ONCE], minlength=len(found))
+        return found
+
+    def between(self, first: int, last: int, first_game: int, last_game: int) -> Rows:
+        """Rows first..last, all rows of games first_game..last_game, with the games numbered from 0."""
+        mine = slice(first, last)
+        columns = (self.features[mine], self.stage[mine], self.game[mine] - np.int32(first_game), self.to_end[mine])
+        return Rows(*columns, self.results[first_game:last_game], self.scores[mine], self.gaps[first_game:last_game])
+
+
+def _arrived(in_file: bool, features: np.ndarray, *others: np.ndarray) -> Rows:
+    if not in_file:
+        return Rows(features, *others)
+    return Rows(joined([features], True), *(column.copy() for column in others))  # all of them came in one buffer
+
+
+@kernel
+def write_row(address, position, counts, row):
+    """Fill `row`, int16[terms], with the scaled features of a position; `counts` is scratch, float64[2, terms].
+
+    `address` is that of the set's `side_counts`.
+    """
+    side_counts(address, position, counts)
+    for index in range(len(row)):
+        row[index] = np.int64(np.rint(FEATURE_SCALE * (counts[0, index] - counts[1, index])))
+
+
+@entry
+def _write_rows(address, positions, features, stages):
+    counts = np.zeros((2, features.shape[1]))
+    for index in range(len(positions)):
+        write_row(address, positions[index], counts, features[index])
+        stages[index] = stage_of(positions[index])
+
+
+def rows_of_block(block: PositionBlock, terms: TermSet = TERMS) -> Rows:
+    """The rows of chosen positions, with the features of this set; raises EvaluationError as `counts_of` does."""
+    if terms.version:
+        counts_of(block.positions, terms)
+    features = np.empty((len(block), len(terms)), dtype=np.int16)
+    stages = np.empty(len(block), dtype=np.uint8)
+    _write_rows(addresses_of(terms).side_counts, block.positions, features, stages)
+    return Rows(features, stages, block.game, block.to_end, block.results, block.scores, block.gaps)
+
+
+def check_rows(block: PositionBlock, rows: Rows, weights: np.ndarray, terms: TermSet = TERMS) -> None:
+    """Compare rows times `weights`, those of a set, with the evaluation.
+
+    Raises LearnError if they differ by more than rounding does.
+    """
+    step = max(1, len(block) // CHECKED)
+    positions = block.positions[::step]
+    tolerance = np.abs(weights).sum() * 0.5 / FEATURE_SCALE + 1  # each feature is rounded, then the score
+    scores = np.where(positions["side"] == 0, 1, -1) * scores_of(positions, weights, terms)
+    in_use = by_stage(weights, len(terms))[rows.stage[::step]]
+    for index, (score, row, row_weights) in enumerate(zip(scores, rows.features[::step], in_use, strict=True)):
+        expected = after_rules(positions[index : index + 1], float(row @ row_weights) / FEATURE_SCALE)
+        if abs(score - expected) > tolerance:
+            raise LearnError(
+                f"internal error, please report it: {to_fen(positions[index : index + 1])} is worth {score} "
+                f"centipawns to the engine and {expected:.1f} to the learner"
+            )
 
 
 class _Features:

@@ -19,7 +19,7 @@ from merino.inner.core.common.mapped import let_go
 from merino.inner.core.common.work import cores, in_order
 from merino.inner.eval.linear.phases import STAGES
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.positions import Rows
+from merino.inner.learn.rows import Rows
 from merino.inner.learn.targets import SCORES, ZERO_SCORE, Target, points_by_score, scale_of_counts
 
 BLOCK = 1 << 13  # rows whose products are summed at a time, in float32; the sums of blocks are float64

@@ -16,7 +16,7 @@ from merino.inner.formats.pgn_games import Fault
 from merino.inner.formats.sources import name_of
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.loss_and_gradient import Samples
-from merino.inner.learn.positions import Rows
+from merino.inner.learn.rows import Rows
 from merino.inner.learn.sample import Sample, check_holdout, choose_holdout, sample_of
 from merino.inner.learn.settings import Settings
 

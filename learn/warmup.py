@@ -22,12 +22,11 @@ from merino.inner.learn.net.feature_costs import measure_changes, update_costs
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.position_counts import count_positions
 from merino.inner.learn.net.training import Trainer, TrainingSettings
-from merino.inner.learn.positions import Equal, Quiet, Selection, block_of_games, check_rows, rows_of_block
+from merino.inner.learn.positions import Equal, Quiet, Selection, block_of_games, is_open, select_quiet, with_strays
 from merino.inner.learn.products import MANY_TERMS, products_of
 from merino.inner.learn.ranking import moves_of
 from merino.inner.learn.rescoring import Rescore
-from merino.inner.learn.rows import RowStore
-from merino.inner.learn.selecting import is_open, select_quiet, with_strays
+from merino.inner.learn.rows import RowStore, check_rows, rows_of_block
 from merino.inner.learn.settings import METHODS, Settings
 from merino.inner.learn.source import split
 

@@ -11,7 +11,8 @@ from merino.inner.eval.linear.phases import by_stage
 from merino.inner.eval.material import FULL_BOARD
 from merino.inner.formats.pgn_games import Games, read_games
 from merino.inner.learn.loss_and_gradient import gather
-from merino.inner.learn.positions import FEATURE_SCALE, Rows, Selection, block_of_games, rows_of_block
+from merino.inner.learn.positions import Selection, block_of_games
+from merino.inner.learn.rows import FEATURE_SCALE, Rows, rows_of_block
 from merino.inner.learn.sample import FitParameters, Loss, Sample
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"

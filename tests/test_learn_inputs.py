@@ -32,19 +32,9 @@ from merino.inner.formats.pgn_games import Fault, read_games
 from merino.inner.formats.sources import SourceError, count_lines, find_files
 from merino.inner.learn.fen_file import lines_of
 from merino.inner.learn.inputs import ReadOptions, read_rows
-from merino.inner.learn.positions import (
-    Equal,
-    PositionBlock,
-    Quiet,
-    Rows,
-    Selection,
-    block_of_games,
-    check_rows,
-    rows_of_block,
-)
+from merino.inner.learn.positions import Equal, PositionBlock, Quiet, Selection, block_of_games, is_open, select_quiet
 from merino.inner.learn.request import Events
-from merino.inner.learn.rows import RowStore
-from merino.inner.learn.selecting import is_open, select_quiet
+from merino.inner.learn.rows import Rows, RowStore, check_rows, rows_of_block
 from tests.full_disk import FullDisk
 from tests.pipes import pipe_with
 from tests.rows import SELFPLAY, copied_selfplay, labels_of, made_up_rows, rows_of

@@ -18,10 +18,11 @@ from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import gather
-from merino.inner.learn.positions import FEATURE_SCALE, Rows, Selection, rating_gaps
+from merino.inner.learn.positions import Selection, rating_gaps
 from merino.inner.learn.ratings import rated_games
 from merino.inner.learn.report import Seconds, summarise
 from merino.inner.learn.request import Events
+from merino.inner.learn.rows import FEATURE_SCALE, Rows
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.source import split
 from merino.inner.learn.tables import render

@@ -21,9 +21,9 @@ from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import centring_of
 from merino.inner.learn.improve.state import Plan
 from merino.inner.learn.loss_and_gradient import carrier_counts
-from merino.inner.learn.positions import FEATURE_SCALE, Quiet, Selection, block_of_games, check_rows, rows_of_block
+from merino.inner.learn.positions import Quiet, Selection, block_of_games, is_open, select_quiet
 from merino.inner.learn.rescoring import Rescore
-from merino.inner.learn.selecting import is_open, select_quiet
+from merino.inner.learn.rows import FEATURE_SCALE, check_rows, rows_of_block
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.source import split
 from tests.rows import SELFPLAY, few_games

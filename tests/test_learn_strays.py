@@ -16,9 +16,8 @@ from merino.inner.eval.families import load_net
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.learn.inputs import ReadOptions, read_rows
-from merino.inner.learn.positions import PositionBlock, Selection
+from merino.inner.learn.positions import PositionBlock, Selection, with_strays
 from merino.inner.learn.request import DEFAULT_SELECTION, Events, LearnRequest
-from merino.inner.learn.selecting import with_strays
 from merino.inner.learn.targets import Target
 from tests.boards import playouts, records
 from tests.rows import copied_selfplay

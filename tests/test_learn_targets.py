@@ -25,10 +25,11 @@ from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import gather
-from merino.inner.learn.positions import Rows, Selection
+from merino.inner.learn.positions import Selection
 from merino.inner.learn.report import Seconds, summarise
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import Rescore, RescoringStoppedError, ScoreFile
+from merino.inner.learn.rows import Rows
 from merino.inner.learn.sample import FitParameters, sample_of
 from merino.inner.learn.settings import METHODS, Settings
 from merino.inner.learn.source import split

@@ -26,13 +26,13 @@ from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import Detail, gather
-from merino.inner.learn.positions import Equal, Quiet, Rows, Selection
+from merino.inner.learn.positions import Equal, Quiet, Selection
 from merino.inner.learn.procedure import learn_from_files
 from merino.inner.learn.remote_reading import NotThereError, read_rows_remotely
 from merino.inner.learn.remote_sample import RemoteRows, RemoteSample, remote_split
 from merino.inner.learn.report import Seconds, record_of, summarise
 from merino.inner.learn.request import NO_CHOICE, Events, LearnRequest
-from merino.inner.learn.rows import RowStore
+from merino.inner.learn.rows import Rows, RowStore
 from merino.inner.learn.sample import FitParameters, Loss, Sample, cut, spans
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.source import split

@@ -32,10 +32,9 @@ from merino.inner.study.reasons.motifs import (
     pins_by,
     skewers_by,
 )
-from merino.inner.study.reasons.outcome import outcome
 from merino.inner.study.reasons.placing import Cost, Costs, ThreeEnds
 from merino.inner.study.reasons.threats import threat_in
-from merino.inner.study.reasons.why import why
+from merino.inner.study.reasons.why import outcome, why
 from merino.inner.study.reasons.winning import FoundLine, Means, win_by
 from merino.inner.study.reporting import report_moves
 

@@ -37,9 +37,8 @@ from merino.inner.learn.procedure import use_weights
 from merino.inner.learn.report import RECORD_NAME, load_record
 from merino.inner.study.analyser import analyser
 from merino.inner.study.explain.two_weights import compare_reports
-from merino.inner.study.reasons.outcome import outcome
 from merino.inner.study.reasons.threats import threat_in
-from merino.inner.study.reasons.why import why
+from merino.inner.study.reasons.why import outcome, why
 from merino.inner.study.reporting import report_moves, report_position, report_setup, with_words
 from merino.inner.study.setups import set_up
 from merino.inner.study.shapley.values import DEFAULT_ERROR, MAX_ERROR, shapley_values

@@ -1,4 +1,4 @@
-"""Why one move and not another: the lines of both compared at their ends, by what is exchanged, by piece, by term."""
+"""Why one move and not another, and what a line leads to: ends of lines compared by exchanges, by piece and by term."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from merino.inner.study.reasons.ends import (
 from merino.inner.study.words.telling import in_terms
 
 NAMED_PIECES = 3
+NAMED_OF_A_LINE = 2
+MAX_NAMED_PLIES = 2  # of a line whose moves are named; of a longer one only the last
 
 
 def why(report: PositionReport, position: Position, evaluation: Evaluation) -> Reasons:
@@ -85,3 +87,49 @@ def _pieces(better: MoveReport, other: MoveReport, differing: Sequence[PieceDiff
     for each in told(differing, NAMED_PIECES):
         elsewhere = f" (on {chess.square_name(each.there)} with {other.san})" if each.here != each.there else ""
         yield f"With {better.san}, {each.name}{elsewhere} {each.worth}."
+
+
+def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) -> Reasons:
+    """Sentences on the end of a line of legal moves, coordinates, against the `position` now.
+
+    They name what the line exchanges and its promotions, and the pieces that become better or worse. The line is
+    followed to its last position in which no piece can be won at once; if there is none, there are no sentences. The
+    terms are as in `why`.
+    """
+    made, boards = along(position, moves)
+    plies = told_plies(boards)
+    if not plies:
+        return Reasons(())
+    by_terms = in_terms(position.record, evaluation)
+    end = end_of(position, moves[:plies], by_terms)
+    if end.board.is_checkmate():
+        return Reasons((f"{_named(boards, made, plies)} is mate.",))
+    pieces = tuple(differences(end, end_of(position, (), by_terms)))
+    return Reasons((*_material(end, boards, made[:plies]), *_changed(pieces)), pieces)
+
+
+def _named(boards: Sequence[chess.Board], moves: Sequence[chess.Move], plies: int) -> str:
+    """The last of so many moves by number, or all of them if they are few: "13. Rxe6 fxe6"."""
+    first = 0 if plies <= MAX_NAMED_PLIES else plies - 1
+    return boards[first].variation_san(moves[first:plies])
+
+
+def _material(end: LineEnd, boards: Sequence[chess.Board], moves: Sequence[chess.Move]) -> Iterator[str]:
+    captures = [ply for ply, move in enumerate(moves, start=1) if boards[ply - 1].is_capture(move)]
+    if captures:
+        word = "After" if captures[-1] <= MAX_NAMED_PLIES else "By"
+        yield f"{word} {_named(boards, moves, captures[-1])} {end.balance}."
+    for ply, move in enumerate(moves, start=1):
+        if move.promotion:
+            side = "White" if boards[ply - 1].turn else "Black"
+            made = boards[ply - 1].variation_san([move])
+            yield f"{side} promotes to a {chess.piece_name(move.promotion)} by {made}."
+    if not captures and not any(move.promotion for move in moves):
+        yield "Nothing is taken."
+
+
+def _changed(differing: Sequence[PieceDifference]) -> Iterator[str]:
+    """The pieces that become better or worse: "White's knight on d5 (from c3) is worth 0.21 more: ..."."""
+    for each in told(differing, NAMED_OF_A_LINE):
+        origin = f" (from {chess.square_name(each.there)})" if each.here != each.there else ""
+        yield f"{each.name}{origin} {each.worth}."

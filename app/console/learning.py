@@ -76,12 +76,14 @@ def learn_weights(arguments: Sequence[str], say: Say, trial: StrengthTest = GAIN
     if is_standard_input(args):
         raise CommandError("learn: '-' is standard input, which the console reads; name a file")
     result = carry_out(args, say, trial, "learn")
-    print(for_machines(args, result), end="")
     return result.outcome.written if result.outcome.in_use else None
 
 
 def carry_out(args: LearnArguments, say: Say, trial: StrengthTest = GAIN, command: str = "merino learn") -> LearnResult:
-    """Learn, or put earlier results in use; `command` is the name of the command for messages. Raises CommandError."""
+    """Learn, or put earlier results in use; lines go to `say`, output for programs to standard output.
+
+    `command` is the name of the command for messages. Raises CommandError.
+    """
     stream = progress_stream(args.is_quiet)
     try:
         with shown(unless_quiet(say, args.is_quiet), stream) as events:
@@ -95,7 +97,9 @@ def carry_out(args: LearnArguments, say: Say, trial: StrengthTest = GAIN, comman
         raise StoppedError(f"learn: {error}") from error
     except (SourceError, EvaluationError, MatchError, WorkError) as error:
         raise CommandError(f"learn: {error}") from error
-    if args.is_quiet and not args.is_for_machines:
+    if args.is_for_machines:
+        print(for_machines(args, result), end="")
+    elif args.is_quiet:
         say(_in_a_line(result))
     return result
 

@@ -14,7 +14,7 @@ from typing import Any
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
 from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.app.console.learning import carry_out, for_machines, improve
+from merino.inner.app.console.learning import carry_out, improve
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import check_writable, write_fault, write_together
 from merino.inner.core.common.interrupt import INTERRUPTED
@@ -47,7 +47,6 @@ def run_learn(arguments: Sequence[str]) -> int:
         print(line, file=sys.stderr if args.is_for_machines else sys.stdout, flush=True)
 
     result = carry_out(args, say)
-    print(for_machines(args, result), end="")
     return INTERRUPTED if result.outcome.verdict in (Verdict.STOPPED, Verdict.INTERRUPTED) else 0
 
 

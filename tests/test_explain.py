@@ -14,8 +14,7 @@ from merino.inner.engine.report import phrases
 from merino.inner.engine.report.phrases import change_phrase, net_phrase, phrases_of
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.report.static import between, report_change, report_evaluation
-from merino.inner.engine.report.summary import MIN_AHEAD, summarise, summarise_change
-from merino.inner.engine.report.telling import threatened
+from merino.inner.engine.report.summary import MIN_AHEAD, summarise, summarise_change, threatened
 from merino.inner.engine.report.text import render, render_change, render_pieces
 from merino.inner.eval.draws import CANNOT_WIN, KNOWN_DRAW, OPPOSITE_BISHOPS, after_rules
 from merino.inner.eval.evaluation import WIDTH

@@ -16,7 +16,7 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, WHITE
 from merino.inner.core.board.fen import to_fen
-from merino.inner.engine.report.telling import MIN_TOLD
+from merino.inner.engine.report.summary import MIN_TOLD
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.evaluate import stages_of
 from merino.inner.eval.material import FULL_BOARD

@@ -14,7 +14,7 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import EMPTY, PIECE_LETTERS, SQUARE_NAMES, SQUARES, WHITE
 from merino.inner.core.board.fen import COLOUR_NAMES
-from merino.inner.engine.report.telling import MIN_TOLD, largest_for_each_side
+from merino.inner.engine.report.summary import MIN_TOLD, largest_for_each_side
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.explanation import PieceValues
 from merino.inner.study.shapley.coalitions import Coalitions, white_scores_of

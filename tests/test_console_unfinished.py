@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.app.console.console_game import Place
 from merino.inner.app.console.loop import run_lines
-from merino.inner.app.console.unfinished import MAX_GAMES, DamagedGameError, KeptGame, Offer, Unfinished
+from merino.inner.app.console.unfinished import MAX_GAMES, DamagedGameError, KeptGame, Offer, Place, Unfinished
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.engine.search.choice import COLUMNS
 from merino.inner.engine.search.people import Style, read_style

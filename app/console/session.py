@@ -9,14 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 from merino.inner.app.console.board_view import draw
-from merino.inner.app.console.console_game import ConsoleGame, Place
 from merino.inner.app.console.ending import UNFINISHED, Ending, by_rule, side_name
 from merino.inner.app.console.opponent import Opponent
 from merino.inner.app.console.pace import Pace, by_time
 from merino.inner.app.console.scoresheet import Scoresheet
 from merino.inner.app.console.terminal import Terminal
 from merino.inner.app.console.thinking import ThinkingLine
-from merino.inner.app.console.unfinished import KeptGame, Offer, Unfinished
+from merino.inner.app.console.unfinished import ConsoleGame, KeptGame, Offer, Place, Unfinished
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move

@@ -1,4 +1,4 @@
-"""Unfinished games: each is kept until it is over, however the console ends, and offered again.
+"""The games of the console. An unfinished one is kept until it is over, however the console ends, and offered again.
 
 `unfinished/1.pgn` in the user's data folder holds one game. A console locks the files of its games, so that another
 one neither offers nor overwrites them. It is PGN whose tags also tell who plays and with which limits.
@@ -15,17 +15,19 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import chess.pgn
 
-from merino.inner.app.console.console_game import ConsoleGame, Place, locked
-from merino.inner.app.console.ending import UNFINISHED, side_name
+from merino.inner.app.console.ending import UNFINISHED, Ending, side_name
 from merino.inner.app.console.opponent import Opponent
 from merino.inner.app.console.pace import ClockPace, Pace, pace_of
 from merino.inner.app.console.scoresheet import Scoresheet
 from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.core.board.game import Position
+from merino.inner.core.board.move import Move
 from merino.inner.core.common.errors import MerinoError
-from merino.inner.core.common.files import write_fault
+from merino.inner.core.common.files import try_lock, write_fault, write_whole
 from merino.inner.core.common.user_files import UNFINISHED_GAME, UserFileError, is_there, read_user_text
 from merino.inner.engine.notation.games import FaultKeeper, loaded
 from merino.inner.formats.pgn_text import tag_pair
@@ -33,6 +35,60 @@ from merino.inner.formats.pgn_text import tag_pair
 MAX_GAMES = 9
 _BOTH = "both"
 _SIDES = {side_name(WHITE): WHITE, side_name(BLACK): BLACK, _BOTH: None}
+
+
+@dataclass(frozen=True)
+class ConsoleGame:
+    """A game: the present one, or one that was left for another."""
+
+    position: Position
+    sheet: Scoresheet
+    undone: list[Move]  # moves taken back, the next to be played again last
+    pace: Pace
+    thought_ms: list[int]  # by the engine in this game, for White and for Black
+    declared: Ending | None = None  # by resignation or agreement
+    is_forced: bool = False  # the person moves for both sides
+    is_flipped: bool = False
+    is_played: bool = False  # moves were made at this console, or in a session before
+    place: Place | None = None  # the file that keeps it
+
+
+class Place:
+    """The file of one game, locked by this process until it ends."""
+
+    def __init__(self, path: Path, lock: IO[bytes]) -> None:
+        self.path = path
+        self._lock = lock
+        self._written: str | None = None
+
+    def put(self, text: str) -> None:
+        """Write the game, unless it is there already; raises OSError."""
+        if text != self._written:
+            write_whole(self.path, text.encode())
+            self._written = text
+
+    def clear(self) -> None:
+        """Remove the game; raises OSError."""
+        self.path.unlink(missing_ok=True)
+        self._written = None
+
+    @property
+    def holds_a_game(self) -> bool:
+        """Whether this process has written a game that is still there."""
+        return self._written is not None
+
+    def leave(self) -> None:
+        """Let other consoles have it."""
+        self._lock.close()
+
+
+def locked(path: Path) -> Place | None:
+    """The place of this path; None if another console has it. Raises OSError."""
+    file = path.with_suffix(".lock").open("ab")
+    if try_lock(file):
+        return Place(path, file)
+    file.close()
+    return None
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def _with_best_pull(data: TrainingData, settings: Settings, sample: Samples, cal
     usual = prior_spread(sample)
     for factor in task.request.choice.pulls:
         other = replace(settings, prior=factor * usual)
-        fitted = fit(sample, task.start, other, FitCallback(), task.terms)
+        fitted = fit(sample, task.start, other, FitCallback(), task.terms, best.fitted)
         found = fault(fitted)
         if found < least:
             best, least = TargetFit(other, sample, fitted), found
@@ -103,17 +103,24 @@ def _with_best_pull(data: TrainingData, settings: Settings, sample: Samples, cal
 
 
 def fit(
-    sample: Samples, weights: np.ndarray, settings: Settings, callback: FitCallback, terms: Sequence[Term] = TERMS
+    sample: Samples,
+    weights: np.ndarray,
+    settings: Settings,
+    callback: FitCallback,
+    terms: Sequence[Term] = TERMS,
+    alike: Fitted | None = None,
 ) -> Fitted:
     """Fit K, then the free weights, and round them; Ctrl-C ends the fit and keeps the best so far.
 
-    Raises LearnError if weights of two phases would have to become weights of one.
+    A fit that is `alike` but for the pull starts where this one does: K need not be found again. Raises LearnError if
+    weights of two phases would have to become weights of one.
     """
     weights = start_of(weights, settings.phases, len(terms))
-    start = FitParameters(weights, 1 / settings.k) if settings.k else fit_k(sample, weights, settings.loss)
-    if settings.ratings:
-        start = with_ratings(sample, start, settings.loss, settings.k is None)
-    before = gather(sample, start, settings.loss)
+    if alike is None:
+        start = _start(sample, weights, settings)
+        before = gather(sample, start, settings.loss)
+    else:
+        start, before = alike.start, alike.before
     problem = problem_of(sample, weights, settings, terms)
     recorder = _Recorder(callback)
     recorder.stepped(Step(start, before))
@@ -127,6 +134,12 @@ def fit(
     except KeyboardInterrupt:
         interrupted, best = True, recorder.steps[-1].parameters
     return Fitted(start, rounded(best, problem), before, problem, recorder.steps, interrupted, dropped)
+
+
+def _start(sample: Samples, weights: np.ndarray, settings: Settings) -> FitParameters:
+    """The weights with the K that fits them, and what a point of rating counts, as far as these are wanted."""
+    start = FitParameters(weights, 1 / settings.k) if settings.k else fit_k(sample, weights, settings.loss)
+    return with_ratings(sample, start, settings.loss, settings.k is None) if settings.ratings else start
 
 
 def _without(

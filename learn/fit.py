@@ -84,6 +84,12 @@ class FitProblem:
         """The same weights with their tables centred, float64[weights]."""
         return weights if self.centring is None else np.asarray(self.centring @ weights)
 
+    def rounded(self, parameters: FitParameters) -> FitParameters:
+        """The parameters with tables centred and the free weights rounded to whole centipawns, within bounds."""
+        weights, (low, high) = self.centred(parameters.weights).copy(), self.bounds[self.free].T
+        weights[self.free] = np.clip(np.rint(weights[self.free]), np.ceil(low), np.floor(high))
+        return replace(parameters, weights=weights + 0.0)  # no -0
+
     def ridge(self, sums: Sums) -> np.ndarray:
         """The factor of the squared distance from the start for each free weight, in units of the summed loss."""
         if self.spread is None:

@@ -133,7 +133,7 @@ def fit(
             problem, dropped = others, idle
     except KeyboardInterrupt:
         interrupted, best = True, recorder.steps[-1].parameters
-    return Fitted(start, rounded(best, problem), before, problem, recorder.steps, interrupted, dropped)
+    return Fitted(start, problem.rounded(best), before, problem, recorder.steps, interrupted, dropped)
 
 
 def _start(sample: Samples, weights: np.ndarray, settings: Settings) -> FitParameters:
@@ -209,13 +209,3 @@ def _usual_sizes(terms: Sequence[Term]) -> np.ndarray:
     largest = np.max(np.abs(halves(defaults(of), len(of))), axis=0)
     usual = {term.name: float(size) for term, size in zip(of, largest, strict=True)}
     return np.array([usual.get(term.name, 0.0) for term in terms])
-
-
-def rounded(parameters: FitParameters, problem: FitProblem) -> FitParameters:
-    """The parameters with tables centred and the free weights rounded to whole centipawns, within bounds."""
-    weights = problem.centred(parameters.weights).copy()
-    whole = np.rint(weights[problem.free])
-    weights[problem.free] = np.clip(
-        whole, np.ceil(problem.bounds[problem.free, 0]), np.floor(problem.bounds[problem.free, 1])
-    )
-    return replace(parameters, weights=weights + 0.0)  # no -0

@@ -9,7 +9,7 @@ import numpy as np
 
 from merino.inner.eval.linear.registry import TERMS, Term
 from merino.inner.learn.fit import FitCallback, FitProblem, approach
-from merino.inner.learn.fitting import Fitted, fit, rounded
+from merino.inner.learn.fitting import Fitted, fit
 from merino.inner.learn.loss_and_gradient import Detail, Samples, Sums, errors_by_game, gather
 from merino.inner.learn.sample import VALIDATION_SHARE, FitParameters, Loss
 from merino.inner.learn.settings import Settings
@@ -87,7 +87,7 @@ def part_of_step(sample: Samples, learned: Learned, share: float) -> Learned:
     """The same fit with only this share of its step from the start, rounded; its gain is on the validation set."""
     start, end, problem = learned.start, learned.end, learned.problem
     weights = start.weights + share * (end.weights - start.weights)
-    between = rounded(replace(end, weights=weights), problem)
+    between = problem.rounded(replace(end, weights=weights))
     gain = _gain(_error_decreases(sample, start, between, problem.loss))
     after, spread = gather(sample, between, problem.loss), share * learned.spread
     return replace(learned, end=between, after=after, gain=gain, spread=spread)
@@ -121,6 +121,6 @@ def _cross_validated(sample: Samples, start: FitParameters, end: FitParameters, 
     for part in parts:
         if len(part):
             fold = sample.with_validation(part)
-            fitted = rounded(approach(fold, end, problem, FitCallback()), problem)
+            fitted = problem.rounded(approach(fold, end, problem, FitCallback()))
             decreases.append(_error_decreases(fold, start, fitted, problem.loss))
     return _gain(np.concatenate(decreases), len(decreases))

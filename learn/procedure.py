@@ -17,7 +17,7 @@ from merino.inner.learn.fitting import fit_all
 from merino.inner.learn.installing import InstallOutcome, Verdict, install, replace_weights, reports, summary_with
 from merino.inner.learn.judging import judge_fits
 from merino.inner.learn.playing_on import play_on
-from merino.inner.learn.reading import TrainingData, read
+from merino.inner.learn.reading import read
 from merino.inner.learn.report import Summary
 from merino.inner.learn.request import Events, LearnRequest, Say, Task
 from merino.inner.learn.run_files import file_at, files_of, named_path, weights_paths
@@ -82,7 +82,7 @@ def learn_from_files(
         if request.play_on is not None:
             task = replace(task, request=play_on(task.request, task.evaluation, events, executor))
         data = read(task, events, executor)
-        _report(data, files.weights.source, log)
+        data.tell(files.weights.source, log)
         if not request.dry_run:
             log.open(files.weights.target.parent / "learning.log")
         steps = StepLog(events, data.task.request.settings, task.terms)
@@ -114,21 +114,3 @@ def use_weights(file: str, weights: str | None, say: Say) -> LearnResult:
                 raise LearnError(f"'{asked}' is the file in use")
             replace_weights(paths, read_user_file(asked, WEIGHTS), log)
     return LearnResult(InstallOutcome(Verdict.NO_MATCH, paths.target, True))
-
-
-def _report(data: TrainingData, source: Path, say: Say) -> None:
-    """Report the two sets and the settings of the first fit, which starts from the weights in `source`."""
-    settings, sample = data.task.settings[0], data.samples[0]
-    validation = sample.validation_rows
-    say(f"Training set: {sample.size - validation}")
-    say(f"Validation set: {validation}")
-    by = "position" if settings.split_by_position else "game"
-    say(
-        f"Weights: '{source}'; terms {settings.moving} may move"
-        + (", each with a value for the middlegame and one for the endgame" if settings.phases == 2 else "")
-    )
-    say(f"Method: {settings.method}, {settings.loss} error; split by {by}, seed {settings.seed}")
-    if settings.target.needs_scores:
-        of = "scores fit the results at" if settings.target.k is None else "its own scale is"
-        say(f"Target: {settings.target.describe()}; {of} K = {sample.score_k:.1f} centipawns")
-    say("Start optimization...")

@@ -40,6 +40,23 @@ class TrainingData:
     moves: Moves | None
     seconds: float
 
+    def tell(self, source: Path, say: Say) -> None:
+        """Report the two sets and the settings of the first fit, which starts from the weights in `source`."""
+        settings, sample = self.task.settings[0], self.samples[0]
+        validation = sample.validation_rows
+        say(f"Training set: {sample.size - validation}")
+        say(f"Validation set: {validation}")
+        by = "position" if settings.split_by_position else "game"
+        say(
+            f"Weights: '{source}'; terms {settings.moving} may move"
+            + (", each with a value for the middlegame and one for the endgame" if settings.phases == 2 else "")
+        )
+        say(f"Method: {settings.method}, {settings.loss} error; split by {by}, seed {settings.seed}")
+        if settings.target.needs_scores:
+            of = "scores fit the results at" if settings.target.k is None else "its own scale is"
+            say(f"Target: {settings.target.describe()}; {of} K = {sample.score_k:.1f} centipawns")
+        say("Start optimization...")
+
 
 def read(task: Task, events: Events, executor: RemoteExecutor | None) -> TrainingData:
     """The data of a task; raises LearnError.

@@ -85,7 +85,6 @@ class FileReader:
         self.store = RowStore(options.selection.unique, terms=len(options.terms))
         self.games = self.unscored = 0
         self.faults: list[tuple[Path, Fault]] = []
-        self._scores: ScoreFile | None = None  # those of the present file, if its positions are searched
 
     def read(self, path: Path) -> None:
         """Add the rows of a file; raises LearnError."""
@@ -125,14 +124,10 @@ class FileReader:
                 self._events.say(f"Using {scores.known} scores from file '{path}'")
             else:
                 self._events.say(f"Searching {rescore.nodes} nodes a position; the scores are kept in file '{path}'")
-            self._scores = scores
-            try:
-                if source.holds_positions():
-                    self._read_positions(source)
-                else:
-                    self._read_games(source)
-            finally:
-                self._scores = None
+            if source.holds_positions():
+                self._read_positions(source, scores=scores)
+            else:
+                self._read_games(source, scores=scores)
             if scores.made:
                 self._events.say(f"  {scores.made} positions searched")
 
@@ -140,11 +135,11 @@ class FileReader:
         """Report how much of a file has been read."""
         self._events.progressed(f"Reading {source.name}", source.done)
 
-    def _read_games(self, source: Source, target: FenTarget | None = None) -> None:
+    def _read_games(self, source: Source, target: FenTarget | None = None, scores: ScoreFile | None = None) -> None:
         found = used = unreadable = rows = 0
         with ExitStack() as stack:
             wanted, fen = target is not None and self._wants_fen(target), None
-            for part in in_order(lambda piece: part_of(self._options, piece, self._scores, wanted), games_of(source)):
+            for part in in_order(lambda piece: part_of(self._options, piece, scores, wanted), games_of(source)):
                 self._add(part, is_first=rows == 0)
                 rows += len(part.block)
                 self.faults.extend((source.path, fault) for fault in part.faults)
@@ -187,10 +182,14 @@ class FileReader:
         _write(file, target.first, path)
         return file
 
-    def _read_positions(self, source: Source, contents: Contents | None = None) -> None:
+    def _read_positions(
+        self, source: Source, contents: Contents | None = None, scores: ScoreFile | None = None
+    ) -> None:
         runs = GameRuns()
         unnamed, endless, rows_before = 0, 0, len(self.store)
-        for labelled, part in in_order(lambda text: self._labelled_part(text, contents is not None), _texts(source)):
+        for labelled, part in in_order(
+            lambda text: self._labelled_part(text, contents is not None, scores), _texts(source)
+        ):
             of_none = np.flatnonzero(labelled.games == NO_GAME)
             labelled.games[of_none] = of_none + len(self.store)  # each counts as a game
             unnamed, endless = unnamed + len(of_none), endless + int(np.count_nonzero(labelled.to_end == NO_END))
@@ -204,16 +203,13 @@ class FileReader:
         if contents and contents.unreadable:
             self._events.say(f"{contents.unreadable} games could not be read when it was created")
 
-    def _labelled_part(self, text: _Text, is_chosen: bool) -> tuple[Labelled, InputPart]:
+    def _labelled_part(self, text: _Text, is_chosen: bool, scores: ScoreFile | None) -> tuple[Labelled, InputPart]:
         labelled, options = read_labelled(text.content, text.lines_before), self._options
         if not is_chosen:
             labelled = chosen_of(labelled, options.selection, options.weights, options.terms)
-        unscored = 0
-        if self._scores is not None:
-            scores = self._scores.scores_of(text.lines_before, labelled.positions)
-            labelled = replace(labelled, scores=scores)
-        elif options.teacher is not None:
-            labelled = replace(labelled, scores=taught(options.teacher, labelled.positions))
+        unscored, found = 0, _other_scores(options, scores, text.lines_before, labelled.positions)
+        if found is not None:
+            labelled = replace(labelled, scores=found)
         elif options.needs_scores:
             has_score = labelled.scores != NO_SCORE
             labelled, unscored = labelled.only(has_score), int(np.count_nonzero(~has_score))
@@ -240,12 +236,11 @@ def part_of(
     """
     from_comments = options.needs_scores and scores is None and options.teacher is None
     games = play_games(piece.data, piece.table, 1, piece.lines_before, with_scores=from_comments)
-    block, unscored = block_of_games(games, options.selection), 0
+    block = block_of_games(games, options.selection)
     block = refined(block, options.selection, options.weights, options.terms)
-    if scores is not None:
-        block = replace(block, scores=scores.scores_of(piece.games_before, block.positions))
-    elif options.teacher is not None:
-        block = replace(block, scores=taught(options.teacher, block.positions))
+    unscored, found = 0, _other_scores(options, scores, piece.games_before, block.positions)
+    if found is not None:
+        block = replace(block, scores=found)
     elif from_comments:
         has_score = block.scores != NO_SCORE
         block, unscored = block.chosen(has_score), int(np.count_nonzero(~has_score))
@@ -253,6 +248,18 @@ def part_of(
     return InputPart(
         block, rows_of_block(block, options.terms), len(games), used_games(games), tuple(games.faults()), fen, unscored
     )
+
+
+def _other_scores(
+    options: ReadOptions, scores: ScoreFile | None, before: int, positions: np.ndarray
+) -> np.ndarray | None:
+    """White's scores of POSITION[n] by a search or a teacher, int16[n]; None if those that come with them count.
+
+    `before` is the number of games or lines before them in the file that `scores` belongs to.
+    """
+    if scores is not None:
+        return scores.scores_of(before, positions)
+    return None if options.teacher is None else taught(options.teacher, positions)
 
 
 def taught(teacher: Evaluation, positions: np.ndarray) -> np.ndarray:

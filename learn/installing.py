@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -23,11 +22,11 @@ from merino.inner.formats.sources import name_of
 from merino.inner.learn.errors import standing
 from merino.inner.learn.judging import Judged
 from merino.inner.learn.report import Summary
-from merino.inner.learn.request import Events, LearnRequest, Say
-from merino.inner.learn.run_files import LEARNED, WeightsPaths, file_at, text_of
+from merino.inner.learn.request import LearnRequest, Say
+from merino.inner.learn.run_files import LEARNED, LearnRun, RunFiles, WeightsPaths, file_at, text_of
 from merino.inner.learn.tables import as_csv
 from merino.inner.match.players import OwnPlayer
-from merino.inner.match.prove import STRONGER, Proof, StrengthTest, offer, prove
+from merino.inner.match.prove import STRONGER, Proof, offer, prove
 
 EARLIER = "The comments below are older than these values."
 _OUR_COMMENTS = re.compile(
@@ -91,25 +90,22 @@ def replace_weights(paths: WeightsPaths, content: bytes, say: Say, report: Mappi
     say(f"New values in file '{paths.target}'")
 
 
-def install(
-    judged: Judged, trial: StrengthTest, command: str, events: Events, executor: Executor | None
-) -> InstallOutcome:
+def install(judged: Judged, run: LearnRun) -> InstallOutcome:
     """Put new weights in use if they pass their match, or at once if none is wanted; else leave them beside.
 
-    `trial` is that match, unless the request asks for another. `command` is the name of `learn` in hints. If the fit
-    was interrupted, no match is played. `executor` plays the match, None for threads of this process. Raises OSError,
-    and LearnError once a file has been written.
+    If the fit was interrupted, no match is played. Raises OSError, and LearnError once a file has been written.
     """
-    request, paths = judged.task.request, judged.files.weights
-    if not judged.learned.accepted or request.dry_run:
-        return _change_nothing(judged, events.say)
-    text = text_with(paths.source, judged.learned.end.weights, _header(judged), judged.task.terms)
-    run = _Installing(judged, text.encode(), STRONGER if request.prove else trial, command, events, executor)
-    if not request.plays_match or not paths.takes_effect:
-        return run.install_at_once()
-    write_whole(paths.beside, run.content)
+    paths = run.files.weights
+    if not judged.learned.accepted or run.files.is_dry:
+        return _change_nothing(judged, run.events.say)
+    header = _header(judged, paths.source)
+    text = text_with(paths.source, judged.learned.end.weights, header, judged.task.terms)
+    new = _Installing(judged, run, text.encode())
+    if not run.files.compares:
+        return new.install_at_once()
+    write_whole(paths.beside, new.content)
     with standing(f"the new weights are in '{paths.beside}', and not in use"):
-        return run.leave_beside(Verdict.STOPPED) if judged.learned.interrupted else run.install_if_they_pass()
+        return new.leave_beside(Verdict.STOPPED) if judged.learned.interrupted else new.install_if_they_pass()
 
 
 def _change_nothing(judged: Judged, say: Say) -> InstallOutcome:
@@ -128,9 +124,9 @@ def _change_nothing(judged: Judged, say: Say) -> InstallOutcome:
     return InstallOutcome(Verdict.NOT_BETTER)
 
 
-def _header(judged: Judged) -> list[str]:
-    """The origin of the weights, for the top of their file."""
-    request, summary, source = judged.task.request, judged.summary, judged.files.weights.source
+def _header(judged: Judged, source: Path) -> list[str]:
+    """The origin of the weights, which were learned from those in `source`, for the top of their file."""
+    request, summary = judged.task.request, judged.summary
     settings, names = request.settings, ", ".join(name_of(Path(name)) for name in request.files)
     return [
         f"{LEARNED} {datetime.now():%Y-%m-%d %H:%M} from {summary.games} games of {names}, starting at {source.name}",
@@ -148,9 +144,9 @@ def summary_with(judged: Judged, outcome: InstallOutcome) -> Summary:
     return replace(judged.summary, verdict=verdict, written=written, in_use=outcome.in_use, match=match)
 
 
-def reports(judged: Judged, outcome: InstallOutcome) -> dict[Path, bytes]:
+def reports(judged: Judged, outcome: InstallOutcome, files: RunFiles) -> dict[Path, bytes]:
     """Record and table, as far as they are wanted, once it is known what becomes of the new weights."""
-    summary, files, found = summary_with(judged, outcome), judged.files, dict[Path, bytes]()
+    summary, found = summary_with(judged, outcome), dict[Path, bytes]()
     if files.record is not None and judged.record is not None:
         found[files.record] = as_json(judged.record | {"summary": summary.as_json()})
     if files.csv is not None:
@@ -160,18 +156,19 @@ def reports(judged: Judged, outcome: InstallOutcome) -> dict[Path, bytes]:
 
 @dataclass(frozen=True)
 class _Installing:
-    """New weights before the decision whether to use them, their file's content, and what the decision needs."""
+    """New weights before the decision whether to use them, and the content of their file."""
 
     judged: Judged
+    run: LearnRun
     content: bytes
-    trial: StrengthTest
-    command: str
-    events: Events
-    executor: Executor | None
+
+    @property
+    def say(self) -> Say:
+        return self.run.events.say
 
     @property
     def paths(self) -> WeightsPaths:
-        return self.judged.files.weights
+        return self.run.files.weights
 
     @property
     def request(self) -> LearnRequest:
@@ -185,10 +182,10 @@ class _Installing:
         if verdict is not Verdict.PASSED:
             return self.leave_beside(verdict, match)
         outcome = InstallOutcome(verdict, self.paths.target, True, match)
-        replace_weights(self.paths, self.content, self.events.say, reports(self.judged, outcome))
+        replace_weights(self.paths, self.content, self.say, reports(self.judged, outcome, self.run.files))
         with standing(outcome.state):
             beside.unlink(missing_ok=True)
-            if self.trial is not STRONGER:
+            if self.run.trial is not STRONGER:
                 self._offer(self.paths.target)
         return outcome
 
@@ -196,10 +193,10 @@ class _Installing:
         """Write them without a match, or with one that decides nothing because the weights in use do not change."""
         target, in_use = self.paths.target, self.paths.takes_effect
         outcome = InstallOutcome(Verdict.NO_MATCH, target, in_use)
-        replace_weights(self.paths, self.content, self.events.say, reports(self.judged, outcome))
+        replace_weights(self.paths, self.content, self.say, reports(self.judged, outcome, self.run.files))
         with standing(outcome.state):
             if not in_use:
-                self.events.say("Nothing in use changes.")
+                self.say("Nothing in use changes.")
             if self.request.prove:
                 proof = self._play(target)
                 match = proof.as_json((target.name, self.paths.source.name))
@@ -216,36 +213,37 @@ class _Installing:
             Verdict.UNDECIDED: "so many games do not decide whether they are as good as the old ones",
             Verdict.INTERRUPTED: "the match was interrupted before it was settled",
         }[verdict]
-        self.events.say(f"Not installed: {why}.")
-        self.events.say(f"The new weights are in file '{beside}'; those in use stay as they were.")
-        self.events.say("To use the new ones at once:")
+        self.say(f"Not installed: {why}.")
+        self.say(f"The new weights are in file '{beside}'; those in use stay as they were.")
+        self.say("To use the new ones at once:")
         where = f" --weights '{target}'" if self.request.weights or self.request.out else ""
-        self.events.say(f"    {self.command} --use '{beside}'{where}")
+        self.say(f"    {self.run.command} --use '{beside}'{where}")
         if verdict is Verdict.FAILED:
-            self.events.say("Merino's own games may teach it more: merino selfplay 5000 writes some to learn from.")
+            self.say("Merino's own games may teach it more: merino selfplay 5000 writes some to learn from.")
         else:
-            self.events.say("The match that goes on until it is settled:")
-            self.events.say(f"    {offer(beside, self.paths.source)}")
+            self.say("The match that goes on until it is settled:")
+            self.say(f"    {offer(beside, self.paths.source)}")
         return InstallOutcome(verdict, beside, False, match)
 
     def _play(self, new: Path) -> Proof:
-        trial, terms, learned = self.trial, self.judged.task.terms, self.judged.learned
+        trial, terms, learned = self.run.trial, self.judged.task.terms, self.judged.learned
         time_control, most = trial.time_control, trial.most_games
-        self.events.say("A lower error is not yet more strength: a match of the new weights against the old decides.")
-        self.events.say(
+        self.say("A lower error is not yet more strength: a match of the new weights against the old decides.")
+        self.say(
             f"It takes {most} games at most, {time_control} a move: {trial.takes}. Ctrl-C ends it, --no-match skips it."
         )
         players = (
             OwnPlayer(new.name, LinearEvaluation(learned.end.weights, terms=terms)),
             OwnPlayer(self.paths.source.name, LinearEvaluation(learned.start.weights, terms=terms)),
         )
-        return prove(*players, trial, self.events.say, self.events.match_state, self.request.concurrency, self.executor)
+        shown, executor = self.run.events.match_state, self.run.executor
+        return prove(*players, trial, self.say, shown, self.request.concurrency, executor)
 
     def _offer(self, new: Path) -> None:
         """Suggest the match that would show more strength."""
         old = self.paths.old if self.paths.target.samefile(self.paths.source) else self.paths.source
-        self.events.say("A lower error is not yet more strength; this match proves it, or not:")
-        self.events.say(f"    {offer(new, old)}")
+        self.say("A lower error is not yet more strength; this match proves it, or not:")
+        self.say(f"    {offer(new, old)}")
 
 
 def _verdict_of(proof: Proof) -> Verdict:

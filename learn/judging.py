@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,8 +23,8 @@ from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.ranking import rank_figure
 from merino.inner.learn.reading import TrainingData
 from merino.inner.learn.report import Ranks, Seconds, Summary, Tried, record_of, summarise
-from merino.inner.learn.request import Events, Say, Task
-from merino.inner.learn.run_files import RunFiles
+from merino.inner.learn.request import Say, Task
+from merino.inner.learn.run_files import LearnRun
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.tables import render
 from merino.inner.match.heats import Belief, Heats, expected_gains, play_heats
@@ -72,7 +71,6 @@ class Judged:
     """A task with the settings of the fit that answers it, its summary, and its record, if one is wanted."""
 
     task: Task
-    files: RunFiles
     learned: Learned
     summary: Summary
     record: dict[str, Any] | None
@@ -85,20 +83,18 @@ class Judged:
             say(line)
 
 
-def judge_fits(
-    fits: Fits, files: RunFiles, heats: Heats | None, events: Events, callback: FitCallback, executor: Executor | None
-) -> Judged:
+def judge_fits(fits: Fits, run: LearnRun, callback: FitCallback) -> Judged:
     """The best fit, or the best part of its step, with all that there is to report of it."""
-    data, chosen = fits.data, _choose(fits, heats, events, callback, executor)
+    data, chosen = fits.data, _choose(fits, run, callback)
     way, task = chosen.way, data.task
     learned = replace(way.learned, interrupted=True) if chosen.interrupted else way.learned
     seconds = Seconds(data.seconds, time.perf_counter() - task.began - chosen.seconds)
     summary = summarise(way.sample, learned, way.settings, data.games, seconds, task.terms)
     record = None
-    if files.record is not None:
+    if run.files.record is not None:
         record = record_of(way.sample, learned, way.settings, summary, task.request.files, task.terms)
     task = replace(task, request=replace(task.request, settings=way.settings))
-    return Judged(task, files, learned, replace(summary, tried=chosen.tried, ranks=_ranks(data, learned)), record)
+    return Judged(task, learned, replace(summary, tried=chosen.tried, ranks=_ranks(data, learned)), record)
 
 
 def _ranks(data: TrainingData, learned: Learned) -> Ranks | None:
@@ -110,21 +106,19 @@ def _ranks(data: TrainingData, learned: Learned) -> Ranks | None:
     return Ranks(data.moves.positions, old, new)
 
 
-def _choose(
-    fits: Fits, heats: Heats | None, events: Events, callback: FitCallback, executor: Executor | None
-) -> Chosen:
-    """The best way of several by heats, played by `executor`; without heats the first that is accepted."""
+def _choose(fits: Fits, run: LearnRun, callback: FitCallback) -> Chosen:
+    """The best way of several by the heats of the run; without heats the first that is accepted."""
     judged = [
         Way(each.settings, each.sample, judge(each.sample, each.fitted, each.settings, callback)) for each in fits.every
     ]
     first, interrupted = judged[0], any(way.learned.interrupted for way in judged)
-    if heats is None or interrupted:
+    if run.heats is None or interrupted:
         return Chosen(next((way for way in judged if way.learned.accepted), first), interrupted=interrupted)
     task = fits.data.task
     ways = _with_shares(judged, task.request.choice.shares)
     if len(ways) < 2:
         return Chosen(ways[0] if ways else first)
-    return _by_heats(ways, task, heats, events, executor)
+    return _by_heats(ways, task, run.heats, run)
 
 
 def _with_shares(judged: Sequence[Way], shares: Sequence[float]) -> list[Way]:
@@ -142,9 +136,9 @@ def _part_of(way: Way, share: float) -> Way:
     return replace(way, learned=part_of_step(way.sample, way.learned, share), share=share)
 
 
-def _by_heats(ways: Sequence[Way], task: Task, heats: Heats, events: Events, executor: Executor | None) -> Chosen:
-    games, control = heats.games(len(ways)), heats.time_control
-    events.say(
+def _by_heats(ways: Sequence[Way], task: Task, heats: Heats, run: LearnRun) -> Chosen:
+    games, control, say = heats.games(len(ways)), heats.time_control, run.events.say
+    say(
         f"{len(ways)} ways to learn are compared in {games} games against the old weights, {control} a move; after "
         "each round the better half plays on."
     )
@@ -152,15 +146,15 @@ def _by_heats(ways: Sequence[Way], task: Task, heats: Heats, events: Events, exe
     players = [_player(way.name, way.learned.end.weights, task.terms) for way in ways]
     old = _player("the old weights", ways[0].learned.start.weights, task.terms)
     about = belief([(way.settings, way.share) for way in ways])
-    found = play_heats(players, old, heats, about, events.match_state, task.request.concurrency, executor)
+    found = play_heats(players, old, heats, about, run.events.match_state, task.request.concurrency, run.executor)
     tried = tuple(_tried(way, pairs) for way, pairs in zip(ways, found.pairs, strict=True))
     for each in tried:
         if each.games:
-            events.say(f"  {each.way}: {each.games} games, Elo {signed(each.elo, each.elo_error)}")
+            say(f"  {each.way}: {each.games} games, Elo {signed(each.elo, each.elo_error)}")
     best, seconds = ways[found.best], time.perf_counter() - began
     if not found.interrupted:
         best = _top_of_curve(ways, found.pairs, best)
-    events.say(f"The best after {duration(seconds)}, by the games of all shares: {best.name}.")
+    say(f"The best after {duration(seconds)}, by the games of all shares: {best.name}.")
     return Chosen(best, tried, found.interrupted, seconds)
 
 

@@ -20,7 +20,7 @@ from merino.inner.learn.playing_on import play_on
 from merino.inner.learn.reading import read
 from merino.inner.learn.report import Summary
 from merino.inner.learn.request import Events, LearnRequest, Say, Task
-from merino.inner.learn.run_files import file_at, files_of, named_path, weights_paths
+from merino.inner.learn.run_files import LearnRun, file_at, files_of, named_path, weights_paths
 from merino.inner.learn.run_log import RunLog, StepLog
 from merino.inner.match.prove import GAIN, StrengthTest
 
@@ -81,18 +81,17 @@ def learn_from_files(
         task = Task.of(request, *load_any(files.weights.source), files.compares)
         if request.play_on is not None:
             task = replace(task, request=play_on(task.request, task.evaluation, events, executor))
-        data = read(task, events, executor)
+        run = LearnRun.of(request, files, events, trial, command, executor)
+        data = read(task, run)
         data.tell(files.weights.source, log)
         if not request.dry_run:
             log.open(files.weights.target.parent / "learning.log")
-        steps = StepLog(events, data.task.request.settings, task.terms)
-        fits = fit_all(data, steps)
-        heats = (GAIN if request.prove else trial).heats if files.compares else None
-        judged = judge_fits(fits, files, heats, events, steps, executor)
+        steps = StepLog(events, task.request.settings, task.terms)
+        judged = judge_fits(fit_all(data, steps), run, steps)
         judged.tell(log)
-        outcome = install(judged, trial, command, events, executor)
+        outcome = install(judged, run)
         with standing(outcome.state or AS_THEY_WERE):
-            write_together(reports(judged, outcome))
+            write_together(reports(judged, outcome, files))
         if files.record is not None:
             log(f"Record in '{files.record}'; to draw it:")
             log(f"    merino plot '{files.record}'")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.eval.families import load_net
 from merino.inner.formats.pgn_games import Fault
 from merino.inner.formats.sources import find_files, is_passing, name_of
@@ -17,8 +16,9 @@ from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.ranking import Moves, moves_of
 from merino.inner.learn.remote_reading import read_rows_remotely
-from merino.inner.learn.request import DEFAULT_TEACHER, Events, Say, Task
+from merino.inner.learn.request import DEFAULT_TEACHER, Say, Task
 from merino.inner.learn.rescoring import Rescore
+from merino.inner.learn.run_files import LearnRun
 from merino.inner.learn.source import PositionSource
 
 SHOWN_FAULTS = 5
@@ -58,12 +58,12 @@ class TrainingData:
         say("Start optimization...")
 
 
-def read(task: Task, events: Events, executor: RemoteExecutor | None) -> TrainingData:
+def read(task: Task, run: LearnRun) -> TrainingData:
     """The data of a task; raises LearnError.
 
     The positions as read are dropped here, so that workers can free them.
     """
-    options, request = read_options(task), task.request
+    options, request, executor, say = read_options(task), task.request, run.executor, run.events.say
     if executor is not None and request.settings.method == "descent":
         raise LearnError(
             "--method descent needs all rows in one process; with --cluster use --method gauss-newton or adam, "
@@ -72,13 +72,13 @@ def read(task: Task, events: Events, executor: RemoteExecutor | None) -> Trainin
     paths = find_files(request.files)
     positions: PositionSource
     if executor is None:
-        positions = read_rows(paths, options, events)
+        positions = read_rows(paths, options, run.events)
     else:
-        positions = read_rows_remotely(paths, options, events, executor)
-    events.say(f"Games: {positions.games}")
-    _report_faults(positions.faults, events.say)
+        positions = read_rows_remotely(paths, options, run.events, executor)
+    say(f"Games: {positions.games}")
+    _report_faults(positions.faults, say)
     if positions.games < ENOUGH_GAMES:
-        events.say(
+        say(
             f"{positions.games} games are too few to learn from safely: about {ENOUGH_GAMES} would do. What they teach "
             "is used only if it wins a match."
         )

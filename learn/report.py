@@ -32,7 +32,6 @@ FROZEN = "frozen"
 DROPPED = "left out"
 HELD = (FROZEN, DROPPED)  # flags of weights that did not move
 FORMAT = "merino learning record 1"
-RECORD_NAME = "learning.json"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The files of a run of `learn`: which weights it reads and writes, its record and table; checked before the work."""
+"""What a run of `learn` works with: its files, which are checked before the work, and what all its stages share."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from pathlib import Path
 from merino.inner.core.common.files import check_writable
 from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.user_files import WEIGHTS, is_folder, is_there, read_user_file, real_path, user_path
+from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.eval.linear.weights import ENVIRONMENT_VARIABLE, active_file
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.report import RECORD_NAME
-from merino.inner.learn.request import LearnRequest
+from merino.inner.learn.request import Events, LearnRequest
+from merino.inner.match.heats import Heats
+from merino.inner.match.prove import GAIN, STRONGER, StrengthTest
 
+RECORD_NAME = "learning.json"
 LEARNED = "Learned by Merino on"  # begins the comments on the origin of learned weights
 
 
@@ -74,6 +77,37 @@ class RunFiles:
         for path in (self.record, self.csv):
             if path is not None:
                 check_writable(path)
+
+
+@dataclass(frozen=True)
+class LearnRun:
+    """What the stages of a run share, beside what each hands to the next.
+
+    `trial` is the match that decides about new weights, `heats` are the matches before it that choose among candidates,
+    None where none are wanted. `command` is the name of `learn` in hints. `executor` has the workers that keep the rows
+    and play the matches, None for this process.
+    """
+
+    files: RunFiles
+    events: Events
+    trial: StrengthTest
+    heats: Heats | None
+    command: str
+    executor: RemoteExecutor | None
+
+    @classmethod
+    def of(
+        cls,
+        request: LearnRequest,
+        files: RunFiles,
+        events: Events,
+        trial: StrengthTest,
+        command: str,
+        executor: RemoteExecutor | None,
+    ) -> LearnRun:
+        """The run of a request, by `trial` unless the request asks for another match."""
+        heats = (GAIN if request.prove else trial).heats if files.compares else None
+        return cls(files, events, STRONGER if request.prove else trial, heats, command, executor)
 
 
 def files_of(request: LearnRequest) -> RunFiles:

@@ -34,7 +34,8 @@ from merino.inner.engine.search.strength import FULL_LEVEL, at_level
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.formats.pgn_headers import list_games
 from merino.inner.learn.procedure import use_weights
-from merino.inner.learn.report import RECORD_NAME, load_record
+from merino.inner.learn.report import load_record
+from merino.inner.learn.run_files import RECORD_NAME
 from merino.inner.study.analyser import analyser
 from merino.inner.study.explain.two_weights import compare_reports
 from merino.inner.study.reasons.threats import threat_in

@@ -20,7 +20,7 @@ from merino.inner.learn.playing_on import play_on
 from merino.inner.learn.reading import read
 from merino.inner.learn.report import Summary
 from merino.inner.learn.request import Events, LearnRequest, Say, Task
-from merino.inner.learn.run_files import LearnRun, file_at, files_of, named_path, weights_paths
+from merino.inner.learn.run_files import LearnRun, file_at, named_path, weights_paths
 from merino.inner.learn.run_log import RunLog, StepLog
 from merino.inner.match.prove import GAIN, StrengthTest
 
@@ -72,21 +72,20 @@ def learn_from_files(
     says in which state the files are; FileInUseError if another run learns
     into the same file.
     """
-    files = files_of(request)
     with RunLog(events.say) as log, standing(AS_THEY_WERE), ExitStack() as stack:
-        events = replace(events, say=log)
+        run = LearnRun.of(request, replace(events, say=log), trial, command, executor)
+        files = run.files
         files.check()
         if not request.dry_run:
             stack.enter_context(held(files.weights.target))  # another learn would save these new values as the old ones
         task = Task.of(request, *load_any(files.weights.source), files.compares)
         if request.play_on is not None:
-            task = replace(task, request=play_on(task.request, task.evaluation, events, executor))
-        run = LearnRun.of(request, files, events, trial, command, executor)
+            task = replace(task, request=play_on(task.request, task.evaluation, run.events, executor))
         data = read(task, run)
         data.tell(files.weights.source, log)
         if not request.dry_run:
             log.open(files.weights.target.parent / "learning.log")
-        steps = StepLog(events, task.request.settings, task.terms)
+        steps = StepLog(run.events, task.request.settings, task.terms)
         judged = judge_fits(fit_all(data, steps), run, steps)
         judged.tell(log)
         outcome = install(judged, run)

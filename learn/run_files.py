@@ -99,13 +99,13 @@ class LearnRun:
     def of(
         cls,
         request: LearnRequest,
-        files: RunFiles,
         events: Events,
         trial: StrengthTest,
         command: str,
         executor: RemoteExecutor | None,
     ) -> LearnRun:
-        """The run of a request, by `trial` unless the request asks for another match."""
+        """The run of a request, by `trial` unless the request asks for another match; raises LearnError."""
+        files = files_of(request)
         heats = (GAIN if request.prove else trial).heats if files.compares else None
         return cls(files, events, STRONGER if request.prove else trial, heats, command, executor)
 

@@ -35,7 +35,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Repeat the filter of `core.compiled.jit`: pytest puts its own filters in place of those it finds."""
-    config.addinivalue_line("filterwarnings", "ignore:First-class function type feature is experimental")
+    config.addinivalue_line("filterwarnings", "ignore::numba.core.errors.NumbaExperimentalFeatureWarning")
     if interpreted.INTERPRETED:
         interpreted.set_up(config)
 

@@ -27,7 +27,7 @@ from merino.inner.learn.net.bearing import BORNE, caution, epochs_for, neurons_f
 from merino.inner.learn.net.starting import random_layers
 from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.inner.learn.night import learner
-from merino.inner.learn.night.learner import shape_for
+from merino.inner.learn.night.learner import UNKNOWN, learned_by, shape_for
 from merino.inner.learn.night.report import summary
 from merino.inner.learn.night.start import begin
 from merino.inner.learn.night.state import NightFolder, NightPlan, NightState, load_state, nothing, table_of
@@ -90,7 +90,7 @@ def test_generations_are_played_trained_and_told(tmp_path: Path) -> None:
     first, second = found.state.rounds
     assert [first.number, second.number] == [1, 2] and not found.interrupted
     assert first.games == 12 and second.games == 24  # the window holds both
-    assert 0 < first.positions < second.positions and first.neurons == 8
+    assert 0 < first.positions < second.positions and first.neurons == 16
     for each in found.state.rounds:
         folder = tmp_path / "run" / f"generation-{each.number:04}"
         played = list(games_with_scores(folder / "games.vf"))
@@ -118,6 +118,18 @@ def test_the_card_of_a_net_says_how_to_play_its_data_again(tmp_path: Path) -> No
     assert [each["generation"] for each in data["generations"]] == [1, 2]
     for card, found in zip(data["generations"], again.rounds, strict=True):
         assert card["hash"] == found.data.hash and card["bytes"] == found.data.bytes
+
+
+def test_scores_of_a_night_look_ahead_if_asked_and_an_older_one_goes_on_as_it_was(tmp_path: Path) -> None:
+    one, other = (ran(tmp_path / str(share), generations=1, ahead=share) for share in (0.0, 0.8))
+    assert (
+        one.state.rounds[0].data == other.state.rounds[0].data and one.state.rounds[0].net != other.state.rounds[0].net
+    )
+    older = NightPlan().as_json()
+    del older["ahead"], older["power"]
+    assert (NightPlan.from_json(older).ahead, NightPlan.from_json(older).power) == (0.0, 2.6)
+    with pytest.raises(LearnError, match="lambda is from 0 to below 1, not 1"):
+        NightPlan(ahead=1.0).check()
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -186,7 +198,7 @@ def test_programs_get_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert set(found) == {"best", "generations"} and Path(found["best"]).exists()
     (generation,) = found["generations"]
     assert set(generation) == {"positions", "neurons", "elo", "elo_error", "kept"}
-    assert generation["neurons"] == 8 and generation["kept"] in (True, False)
+    assert generation["neurons"] == 16 and generation["kept"] in (True, False)
 
 
 def test_nothing_knows_the_pieces_alone() -> None:
@@ -195,20 +207,21 @@ def test_nothing_knows_the_pieces_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("positions", "best", "hidden", "continued"),
+    ("positions", "best", "learned", "hidden", "continued"),
     [
-        (10_000, None, 8, False),
-        (2_000_000, None, 64, False),
-        (2_000_000, 64, 64, False),  # as wide: anew
-        (2_000_000, 32, 64, False),
-        (2_000_000, 256, 256, True),
-        (600_000_000, 256, 512, False),
+        (10_000, None, 0, 16, False),
+        (2_000_000, None, 0, 256, False),
+        (2_000_000, 64, 0, 256, False),
+        (2_000_000, 64, 2_000_000, 256, False),
+        (2_000_000, 64, 2_000_001, 64, True),
+        (2_000_000, 512, UNKNOWN, 512, True),
+        (600_000_000, 256, 28_000_000, 512, False),
     ],
 )
-def test_positions_say_the_shape(positions: int, best: int | None, hidden: int, continued: bool) -> None:
+def test_positions_say_the_shape(positions: int, best: int | None, learned: int, hidden: int, continued: bool) -> None:
     shape = None if best is None else Shape("ALL+H", best, 0, "crelu")
     network = None if shape is None else Network(shape, {}, 200.0)
-    found, goes_on = shape_for(positions, network)
+    found, goes_on = shape_for(positions, network, learned)
     assert (found.hidden, goes_on) == (hidden, continued)
     assert shape is None or (found.features, found.activation) == (shape.features, shape.activation)
 
@@ -217,9 +230,14 @@ def test_few_positions_bear_few_neurons_and_many_epochs() -> None:
     assert [neurons_for(least) for least, _ in BORNE] == sorted(neurons for _, neurons in BORNE)
     assert neurons_for(49_999) < neurons_for(50_000)
     assert epochs_for(10_000_000, 4096) == 10 < epochs_for(20_000, 4096)
-    assert "68,000 positions bear about 16 neurons; 64 learn them by heart" in caution(Shape(hidden=64), 68_000)
-    assert "about 400,000 positions" in caution(Shape(hidden=64), 68_000)
-    assert not caution(Shape(hidden=32), 68_000) and not caution(Shape(hidden=64), 400_000)
+    assert "68,000 positions bear about 32 neurons; 128 learn them by heart" in caution(Shape(hidden=128), 68_000)
+    assert "about 120,000 positions" in caution(Shape(hidden=128), 68_000)
+    assert not caution(Shape(hidden=64), 68_000) and not caution(Shape(hidden=128), 120_000)
+
+
+def test_a_start_says_how_much_it_has_learned(small: Path) -> None:
+    assert learned_by(load_net(small)) == UNKNOWN  # it has no card
+    assert learned_by(load_net(find_net("gen12"))) == 28_586_425 and learned_by(nothing()) == 0
 
 
 def test_a_second_run_in_the_same_folder_is_refused(tmp_path: Path) -> None:
@@ -327,6 +345,7 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path: Path, monk
         (["--hours", "0"], "not a number of hours above 0"),
         (["--generations", "1", "--games", "0"], "--games"),
         (["--generations", "1", "--blend", "2"], "from 0 to 1"),
+        (["--generations", "1", "--lambda", "1"], "from 0 to below 1"),
         (["--generations", "1", "--sprt", "5", "0"], "elo0 below elo1"),
         (["--generations", "1", "--from", "nowhere.net"], "there is no net 'nowhere.net'"),
         (["--generations", "1", "--cluster", "local:2", "--concurrency", "2"], "leave out --concurrency"),

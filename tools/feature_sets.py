@@ -74,6 +74,7 @@ SETS = {
 }
 PATIENCE = 1000  # milliseconds: at a few for each move nobody loses on time because the machine was busy
 TURNS, SEARCHED, NODES = 5, 10, 10_000  # of a measurement of speed, its positions, and the nodes of each
+BLEND, POWER = 0.25, 2.6  # of training: those of the tables in docs/lab/nets.md, so that new rows compare
 PUZZLE_NODES = 100  # of which an evaluation needs more where it sees less by itself
 
 SHAPES = [
@@ -174,7 +175,7 @@ def _nets(shape: Shape, experiment: Experiment) -> list[Network]:
     for seed in range(1, args.seeds + 1):
         path = Path(f"{experiment.stem(shape, seed)}.net")
         if not path.exists():
-            settings = TrainingSettings(shape, Objective(k=experiment.k), epochs=args.epochs, seed=seed)
+            settings = TrainingSettings(shape, Objective(BLEND, experiment.k, POWER), epochs=args.epochs, seed=seed)
 
             def tell(state: TrainingState, name: str = path.stem) -> None:
                 if state.is_epoch:

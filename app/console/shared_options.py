@@ -9,7 +9,16 @@ from typing import TextIO
 
 from merino.inner.app.cluster.address import ClusterAddress
 from merino.inner.app.console.command_line import OUTPUT as _OUTPUT
-from merino.inner.app.console.command_line import Parser, as_read_by, file_path, natural, positive, scale, share
+from merino.inner.app.console.command_line import (
+    Parser,
+    as_read_by,
+    file_path,
+    natural,
+    number_above_zero,
+    positive,
+    scale,
+    share,
+)
 
 Say = Callable[[str], object]
 
@@ -95,6 +104,14 @@ def add_seed(parser: Parser, what: str, group: str | None = None, default: int =
     """--seed."""
     to = parser if group is None else parser.group(group)
     to.add_argument("--seed", metavar="N", type=natural, default=default, help=f"seed of {what} (default: %(default)s)")
+
+
+def add_power(parser: Parser, default: float | None, shown: float) -> None:
+    """--power."""
+    sentence = f"exponent of the error; 2 is the squared error (default: {shown:g})"
+    parser.group("training").add_argument(
+        "--power", type=number_above_zero, metavar="X", default=default, help=sentence
+    )
 
 
 def add_lambda(parser: Parser, group: str, default: float | None, shown: float = 0.0) -> None:

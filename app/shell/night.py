@@ -96,6 +96,8 @@ def _parser() -> Parser:
     shared.add_cluster(parser, "play the games and matches")
     sentence = f"weight of the result in the target; the score has the rest (default: {DEFAULTS.share:g})"
     parser.group("training").add_argument("--blend", dest="share", type=share_or_all, metavar="X", help=sentence)
+    shared.add_power(parser, None, DEFAULTS.power)
+    shared.add_lambda(parser, "training", None, DEFAULTS.ahead)
     add_deciding_match(parser, DEFAULTS, "the start, and against the terms,")
     add_round_seed(parser, DEFAULTS)
     shared.add_state(parser, "FOLDER")

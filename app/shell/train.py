@@ -163,8 +163,7 @@ def _add_training(parser: Parser) -> None:
     )
     add("--blend-from", type=share_or_all, metavar="X", help=sentence)
     shared.add_lambda(parser, "training", 0.0)
-    sentence = "exponent of the error; 2 is the squared error (default: %(default)s)"
-    add("--power", type=number_above_zero, metavar="X", default=OBJECTIVE.power, help=sentence)
+    shared.add_power(parser, OBJECTIVE.power, OBJECTIVE.power)
     add("--k", type=scale, metavar="CP", help="scale of the scores (default: fitted to the results, or as in --start)")
     sentence = "share of the games kept for validation (default: %(default)s)"
     validation = add("--validation", type=share, metavar="X", default=SETTINGS.validation, help=sentence)

@@ -16,12 +16,11 @@ from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE, Traini
 
 # From how many positions on so many neurons pay.
 BORNE = (
-    (0, 8),
-    (50_000, 16),
-    (400_000, 32),
-    (1_000_000, 64),
-    (4_000_000, 128),
-    (15_000_000, 256),
+    (0, 16),
+    (50_000, 32),
+    (120_000, 64),
+    (300_000, 128),
+    (1_500_000, 256),
     (150_000_000, 384),
     (500_000_000, 512),
 )

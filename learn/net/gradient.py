@@ -61,9 +61,9 @@ class Objective:
     scale, and records come in threes.
     """
 
-    blend: float = 0.25
+    blend: float = 0.1
     k: float = 200.0
-    power: float = 2.6
+    power: float = 1.6
     pqr: bool = False
     score_k: float | None = None
 

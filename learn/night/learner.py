@@ -62,6 +62,7 @@ from merino.inner.match.report import signed
 
 POSITIONS, FIT = "positions.bin", "fit.json"
 GAUGE_START, GAUGE_TERMS = 3, 4  # steps of seeds
+UNKNOWN = 1 << 62  # positions
 Elo = tuple[float | None, float | None]
 
 
@@ -104,7 +105,8 @@ class NetLearner:
         data = self._data(state, data_of(folder, best_name(best)))
         about = card_of(plan, _name_of(state), number, data)
         games = [self.folder.of_round(each) / GAMES for each in data]
-        fitted = fit_generation(plan, number, best, games, about, folder, context)
+        learned = learned_by(self.folder.start(state))
+        fitted = fit_generation(plan, number, best, learned, games, about, folder, context)
         context.events.say(
             f"  learned from {sum(each.games for each in data.values()):,} games; error on validation games "
             f"{fitted.error:.6f}"
@@ -221,24 +223,33 @@ def check_data(folder: Path, known: GenerationData) -> None:
         raise LearnError(f"'{path}' has changed since it was played: put it back as it was, or give a new folder")
 
 
-def shape_for(positions: int, best: Network | None) -> tuple[Shape, bool]:
+def learned_by(start: Network | Evaluation) -> int:
+    """The positions that the start of a run has learned from, by its card; without one, more than a run can play."""
+    if not isinstance(start, Network):
+        return 0
+    data = start.about.get("data")
+    return int(data["positions"]) if isinstance(data, dict) and "positions" in data else UNKNOWN
+
+
+def shape_for(positions: int, best: Network | None, learned: int) -> tuple[Shape, bool]:
     """The shape of the next net, and whether its training begins with the best net.
 
-    The positions say how many neurons it has. If the best net has more, which they could not fill, it is trained
-    further; otherwise training begins anew, with the features and the activation of the best.
+    The best net is trained further until the run has as many positions as its start had `learned` from. Then, and if
+    the run began with nothing, training begins anew, with the features and the activation of the best, and the
+    positions say how many neurons a net has.
     """
-    neurons = neurons_for(positions)
     if best is None:
-        return Shape(hidden=neurons), False
-    if best.shape.hidden > neurons:
+        return Shape(hidden=neurons_for(positions)), False
+    if positions < learned:
         return best.shape, True
-    return replace(best.shape, hidden=neurons), False
+    return replace(best.shape, hidden=neurons_for(positions)), False
 
 
 def fit_generation(
     plan: NightPlan,
     number: int,
     best: Network | None,
+    learned: int,
     games: list[Path],
     about: dict[str, Any],
     folder: Path,
@@ -246,15 +257,17 @@ def fit_generation(
 ) -> NightFit:
     """Train a net on the positions of these files of games and write it to the folder.
 
-    `about` is for its card. Raises LearnError, TrainingError and StepStoppedError.
+    `learned` is from how many positions the start of the run has learned, `about` is for the card of the net. Raises
+    LearnError, TrainingError and StepStoppedError.
     """
     if is_there(folder / FIT):
         return _kept_fit(folder)
     scratch = folder / POSITIONS  # mapped, so that memory does not bound what can be learned from
-    if not write_packed_file(scratch, _positions_of(games, context)):
+    if not write_packed_file(scratch, _positions_of(games, Filter(ahead=plan.ahead), context)):
         raise LearnError(f"the games in '{folder}' have no position to learn from: more games are needed")
     records = open_packed(scratch)
-    found, continued = _trained(plan, number, best, records, about, folder, context)
+    shape, continued = shape_for(len(records), best, learned)
+    found = _trained(plan, number, shape, best if continued else None, records, about, folder, context)
     save_net(found.network, folder / CANDIDATE)
     fitted = {"positions": len(records), "continued": continued, "error": found.validation_error}
     write_whole(folder / FIT, as_json(fitted | {"seconds": found.seconds, "net": digest(found.network)}))
@@ -264,9 +277,9 @@ def fit_generation(
     return _kept_fit(folder)
 
 
-def _positions_of(games: list[Path], context: StepContext) -> Iterator[np.ndarray]:
+def _positions_of(games: list[Path], chosen: Filter, context: StepContext) -> Iterator[np.ndarray]:
     for path in games:
-        for part in packed_positions(path, Filter(), lambda done: context.events.progressed("Reading games", done)):
+        for part in packed_positions(path, chosen, lambda done: context.events.progressed("Reading games", done)):
             context.poll()
             yield part
 
@@ -278,27 +291,27 @@ def _checkpoint(folder: Path) -> Path:
 def _trained(
     plan: NightPlan,
     number: int,
-    best: Network | None,
+    shape: Shape,
+    start: Network | None,
     records: np.ndarray,
     about: dict[str, Any],
     folder: Path,
     context: StepContext,
-) -> tuple[Trained, bool]:
-    """The trained net, and whether its training began with the best; raises TrainingError and StepStoppedError."""
-    shape, continued = shape_for(len(records), best)
-    usual, start = TrainingSettings(), best if continued else None
+) -> Trained:
+    """The net trained from the start, or from random weights; raises TrainingError and StepStoppedError."""
+    usual = TrainingSettings()
     course = course_for(records, usual.batch, start)
     settings = replace(
         usual,
         shape=shape,
-        objective=Objective(plan.share, course.k, score_k=course.score_k),
+        objective=Objective(plan.share, course.k, plan.power, score_k=course.score_k),
         epochs=course.epochs,
         rate=course.rate,
         validation=validation_share(plan.games, usual.validation),
         seed=plan.seed_of(number, 1),
     )
-    manner = f"training {best_name(best)} further" if continued else "from random weights"
-    context.events.say(f"  {len(records):,} positions bear {neurons_for(len(records))} neurons: {shape}, {manner}")
+    manner = f"training {best_name(start)} further" if start else "from random weights"
+    context.events.say(f"  {len(records):,} positions: {shape}, {manner}")
     trainer = Trainer(records, settings, about, _checkpoint(folder), context.threads, start)
 
     def report(state: TrainingState) -> None:
@@ -311,7 +324,7 @@ def _trained(
         raise StepStoppedError from error
     if found.interrupted:
         raise StepStoppedError
-    return found, continued
+    return found
 
 
 def best_name(best: Network | None) -> str:

@@ -18,6 +18,7 @@ from merino.inner.eval.linear.weights import as_mapping, render
 from merino.inner.eval.net.file import digest, net_in
 from merino.inner.eval.net.network import Network
 from merino.inner.learn.errors import LearnError
+from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.rounds.state import (
     TABLE,
     LoopState,
@@ -50,6 +51,7 @@ _COLUMNS = {
     "from_terms_error": ".1f",
 }
 MIN_VALIDATION_GAMES = 20
+FORMER_POWER = 2.6  # of the error, in runs that do not say
 
 
 @dataclass(frozen=True)
@@ -58,15 +60,28 @@ class NightPlan(RoundPlan):
 
     games: int = 8000
     window: int = 12
-    share: float = 0.4
+    share: float = Objective.blend
+    power: float = Objective.power
+    ahead: float = 0.0  # lambda, as `formats.packed.Filter` has it
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """See RoundPlan: a run that is older than lambda and a choice of the power goes on as it was."""
+        return super().from_json({"ahead": 0.0, "power": FORMER_POWER} | data)
+
+    def check(self) -> Self:
+        """See RoundPlan."""
+        if not 0 <= self.ahead < 1:
+            raise LearnError(f"lambda is from 0 to below 1, not {self.ahead:g}")
+        return super().check()
 
     def recipe(self, start: str, generations: int) -> str:
         """The command that plays and learns all generations up to one again, from a net of this name or nothing."""
         return (
             f"merino night --from {start} --generations {generations} --games {self.games} --nodes {self.nodes} "
-            f"--window {self.window} --blend {self.share:g} --match-games {self.match_games} "
-            f"--match-nodes {self.match_nodes} --sprt {self.elo0:g} {self.elo1:g} --gauge {self.gauge} "
-            f"--seed {self.seed}"
+            f"--window {self.window} --blend {self.share:g} --power {self.power:g} --lambda {self.ahead:g} "
+            f"--match-games {self.match_games} --match-nodes {self.match_nodes} --sprt {self.elo0:g} {self.elo1:g} "
+            f"--gauge {self.gauge} --seed {self.seed}"
         )
 
 

@@ -18,6 +18,7 @@ from merino.inner.app.console.command_line import (
     positive,
     scale,
     share,
+    share_or_all,
 )
 
 Say = Callable[[str], object]
@@ -25,7 +26,7 @@ Say = Callable[[str], object]
 HASH_MB = 64
 cluster_address = as_read_by(ClusterAddress.read)
 
-EVALUATION, SEARCH, OPENINGS = "evaluation", "search", "openings"  # titles of groups
+EVALUATION, SEARCH, OPENINGS, TRAINING = "evaluation", "search", "openings", "training"  # titles of groups
 OUTPUT = _OUTPUT
 
 
@@ -106,18 +107,22 @@ def add_seed(parser: Parser, what: str, group: str | None = None, default: int =
     to.add_argument("--seed", metavar="N", type=natural, default=default, help=f"seed of {what} (default: %(default)s)")
 
 
-def add_power(parser: Parser, default: float | None, shown: float) -> None:
-    """--power."""
-    sentence = f"exponent of the error; 2 is the squared error (default: {shown:g})"
-    parser.group("training").add_argument(
-        "--power", type=number_above_zero, metavar="X", default=default, help=sentence
-    )
+def add_target(parser: Parser, blend: float, power: float, ahead: float, is_kept: bool = False) -> None:
+    """--blend, --power and --lambda with these defaults; None instead where a run has kept its own."""
+    add = parser.group(TRAINING).add_argument
+    sentence = f"weight of the result in the target; the score has the rest (default: {blend:g})"
+    given = None if is_kept else blend
+    add("--blend", dest="share", type=share_or_all, metavar="X", default=given, help=sentence)
+    sentence, given = f"exponent of the error; 2 is the squared error (default: {power:g})", None if is_kept else power
+    add("--power", type=number_above_zero, metavar="X", default=given, help=sentence)
+    add_lambda(parser, TRAINING, ahead, is_kept)
 
 
-def add_lambda(parser: Parser, group: str, default: float | None, shown: float = 0.0) -> None:
-    """--lambda."""
-    sentence = f"share of each score that is made of the scores after it in the game, TD(lambda) (default: {shown:g})"
-    parser.group(group).add_argument("--lambda", dest="ahead", metavar="X", type=share, default=default, help=sentence)
+def add_lambda(parser: Parser, group: str, ahead: float = 0.0, is_kept: bool = False) -> None:
+    """--lambda, as `add_target`."""
+    sentence = f"share of each score that is made of the scores after it in the game, TD(lambda) (default: {ahead:g})"
+    given, add = None if is_kept else ahead, parser.group(group).add_argument
+    add("--lambda", dest="ahead", type=share, metavar="X", default=given, help=sentence)
 
 
 def add_state(parser: Parser, kind: str = "FILE") -> None:

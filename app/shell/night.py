@@ -12,7 +12,7 @@ from typing import Any
 from merino.inner.app.cluster.address import Needs
 from merino.inner.app.cluster.connection import cluster_executor
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser, share_or_all
+from merino.inner.app.console.command_line import Parser
 from merino.inner.app.console.learning import shown
 from merino.inner.app.console.rounds_options import (
     add_deciding_match,
@@ -94,10 +94,7 @@ def _parser() -> Parser:
     parser.group(shared.EVALUATION).add_argument("--from", dest="start", metavar="NET", help=sentence)
     add_games(parser, DEFAULTS, "generation")
     shared.add_cluster(parser, "play the games and matches")
-    sentence = f"weight of the result in the target; the score has the rest (default: {DEFAULTS.share:g})"
-    parser.group("training").add_argument("--blend", dest="share", type=share_or_all, metavar="X", help=sentence)
-    shared.add_power(parser, None, DEFAULTS.power)
-    shared.add_lambda(parser, "training", None, DEFAULTS.ahead)
+    shared.add_target(parser, DEFAULTS.share, DEFAULTS.power, DEFAULTS.ahead, is_kept=True)
     add_deciding_match(parser, DEFAULTS, "the start, and against the terms,")
     add_round_seed(parser, DEFAULTS)
     shared.add_state(parser, "FOLDER")

@@ -72,7 +72,7 @@ def _parser() -> Parser:
     sentence = "leave out positions with larger scores (default: %(default)s)"
     add("--max-score", type=positive, metavar="CP", default=MAX_SCORE, help=sentence)
     add("--noisy", action="store_true", help="also use positions in check or whose move is a capture or promotion")
-    shared.add_lambda(parser, "positions of games", 0.0)
+    shared.add_lambda(parser, "positions of games")
     add = parser.group(shared.OUTPUT).add_argument
     add("--out", type=file_path, metavar="FILE", help="write the positions to this file")
     add("--shuffle", action="store_true", help="write them in random order")

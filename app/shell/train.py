@@ -147,7 +147,7 @@ def _add_net(parser: Parser) -> None:
 
 def _add_training(parser: Parser) -> None:
     """How it is trained, and on what scores."""
-    add = parser.group("training").add_argument
+    add = parser.group(shared.TRAINING).add_argument
     sentence = f"passes over all positions (default: {EPOCHS}, more if they are few; {FURTHER_EPOCHS} with --start)"
     add("--epochs", type=positive, metavar="N", help=sentence)
     sentence = "positions per step (default: %(default)s)"
@@ -156,14 +156,11 @@ def _add_training(parser: Parser) -> None:
     add("--rate", type=number_above_zero, metavar="X", help=sentence)
     sentence = "what to learn from: scores and results, or the moves of PGN games (PQR) (default: %(default)s)"
     add("--objective", choices=(SCORE, PQR), default=SCORE, help=sentence)
-    sentence = "weight of the result in the target; the score has the rest (default: %(default)s)"
-    add("--blend", type=share_or_all, metavar="X", default=OBJECTIVE.blend, help=sentence)
+    shared.add_target(parser, OBJECTIVE.blend, OBJECTIVE.power, 0.0)
     sentence = (
         "weight of the result in the first epoch, from which it goes evenly to --blend in the last (default: the same)"
     )
     add("--blend-from", type=share_or_all, metavar="X", help=sentence)
-    shared.add_lambda(parser, "training", 0.0)
-    shared.add_power(parser, OBJECTIVE.power, OBJECTIVE.power)
     add("--k", type=scale, metavar="CP", help="scale of the scores (default: fitted to the results, or as in --start)")
     sentence = "share of the games kept for validation (default: %(default)s)"
     validation = add("--validation", type=share, metavar="X", default=SETTINGS.validation, help=sentence)
@@ -240,8 +237,8 @@ def _objective(args: argparse.Namespace, course: Course) -> Objective:
     """What to learn: PQR has no scores, so there the scale that was asked for is the net's."""
     asked = round(args.k, 1) if args.k else None
     if args.objective == PQR:
-        return Objective(args.blend, asked or OBJECTIVE.k, args.power, pqr=True)
-    return Objective(args.blend, course.k, args.power, score_k=asked or course.score_k)
+        return Objective(args.share, asked or OBJECTIVE.k, args.power, pqr=True)
+    return Objective(args.share, course.k, args.power, score_k=asked or course.score_k)
 
 
 def _meet(found: Trained, start: Network, out: Path, args: argparse.Namespace) -> None:

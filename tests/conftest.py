@@ -6,6 +6,7 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `merino` does: NumPy's threads would wait for ours in vain
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,7 +35,12 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Repeat the filter of `core.compiled.jit`: pytest puts its own filters in place of those it finds."""
+    """Repeat the filter of `core.compiled.jit`: pytest puts its own filters in place of those it finds.
+
+    And let Ctrl-C be heard: a shell starts what ends in & without it, and processes of tests would inherit that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("filterwarnings", "ignore::numba.core.errors.NumbaExperimentalFeatureWarning")
     if interpreted.INTERPRETED:
         interpreted.set_up(config)

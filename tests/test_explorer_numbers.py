@@ -32,6 +32,12 @@ def pointed(page: Page) -> str:
     return page.text("#panel-terms .pointed")
 
 
+def texts(page: Page, inside: str, *selectors: str) -> list[str]:
+    """Texts of one moment: an explanation on its way may replace them between two questions."""
+    script = "return arguments[1].map((each) => document.querySelector(`${arguments[0]} ${each}`).textContent)"
+    return [str(each) for each in page.run(script, inside, selectors)]
+
+
 def numbers_in(text: str) -> list[str]:
     return re.findall(r"\d+\.\d+", text)
 
@@ -75,11 +81,11 @@ def test_lines_threats_and_comparisons_unfold_their_numbers(page: Page) -> None:
     page.until(lambda: "is worth" in page.text("#lines-by .line-reasons"))
     page.keys("a")
     page.click("#lines-by .line-reasons")
-    told, name = page.text("#lines-by .line-reasons"), page.until(lambda: page.text("#lines-by .numbers tbody th"))
+    page.until(lambda: page.text("#lines-by .numbers tbody th"))
+    told, name, worth = texts(page, "#lines-by", ".line-reasons", ".numbers tbody th", ".numbers tbody td")
     assert name.split(" (")[0] in told
-    worth = float(page.text("#lines-by .numbers tbody td"))
     said = re.search(r"is worth (\d+\.\d\d) (more|less)", told)
-    assert said and abs(100 * float(said[1]) - abs(worth)) < 0.6 and (said[2] == "more") == (worth > 0)
+    assert said and abs(100 * float(said[1]) - abs(float(worth))) < 0.6 and (said[2] == "more") == (float(worth) > 0)
     page.click("#threat")
     page.until(lambda: re.search(r"-?\d+\.\d\d for White at depth \d+", page.text("#threat + .numbers")))
     page.tab("moves")

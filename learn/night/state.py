@@ -58,6 +58,7 @@ FORMER_POWER = 2.6  # of the error, in runs that do not say
 class NightPlan(RoundPlan):
     """The settings of a run; see RoundPlan."""
 
+    nodes: int = 600  # games teach more than nodes: docs/lab/nets.md
     games: int = 8000
     window: int = 12
     share: float = Objective.blend

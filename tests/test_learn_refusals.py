@@ -90,7 +90,8 @@ def learning(*arguments: str, limit: int | None = None) -> subprocess.Popen[str]
 def test_a_full_disk_is_told_and_changes_nothing(tmp_path: Path, weights: Path) -> None:
     pgn = few_games(tmp_path)
     before = weights.read_bytes()
-    learn_weights([str(pgn), "1", "5", "--weights", str(weights), "--out", f"{tmp_path}/x/w.txt"], lambda line: None)
+    words = [str(pgn), "1", "5", "--weights", str(weights), "--out", f"{tmp_path}/x/w.txt", "--no-match"]
+    learn_weights(words, lambda line: None)
     assert (tmp_path / "x" / "w.txt").exists()  # and all is compiled, as the compiler wants to write files, too
     pgn.with_suffix(".fen").unlink()
     process = learning(str(pgn), "1", "5", "--weights", str(weights), limit=500)

@@ -82,10 +82,10 @@ def test_lines_threats_and_comparisons_unfold_their_numbers(page: Page) -> None:
     page.keys("a")
     page.click("#lines-by .line-reasons")
     page.until(lambda: page.text("#lines-by .numbers tbody th"))
-    told, name, worth = texts(page, "#lines-by", ".line-reasons", ".numbers tbody th", ".numbers tbody td")
+    told, name, number = texts(page, "#lines-by", ".line-reasons", ".numbers tbody th", ".numbers tbody td")
     assert name.split(" (")[0] in told
-    said = re.search(r"is worth (\d+\.\d\d) (more|less)", told)
-    assert said and abs(100 * float(said[1]) - abs(float(worth))) < 0.6 and (said[2] == "more") == (float(worth) > 0)
+    said, worth = re.search(r"is worth (\d+\.\d\d) (more|less)", told), float(number)
+    assert said and abs(100 * float(said[1]) - abs(worth)) < 0.6 and (said[2] == "more") == (worth > 0)
     page.click("#threat")
     page.until(lambda: re.search(r"-?\d+\.\d\d for White at depth \d+", page.text("#threat + .numbers")))
     page.tab("moves")

@@ -141,14 +141,22 @@ const gameItem = (game) =>
     );
 
 /** @type {Record<string, any>} */
-const followed = { words: null, evidence: null, games: null };
+const followed = { words: null, evidence: null, games: null, listed: 0 };
+
+/** Put the games that have ended since on top of the list, and leave the others as they are: one may be clicked now. */
+function listGames() {
+    const ended = match.games.slice(0, match.games.length - followed.listed);
+    followed.games.prepend(...ended.slice(0, MAX_SHOWN).map(gameItem));
+    while (followed.games.children.length > MAX_SHOWN) followed.games.lastElementChild.remove();
+    followed.listed = match.games.length;
+}
 
 /** Show what has changed since the last game, without drawing the rest anew. */
 function follow() {
     if (!followed.words?.isConnected) return;
     followed.words.textContent = standingWords();
     followed.evidence.replaceChildren(...(evidence() ?? []));
-    followed.games.replaceChildren(...match.games.slice(0, MAX_SHOWN).map(gameItem));
+    listGames();
 }
 
 function matchButton(players) {
@@ -170,11 +178,10 @@ export function matchSection(players, redraw) {
     const hasBegun = isMatchOn() || match.games.length > 0;
     followed.words = h("p", { id: "match-standing" }, standingWords());
     followed.evidence = h("div", {}, evidence());
-    followed.games = h(
-        "ol",
-        { class: "match-games", id: "match-games", "aria-label": "Games of the match, the last first" },
-        match.games.slice(0, MAX_SHOWN).map(gameItem),
-    );
+    const label = "Games of the match, the last first";
+    followed.games = h("ol", { class: "match-games", id: "match-games", "aria-label": label });
+    followed.listed = 0;
+    listGames();
     return [
         h(
             "div",

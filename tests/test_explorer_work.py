@@ -86,10 +86,10 @@ def assert_that_a_match_goes_on(page: Page) -> None:
 
 
 def click_a_game_that_others_join(page: Page) -> None:
-    """A game in the list stays the button that it was, however fast others end."""
+    """A game in the list stays the button that it was, and in its place under the pointer, however fast others end."""
     page.run("document.querySelector('#match-games button').dataset.marked = 'yes'")
     page.until(lambda: page.all("#match-games li:not(:first-child) [data-marked]"))
-    page.click("#match-games [data-marked]")
+    page.hover("#match-games [data-marked]", click=True)
 
 
 def test_a_players_mistakes_are_walked_through_on_the_board(page: Page, tmp_path: Path) -> None:

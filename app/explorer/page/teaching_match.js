@@ -143,8 +143,9 @@ const gameItem = (game) =>
 /** @type {Record<string, any>} */
 const followed = { words: null, evidence: null, games: null, listed: 0 };
 
-/** Put the games that have ended since on top of the list, and leave the others as they are: one may be clicked now. */
+/** Put the games that have ended since on top of the list; while one is pointed at, none moves away from under it. */
 function listGames() {
+    if (followed.games.matches(":hover")) return;
     const ended = match.games.slice(0, match.games.length - followed.listed);
     followed.games.prepend(...ended.slice(0, MAX_SHOWN).map(gameItem));
     while (followed.games.children.length > MAX_SHOWN) followed.games.lastElementChild.remove();

@@ -132,6 +132,16 @@ def test_scores_of_a_night_look_ahead_if_asked_and_an_older_one_goes_on_as_it_wa
         NightPlan(ahead=1.0).check()
 
 
+def test_games_have_fewer_nodes_and_are_more_with_each_net_that_has_won() -> None:
+    plan = NightPlan(games=1000)
+    assert [plan.after(wins).nodes for wins in (0, 1, 2, 7, 8, 99)] == [600, 420, 294, 49, 40, 40]
+    assert [plan.after(wins).games for wins in (0, 1, 8)] == [1000, 660_000 // 480, 6600]
+    assert NightPlan(nodes=30).after(5) == NightPlan(nodes=30)
+    older = plan.as_json()
+    del older["fewest_nodes"]
+    assert NightPlan.from_json(older).after(5).nodes == 600
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_a_killed_night_goes_on_to_the_same_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     whole = ran(tmp_path / "whole")
@@ -148,9 +158,10 @@ def test_a_killed_night_goes_on_to_the_same_end(tmp_path: Path, monkeypatch: pyt
 
 def test_a_net_that_has_won_plays_the_next_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learner, "play_match", proving(True))
-    found = ran(tmp_path / "run")
+    found = ran(tmp_path / "run", fewest_nodes=10)
     first, second = found.state.rounds
     assert first.is_proven and second.is_proven
+    assert (first.data.games, second.data.games) == (12, 12 * (40 + 60) // (28 + 60))
     assert (first.data.player, second.data.player) == ("nothing", first.net)
     assert digest(load_net(found.best)) == second.net and found.best == tmp_path / "run" / "best.net"
     assert found.in_use is None

@@ -12,7 +12,7 @@ from typing import Any
 from merino.inner.app.cluster.address import Needs
 from merino.inner.app.cluster.connection import cluster_executor
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser
+from merino.inner.app.console.command_line import Parser, positive
 from merino.inner.app.console.learning import shown
 from merino.inner.app.console.rounds_options import (
     add_deciding_match,
@@ -93,6 +93,11 @@ def _parser() -> Parser:
     )
     parser.group(shared.EVALUATION).add_argument("--from", dest="start", metavar="NET", help=sentence)
     add_games(parser, DEFAULTS, "generation")
+    sentence = (
+        "fewest nodes per move: each net that wins takes three tenths of them away, down to N, for more games in the "
+        f"same time (default: {DEFAULTS.fewest_nodes})"
+    )
+    parser.group("training games").add_argument("--fewest-nodes", type=positive, metavar="N", help=sentence)
     shared.add_cluster(parser, "play the games and matches")
     shared.add_target(parser, DEFAULTS.share, DEFAULTS.power, DEFAULTS.ahead, is_kept=True)
     add_deciding_match(parser, DEFAULTS, "the start, and against the terms,")

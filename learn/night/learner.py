@@ -97,13 +97,13 @@ class NetLearner:
 
     def round(self, state: NightState, context: StepContext) -> Generation:
         """See Learner."""
-        number, plan = len(state.rounds) + 1, state.plan
+        number, plan = len(state.rounds) + 1, state.plan_now
         best, folder = self.folder.best_net(state), self.folder.of_round(number)
         player = _evaluation(best)
         context.events.say(f"Generation {number}: {plan.games} games of {best_name(best)} at {plan.nodes} nodes a move")
         seconds = play_games(plan, number, player, folder, context, positions=folder / GAMES).seconds
         data = self._data(state, data_of(folder, best_name(best)))
-        about = card_of(plan, _name_of(state), number, data)
+        about = card_of(state.plan, _name_of(state), number, data)
         games = [self.folder.of_round(each) / GAMES for each in data]
         learned = learned_by(self.folder.start(state))
         fitted = fit_generation(plan, number, best, learned, games, about, folder, context)
@@ -202,7 +202,7 @@ def _generation(
         from_terms_error=from_terms_error,
         play_seconds=seconds,
         train_seconds=fitted.seconds,
-        nodes_a_second=data[number].positions * state.plan.nodes / max(seconds, 1e-9),
+        nodes_a_second=data[number].positions * state.plan_now.nodes / max(seconds, 1e-9),
     )
 
 

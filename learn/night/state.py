@@ -52,13 +52,20 @@ _COLUMNS = {
 }
 MIN_VALIDATION_GAMES = 20
 FORMER_POWER = 2.6  # of the error, in runs that do not say
+MOVE_COST = 60  # nodes that take the time of what a move of a game costs beside its search
 
 
 @dataclass(frozen=True)
 class NightPlan(RoundPlan):
-    """The settings of a run; see RoundPlan."""
+    """The settings of a run; see RoundPlan.
 
-    nodes: int = 600  # games teach more than nodes: docs/lab/nets.md
+    The games of the first generation have `nodes` a move; each net that wins takes three tenths of them
+    away, to no less than `fewest_nodes`, for more games in the same time: the more the player knows, the more its games
+    teach and the less its nodes do (docs/lab/nets.md).
+    """
+
+    nodes: int = 600
+    fewest_nodes: int = 40
     games: int = 8000
     window: int = 12
     share: float = Objective.blend
@@ -67,8 +74,8 @@ class NightPlan(RoundPlan):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """See RoundPlan: a run that is older than lambda and a choice of the power goes on as it was."""
-        return super().from_json({"ahead": 0.0, "power": FORMER_POWER} | data)
+        """See RoundPlan: a run that is older than lambda, a choice of the power and fewer nodes goes on as it was."""
+        return super().from_json({"ahead": 0.0, "power": FORMER_POWER, "fewest_nodes": data["nodes"]} | data)
 
     def check(self) -> Self:
         """See RoundPlan."""
@@ -76,13 +83,18 @@ class NightPlan(RoundPlan):
             raise LearnError(f"lambda is from 0 to below 1, not {self.ahead:g}")
         return super().check()
 
+    def after(self, wins: int) -> Self:
+        """The settings of the generation after so many nets that have won."""
+        nodes = max(min(self.nodes, self.fewest_nodes), self.nodes * 7**wins // 10**wins)
+        return replace(self, nodes=nodes, games=self.games * (self.nodes + MOVE_COST) // (nodes + MOVE_COST))
+
     def recipe(self, start: str, generations: int) -> str:
         """The command that plays and learns all generations up to one again, from a net of this name or nothing."""
         return (
             f"merino night --from {start} --generations {generations} --games {self.games} --nodes {self.nodes} "
-            f"--window {self.window} --blend {self.share:g} --power {self.power:g} --lambda {self.ahead:g} "
-            f"--match-games {self.match_games} --match-nodes {self.match_nodes} --sprt {self.elo0:g} {self.elo1:g} "
-            f"--gauge {self.gauge} --seed {self.seed}"
+            f"--fewest-nodes {self.fewest_nodes} --window {self.window} --blend {self.share:g} --power {self.power:g} "
+            f"--lambda {self.ahead:g} --match-games {self.match_games} --match-nodes {self.match_nodes} "
+            f"--sprt {self.elo0:g} {self.elo1:g} --gauge {self.gauge} --seed {self.seed}"
         )
 
 
@@ -139,6 +151,11 @@ class NightState(LoopState[NightPlan, Generation]):
     def is_from_nothing(self) -> bool:
         """Whether it began with nothing."""
         return not self.start_hash
+
+    @property
+    def plan_now(self) -> NightPlan:
+        """The settings of the next generation."""
+        return self.plan.after(sum(found.is_proven for found in self.rounds))
 
     def as_json(self) -> dict[str, Any]:
         """See LoopState."""

@@ -24,6 +24,7 @@ from merino.inner.eval.net.piece_family import net_evaluation
 from merino.inner.formats.packed import open_packed, pack, unpack
 from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.net.backpropagation import learn_scores
+from merino.inner.learn.net.bearing import course_for
 from merino.inner.learn.net.gradient import Gradient, Layout, Objective
 from merino.inner.learn.net.starting import layers_of, random_layers
 from merino.inner.learn.net.training import (
@@ -340,13 +341,19 @@ def test_training_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
         Trainer(sample(), settings, checkpoint=state)
 
 
-def test_the_scale_of_scores_is_found() -> None:
+def played(k: float) -> np.ndarray:
+    """Positions with random scores, whose results are those that scores of this scale promise."""
     draw = np.random.default_rng(1)
     found = np.repeat(sample(), 100)
     found["score"] = draw.normal(0, 300, len(found))
-    wins = draw.random(len(found)) < 1 / (1 + np.exp(-found["score"] / 150.0))
-    found["result"] = 2 * wins
-    assert fit_k(found) == pytest.approx(150, rel=0.05)
+    found["result"] = 2 * (draw.random(len(found)) < 1 / (1 + np.exp(-found["score"] / k)))
+    return found
+
+
+def test_the_scale_of_scores_is_found_and_is_no_more_than_that_of_the_terms() -> None:
+    assert fit_k(played(150)) == pytest.approx(150, rel=0.05)
+    assert course_for(played(150), 4096, None).score_k == pytest.approx(150, rel=0.05)
+    assert fit_k(played(400)) > 350 and course_for(played(400), 4096, None).score_k == default().k
 
 
 def test_the_command_trains_a_net_that_can_be_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -161,7 +161,8 @@ def _add_training(parser: Parser) -> None:
         "weight of the result in the first epoch, from which it goes evenly to --blend in the last (default: the same)"
     )
     add("--blend-from", type=share_or_all, metavar="X", help=sentence)
-    add("--k", type=scale, metavar="CP", help="scale of the scores (default: fitted to the results, or as in --start)")
+    sentence = "scale of the scores (default: fitted to the results, but at most that of the terms; or as in --start)"
+    add("--k", type=scale, metavar="CP", help=sentence)
     sentence = "share of the games kept for validation (default: %(default)s)"
     validation = add("--validation", type=share, metavar="X", default=SETTINGS.validation, help=sentence)
     parser.also_accept("--apart", validation)

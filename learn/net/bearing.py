@@ -51,11 +51,13 @@ class Course(NamedTuple):
 def course_for(records: np.ndarray, batch: int, start: Network | None) -> Course:
     """The course over PACKED[n], `batch` to a step, from a net to train further, or from random weights.
 
-    A new net gets the scale of the terms, so that a centipawn of both promises the same.
+    A new net gets the scale of the terms, so that a centipawn of both promises the same. Where scores seem to promise
+    less, it is the players who lose what they have won, as with few nodes a move: the scores keep that scale too.
     """
     if start is not None:
         return Course(start.k, start.k, FURTHER_EPOCHS, FURTHER_RATE)
-    return Course(default().k, round(fit_k(records), 1), epochs_for(len(records), batch), TrainingSettings().rate)
+    k = default().k
+    return Course(k, round(min(k, fit_k(records)), 1), epochs_for(len(records), batch), TrainingSettings().rate)
 
 
 def caution(shape: Shape, positions: int) -> str:

@@ -236,6 +236,18 @@ def test_the_command_tells_what_a_file_holds(tmp_path: Path, capsys: pytest.Capt
     assert "107 positions of 11 games" in capsys.readouterr().out
 
 
+def test_the_command_brings_scores_to_another_scale(tmp_path: Path) -> None:
+    path, out, half = tmp_path / "p.bin", tmp_path / "o.bin", some(1000)
+    path.write_bytes(half.tobytes())
+    assert main(["positions", str(path), "--out", str(out), "--scale", "0.5", "--quiet"]) == 0
+    scaled = open_packed(out)
+    assert np.array_equal(scaled["score"], np.rint(half["score"] * 0.5)) and scaled["score"].any()
+    assert np.array_equal(scaled["occupied"], half["occupied"])
+    assert main(["positions", str(path), "--out", str(out), "--scale", "10000", "--quiet"]) == 0
+    assert set(np.abs(open_packed(out)["score"][half["score"] != 0]).tolist()) <= {32000, 10000, 20000, 30000}
+    assert main(["positions", str(path), "--out", str(out), "--scale", "0"]) == 2
+
+
 def test_the_command_converts_shuffles_and_divides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out, apart = tmp_path / "p.bin", tmp_path / "o.bin", tmp_path / "a.bin"
     records_ = some(1000)

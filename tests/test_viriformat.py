@@ -156,6 +156,18 @@ def test_games_kept_apart_are_other_games(tmp_path: Path) -> None:
     assert min(counts) > 5 and sum(counts) == sum(bool((part.scores != NO_SCORE).any()) for part in each(pgn))
 
 
+def test_scores_of_games_are_brought_to_another_scale(tmp_path: Path) -> None:
+    pgn, one, other = tmp_path / "g.pgn", tmp_path / "a.vf", tmp_path / "b.vf"
+    pgn.write_text("\n\n".join(str(random_game(seed)) for seed in range(9)))
+    assert main(["positions", str(pgn), "--out", str(one), "--quiet"]) == 0
+    assert main(["positions", str(one), "--out", str(other), "--scale", "2", "--quiet"]) == 0
+    before, after = (games_in(path.read_bytes()) for path in (one, other))
+    unscored = before.scores == NO_SCORE
+    doubled = np.clip(2 * before.scores.astype(np.int32), -32000, 32000)
+    assert unscored.any() and np.array_equal(after.scores, np.where(unscored, NO_SCORE, doubled))
+    assert np.array_equal(after.moves, before.moves)
+
+
 def each(pgn: Path) -> list[ScoredGames]:
     games = games_of(pgn.read_text())
     return [games.chosen(np.arange(len(games)) == number) for number in range(len(games))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser, file_path, positive
+from merino.inner.app.console.command_line import Parser, file_path, number_above_zero, positive
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.files import check_writable, writing
 from merino.inner.core.common.progress import ProgressOfMany
@@ -33,6 +34,7 @@ from merino.inner.formats.sources import SourceError, find_files
 from merino.inner.formats.viriformat import is_games_file, write_viriformat
 from merino.inner.learn.net.position_counts import BOUNDS, PositionCounts, count_positions
 
+MOST = 32000  # centipawns
 WIDTH = 40  # of the longest bar
 _Chunk = TypeVar("_Chunk", np.ndarray, ScoredGames)
 
@@ -73,6 +75,8 @@ def _parser() -> Parser:
     add("--max-score", type=positive, metavar="CP", default=MAX_SCORE, help=sentence)
     add("--noisy", action="store_true", help="also use positions in check or whose move is a capture or promotion")
     shared.add_lambda(parser, "positions of games")
+    sentence = "multiply the scores by X, so that those of different players have one scale (default: 1)"
+    parser.group("scores").add_argument("--scale", type=number_above_zero, metavar="X", default=1.0, help=sentence)
     add = parser.group(shared.OUTPUT).add_argument
     add("--out", type=file_path, metavar="FILE", help="write the positions to this file")
     add("--shuffle", action="store_true", help="write them in random order")
@@ -86,7 +90,20 @@ def _parser() -> Parser:
 
 def _read(files: Sequence[Path], args: argparse.Namespace) -> Iterator[np.ndarray]:
     chosen = Filter(args.max_score, args.noisy, args.ahead)
-    return _of_each(files, lambda path, report: packed_positions(path, chosen, report), args, "position with a score")
+    chunks = _of_each(files, lambda path, report: packed_positions(path, chosen, report), args, "position with a score")
+    return chunks if args.scale == 1 else (_rescaled(chunk, args.scale) for chunk in chunks)
+
+
+def _rescaled(records: np.ndarray, factor: float) -> np.ndarray:
+    """PACKED[n] with scores times a factor."""
+    found = records.copy()
+    found["score"] = _scaled(found["score"], factor)
+    return found
+
+
+def _scaled(scores: np.ndarray, factor: float) -> np.ndarray:
+    """Scores, int16, times a factor, as far as int16 goes; what is no score stays none."""
+    return np.where(scores == NO_SCORE, NO_SCORE, np.clip(np.rint(scores * factor), -MOST, MOST)).astype(np.int16)
 
 
 def _of_each(
@@ -120,6 +137,8 @@ def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> None:
         raise UsageError(f"positions: '{second}' is to hold games as well; its name must end in .vf")
     kept_out: list[ScoredGames] = []
     chunks = map(_with_scores, _of_each(files, games_with_scores, args, "game with scores"))
+    if args.scale != 1:
+        chunks = (replace(games, scores=_scaled(games.scores, args.scale)) for games in chunks)
     games, moves = write_viriformat(args.out, _games_without(chunks, share, kept_out) if second else chunks)
     print(f"{games} games with {moves} positions are in '{args.out}'")
     if second:

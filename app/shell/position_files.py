@@ -136,7 +136,7 @@ def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> None:
     if second and not is_games_file(second):
         raise UsageError(f"positions: '{second}' is to hold games as well; its name must end in .vf")
     kept_out: list[ScoredGames] = []
-    chunks = map(_with_scores, _of_each(files, games_with_scores, args, "game with scores"))
+    chunks: Iterable[ScoredGames] = map(_with_scores, _of_each(files, games_with_scores, args, "game with scores"))
     if args.scale != 1:
         chunks = (replace(games, scores=_scaled(games.scores, args.scale)) for games in chunks)
     games, moves = write_viriformat(args.out, _games_without(chunks, share, kept_out) if second else chunks)

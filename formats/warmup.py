@@ -25,7 +25,7 @@ def warm_up() -> None:
         read.positions, read.results, np.zeros(len(read.positions), dtype=np.int32), np.zeros_like(read.to_end)
     )
     scored = scored_games(games)
-    packed_of(scored, Filter())
+    packed_of(scored, Filter(ahead=0.5))
     games_in(as_viriformat(scored))
     triples_of_games(games)
     start, one = parse_fen(START_FEN), np.zeros(1, dtype=np.int32)

@@ -28,13 +28,12 @@ from merino.inner.formats.packed_files import (
     shuffled,
     write_packed_file,
 )
-from merino.inner.formats.pgn_scores import NO_SCORE
+from merino.inner.formats.pgn_scores import MATE, NO_SCORE
 from merino.inner.formats.scored_games import ScoredGames
 from merino.inner.formats.sources import SourceError, find_files
 from merino.inner.formats.viriformat import is_games_file, write_viriformat
 from merino.inner.learn.net.position_counts import BOUNDS, PositionCounts, count_positions
 
-MOST = 32000  # centipawns
 WIDTH = 40  # of the longest bar
 _Chunk = TypeVar("_Chunk", np.ndarray, ScoredGames)
 
@@ -102,8 +101,8 @@ def _rescaled(records: np.ndarray, factor: float) -> np.ndarray:
 
 
 def _scaled(scores: np.ndarray, factor: float) -> np.ndarray:
-    """Scores, int16, times a factor, as far as int16 goes; what is no score stays none."""
-    return np.where(scores == NO_SCORE, NO_SCORE, np.clip(np.rint(scores * factor), -MOST, MOST)).astype(np.int16)
+    """Scores, int16, times a factor, up to that of a mate; what is no score stays none."""
+    return np.where(scores == NO_SCORE, NO_SCORE, np.clip(np.rint(scores * factor), -MATE, MATE)).astype(np.int16)
 
 
 def _of_each(

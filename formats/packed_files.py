@@ -34,7 +34,7 @@ from merino.inner.formats.packed import (
 from merino.inner.formats.packed_triples import triples_of_games
 from merino.inner.formats.pgn_games import play_games
 from merino.inner.formats.pgn_stream import GamesText, games_of
-from merino.inner.formats.scored_games import ScoredGames, packed_of, scored_games
+from merino.inner.formats.scored_games import ScoredGames, packed_of, scaled, scored_games
 from merino.inner.formats.sources import STANDARD_INPUT, Source, open_source, plain_name
 from merino.inner.formats.viriformat import holds_viriformat, is_games_file, read_viriformat
 
@@ -68,6 +68,13 @@ def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -
         else:
             for games in _games(source, contents, report):
                 yield packed_of(games, chosen)
+
+
+def rescaled(records: np.ndarray, factor: float) -> np.ndarray:
+    """PACKED[n] with scores times a factor, as `scored_games.scaled`."""
+    found = records.copy()
+    found["score"] = scaled(found["score"], factor)
+    return found
 
 
 def all_positions(path: Path) -> np.ndarray:

@@ -14,6 +14,7 @@ from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import copy_record
 from merino.inner.formats.packed import MAX_SCORE, PACKED, Filter, is_taken, write_packed
 from merino.inner.formats.pgn_games import NO_FAULT, Games
+from merino.inner.formats.pgn_scores import MAX_SCORE as MAX_EVALUATION
 from merino.inner.formats.pgn_scores import NO_SCORE, NOTHING, OF_MOVER, score_between
 from merino.inner.formats.pgn_tokens import MOVE, UNFINISHED, next_token
 
@@ -52,6 +53,13 @@ class ScoredGames:
 def ends(lengths: np.ndarray) -> np.ndarray:
     """Where each of some rows laid end to end begins, and where the last ends: int64[n + 1]."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+
+
+def scaled(scores: np.ndarray, factor: float) -> np.ndarray:
+    """Scores, int16[n], times a factor; those of mates and what is no score stay as they are."""
+    stays = (scores == NO_SCORE) | (np.abs(scores.astype(np.int64)) > MAX_EVALUATION)
+    changed = np.clip(np.rint(scores * factor), -MAX_EVALUATION, MAX_EVALUATION)
+    return np.where(stays, scores, changed).astype(np.int16)
 
 
 def scored_games(games: Games, games_before: int = 0) -> ScoredGames:

@@ -17,10 +17,10 @@ from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.families import find_net
+from merino.inner.eval.families import default, find_net
 from merino.inner.eval.net.file import digest, load_net, save_net
 from merino.inner.eval.net.network import Network, Shape, quantised
-from merino.inner.formats.packed_files import games_with_scores
+from merino.inner.formats.packed_files import games_with_scores, rescaled
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.net import bearing
 from merino.inner.learn.net.bearing import BORNE, caution, epochs_for, neurons_for
@@ -183,7 +183,24 @@ def test_what_has_not_won_leaves_the_start_the_best(
     assert found.state.rounds[0].continued and found.state.rounds[0].neurons == 16
     card = load_net(tmp_path / "run" / "generation-0001" / "candidate.net").about["settings"]
     assert (card["rate"], card["epochs"], card["objective"]["k"]) == (FURTHER_RATE, FURTHER_EPOCHS, 200.0)
+    assert card["objective"]["score_k"] == default().k
     assert not (tmp_path / "run" / "best.net").exists()
+
+
+def test_scores_of_all_players_are_brought_to_the_scale_of_the_terms(
+    tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    factors = list[float]()
+
+    def noting(records: np.ndarray, factor: float) -> np.ndarray:
+        factors.append(factor)
+        return rescaled(records, factor)
+
+    monkeypatch.setattr(learner, "play_match", proving(True))
+    monkeypatch.setattr(learner, "rescaled", noting)
+    monkeypatch.setattr(learner, "learned_by", lambda _: 0)  # so that training begins anew
+    ran(tmp_path / "run", str(small))
+    assert factors == [default().k / 200.0, default().k / 200.0, 1.0]
 
 
 def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_goes_on(

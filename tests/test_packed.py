@@ -244,7 +244,11 @@ def test_the_command_brings_scores_to_another_scale(tmp_path: Path) -> None:
     assert np.array_equal(scaled["score"], np.rint(half["score"] * 0.5)) and scaled["score"].any()
     assert np.array_equal(scaled["occupied"], half["occupied"])
     assert main(["positions", str(path), "--out", str(out), "--scale", "10000", "--quiet"]) == 0
-    assert set(np.abs(open_packed(out)["score"][half["score"] != 0]).tolist()) <= {32000, 10000, 20000, 30000}
+    assert set(np.abs(open_packed(out)["score"][half["score"] != 0]).tolist()) <= {10000, 20000, 30000}
+    half["score"][:2] = 31998, -31998  # a mate stays one
+    path.write_bytes(half.tobytes())
+    assert main(["positions", str(path), "--out", str(out), "--scale", "0.5", "--quiet"]) == 0
+    assert open_packed(out)["score"][:2].tolist() == [31998, -31998]
     assert main(["positions", str(path), "--out", str(out), "--scale", "0"]) == 2
 
 

@@ -25,11 +25,12 @@ from merino.inner.formats.packed_files import (
     games_with_scores,
     is_held_out,
     packed_positions,
+    rescaled,
     shuffled,
     write_packed_file,
 )
-from merino.inner.formats.pgn_scores import MATE, NO_SCORE
-from merino.inner.formats.scored_games import ScoredGames
+from merino.inner.formats.pgn_scores import NO_SCORE
+from merino.inner.formats.scored_games import ScoredGames, scaled
 from merino.inner.formats.sources import SourceError, find_files
 from merino.inner.formats.viriformat import is_games_file, write_viriformat
 from merino.inner.learn.net.position_counts import BOUNDS, PositionCounts, count_positions
@@ -90,19 +91,7 @@ def _parser() -> Parser:
 def _read(files: Sequence[Path], args: argparse.Namespace) -> Iterator[np.ndarray]:
     chosen = Filter(args.max_score, args.noisy, args.ahead)
     chunks = _of_each(files, lambda path, report: packed_positions(path, chosen, report), args, "position with a score")
-    return chunks if args.scale == 1 else (_rescaled(chunk, args.scale) for chunk in chunks)
-
-
-def _rescaled(records: np.ndarray, factor: float) -> np.ndarray:
-    """PACKED[n] with scores times a factor."""
-    found = records.copy()
-    found["score"] = _scaled(found["score"], factor)
-    return found
-
-
-def _scaled(scores: np.ndarray, factor: float) -> np.ndarray:
-    """Scores, int16, times a factor, up to that of a mate; what is no score stays none."""
-    return np.where(scores == NO_SCORE, NO_SCORE, np.clip(np.rint(scores * factor), -MATE, MATE)).astype(np.int16)
+    return chunks if args.scale == 1 else (rescaled(chunk, args.scale) for chunk in chunks)
 
 
 def _of_each(
@@ -137,7 +126,7 @@ def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> None:
     kept_out: list[ScoredGames] = []
     chunks: Iterable[ScoredGames] = map(_with_scores, _of_each(files, games_with_scores, args, "game with scores"))
     if args.scale != 1:
-        chunks = (replace(games, scores=_scaled(games.scores, args.scale)) for games in chunks)
+        chunks = (replace(games, scores=scaled(games.scores, args.scale)) for games in chunks)
     games, moves = write_viriformat(args.out, _games_without(chunks, share, kept_out) if second else chunks)
     print(f"{games} games with {moves} positions are in '{args.out}'")
     if second:

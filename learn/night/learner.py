@@ -5,7 +5,7 @@ An interrupted step continues: games and matches from their own states, training
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from merino.inner.eval.net.file import digest, load_net, save_net
 from merino.inner.eval.net.network import Network, Shape
 from merino.inner.eval.net.piece_family import net_evaluation
 from merino.inner.formats.packed import Filter, open_packed
-from merino.inner.formats.packed_files import games_with_scores, packed_positions, write_packed_file
+from merino.inner.formats.packed_files import games_with_scores, packed_positions, rescaled, write_packed_file
 from merino.inner.formats.sources import digest as digest_of_file
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.net.bearing import course_for, neurons_for
@@ -78,6 +78,23 @@ class NightFit:
 
 
 @dataclass(frozen=True)
+class Lesson:
+    """What a generation learns from.
+
+    `best` is the best net so far, None for nothing; `learned` from how many positions the start of the run has learned.
+    `games` has the files of games, each with the factor that brings its scores to the scale of the terms; `about` is
+    for the card of the net.
+    """
+
+    plan: NightPlan
+    number: int
+    best: Network | None
+    learned: int
+    games: Mapping[Path, float]
+    about: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class NetLearner:
     """Trains nets in `folder`."""
 
@@ -104,9 +121,9 @@ class NetLearner:
         seconds = play_games(plan, number, player, folder, context, positions=folder / GAMES).seconds
         data = self._data(state, data_of(folder, best_name(best)))
         about = card_of(state.plan, _name_of(state), number, data)
-        games = [self.folder.of_round(each) / GAMES for each in data]
-        learned = learned_by(self.folder.start(state))
-        fitted = fit_generation(plan, number, best, learned, games, about, folder, context)
+        games = {self.folder.of_round(each) / GAMES: self._scale_of(state, each) for each in data}
+        lesson = Lesson(plan, number, best, learned_by(self.folder.start(state)), games, about)
+        fitted = fit_generation(lesson, folder, context)
         context.events.say(
             f"  learned from {sum(each.games for each in data.values()):,} games; error on validation games "
             f"{fitted.error:.6f}"
@@ -116,7 +133,18 @@ class NetLearner:
         tally = play_match(net_evaluation(fitted.network), player, trial, folder / "match.state", context)
         verdict = trial.test.verdict(tally.counts) or OPEN
         gauges = self._gauges(state, number, verdict, fitted.network, folder, context)
-        return _generation(state, verdict, tally, data, fitted, seconds, gauges)
+        nodes_a_second = data[number].positions * plan.nodes / max(seconds, 1e-9)
+        return _generation(
+            number, verdict, tally, data, fitted, gauges, play_seconds=seconds, nodes_a_second=nodes_a_second
+        )
+
+    def _scale_of(self, state: NightState, number: int) -> float:
+        """What brings the scores of the games of a generation to the scale of the terms.
+
+        It is that of the net that played them; those of nothing are on the scale of the terms.
+        """
+        player = self.folder.best_net(state.before(number))
+        return 1.0 if player is None else default().k / player.k
 
     def _data(self, state: NightState, played: GenerationData) -> dict[int, GenerationData]:
         """The data that the present generation learns from, by generation; raises LearnError."""
@@ -171,16 +199,15 @@ def _name_of(state: NightState) -> str:
 
 
 def _generation(
-    state: NightState,
+    number: int,
     verdict: str,
     tally: Tally,
     data: dict[int, GenerationData],
     fitted: NightFit,
-    seconds: float,
     gauges: tuple[Elo, Elo],
+    **played: float,
 ) -> Generation:
     """The record of a generation."""
-    number = len(state.rounds) + 1
     elo, elo_error = elo_of(tally)
     (from_start, from_start_error), (from_terms, from_terms_error) = gauges
     return Generation(
@@ -200,9 +227,8 @@ def _generation(
         from_start_error=from_start_error,
         from_terms=from_terms,
         from_terms_error=from_terms_error,
-        play_seconds=seconds,
         train_seconds=fitted.seconds,
-        nodes_a_second=data[number].positions * state.plan_now.nodes / max(seconds, 1e-9),
+        **played,
     )
 
 
@@ -245,29 +271,16 @@ def shape_for(positions: int, best: Network | None, learned: int) -> tuple[Shape
     return replace(best.shape, hidden=neurons_for(positions)), False
 
 
-def fit_generation(
-    plan: NightPlan,
-    number: int,
-    best: Network | None,
-    learned: int,
-    games: list[Path],
-    about: dict[str, Any],
-    folder: Path,
-    context: StepContext,
-) -> NightFit:
-    """Train a net on the positions of these files of games and write it to the folder.
-
-    `learned` is from how many positions the start of the run has learned, `about` is for the card of the net. Raises
-    LearnError, TrainingError and StepStoppedError.
-    """
+def fit_generation(lesson: Lesson, folder: Path, context: StepContext) -> NightFit:
+    """Train a net and write it to the folder; raises LearnError, TrainingError and StepStoppedError."""
     if is_there(folder / FIT):
         return _kept_fit(folder)
     scratch = folder / POSITIONS  # mapped, so that memory does not bound what can be learned from
-    if not write_packed_file(scratch, _positions_of(games, Filter(ahead=plan.ahead), context)):
+    if not write_packed_file(scratch, _positions_of(lesson, context)):
         raise LearnError(f"the games in '{folder}' have no position to learn from: more games are needed")
     records = open_packed(scratch)
-    shape, continued = shape_for(len(records), best, learned)
-    found = _trained(plan, number, shape, best if continued else None, records, about, folder, context)
+    shape, continued = shape_for(len(records), lesson.best, lesson.learned)
+    found = _trained(lesson, shape, lesson.best if continued else None, records, folder, context)
     save_net(found.network, folder / CANDIDATE)
     fitted = {"positions": len(records), "continued": continued, "error": found.validation_error}
     write_whole(folder / FIT, as_json(fitted | {"seconds": found.seconds, "net": digest(found.network)}))
@@ -277,11 +290,12 @@ def fit_generation(
     return _kept_fit(folder)
 
 
-def _positions_of(games: list[Path], chosen: Filter, context: StepContext) -> Iterator[np.ndarray]:
-    for path in games:
+def _positions_of(lesson: Lesson, context: StepContext) -> Iterator[np.ndarray]:
+    chosen = Filter(ahead=lesson.plan.ahead)
+    for path, factor in lesson.games.items():
         for part in packed_positions(path, chosen, lambda done: context.events.progressed("Reading games", done)):
             context.poll()
-            yield part
+            yield rescaled(part, factor)
 
 
 def _checkpoint(folder: Path) -> Path:
@@ -289,30 +303,27 @@ def _checkpoint(folder: Path) -> Path:
 
 
 def _trained(
-    plan: NightPlan,
-    number: int,
-    shape: Shape,
-    start: Network | None,
-    records: np.ndarray,
-    about: dict[str, Any],
-    folder: Path,
-    context: StepContext,
+    lesson: Lesson, shape: Shape, start: Network | None, records: np.ndarray, folder: Path, context: StepContext
 ) -> Trained:
-    """The net trained from the start, or from random weights; raises TrainingError and StepStoppedError."""
-    usual = TrainingSettings()
+    """The net trained from the start, or from random weights; raises TrainingError and StepStoppedError.
+
+    A net that is trained further keeps its scale; the scores have that of the terms.
+    """
+    plan, usual = lesson.plan, TrainingSettings()
     course = course_for(records, usual.batch, start)
+    score_k = default().k if start else course.score_k
     settings = replace(
         usual,
         shape=shape,
-        objective=Objective(plan.share, course.k, plan.power, score_k=course.score_k),
+        objective=Objective(plan.share, course.k, plan.power, score_k=score_k),
         epochs=course.epochs,
         rate=course.rate,
         validation=validation_share(plan.games, usual.validation),
-        seed=plan.seed_of(number, 1),
+        seed=plan.seed_of(lesson.number, 1),
     )
     manner = f"training {best_name(start)} further" if start else "from random weights"
     context.events.say(f"  {len(records):,} positions: {shape}, {manner}")
-    trainer = Trainer(records, settings, about, _checkpoint(folder), context.threads, start)
+    trainer = Trainer(records, settings, lesson.about, _checkpoint(folder), context.threads, start)
 
     def report(state: TrainingState) -> None:
         context.events.progressed(f"Training, error {state.error:.6f}", state.done)

@@ -152,6 +152,10 @@ class NightState(LoopState[NightPlan, Generation]):
         """Whether it began with nothing."""
         return not self.start_hash
 
+    def before(self, number: int) -> NightState:
+        """The state before a generation, counted from 1."""
+        return replace(self, rounds=self.rounds[: number - 1])
+
     @property
     def plan_now(self) -> NightPlan:
         """The settings of the next generation."""

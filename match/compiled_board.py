@@ -21,7 +21,10 @@ from merino.inner.match.time_control import NO_RANDOM_MOVES, Adjudication, Rando
 
 
 class CompiledBoard:
-    """Two search records that play each other. One thread at a time may use it."""
+    """Two search records that play each other; one for both sides if a player plays itself: it clears half the memory.
+
+    One thread at a time may use it.
+    """
 
     def __init__(
         self,
@@ -33,10 +36,11 @@ class CompiledBoard:
     ) -> None:
         """`stop_flag`, uint64[1], ends a game soon after it is set."""
         self._seed = random_moves.seed
-        self._tables = [TranspositionTable(player.hash_mb or time_control.hash_mb) for player in players]
+        own = players[:1] if players[0] is players[1] else players
+        self._tables = [TranspositionTable(player.hash_mb or time_control.hash_mb) for player in own]
         self._workers = [
             Worker(table, stop_flag, player.evaluation, player.parameters)
-            for player, table in zip(players, self._tables, strict=True)
+            for player, table in zip(own, self._tables, strict=True)
         ]
         self._rules = rules_record(time_control, adjudication, random_moves)
 
@@ -51,7 +55,8 @@ class CompiledBoard:
         for worker, table in zip(self._workers, self._tables, strict=True):
             worker.forget()
             table.clear()
-        white, black = self._workers if first_is_white else reversed(self._workers)
+        first, second = self._workers[0], self._workers[-1]
+        white, black = (first, second) if first_is_white else (second, first)
         start = opening.position()
         known = len(start.keys)
         keys = np.zeros(known + MAX_PLIES, dtype=np.uint64)

@@ -1,5 +1,6 @@
 """Games between our own players: python-chess replays them and agrees, and the same seed gives the same games."""
 
+import pickle
 import signal
 import sys
 import threading
@@ -91,6 +92,17 @@ def test_another_process_plays_the_same_games():
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
         games = list(play_match(terms_of(NODES), 5, 1, 1, executor))
     assert games == played(1)[1:5]
+
+
+def test_a_player_that_plays_itself_keeps_what_both_sides_learn_wherever_it_plays():
+    def games_of(players: tuple[OwnPlayer, OwnPlayer]) -> list[Game]:
+        here = MatchConfig(players, TimeControl(NODES), seed=5)
+        games = list(play_match(here, 4, 2))
+        assert games == list(play_match(pickle.loads(pickle.dumps(here)), 4, 1))
+        return games
+
+    own = OwnPlayer("a")
+    assert games_of((own, own)) != games_of((own, OwnPlayer("a")))
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="a thread cannot be sent a Ctrl-C")

@@ -4,6 +4,8 @@ Accepts four to six fields, X-FEN and Shredder-FEN castling letters. Castling ri
 place and en-passant squares without a legal capture are dropped, as they change nothing.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from merino.inner.core.board.bitboard import (
@@ -47,6 +49,11 @@ class FenError(MerinoError, ValueError):
 
 def parse_fen(fen: str) -> np.ndarray:
     """The position a FEN describes, POSITION[1]; raises FenError."""
+    return _parsed(fen).copy()
+
+
+@lru_cache(maxsize=16)  # games of a match begin again and again with the same position
+def _parsed(fen: str) -> np.ndarray:
     fields = fen.split()
     if not 4 <= len(fields) <= 6:
         raise FenError(f"a FEN has 4 to 6 fields, this has {len(fields)}: {abridged(fen)!r}")

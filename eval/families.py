@@ -145,9 +145,14 @@ def shipped(name: str, *endings: str) -> Path | None:
     return first_there(SHIPPED / f"{name}{ending}" for ending in ("", *(endings or ENDINGS)))
 
 
+def own_names(*endings: str) -> list[str]:
+    """The names of the evaluations that come with Merino, of those with one of these endings."""
+    return sorted(path.stem for path in SHIPPED.iterdir() if path.suffix in endings)
+
+
 def _names(name: str, *endings: str) -> str:
     """What Merino's own evaluations are called, with the nearest to a name that is not there."""
-    names = sorted(path.stem for path in SHIPPED.iterdir() if path.suffix in endings)
+    names = own_names(*endings)
     return f"Merino comes with {', '.join(names)}{did_you_mean(Path(name).stem, names)}"
 
 

@@ -922,7 +922,7 @@ def test_a_night_begins_and_ends_by_request_and_keeps_its_work(page: TestClient)
     while page.get("/api/night").json()["run"]["running"]:
         time.sleep(0.05)
     found = page.get("/api/night").json()
-    assert found["night"]["generations"] == [] and found["night"]["start"].endswith("gen12.net"), found
+    assert found["night"]["generations"] == [] and found["night"]["start"].endswith("gen13.net"), found
     assert found["run"]["error"] == ""
 
 

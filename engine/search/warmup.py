@@ -22,7 +22,7 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.state import new_search_record
 from merino.inner.engine.search.strength import DEFAULT_ELO, at_elo
 from merino.inner.engine.search.worker import link
-from merino.inner.eval.families import default
+from merino.inner.eval.families import default, load_net, own_names
 from merino.inner.eval.net import warmup as nets
 
 log = logging.getLogger(__name__)
@@ -133,6 +133,8 @@ def _warm_up_lowest() -> None:
     """Call every entry of the lowest group: what play needs, and what only commands call."""
     warm_up()
     nets.warm_up(new_search_record())
+    for name in own_names(".net"):  # the code of some is that of their features
+        load_net(name).install(new_search_record())
     position = Position()
     perft(position.record, 1)
     default().scores(position.record)

@@ -22,10 +22,10 @@ from merino.inner.learn.night.state import (
     NightState,
     nothing_text,
 )
-from merino.inner.learn.request import DEFAULT_TEACHER, Events
+from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Finished, Loop, Until
 
-DEFAULT_START = DEFAULT_TEACHER
+DEFAULT_START = "gen13"  # the strongest net that comes with Merino
 
 
 def begin(

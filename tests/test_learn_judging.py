@@ -108,8 +108,8 @@ def test_a_teacher_scores_every_position_and_a_cached_one_in_the_same_way(tmp_pa
 
 
 def test_a_teacher_that_is_not_there_is_refused_in_a_sentence(weights: Path) -> None:
-    with pytest.raises(CommandError, match="there is no net 'gen13'"):
-        learn_weights([str(SELFPLAY), "--teacher", "gen13", "--weights", str(weights)], lambda line: None)
+    with pytest.raises(CommandError, match="there is no net 'gen99'"):
+        learn_weights([str(SELFPLAY), "--teacher", "gen99", "--weights", str(weights)], lambda line: None)
 
 
 def test_of_several_players_the_strongest_comes_out_of_the_heats() -> None:

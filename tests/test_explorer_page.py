@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import chess
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from merino.inner.core.board.game import Position
@@ -365,6 +366,19 @@ def test_the_value_that_a_net_gives_each_piece_is_shown_by_one_key(page: Page) -
     page.choose("#beside-chosen", "")
     page.until(lambda: not page.all("#way [data-value=beside]"))
     assert not page.text("#beside-score")
+
+
+def test_a_click_counts_while_the_course_is_drawn_anew(page: Page) -> None:
+    page.enter(f'[White "Anna"]\n[Black "Bert"]\n[Result "0-1"]\n\n{BLUNDERS} 0-1')
+    page.until(lambda: len(page.moves) == 14 and page.all("#course .series"))
+    page.hover("#course svg")
+    before = page.text("#move-list [aria-current]")
+    page.run("document.querySelector('#course svg').id = 'pressed'")
+    ActionChains(page.driver).click_and_hold().perform()
+    page.run("document.querySelector('#course .chart-place').style.width = '90%'")
+    page.until(lambda: not page.all("#pressed") and page.all("#course svg"))
+    ActionChains(page.driver).release().perform()
+    page.until(lambda: page.text("#move-list [aria-current]") not in ("", before))
 
 
 def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None:

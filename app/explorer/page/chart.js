@@ -153,7 +153,9 @@ function picture(data, series, { width, height, label, choose }) {
     );
     if (!choose) return svg;
     svg.classList.add("can-choose");
-    svg.addEventListener("click", (event) => {
+    // no "click": that is lost where the chart is drawn anew between press and release
+    svg.addEventListener("pointerup", (event) => {
+        if (event.button !== 0) return;
         const pixel = (event.clientX - svg.getBoundingClientRect().left) * (width / svg.clientWidth);
         choose(scale.valueAt(pixel));
     });

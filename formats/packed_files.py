@@ -72,6 +72,8 @@ def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -
 
 def rescaled(records: np.ndarray, factor: float) -> np.ndarray:
     """PACKED[n] with scores times a factor, as `scored_games.scaled`."""
+    if factor == 1:
+        return records
     found = records.copy()
     found["score"] = scaled(found["score"], factor)
     return found

@@ -24,7 +24,11 @@ pytestmark = needs_browser
 MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 0 9"
 KNIGHT_UP = "4k3/pppp1ppp/8/8/3N4/8/PPPP1PPP/4K3 w - - 0 1"
 PROMOTING = "8/P3k3/8/8/8/8/4K3/8 w - - 0 1"
-BLUNDERS = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3#"
+BLUNDERS = """[White "Anna"]
+[Black "Bert"]
+[Result "0-1"]
+
+1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3# 0-1"""
 NASTY = '[White "<img src=x onerror=alert(1)>"]\n[Black "<script>alert(2)</script>"]\n[Result "*"]\n\n1. e4 e5 *\n'
 BOTH = ("gen1", "default")
 TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "player", "learning")
@@ -369,7 +373,7 @@ def test_the_value_that_a_net_gives_each_piece_is_shown_by_one_key(page: Page) -
 
 
 def test_a_click_counts_while_the_course_is_drawn_anew(page: Page) -> None:
-    page.enter(f'[White "Anna"]\n[Black "Bert"]\n[Result "0-1"]\n\n{BLUNDERS} 0-1')
+    page.enter(BLUNDERS)
     page.until(lambda: len(page.moves) == 14 and page.all("#course .series"))
     page.hover("#course svg")
     before = page.text("#move-list [aria-current]")
@@ -382,7 +386,7 @@ def test_a_click_counts_while_the_course_is_drawn_anew(page: Page) -> None:
 
 
 def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None:
-    page.enter(f'[White "Anna"]\n[Black "Bert"]\n[Result "0-1"]\n\n{BLUNDERS} 0-1')
+    page.enter(BLUNDERS)
     page.until(lambda: len(page.moves) == 14 and page.all("#course .series"))
     page.hover("#course svg", click=True)
     page.until(lambda: page.text("#move-list [aria-current]") in ("Bc4", "Nd4", "Nxe5"))

@@ -91,7 +91,7 @@ def _parser() -> Parser:
 def _read(files: Sequence[Path], args: argparse.Namespace) -> Iterator[np.ndarray]:
     chosen = Filter(args.max_score, args.noisy, args.ahead)
     chunks = _of_each(files, lambda path, report: packed_positions(path, chosen, report), args, "position with a score")
-    return chunks if args.scale == 1 else (rescaled(chunk, args.scale) for chunk in chunks)
+    return (rescaled(chunk, args.scale) for chunk in chunks)
 
 
 def _of_each(

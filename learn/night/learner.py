@@ -134,9 +134,7 @@ class NetLearner:
         verdict = trial.test.verdict(tally.counts) or OPEN
         gauges = self._gauges(state, number, verdict, fitted.network, folder, context)
         nodes_a_second = data[number].positions * plan.nodes / max(seconds, 1e-9)
-        return _generation(
-            number, verdict, tally, data, fitted, gauges, play_seconds=seconds, nodes_a_second=nodes_a_second
-        )
+        return _generation(number, verdict, tally, data, fitted, gauges, seconds, nodes_a_second)
 
     def _scale_of(self, state: NightState, number: int) -> float:
         """What brings the scores of the games of a generation to the scale of the terms.
@@ -205,7 +203,8 @@ def _generation(
     data: dict[int, GenerationData],
     fitted: NightFit,
     gauges: tuple[Elo, Elo],
-    **played: float,
+    play_seconds: float,
+    nodes_a_second: float,
 ) -> Generation:
     """The record of a generation."""
     elo, elo_error = elo_of(tally)
@@ -227,8 +226,9 @@ def _generation(
         from_start_error=from_start_error,
         from_terms=from_terms,
         from_terms_error=from_terms_error,
+        play_seconds=play_seconds,
         train_seconds=fitted.seconds,
-        **played,
+        nodes_a_second=nodes_a_second,
     )
 
 

@@ -43,10 +43,12 @@ def installed(*names: str) -> str | None:
     return next((found for found in map(shutil.which, names) if found), None)
 
 
-CHROMIUM = installed("chromium", "chromium-browser", "google-chrome")
+# The shell without a window draws and runs the same, in two fifths of the processor time.
+CHROMIUM = installed("chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome")
 DRIVER = installed("chromedriver", "chromium.chromedriver")
 needs_browser = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="the page needs Chromium and its driver: apt-get install chromium chromium-driver"
+    not (CHROMIUM and DRIVER),
+    reason="the page needs Chromium and its driver: apt-get install chromium-headless-shell chromium-driver",
 )
 
 

@@ -88,17 +88,13 @@ def report() -> None:
         if not (CHROMIUM and DRIVER):
             print("  (no Chromium on this machine to look at the page with)")
             return
-        with tempfile.TemporaryDirectory() as folder:
-            page = Page(explorer.address, Path(folder))
-            try:
-                page.open()
-                _tell("first paint, warm cache, in an empty tab", _times(_first_paint, page, False))
-                _tell("first paint, warm cache, on reload", _times(_first_paint, page, True))
-                _tell("drop to new values on the screen", _times(_drop, page))
-                _tell("move to the first lines of its search", _times(_first_lines, page))
-                _tell("press on Moves to all of them ranked by search", _times(_first_ranks, page))
-            finally:
-                page.driver.quit()
+        with tempfile.TemporaryDirectory() as folder, Page(explorer.address, Path(folder)) as page:
+            page.open()
+            _tell("first paint, warm cache, in an empty tab", _times(_first_paint, page, False))
+            _tell("first paint, warm cache, on reload", _times(_first_paint, page, True))
+            _tell("drop to new values on the screen", _times(_drop, page))
+            _tell("move to the first lines of its search", _times(_first_lines, page))
+            _tell("press on Moves to all of them ranked by search", _times(_first_ranks, page))
 
 
 def _times(wait: Callable[..., float], *arguments: Any) -> list[float]:

@@ -43,8 +43,10 @@ def installed(*names: str) -> str | None:
     return next((found for found in map(shutil.which, names) if found), None)
 
 
-# The shell without a window draws and runs the same, in two fifths of the processor time.
-CHROMIUM = installed("chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome")
+# The shell without a window draws and runs the same, in two fifths of the processor time. Debian starts it by a script,
+# which alone its driver would end.
+SHELLS = ("/usr/lib/chromium/chromium-headless-shell", "chrome-headless-shell")
+CHROMIUM = installed(*SHELLS, "chromium", "chromium-browser", "google-chrome")
 DRIVER = installed("chromedriver", "chromium.chromedriver")
 needs_browser = pytest.mark.skipif(
     not (CHROMIUM and DRIVER),
@@ -95,6 +97,12 @@ class Page:
         if self._awaits_opening:
             self.open()
         return self._browser
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._browser.quit()
 
     def resize(self, width: int, height: int, touch: bool = False) -> None:
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": touch}

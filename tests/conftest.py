@@ -106,9 +106,8 @@ def browser(explorer: Explorer, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """The browser for all tests of the page."""
     from tests.browser import Page  # noqa: PLC0415
 
-    page = Page(explorer.address, tmp_path_factory.mktemp("downloads"))
-    yield page
-    page.driver.quit()
+    with Page(explorer.address, tmp_path_factory.mktemp("downloads")) as page:
+        yield page
 
 
 @pytest.fixture

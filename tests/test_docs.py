@@ -200,26 +200,20 @@ def test_the_site_has_every_page_the_library_and_a_search(site):
 def test_the_search_of_the_site_works_from_the_disk_without_a_network(site, tmp_path):
     scripts = re.findall(r'<script[^>]* src="([^"]*)"', (site / "index.html").read_text(encoding="utf-8"))
     assert scripts and not [script for script in scripts if "//" in script]
-    page = Page(site.as_uri(), tmp_path)
-    try:
+    with Page(site.as_uri(), tmp_path) as page:
         page.driver.get((site / "index.html").as_uri())
         page.run("document.querySelector('[data-md-toggle=search]').click()")
         page.press(".md-search__input", "quiescence")
         page.until(lambda: page.all(".md-search-result__item"))
-    finally:
-        page.driver.quit()
 
 
 @needs_browser
 def test_no_page_of_the_site_is_wider_than_a_phone(site, tmp_path):
-    page = Page(site.as_uri(), tmp_path)
-    try:
+    with Page(site.as_uri(), tmp_path) as page:
         page.resize(360, 740, touch=True)
         for name in ("index", "api", "search", "lab/experiments", "commands"):  # pictures, signatures, wide tables
             page.driver.get((site / f"{name}.html").as_uri())
             assert page.run("return document.documentElement.scrollWidth") <= 360, name
-    finally:
-        page.driver.quit()
 
 
 @pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md", "CHANGELOG.md"])

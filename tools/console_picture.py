@@ -44,14 +44,11 @@ def main() -> None:
         source = Path(folder) / "console.html"
         page_text = f"<!doctype html><meta charset=utf-8><style>{STYLE}</style><pre>{shown}</pre>"
         source.write_text(page_text, encoding="utf-8")
-        page = Page(source.as_uri(), Path(folder))
-        try:
+        with Page(source.as_uri(), Path(folder)) as page:
             page.driver.get(source.as_uri())
             size = page.run("const pre = document.querySelector('pre'); return [pre.offsetWidth, pre.offsetHeight]")
             page.resize(*size)
             TARGET.write_bytes(page.driver.get_screenshot_as_png())
-        finally:
-            page.driver.quit()
     print(TARGET)
 
 

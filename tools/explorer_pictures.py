@@ -29,16 +29,16 @@ MAX_HEIGHT = 3000
 def main() -> None:
     """Make them."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
-    with Explorer() as explorer, tempfile.TemporaryDirectory() as downloads:
-        page = Page(explorer.address, Path(downloads))
-        try:
-            if folder is None:
-                _for_readers(page, Path(downloads))
-            else:
-                folder.mkdir(parents=True, exist_ok=True)
-                _all_parts(page, folder)
-        finally:
-            page.driver.quit()
+    with (
+        Explorer() as explorer,
+        tempfile.TemporaryDirectory() as downloads,
+        Page(explorer.address, Path(downloads)) as page,
+    ):
+        if folder is None:
+            _for_readers(page, Path(downloads))
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            _all_parts(page, folder)
 
 
 def _for_readers(page: Page, downloads: Path) -> None:

@@ -36,7 +36,7 @@ STEPS = {  # the first pattern that fits a function, with its module, decides
     r"move_picker\.|threats\.|(quiet|noisy)_history|check_squares": "scoring and picking moves",
     r"search\.history\.": "updating histories",
     r"correction_history\.": "static evaluation: correction history, rule of fifty moves",
-    r"^eval\.|static_eval\.": "evaluation",
+    r"\beval\.|static_eval\.|in_turn": "evaluation",
     r"transposition\.": "transposition table",
     r"search\.tree\.": "nodes, draws, principal variation",
     r"search\.(pruning|reductions)\.": "pruning and reductions",
@@ -58,15 +58,12 @@ def keep_objects() -> None:
 keep_objects()
 
 from merino.inner.core.board.game import Position  # noqa: E402
-from merino.inner.engine.search import worker  # noqa: E402
+from merino.inner.core.compiled.jit import ENTRIES  # noqa: E402
 from merino.inner.engine.search.bench import DEPTH, HASH_MB, POSITIONS  # noqa: E402
 from merino.inner.engine.search.limits import Limits  # noqa: E402
 from merino.inner.engine.search.searcher import Searcher  # noqa: E402
 from merino.inner.eval.evaluation import Evaluation  # noqa: E402
 from merino.inner.eval.families import load_evaluation  # noqa: E402
-from merino.inner.eval.linear.compiled import install_of  # noqa: E402
-from merino.inner.eval.linear.family import LinearEvaluation  # noqa: E402
-from merino.inner.eval.net.family import _install as install_net  # noqa: E402
 
 
 @intrinsic
@@ -130,11 +127,6 @@ class Sampler:
         return Counter(self._samples[1 : int(self._samples[0]) + 1].tolist())
 
 
-def entries_of(evaluation: Evaluation) -> tuple[Any, ...]:
-    """Whose programs a search with this evaluation runs in."""
-    return worker.link, install_of(evaluation.terms) if isinstance(evaluation, LinearEvaluation) else install_net
-
-
 def run_bench(evaluation: Evaluation, rounds: int, sampler: Sampler) -> tuple[int, float]:
     """Search the positions of the bench so often under the sampler; nodes, and seconds of CPU time."""
     searcher = Searcher(hash_mb=HASH_MB, evaluation=evaluation)
@@ -151,19 +143,20 @@ def run_bench(evaluation: Evaluation, rounds: int, sampler: Sampler) -> tuple[in
     return nodes, seconds
 
 
-def functions_in(entry: Any, addresses: Counter[int]) -> Counter[str]:
-    """How often the functions of the program of an entry were come upon, by module and name."""
-    compiled = next(iter(entry.overloads.values()))
+def functions_in(compiled: Any, addresses: Counter[int]) -> Counter[str]:
+    """How often the functions of a compiled entry's program were come upon, by module and name."""
+    library = compiled.library
+    code = getattr(library, "kept_object", None) or library._get_compiled_object()  # numba drops what it has loaded
     with tempfile.NamedTemporaryFile(suffix=".o") as file:
-        file.write(compiled.library.kept_object)
+        file.write(code)
         file.flush()
         symbols = subprocess.run(["nm", "-S", file.name], capture_output=True, text=True, check=True).stdout
     lines = [line.split() for line in symbols.splitlines()]
-    code = [words for words in lines if len(words) == 4 and words[2] in "tTwW"]
+    places = [words for words in lines if len(words) == 4 and words[2] in "tTwW"]
     name = compiled.fndesc.llvm_func_name
-    base = compiled.library.get_pointer_to_function(name) - next(int(each[0], 16) for each in code if each[3] == name)
+    base = library.get_pointer_to_function(name) - next(int(each[0], 16) for each in places if each[3] == name)
     found = Counter[str]()
-    for start, size, _, symbol in code:
+    for start, size, _, symbol in places:
         first = base + int(start, 16)
         last = first + int(size, 16)
         found[plain_name(symbol)] += sum(count for address, count in addresses.items() if first <= address < last)
@@ -192,7 +185,8 @@ def main() -> int:
     evaluation, sampler = load_evaluation(options.evalfile), Sampler()
     nodes, seconds = run_bench(evaluation, options.rounds, sampler)
     addresses = sampler.addresses
-    functions = sum((functions_in(entry, addresses) for entry in entries_of(evaluation)), Counter[str]())
+    programs = [compiled for entry in ENTRIES for compiled in entry.overloads.values()]
+    functions = sum((functions_in(program, addresses) for program in programs), Counter[str]())
     functions["outside the compiled search"] = sum(addresses.values()) - sum(functions.values())
     steps = Counter[str]()
     for name, count in functions.items():

@@ -22,7 +22,7 @@ from merino.inner.core.common.files import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 CLOCKS = ("1+0.01", "0.5+0.005")
-EVALUATIONS = {"terms": "", "net": ",option.EvalFile=gen12"}
+EVALUATIONS = {"terms": "", "net": ",option.EvalFile=gen13"}
 PAIRINGS = (("terms", "net"), ("terms", "terms"), ("net", "net"))
 FAULTS = ("time_losses", "illegal", "crashes")
 HEAD = ("clock", "players", "games", "plies", "lost on time", "illegal moves", "crashes")

@@ -17,7 +17,7 @@ MOVETIME_MS = 3000
 HASH_MB = 64
 ROUNDS = 5
 NODES = 100_000
-EVALUATIONS = ("default", "full", "gen12")
+EVALUATIONS = ("default", "full", "gen12", "gen13")
 
 
 class Speed(NamedTuple):

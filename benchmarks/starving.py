@@ -136,7 +136,7 @@ def play_games(condition: Condition, clock: Clock, games: int, seed: int) -> Fin
     with busy_programs(condition.busy):
         for number in range(1, games + 1):
             with ExitStack() as stack:
-                nets = ((), ("setoption name EvalFile value gen12",))
+                nets = ((), ("setoption name EvalFile value gen13",))
                 white, black = (StarvedEngine(stack, condition, findings, options) for options in nets)
                 ending = _play(white, black, clock, findings, random_moves, impatient=number % 2 == 0)
             findings.games += 1

@@ -19,6 +19,8 @@ from tests.test_docs import ROOT
 PAGE = (ROOT / "docs" / "net-format.md").read_text(encoding="utf-8")
 SHAPES = (
     Shape(hidden=16),
+    Shape("MIRRORED(ALL)", hidden=16),
+    Shape("KING[cccccccc/cccccccc/cccccccc/cccccccc/cccccccc/cccccccc/bbbbbbbb/aabbbbaa]*ALL", hidden=16, outputs=4),
     Shape(hidden=24, second=8),
     Shape(hidden=8, second=4, activation="crelu"),
     Shape(hidden=16, outputs=8),
@@ -36,7 +38,7 @@ def reader() -> tuple[str, dict[str, Any]]:
 
 def nets(folder: Path) -> list[Path]:
     """The nets that come with Merino, and some of other shapes."""
-    found = [find_net(name) for name in ("gen1", "gen12", "pieces1")]
+    found = [find_net(name) for name in ("gen1", "gen12", "gen13", "pieces1")]
     for number, shape in enumerate((*SHAPES, Shape(hidden=8, piece_values=True))):
         layers = {name: 8 * array for name, array in random_layers(shape, 1).items()}
         found.append(folder / f"{number}.net")

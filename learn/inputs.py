@@ -30,6 +30,7 @@ from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile
 from merino.inner.learn.rows import GameRuns, Rows, RowStore, check_rows, rows_of_block
 from merino.inner.learn.source import PositionsHere, check_found
+from merino.inner.learn.strengths import Strengths
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class ReadOptions:
     rescore: Rescore | None = None  # how to search them for scores; None for the scores in the files
     teacher: Evaluation | None = None  # whose static scores they get instead
     ratings: bool = False  # whether those of the players are needed, which only the games themselves have
+    strengths: Strengths | None = None  # of players without ratings, if these are needed
     terms: TermSet = TERMS  # whose features the rows have, and whose weights these are
 
 
@@ -236,7 +238,7 @@ def part_of(
     """
     from_comments = options.needs_scores and scores is None and options.teacher is None
     games = play_games(piece.data, piece.table, 1, piece.lines_before, with_scores=from_comments)
-    block = block_of_games(games, options.selection)
+    block = block_of_games(games, options.selection, options.strengths)
     block = refined(block, options.selection, options.weights, options.terms)
     unscored, found = 0, _other_scores(options, scores, piece.games_before, block.positions)
     if found is not None:

@@ -36,9 +36,10 @@ from merino.inner.eval.linear.evaluate import scores_of
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.formats.labelled import NO_END, NO_GAME, Labelled
-from merino.inner.formats.pgn_games import NO_FAULT, TAG_NAMES, Games
+from merino.inner.formats.pgn_games import NO_FAULT, Games
 from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.formats.pgn_tokens import UNFINISHED
+from merino.inner.learn.strengths import Strengths, gaps_of, players_of
 
 _local = threading.local()  # a search record belongs to one thread
 ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in random order
@@ -107,7 +108,7 @@ class PositionBlock:
 
     `positions` POSITION[n]; `game` int32[n], rising; `to_end` int16[n], plies to the end of the game; `results`
     float32[games], White's result 0, 0.5 or 1 by game; `scores` int16[n], the score of a search for White, or NO_SCORE;
-    `gaps` float32[games], White's rating above Black's by game, NaN if one is not known, or empty if none is.
+    `gaps` float32[games], by game how much stronger White is (`learn.strengths`); NaN if not known, empty if none is.
     """
 
     positions: np.ndarray
@@ -155,32 +156,8 @@ def _choose(table, starts, moves, comment_scores, skips, positions, game, to_end
     return found
 
 
-@entry
-def _rating_gaps(data, table, white, black, gaps):
-    for number in range(len(table)):
-        gaps[number] = _rating(data, table[number].tags, white) - _rating(data, table[number].tags, black)
-
-
-@kernel
-def _rating(data, tags, row):
-    """The rating in a tag, float32: NaN if it is not a number above 0."""
-    rating = 0
-    for at in range(tags[row, 0], tags[row, 1]):
-        if data[at] < ord("0") or data[at] > ord("9") or rating > 9999:
-            return np.float32(np.nan)
-        rating = 10 * rating + np.int64(data[at]) - ord("0")
-    return np.float32(rating) if rating > 0 else np.float32(np.nan)
-
-
-def rating_gaps(games: Games) -> np.ndarray:
-    """White's rating above Black's in each game, by their tags, NaN if one is missing: float32[games]."""
-    gaps = np.empty(len(games), dtype=np.float32)
-    _rating_gaps(games.data, games.table, *(TAG_NAMES.index(name) for name in ("WhiteElo", "BlackElo")), gaps)
-    return gaps
-
-
-def block_of_games(games: Games, selection: Selection) -> PositionBlock:
-    """The chosen positions of the finished games; games keep their numbers."""
+def block_of_games(games: Games, selection: Selection, strengths: Strengths | None = None) -> PositionBlock:
+    """The chosen positions of the finished games, which keep their numbers; `strengths` are of unrated players."""
     table = games.table
     results = np.where(table["result"] == UNFINISHED, 0.5, table["result"] / 2).astype(np.float32)
     skips = np.array([selection.skip_first, selection.skip_last])
@@ -189,7 +166,8 @@ def block_of_games(games: Games, selection: Selection) -> PositionBlock:
     game, to_end = np.empty(capacity, dtype=np.int32), np.empty(capacity, dtype=np.int16)
     scores = np.empty(capacity, dtype=np.int16)
     found = _choose(table, games.starts, games.moves, games.scores, skips, positions, game, to_end, scores)
-    gaps = rating_gaps(games)
+    gaps = gaps_of(players_of(games.data, table), results, strengths)
+    gaps[table["result"] == UNFINISHED] = np.nan
     return PositionBlock(positions[:found], game[:found], to_end[:found], results, scores[:found], gaps)
 
 

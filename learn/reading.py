@@ -20,6 +20,7 @@ from merino.inner.learn.request import DEFAULT_TEACHER, Say, Task
 from merino.inner.learn.rescoring import Rescore
 from merino.inner.learn.run_files import LearnRun
 from merino.inner.learn.source import PositionSource
+from merino.inner.learn.strengths import strengths_in
 
 SHOWN_FAULTS = 5
 ENOUGH_GAMES = 500  # measured: with a teacher, they bring four fifths of the fall of the error that 20,000 bring
@@ -70,6 +71,8 @@ def read(task: Task, run: LearnRun) -> TrainingData:
             "which reach the same weights"
         )
     paths = find_files(request.files)
+    if options.ratings:
+        options = replace(options, strengths=strengths_in(paths, say, run.events.progressed))
     positions: PositionSource
     if executor is None:
         positions = read_rows(paths, options, run.events)

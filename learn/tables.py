@@ -146,10 +146,10 @@ def _findings(summary: Summary) -> list[str]:
 def _strength(summary: Summary) -> str:
     """How the strength of the players was taken into account."""
     if not summary.rated_games:
-        return "Players' strength: not taken into account, as no game gives the ratings of both players."
+        return "Players' strength: not taken into account, as no game tells who played, or how strong they are."
     return (
-        f"Players' strength: from the ratings in {summary.rated_games} of {summary.games} games; 100 points more "
-        f"promise as much as {summary.hundred_points:.0f} centipawns."
+        f"Players' strength: known in {summary.rated_games} of {summary.games} games, by ratings or by results in other "
+        f"games; 100 points more promise as much as {summary.hundred_points:.0f} centipawns."
     )
 
 

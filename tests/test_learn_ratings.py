@@ -18,13 +18,14 @@ from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import gather
-from merino.inner.learn.positions import Selection, rating_gaps
+from merino.inner.learn.positions import Selection
 from merino.inner.learn.ratings import rated_games
 from merino.inner.learn.report import Seconds, summarise
 from merino.inner.learn.request import Events
 from merino.inner.learn.rows import FEATURE_SCALE, Rows
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.source import split
+from merino.inner.learn.strengths import Players, fit_strengths, players_of, strengths_in
 from merino.inner.learn.tables import render
 from tests.rows import made_up_rows
 from tests.shipped import one_phase
@@ -96,7 +97,7 @@ def test_games_without_ratings_teach_what_they_always_did_and_the_report_says_so
     assert blind.end.inverse_k == asked.end.inverse_k
     wanted = Settings(ratings=True)
     said = render(summarise(split(rows, wanted), asked, wanted, 8000, Seconds(0.0, 0.0), TERMS))
-    assert any("no game gives the ratings of both players" in line for line in said)
+    assert any("no game tells who played, or how strong they are" in line for line in said)
 
 
 def test_the_report_tells_how_many_games_have_ratings_and_what_they_count() -> None:
@@ -106,7 +107,7 @@ def test_the_report_tells_how_many_games_have_ratings_and_what_they_count() -> N
     summary = summarise(split(rows, wanted), found, wanted, 8000, Seconds(0.0, 0.0), TERMS)
     assert summary.rated_games == 6000
     assert summary.hundred_points == pytest.approx(100 * found.start.per_point * found.start.k) != 0
-    assert any("the ratings in 6000 of 8000 games" in line for line in render(summary))
+    assert any("known in 6000 of 8000 games" in line for line in render(summary))
     assert summarise(split(rows, wanted), found, Settings(), 8000, Seconds(0.0, 0.0), TERMS).rated_games is None
 
 
@@ -115,8 +116,8 @@ def test_a_gap_of_ratings_needs_both_numbers() -> None:
         f'[WhiteElo "{white}"]\n[BlackElo "{black}"]\n[Result "1-0"]\n\n1. e4 e5 1-0\n\n'
         for white, black in (("2500", "2430"), ("2500", "?"), ("-", "2400"), ("0", "2400"), ("2400", "2650"))
     )
-    gaps = rating_gaps(read_games((text + '[Result "1-0"]\n\n1. d4 d5 1-0\n').encode()))
-    np.testing.assert_array_equal(gaps, [70, np.nan, np.nan, np.nan, -250, np.nan])
+    games = read_games((text + '[Result "1-0"]\n\n1. d4 d5 1-0\n').encode())
+    np.testing.assert_array_equal(players_of(games.data, games.table).gaps, [70, np.nan, np.nan, np.nan, -250, np.nan])
 
 
 def test_ratings_are_found_though_positions_are_kept_beside_the_games(tmp_path: Path) -> None:
@@ -156,3 +157,81 @@ def test_ratings_count_where_results_teach() -> None:
     for words in (["--teacher", "off"], ["--target", "blend=0.5"]):
         assert read_arguments(["a.pgn", "--ratings", *words]).request.settings.ratings
     assert not read_arguments(["a.pgn", "--teacher", "off"]).request.settings.ratings
+
+
+def a_file_of(folder: Path, games: list[tuple[str, str, str]], tags: str = "") -> Path:
+    """A file with a game for each of White, Black and the result."""
+    path = folder / "named.pgn"
+    path.write_text(
+        "".join(
+            f'[White "{white}"]\n[Black "{black}"]\n{tags}[Result "{result}"]\n\n{MOVES} {result}\n\n'
+            for white, black, result in games
+        )
+    )
+    return path
+
+
+def a_tournament(strengths: np.ndarray, games: int, seed: int = 3) -> tuple[Players, np.ndarray]:
+    """Who met whom, none with a rating, and the results, of players so strong and an advantage of 35 Elo."""
+    rng, count = np.random.default_rng(seed), len(strengths)
+    who = np.stack([rng.integers(0, count, games), rng.integers(0, count, games)], axis=1)
+    who = who[who[:, 0] != who[:, 1]]
+    expected = 1 / (1 + 10 ** (-(strengths[who[:, 0]] - strengths[who[:, 1]] + 35) / 400))
+    results = (rng.random(len(who)) < expected).astype(np.float64)
+    return Players((who + 1).astype(np.uint64), np.full(who.shape, np.nan, dtype=np.float32)), results
+
+
+def test_strengths_are_found_in_results_with_the_advantage_of_the_first_move() -> None:
+    true = np.random.default_rng(1).normal(0, 150, 40)
+    players, results = a_tournament(true, 20_000)
+    found = fit_strengths(players, results)
+    off = found.elo - found.elo.mean() - (true - true.mean())
+    assert np.sqrt(np.mean(off**2)) < 20
+    assert found.advantage == pytest.approx(35, abs=8)
+    assert np.array_equal(found.keys, np.arange(1, 41))
+
+
+def test_few_games_say_little() -> None:
+    one = Players(np.array([[1, 2]] * 3, dtype=np.uint64), np.full((3, 2), np.nan, dtype=np.float32))
+    three = fit_strengths(one, np.array([1.0, 1.0, 1.0])).elo
+    assert 50 < three[0] - three[1] < 300
+
+
+def test_ratings_in_other_games_are_where_a_strength_begins() -> None:
+    keys = np.array([[1, 2], [1, 3], [2, 4]], dtype=np.uint64)
+    ratings = np.array([[2600, 2300], [2600, np.nan], [2300, np.nan]], dtype=np.float32)
+    found = fit_strengths(Players(keys, ratings), np.array([0.5, 0.5, 0.5]))
+    assert found.elo[0] > found.elo[1] + 150
+    assert found.elo[1] < found.elo[2] < found.elo[0]  # who drew with the stronger one may be stronger
+    gaps = found.gaps(keys, np.array([0.5, 0.5, 0.5]))
+    assert gaps[0] == pytest.approx(300, abs=20) and np.isnan(gaps[1:]).all()  # 3 and 4 have no other game
+
+
+def test_a_result_does_not_foretell_itself() -> None:
+    players, results = a_tournament(np.random.default_rng(2).normal(0, 150, 30), 300)
+    found = fit_strengths(players, results)
+    gaps = found.gaps(players.keys, results)
+    for game in range(0, 300, 29):
+        others = np.arange(len(results)) != game
+        alone = fit_strengths(Players(*(each[others] for each in players)), results[others])
+        white, black = np.searchsorted(alone.keys, players.keys[game])
+        assert gaps[game] == pytest.approx(alone.elo[white] - alone.elo[black], abs=8)
+
+
+def test_games_that_give_no_ratings_tell_strengths_by_their_results(tmp_path: Path) -> None:
+    games = [("Ann", "Bob", "1-0"), ("Bob", "Ann", "0-1"), ("Ann", "Cleo", "1/2-1/2"), ("Dan", "Ann", "1-0")] * 5
+    path = a_file_of(tmp_path, [*games, ("Ann", "?", "1-0"), ("Eve", "Ann", "0-1"), ("Ann", "Bob", "*")])
+    said: list[str] = []
+    strengths = strengths_in([path], said.append, lambda *_: None)
+    assert said == ["Strength of 5 players fitted to their results: 21 games lack ratings"]
+    options = ReadOptions(Selection(), defaults(), ratings=True, strengths=strengths)
+    gaps = read_rows([path], options, Events()).rows.gaps
+    assert gaps[0] > 20 and gaps[1] < -20 and gaps[3] > 20
+    assert np.isnan(gaps[-3:]).all()  # nobody, one without another game, and no result
+    assert len(read_rows([path], replace(options, strengths=None), Events()).rows.gaps) == len(gaps)
+
+
+def test_where_all_games_give_ratings_nothing_is_fitted(tmp_path: Path) -> None:
+    path = a_file_of(tmp_path, [("Ann", "Bob", "1-0")] * 3, '[WhiteElo "2000"]\n[BlackElo "1900"]\n')
+    assert strengths_in([path], pytest.fail, lambda *_: None) is None
+    assert strengths_in([a_file_of(tmp_path, [("", "?", "1-0")] * 3)], pytest.fail, lambda *_: None) is None

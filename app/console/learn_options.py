@@ -271,8 +271,8 @@ def _add_fit(parser: Parser) -> None:
     )
     add("--prior", type=_prior, default=argparse.SUPPRESS, metavar="N|off", help=sentence)
     sentence = (
-        "take the players' strength into account where results teach: what WhiteElo and BlackElo promise is not put "
-        "down to the position; reads the games anew"
+        "take the players' strength into account where results teach: what their ratings promise, or without these "
+        "their results in other games, is not put down to the position; reads the games anew"
     )
     add("--ratings", action="store_true", help=sentence)
     sentence = "set terms to 0 that mean nothing to the games, fit the others again, and list them"

@@ -80,9 +80,10 @@ def _with_best_pull(data: TrainingData, settings: Settings, sample: Samples, cal
     The error foretells strength as well as the ranks do if a teacher scores strays too, worse without them.
     """
     task, moves = data.task, data.moves
+    learns_strays = task.request.has_strays and settings.target.share == 0
 
     def fault(fitted: Fitted) -> float:
-        if moves is not None and not task.request.has_strays:
+        if moves is not None and not learns_strays:
             return -rank_figure(moves, LinearEvaluation(fitted.end.weights, terms=task.terms)).reciprocal_rank
         return gather(sample, fitted.end, settings.loss).valid
 

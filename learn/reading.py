@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.eval.families import load_net
 from merino.inner.formats.pgn_games import Fault
 from merino.inner.formats.sources import find_files, is_passing, name_of
@@ -15,8 +16,9 @@ from merino.inner.learn.errors import LearnError
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.ranking import Moves, moves_of
+from merino.inner.learn.ratings import rated_games
 from merino.inner.learn.remote_reading import read_rows_remotely
-from merino.inner.learn.request import DEFAULT_TEACHER, Say, Task
+from merino.inner.learn.request import DEFAULT_TEACHER, Events, Say, Task
 from merino.inner.learn.rescoring import Rescore
 from merino.inner.learn.run_files import LearnRun
 from merino.inner.learn.source import PositionSource
@@ -71,13 +73,7 @@ def read(task: Task, run: LearnRun) -> TrainingData:
             "which reach the same weights"
         )
     paths = find_files(request.files)
-    if options.ratings:
-        options = replace(options, strengths=strengths_in(paths, say, run.events.progressed))
-    positions: PositionSource
-    if executor is None:
-        positions = read_rows(paths, options, run.events)
-    else:
-        positions = read_rows_remotely(paths, options, run.events, executor)
+    positions = _positions(paths, options, run.events, executor)
     say(f"Games: {positions.games}")
     _report_faults(positions.faults, say)
     if positions.games < ENOUGH_GAMES:
@@ -85,7 +81,22 @@ def read(task: Task, run: LearnRun) -> TrainingData:
             f"{positions.games} games are too few to learn from safely: about {ENOUGH_GAMES} would do. What they teach "
             "is used only if it wins a match."
         )
-    return training_data(task, positions, paths)
+    beside = None
+    if request.has_strays and len(task.settings) > 1 and not any(map(is_passing, paths)):
+        knowing = replace(options, selection=replace(options.selection, strays=False), ratings=True, keep_fen=False)
+        beside = _positions(paths, knowing, Events(progressed=run.events.progressed), executor)
+    return training_data(task, positions, paths, beside)
+
+
+def _positions(
+    paths: Sequence[Path], options: ReadOptions, events: Events, executor: RemoteExecutor | None
+) -> PositionSource:
+    """The positions of these files, with the players' strength if it is wanted; raises LearnError."""
+    if options.ratings:
+        options = replace(options, strengths=strengths_in(paths, events.say, events.progressed))
+    if executor is None:
+        return read_rows(paths, options, events)
+    return read_rows_remotely(paths, options, events, executor)
 
 
 def read_options(task: Task) -> ReadOptions:
@@ -104,10 +115,22 @@ def read_options(task: Task) -> ReadOptions:
     )
 
 
-def training_data(task: Task, positions: PositionSource, paths: Sequence[Path]) -> TrainingData:
-    """The data of a task of positions that were read for it from these files; raises LearnError."""
-    samples = tuple(positions.sample(settings) for settings in task.settings)
-    moves = moves_to_rank(task, paths)
+def training_data(
+    task: Task, positions: PositionSource, paths: Sequence[Path], beside: PositionSource | None = None
+) -> TrainingData:
+    """The data of a task of positions that were read for it from these files; raises LearnError.
+
+    `beside` strays are the same positions without them: for the targets that results count for, which are left out
+    without such positions, or where nobody's strength is known.
+    """
+    found = [(task.settings[0], positions.sample(task.settings[0]))]
+    for settings in task.settings[1:]:
+        source = beside if task.request.has_strays else positions
+        sample = None if source is None else source.sample(settings)
+        if sample is not None and (rated_games(sample) or not settings.ratings):
+            found.append((settings, sample))
+    task = replace(task, settings=tuple(settings for settings, _ in found))
+    moves, samples = moves_to_rank(task, paths), tuple(sample for _, sample in found)
     return TrainingData(task, samples, positions.games, moves, time.perf_counter() - task.began)
 
 

@@ -108,9 +108,9 @@ class LearnRequest:
     def targets(self) -> tuple[Target, ...]:
         """That of the settings and the others to choose from, with the name of whose scores they need.
 
-        With strays there are no others, as results say nothing of them.
+        Beside strays, of which results say nothing, only such others count as need scores too.
         """
-        others = () if self.has_strays else self.choice.targets
+        others = [target for target in self.choice.targets if target.needs_scores or not self.has_strays]
         scorer = Target().scorer
         if self.teacher is not None:
             scorer = self.teacher if self.rescore is None else f"a search by {self.teacher}"
@@ -140,17 +140,20 @@ class Task:
     def of(cls, request: LearnRequest, terms: TermSet, weights: np.ndarray, compares: bool = True) -> Task:
         """The task to start from these weights; without a match that `compares`, for the first of its targets only.
 
-        Where it learns from strays, K is that of the teacher: results cannot tell it. Raises LearnError if the request
-        cannot start there, and EvaluationError if the teacher cannot be read.
+        Where it learns from strays, K is that of the teacher: results cannot tell it. A target beside them that results
+        count for takes the players' strength into account. Raises LearnError if the request cannot start there, and
+        EvaluationError if the teacher cannot be read.
         """
         settings = request.settings.of_set(terms)
         start = start_of(weights, settings.phases, len(terms))
         teacher = load_net(request.teacher) if request.teacher and request.needs_scores else None
-        if request.has_strays and teacher is not None:
-            settings = replace(settings, target=replace(settings.target, k=teacher.k))
-        request = replace(request, settings=settings)
         targets = request.targets if compares else request.targets[:1]
-        return cls(request, terms, start, tuple(replace(settings, target=target) for target in targets), teacher)
+        if request.has_strays and teacher is not None:
+            targets = tuple(replace(target, k=teacher.k) for target in targets)
+        first = replace(settings, target=targets[0])
+        knows = request.has_strays and settings.method != "descent"
+        others = [replace(settings, target=target, ratings=settings.ratings or knows) for target in targets[1:]]
+        return cls(replace(request, settings=first), terms, start, (first, *others), teacher)
 
     @property
     def evaluation(self) -> LinearEvaluation:

@@ -148,8 +148,8 @@ def _strength(summary: Summary) -> str:
     if not summary.rated_games:
         return "Players' strength: not taken into account, as no game tells who played, or how strong they are."
     return (
-        f"Players' strength: known in {summary.rated_games} of {summary.games} games, by ratings or by results in other "
-        f"games; 100 points more promise as much as {summary.hundred_points:.0f} centipawns."
+        f"Players' strength: known in {summary.rated_games} of {summary.games} games, by ratings or by results in "
+        f"other games; 100 points more promise as much as {summary.hundred_points:.0f} centipawns."
     )
 
 

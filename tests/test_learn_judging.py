@@ -74,8 +74,8 @@ def test_the_preset_is_the_article_with_one_phase_all_positions_and_no_teacher()
 @pytest.mark.parametrize(
     ("words", "targets", "teacher"),
     [
-        ([], [Target(0.0)], DEFAULT_TEACHER),
-        (["--teacher", "gen1"], [Target(0.0)], "gen1"),
+        ([], [Target(0.0), Target(0.25)], DEFAULT_TEACHER),
+        (["--teacher", "gen1"], [Target(0.0), Target(0.25)], "gen1"),
         (["--no-strays"], [Target(0.0), *DEFAULT_CHOICE.targets], DEFAULT_TEACHER),
         (["--rescore", "9", "--evalfile", "gen1"], [Target(0.0), *DEFAULT_CHOICE.targets], "gen1"),
         (["--teacher", "off"], [Target(1.0)], None),

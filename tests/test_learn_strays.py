@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,13 +14,18 @@ from merino.inner.app.console.learn_options import read_arguments
 from merino.inner.core.board.bitboard import ZERO
 from merino.inner.core.board.fen import parse_fen, to_fen
 from merino.inner.core.board.game import Position
-from merino.inner.eval.families import load_net
+from merino.inner.eval.families import DEFAULT_FILE, load_net
+from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.positions import PositionBlock, Selection, with_strays
-from merino.inner.learn.request import DEFAULT_SELECTION, Events, LearnRequest
+from merino.inner.learn.ratings import rated_games
+from merino.inner.learn.reading import TrainingData, read
+from merino.inner.learn.request import DEFAULT_SELECTION, Events, LearnRequest, Task
+from merino.inner.learn.run_files import LearnRun
 from merino.inner.learn.targets import Target
+from merino.inner.match.prove import GAIN
 from tests.boards import playouts, records
 from tests.rows import copied_selfplay
 
@@ -79,8 +86,8 @@ def test_only_where_a_teacher_alone_scores_are_there_strays(words: list[str], ha
     assert read_arguments(["a.pgn", *words]).request.has_strays is has_strays
 
 
-def test_with_strays_no_target_with_results_is_tried() -> None:
-    assert LearnRequest(("a.pgn",)).targets == (Target(0.0, scorer="gen12"),)
+def test_beside_strays_results_alone_are_not_tried() -> None:
+    assert LearnRequest(("a.pgn",)).targets == (Target(0.0, scorer="gen12"), Target(0.25, scorer="gen12"))
     plain = LearnRequest(("a.pgn",), selection=replace(DEFAULT_SELECTION, strays=False))
     assert [target.share for target in plain.targets] == [0.0, 0.25, 1.0]
 
@@ -96,3 +103,31 @@ def test_strays_come_again_from_the_cache_beside_the_games(tmp_path: Path) -> No
     assert np.array_equal(first.features, second.features) and np.array_equal(first.scores, second.scores)
     without = read_rows([games], replace(options, selection=Selection(per_game=3)), Events()).rows
     assert not np.array_equal(first.features[: len(without)], without.features)
+
+
+def data_of(path: Path, players: tuple[str, ...], folder: Path) -> TrainingData:
+    """What the plain command learns from games of these players, who meet each other in turn."""
+    names = iter(range(10**6))
+
+    def renamed(tag: re.Match[str]) -> str:
+        return f'[{tag[1]} "{players[next(names) % len(players)]}"]'
+
+    path.write_text(re.sub(r'\[(White|Black) "[^"]*"\]', renamed, path.read_text()))
+    weights = folder / "w.txt"
+    shutil.copyfile(DEFAULT_FILE, weights)
+    request = LearnRequest((str(path),), weights=str(weights))
+    return read(Task.of(request, TERMS, defaults()), LearnRun.of(request, Events(), GAIN, "learn", None))
+
+
+def test_results_are_tried_on_positions_without_strays_where_players_are_known(tmp_path: Path) -> None:
+    data = data_of(copied_selfplay(tmp_path), ("Ann", "Bob", "Cleo", "Bob", "Ann"), tmp_path)
+    scores, results = data.task.settings
+    assert (scores.target.share, scores.ratings, results.target.share, results.ratings) == (0.0, False, 0.25, True)
+    assert scores.target.k == results.target.k == load_net("gen12").k
+    assert 1.5 * data.samples[1].size < data.samples[0].size
+    assert rated_games(data.samples[1]) > 0 == rated_games(data.samples[0])
+
+
+def test_results_are_not_tried_where_nobody_is_known(tmp_path: Path) -> None:
+    data = data_of(copied_selfplay(tmp_path), ("?",), tmp_path)
+    assert [each.target.share for each in data.task.settings] == [0.0] and len(data.samples) == 1

@@ -195,7 +195,7 @@ def learn_parser(command: str = "merino learn") -> Parser:
         f"or the .fen cache of an earlier run. Of the terms of the weights, {len(TERMS)} by default, FIRST to LAST are "
         "fitted; by default all. "
         f"'merino weights' lists them. Without options the net {DEFAULT_TEACHER} teaches, and short matches find how "
-        "far to go from the old weights to the new; with --no-match or --out all the way.",
+        "far to go from the old weights to the new, and whether results help; with --no-match or --out all the way.",
         examples=(
             "merino learn games.pgn",
             "merino learn games.pgn --terms 6-27 --weights my-weights.txt --no-match",

@@ -3,10 +3,12 @@
 import random
 
 import chess
+import numpy as np
 import pytest
 
 from merino.inner.core.board.fen import START_FEN, FenError, parse_fen, to_fen
 from merino.inner.core.board.game import Position
+from merino.inner.core.board.position import POSITION
 from merino.inner.engine.notation.positions import looks_like_fen
 from tests.boards import playouts, sparse
 
@@ -41,6 +43,15 @@ def test_the_record_holds_the_pieces_of_python_chess(number):
     assert int(position["castling"]) == board.clean_castling_rights()
     letters = [board.piece_at(square) for square in chess.SQUARES]
     assert [Position(board.fen()).piece_at(s) for s in chess.SQUARES] == [p and p.symbol() for p in letters]
+
+
+def test_a_fen_has_one_record_to_the_last_byte_whatever_memory_held_before():
+    found = set()
+    for litter in range(9):
+        blocks = [np.full(POSITION.itemsize, litter, dtype=np.uint8) for _ in range(99)]
+        del blocks  # numpy hands such memory out again as it is
+        found.add(parse_fen(START_FEN).tobytes())
+    assert len(found) == 1
 
 
 def test_counters_may_be_left_out():

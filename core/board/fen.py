@@ -49,7 +49,7 @@ class FenError(MerinoError, ValueError):
 
 def parse_fen(fen: str) -> np.ndarray:
     """The position a FEN describes, POSITION[1]; raises FenError."""
-    return _parsed(fen).copy()
+    return _parsed(fen).view(np.uint8).copy().view(POSITION)  # numpy copies records without the bytes between fields
 
 
 @lru_cache(maxsize=16)  # games of a match begin again and again with the same position

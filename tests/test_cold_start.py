@@ -159,6 +159,25 @@ def test_a_clock_that_cannot_wait_gets_a_quick_legal_move(session: Session) -> N
     assert not session.handed
 
 
+def test_a_game_on_a_fast_clock_is_not_lost_while_all_is_compiled(session: Session) -> None:
+    board, left = chess.Board(), {chess.WHITE: 2.0, chess.BLACK: 2.0}
+    while len(board.move_stack) < 60 and not board.is_game_over():
+        session.cold.position(" ".join(["startpos moves", *map(chess.Move.uci, board.move_stack)]))
+        clocks, began = (int(1000 * left[side]) for side in (chess.WHITE, chess.BLACK)), time.perf_counter()
+        said = session.go("wtime {} btime {} winc 20 binc 20".format(*clocks))
+        left[board.turn] -= time.perf_counter() - began
+        assert left[board.turn] > 0, f"lost on time with move {board.fullmove_number}"
+        left[board.turn] += 0.02
+        board.push_uci(said.rsplit("bestmove ", 1)[1].split()[0])
+
+
+def test_a_slow_clock_waits_for_the_engine(session: Session) -> None:
+    session.cold.position("startpos moves e2e4")
+    threading.Timer(0.5, session.loaded.set).start()
+    assert "bestmove" not in session.go("wtime 9000 btime 60000")
+    assert session.handed == ["wtime 9000 btime 60000"]
+
+
 def test_a_search_without_a_clock_waits_for_the_engine(session: Session) -> None:
     threading.Timer(0.3, session.loaded.set).start()
     said = session.go("depth 5")

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 READY_SECONDS = 7.0  # from a cold start to `readyok` at the latest; GUIs wait ten to fifteen
 WARM_READY_SECONDS = 8.0  # from `isready` to `readyok` at the latest, if loading compiled code takes so long
 CLOCK_SHARE = 0.1  # share of the time left that may be spent waiting for the compiler
-QUICK_SECONDS = 0.3  # for a move by the fallback
+FAST_CLOCK_SECONDS = 10.0  # left on a clock that does not last until all is compiled: waiting would only lose it
+QUICK_SECONDS = 0.3  # for a move by the fallback, if the clock allows that
+QUICK_SHARE = 1 / 40  # of the time left, at most
 _POLL_SECONDS = 0.02  # between two looks at what may end a wait for the engine
 _NEWS = "compiling for this machine, which is done once and takes about half a minute"
 
@@ -143,7 +145,7 @@ class ColdStart:
             return
         if limits.infinite or limits.ponder:
             self._stop_requested.wait()
-        self._answer(board, text)
+        self._answer(board, text, limits)
 
     def _wait_for_engine(self, seconds: float | None) -> None:
         """Wait until the engine is ready, but only until the time is up and until `stop`."""
@@ -152,11 +154,12 @@ class ColdStart:
             if self._is_ready(_POLL_SECONDS):
                 return
 
-    def _answer(self, board: chess.Board | None, text: str) -> None:
+    def _answer(self, board: chess.Board | None, text: str, limits: Limits) -> None:
         from merino.inner.engine.uci.fallback import quick_move  # noqa: PLC0415 (python-chess is needed in a cold start only)
 
         began = time.perf_counter()
-        found = None if board is None else quick_move(board, began + QUICK_SECONDS, _search_moves(board, text))
+        deadline = began + _quick_seconds(limits, board)
+        found = None if board is None else quick_move(board, deadline, _search_moves(board, text))
         if board is None or found is None:
             in_check = board is not None and board.is_check()
             self._output.say(f"info depth 0 score {'mate 0' if in_check else 'cp 0'}", "bestmove (none)")
@@ -190,18 +193,29 @@ class ColdStart:
 
 
 def _longest_wait(limits: Limits, board: chess.Board | None) -> float | None:
-    """How long a search may wait for the compiler, in seconds; None without a clock: for ever.
-
-    Without a board, whose turn it is is not known: the shorter clock counts.
-    """
+    """How long a search may wait for the compiler, in seconds; None without a clock: for ever."""
     if limits.ponder or limits.infinite:
         return None
     if limits.movetime is not None:
         return max(0.0, limits.movetime / 1000 - 2 * QUICK_SECONDS)
+    left = _time_left(limits, board)
+    if left is None:
+        return None
+    return CLOCK_SHARE * left if left >= FAST_CLOCK_SECONDS else 0.0
+
+
+def _quick_seconds(limits: Limits, board: chess.Board | None) -> float:
+    """How long the fallback may search."""
+    left = _time_left(limits, board)
+    return QUICK_SECONDS if left is None else min(QUICK_SECONDS, QUICK_SHARE * left)
+
+
+def _time_left(limits: Limits, board: chess.Board | None) -> float | None:
+    """The seconds on the clock, None without one; without a board, whose turn is not known, on the shorter."""
     clocks = [clock for clock in limits.time if clock is not None]
     if board is not None and clocks:
         clocks = clocks[:1] if board.turn else clocks[-1:]
-    return CLOCK_SHARE * min(clocks) / 1000 if clocks else None
+    return min(clocks) / 1000 if clocks else None
 
 
 def _search_moves(board: chess.Board, text: str) -> list[chess.Move]:

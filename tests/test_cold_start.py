@@ -220,6 +220,7 @@ def test_the_fallback_mates_in_one_and_keeps_its_deadline() -> None:
     assert found is not None
     assert found.move == chess.Move.from_uci("d1d8")
     began = time.perf_counter()
+    assert quick_move(board, began) == found._replace(depth=1)
     assert quick_move(chess.Board(), began) is not None
     assert time.perf_counter() - began < 0.2
 

@@ -36,6 +36,8 @@ def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | 
     if not moves:
         return None
     found = QuickMove(moves[0], 0, 1)
+    if (mate := _mating(board, moves)) is not None:
+        return QuickMove(mate, _MAX_SCORE, 1)
     try:
         for depth in (0, 1, 2):
             best, score = _best(board, moves, depth, deadline)
@@ -45,6 +47,17 @@ def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | 
     except _OutOfTimeError:
         pass  # this search ends by its deadline; `found` is from the last complete depth
     return found
+
+
+def _mating(board: chess.Board, moves: list[chess.Move]) -> chess.Move | None:
+    """A mate in one, which is seen however little time there is; None without."""
+    for move in moves:
+        board.push(move)
+        is_mate = board.is_checkmate()
+        board.pop()
+        if is_mate:
+            return move
+    return None
 
 
 def _best(board: chess.Board, moves: list[chess.Move], depth: int, deadline: float) -> tuple[chess.Move, int]:

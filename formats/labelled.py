@@ -262,11 +262,19 @@ def _word_end(data, at, stop):
 @kernel
 def _hash_of_value(data, at, stop):
     """(hash of the text from `at` to its quote or semicolon, offset behind); never NO_GAME."""
+    end = at
+    while end < stop and data[end] != ord('"') and data[end] != ord(";"):
+        end += 1
+    return hash_of_text(data, at, end), end
+
+
+@kernel
+def hash_of_text(data, start, stop):
+    """What tells a text from others, uint64; never 0."""
     code = _HASH_START
-    while at < stop and data[at] != ord('"') and data[at] != ord(";"):
+    for at in range(start, stop):
         code = (code ^ np.uint64(data[at])) * _HASH_FACTOR
-        at += 1
-    return max(code, np.uint64(1)), at
+    return max(code, np.uint64(1))
 
 
 @kernel

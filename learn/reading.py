@@ -16,7 +16,6 @@ from merino.inner.learn.errors import LearnError
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.ranking import Moves, moves_of
-from merino.inner.learn.ratings import rated_games
 from merino.inner.learn.remote_reading import read_rows_remotely
 from merino.inner.learn.request import DEFAULT_TEACHER, Events, Say, Task
 from merino.inner.learn.rescoring import Rescore
@@ -73,6 +72,8 @@ def read(task: Task, run: LearnRun) -> TrainingData:
             "which reach the same weights"
         )
     paths = find_files(request.files)
+    if options.ratings:
+        options = replace(options, strengths=strengths_in(paths, say, run.events.progressed)[0])
     positions = _positions(paths, options, run.events, executor)
     say(f"Games: {positions.games}")
     _report_faults(positions.faults, say)
@@ -83,17 +84,19 @@ def read(task: Task, run: LearnRun) -> TrainingData:
         )
     beside = None
     if request.has_strays and len(task.settings) > 1 and not any(map(is_passing, paths)):
-        knowing = replace(options, selection=replace(options.selection, strays=False), ratings=True, keep_fen=False)
-        beside = _positions(paths, knowing, Events(progressed=run.events.progressed), executor)
+        quietly = Events(progressed=run.events.progressed)
+        strengths, is_any_known = strengths_in(paths, quietly.say, quietly.progressed)
+        if is_any_known:
+            plain = replace(options.selection, strays=False)
+            knowing = replace(options, selection=plain, ratings=True, strengths=strengths, keep_fen=False)
+            beside = _positions(paths, knowing, quietly, executor)
     return training_data(task, positions, paths, beside)
 
 
 def _positions(
     paths: Sequence[Path], options: ReadOptions, events: Events, executor: RemoteExecutor | None
 ) -> PositionSource:
-    """The positions of these files, with the players' strength if it is wanted; raises LearnError."""
-    if options.ratings:
-        options = replace(options, strengths=strengths_in(paths, events.say, events.progressed))
+    """The positions of these files; raises LearnError."""
     if executor is None:
         return read_rows(paths, options, events)
     return read_rows_remotely(paths, options, events, executor)
@@ -121,17 +124,16 @@ def training_data(
     """The data of a task of positions that were read for it from these files; raises LearnError.
 
     `beside` strays are the same positions without them: for the targets that results count for, which are left out
-    without such positions, or where nobody's strength is known.
+    without such positions.
     """
-    found = [(task.settings[0], positions.sample(task.settings[0]))]
-    for settings in task.settings[1:]:
-        source = beside if task.request.has_strays else positions
-        sample = None if source is None else source.sample(settings)
-        if sample is not None and (rated_games(sample) or not settings.ratings):
-            found.append((settings, sample))
-    task = replace(task, settings=tuple(settings for settings, _ in found))
-    moves, samples = moves_to_rank(task, paths), tuple(sample for _, sample in found)
-    return TrainingData(task, samples, positions.games, moves, time.perf_counter() - task.began)
+    others = beside if task.request.has_strays else positions
+    samples = [positions.sample(task.settings[0])]
+    if others is None:
+        task = replace(task, settings=task.settings[:1])
+    else:
+        samples += [others.sample(settings) for settings in task.settings[1:]]
+    moves = moves_to_rank(task, paths)
+    return TrainingData(task, tuple(samples), positions.games, moves, time.perf_counter() - task.began)
 
 
 def moves_to_rank(task: Task, paths: Sequence[Path]) -> Moves | None:

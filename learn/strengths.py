@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.formats.labelled import hash_of_text
 from merino.inner.formats.pgn_games import TAG_NAMES
 from merino.inner.formats.pgn_stream import games_of
 from merino.inner.formats.pgn_tokens import UNFINISHED
@@ -84,14 +85,11 @@ def _read_players(data, table, names, ratings, keys, elo):
 
 @kernel
 def _key(data, tags, row):
-    """What tells the name in a tag from others, by the hash of Fowler, Noll and Vo; NOBODY for none."""
+    """What tells the name in a tag from others; NOBODY for none."""
     start, stop = tags[row, 0], tags[row, 1]
     if start == stop or data[start] == ord("?"):
         return np.uint64(NOBODY)
-    key = np.uint64(0xCBF29CE484222325)
-    for at in range(start, stop):
-        key = (key ^ np.uint64(data[at])) * np.uint64(0x100000001B3)
-    return key
+    return hash_of_text(data, start, stop)
 
 
 @kernel
@@ -123,27 +121,30 @@ def gaps_of(players: Players, results: np.ndarray, strengths: Strengths | None) 
 
 def strengths_in(
     paths: Sequence[Path], say: Callable[[str], object], progressed: Callable[[str, float | None], object]
-) -> Strengths | None:
-    """The strengths of the players of these files, fitted to all their finished games; None if all games give ratings.
+) -> tuple[Strengths | None, bool]:
+    """The strengths of the players of these files, and whether any game has known ones, by them or by its ratings.
 
-    A file that can be read only once, and one of positions, is left out. `say` gets a line for people, `progressed` the
-    present work and the share of it that is done. Raises SourceError.
+    They are fitted to all finished games; None if all give ratings. A file that can be read only once, and one of
+    positions, is left out. `say` gets a line for people, `progressed` the present work and the share of it that is
+    done. Raises SourceError.
     """
     found, results = [Players(np.zeros((0, 2), np.uint64), np.zeros((0, 2), np.float32))], [np.zeros(0)]
     for path in paths:
         with open_source(path) as source:
-            for piece in games_of(source) if not (source.is_passing or source.holds_positions()) else ():
+            if source.is_passing or source.holds_positions():
+                continue
+            for piece in games_of(source):
                 table = piece.table[piece.table["result"] != UNFINISHED]
                 found.append(players_of(piece.data, table))
                 results.append(table["result"] / 2)
                 progressed(f"Reading the players of {source.name}", source.done)
     players = Players(np.concatenate([each.keys for each in found]), np.concatenate([each.ratings for each in found]))
     unrated = int(np.count_nonzero(np.isnan(players.gaps) & (players.keys != NOBODY).all(axis=1)))
-    if not unrated:
-        return None
-    strengths = fit_strengths(players, np.concatenate(results))
-    say(f"Strength of {len(strengths.keys)} players fitted to their results: {unrated} games lack ratings")
-    return strengths
+    every, strengths = np.concatenate(results), None
+    if unrated:
+        strengths = fit_strengths(players, every)
+        say(f"Strength of {len(strengths.keys)} players fitted to their results: {unrated} games lack ratings")
+    return strengths, not np.isnan(gaps_of(players, every, strengths)).all()
 
 
 def fit_strengths(players: Players, results: np.ndarray) -> Strengths:

@@ -222,7 +222,8 @@ def test_games_that_give_no_ratings_tell_strengths_by_their_results(tmp_path: Pa
     games = [("Ann", "Bob", "1-0"), ("Bob", "Ann", "0-1"), ("Ann", "Cleo", "1/2-1/2"), ("Dan", "Ann", "1-0")] * 5
     path = a_file_of(tmp_path, [*games, ("Ann", "?", "1-0"), ("Eve", "Ann", "0-1"), ("Ann", "Bob", "*")])
     said: list[str] = []
-    strengths = strengths_in([path], said.append, lambda *_: None)
+    strengths, is_any_known = strengths_in([path], said.append, lambda *_: None)
+    assert is_any_known
     assert said == ["Strength of 5 players fitted to their results: 21 games lack ratings"]
     options = ReadOptions(Selection(), defaults(), ratings=True, strengths=strengths)
     gaps = read_rows([path], options, Events()).rows.gaps
@@ -233,5 +234,5 @@ def test_games_that_give_no_ratings_tell_strengths_by_their_results(tmp_path: Pa
 
 def test_where_all_games_give_ratings_nothing_is_fitted(tmp_path: Path) -> None:
     path = a_file_of(tmp_path, [("Ann", "Bob", "1-0")] * 3, '[WhiteElo "2000"]\n[BlackElo "1900"]\n')
-    assert strengths_in([path], pytest.fail, lambda *_: None) is None
-    assert strengths_in([a_file_of(tmp_path, [("", "?", "1-0")] * 3)], pytest.fail, lambda *_: None) is None
+    assert strengths_in([path], pytest.fail, lambda *_: None) == (None, True)
+    assert strengths_in([a_file_of(tmp_path, [("", "?", "1-0")] * 3)], pytest.fail, lambda *_: None) == (None, False)

@@ -35,9 +35,9 @@ def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | 
     moves = sorted(allowed or board.legal_moves, key=lambda move: -_promise(board, move))
     if not moves:
         return None
-    found = QuickMove(moves[0], 0, 1)
     if (mate := _mating(board, moves)) is not None:
         return QuickMove(mate, _MAX_SCORE, 1)
+    found = QuickMove(moves[0], 0, 1)
     try:
         for depth in (0, 1, 2):
             best, score = _best(board, moves, depth, deadline)

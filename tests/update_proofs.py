@@ -10,7 +10,7 @@ import pytest
 from tests.test_net_updates import BY_LISTS, check_long_games
 from tools.feature_sets import SETS
 
-PRODUCTS = ("KING*(PV+MC)+H", "D1+KING", "MIRRORED(KING8*(ALL+D1+PH)+KING)")
+PRODUCTS = ("KING*ALL", "KING*(PV+MC)+H", "D1+KING", "MIRRORED(KING8*(ALL+D1+PH)+KING)")
 
 
 @pytest.mark.parametrize("name", [*SETS, *PRODUCTS, *BY_LISTS[1:]])

@@ -87,7 +87,7 @@ def change_one(new, old, added, removed, blocks):
 
 
 @kernel
-def _change_two(new, old, added, removed, taken, blocks):
+def change_two(new, old, added, removed, taken, blocks):
     """New = old + one row of weights - two others: a capture."""
     for block in range(blocks):
         at = U64(LANES_SIZE * block)
@@ -140,7 +140,7 @@ def _update_by_piece(net, before, move, old, new):
     if changed.removed_too == NOTHING:
         change_one(new, old, added, removed, both)
         return
-    _change_two(new, old, added, removed, rows + U64(changed.removed_too) * size, both)
+    change_two(new, old, added, removed, rows + U64(changed.removed_too) * size, both)
     if changed.added_too != NOTHING:
         add_row(new, rows + U64(changed.added_too) * size, both)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, KING
 from merino.inner.core.board.position import POSITION
-from merino.inner.eval.net.features import Factor, FeatureSet
+from merino.inner.eval.net.features import Factor, FeatureSet, Summand, features
 
 PIECES = 14  # mailbox codes of pieces
 PIECE_ROWS = 64 * KING
@@ -52,3 +52,19 @@ def rows_of_pieces(wanted: FeatureSet) -> np.ndarray:
             for side, active in enumerate(wanted.active(positions)[0]):
                 rows[side, piece, square] = active[0]
     return rows
+
+
+def is_by_piece_and_king(wanted: FeatureSet) -> bool:
+    """Whether each feature is one piece on one square, for some squares of the own king or for all."""
+    return all([factor.block for factor in term.moving] == ["ALL"] for term in wanted.terms)
+
+
+def piece_features(term: Summand) -> np.ndarray:
+    """The features of pieces in a summand of such a set, less what the own king adds: int32[2, 2, 14 * 64].
+
+    By the side of the view, by whether its king is on the files e to h, and by piece << 6 | square.
+    """
+    (factor,) = term.moving
+    plain = rows_of_pieces(features("ALL"))
+    seen = plain[:, :, np.arange(64) ^ 7] if factor.is_mirrored else plain
+    return factor.stride * np.stack([plain, seen], axis=1).reshape(2, 2, -1)

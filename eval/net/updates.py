@@ -42,6 +42,8 @@ from merino.inner.eval.net.play import (
     sums_at,
     update_sums,
 )
+from merino.inner.eval.net.rows import is_by_piece_and_king
+from merino.inner.eval.net.rows_by_king import next_by_rows
 from merino.inner.eval.net.view import OCCUPIED, VIEW_SIZE, WITHOUT_FACTS, difference_of, king_places, look, move_on
 
 BOTH = 3  # sides, as bits
@@ -129,6 +131,14 @@ def _update_of(wanted: FeatureSet) -> tuple[Callable[..., Any], Callable[..., An
         copy_row(sums + U64(side) * net.row, last, net.blocks)
 
     @kernel
+    def renew_side(s, net, side, ply):
+        """Make a side's sums of a ply valid by the last ones with its king in this bucket."""
+        now = _view_at(s, net, ply)
+        view = _view_of(now)
+        look(s.positions[ply], WHITE, view)
+        refresh(s, net, side, now, king_places(view), sums_at(s, net, ply))
+
+    @kernel
     def next_ply(s, net, ply):
         old, new = _view_at(s, net, ply), _view_at(s, net, ply + 1)
         copy_row(new, old, WITHOUT_FACTS // WORDS)
@@ -154,6 +164,8 @@ def _update_of(wanted: FeatureSet) -> tuple[Callable[..., Any], Callable[..., An
         for side in range(2):
             refresh(s, net, side, root, king_places(view), sums_at(s, net, 0))
 
+    if is_by_piece_and_king(wanted) and len(wanted.terms) == 1:
+        next_ply = next_by_rows(wanted, buckets, renew_side)
     return next_ply, fill_root
 
 

@@ -31,7 +31,7 @@ _FINDER = 2 * VIEW_SIZE + SCRATCH // 2  # words of memory to find features with
 
 
 @kernel
-def _is_mirrored(place, mirror):
+def draws_mirror(place, mirror):
     """Whether the position at this place is mirrored this time; about half of them are."""
     mixed = (U64(place) ^ mirror) * U64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> U64(32)
@@ -86,7 +86,7 @@ def _pass_over_scores(weights, records, places, o, program, rows, most, gradient
     for number in range(len(places)):
         _prefetch(records, places, number)
         place = places[number]
-        is_mirrored = _is_mirrored(place, o.mirror)
+        is_mirrored = draws_mirror(place, o.mirror)
         total += _learn_score(weights, gradient, o, records[place], is_mirrored, program, rows, finder, slot)
     return total
 
@@ -162,7 +162,7 @@ def _learn_score(weights, gradient, o, record, is_mirrored, program, rows, finde
 def _learn_move(weights, gradient, o, records, place, program, rows, finder, slots):
     """The same for PQR: the position before a move, after it, and after another one."""
     before, after, other = slots
-    is_mirrored = _is_mirrored(place, o.mirror)
+    is_mirrored = draws_mirror(place, o.mirror)
     p = _expected(_forward(weights, o, records[place], is_mirrored, program, rows, finder, before), o)
     q = _expected(_forward(weights, o, records[place + 1], is_mirrored, program, rows, finder, after), o)
     r = _expected(_forward(weights, o, records[place + 2], is_mirrored, program, rows, finder, other), o)

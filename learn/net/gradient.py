@@ -187,7 +187,7 @@ class Gradient:
         most = PARTS if layout.size <= LARGE else PARTS_OF_LARGE
         parts = min(most, max(PARTS_OF_LARGE, batch // MIN_PART))
         self._gradients = np.zeros((parts, layout.size), dtype=np.float32)
-        self._sums = np.zeros(parts)
+        self._sums, self._error = np.zeros(parts), 0.0
         self._none = np.zeros((parts, 0), dtype=np.float32)
 
     def error(self, weights: np.ndarray, records: np.ndarray, options: np.ndarray) -> float:
@@ -195,12 +195,19 @@ class Gradient:
         places = np.arange(0, len(records), options["together"][0], dtype=np.int64)
         return self._run(weights, records, places, options, self._none) / max(1, len(places))
 
-    def add_up(self, weights: np.ndarray, records: np.ndarray, places: np.ndarray, options: np.ndarray) -> float:
-        """The sum of the errors over records[places]; the gradients of the parts wait for `step`.
+    def add_up(self, weights: np.ndarray, records: np.ndarray, places: np.ndarray, options: np.ndarray) -> None:
+        """Add up the errors over records[places], for `errors`, and the gradients of the parts, for `step`.
 
         For PQR a place is that of the first of three records.
         """
-        return self._run(weights, records, places, options, self._gradients)
+        self._error += self._run(weights, records, places, options, self._gradients)
+
+    def errors(self, clears: bool = False) -> float:
+        """The sum of the errors that were added up since it was last cleared."""
+        found = self._error
+        if clears:
+            self._error = 0.0
+        return found
 
     def whole(self) -> np.ndarray:
         """The gradient summed by `add_up`, float64; clears it."""
@@ -217,6 +224,9 @@ class Gradient:
                 range(self._threads),
             )
         )
+
+    def fetch(self, weights: np.ndarray, moments: np.ndarray) -> None:
+        """Nothing: these are the arrays that `step` has changed."""
 
     def _run(
         self, weights: np.ndarray, records: np.ndarray, places: np.ndarray, options: np.ndarray, gradients: np.ndarray

@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from merino.inner.formats.packed import unpack, without_checks
 from merino.inner.formats.packed_files import is_held_out
 from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.net.factorising import extended, factorised, folded
+from merino.inner.learn.net.gpu import GpuGradient
 from merino.inner.learn.net.gradient import Gradient, Layout, Objective
 from merino.inner.learn.net.starting import layers_of, random_layers
 
@@ -53,6 +54,7 @@ class TrainingSettings:
     validation: float = 0.02  # share of the games kept for validation
     seed: int = 1
     factorised: bool = False  # learn what is by the own king for all its squares at once as well
+    gpu: bool = False  # on a graphics card
     blend_from: float | None = None  # the share of the result in the first epoch; in the last it is the objective's
 
     def objective_of(self, epoch: int) -> Objective:
@@ -71,8 +73,9 @@ class TrainingSettings:
         """Plain data, by the names in net files: the share for validation is `apart` there."""
         found: dict[str, Any] = asdict(self)
         found["apart"] = found.pop("validation")
-        if not self.factorised:
-            del found["factorised"]  # as in files that are older than it
+        for name in ("factorised", "gpu"):
+            if not found[name]:
+                del found[name]  # as in files that are older than it
         if self.shape.outputs == 1:
             del found["shape"]["outputs"]
         if self.objective.score_k is None:
@@ -178,6 +181,7 @@ class Trainer:
         self._step = self._epoch = 0
         self._best, self._best_weights, self._error = np.inf, self._weights.copy(), np.nan
         self._seconds = 0.0
+        self._order_ahead: Future[tuple[np.ndarray, int]] | None = None
         self._initialise(start)
         self._load()
 
@@ -185,11 +189,11 @@ class Trainer:
         """Train to the end or to Ctrl-C; raises OSError if the checkpoint cannot be written."""
         interrupted = False
         with ThreadPoolExecutor(self._threads, thread_name_prefix="train") as pool:
-            gradient = Gradient(self._layout, pool, self._threads, self._settings.batch)
+            gradient = self._gradient(pool)
             try:
                 self._compile(gradient)
                 while self._epoch < self._settings.epochs:
-                    self._run_epoch(gradient, report)
+                    self._run_epoch(gradient, pool, report)
                     self._save()
             except KeyboardInterrupt:
                 interrupted = True
@@ -197,31 +201,48 @@ class Trainer:
             raise StoppedEarlyError("stopped before the first epoch ended: nothing is kept")
         return Trained(self._network(), self._error, self._best, self._epoch, self._seconds, interrupted)
 
-    def _compile(self, gradient: Gradient) -> None:
+    def _gradient(self, pool: ThreadPoolExecutor) -> Gradient | GpuGradient:
+        if self._settings.gpu:
+            return GpuGradient(self._layout, self._settings.objective, self._settings.batch)
+        return Gradient(self._layout, pool, self._threads, self._settings.batch)
+
+    def _compile(self, gradient: Gradient | GpuGradient) -> None:
         """Compile what an epoch needs, by one position: compiling is not to count as training."""
         gradient.add_up(self._weights, self._records, self._places[:1], self._layout.options(self._settings.objective))
         gradient.whole()
+        gradient.errors(clears=True)
 
-    def _run_epoch(self, gradient: Gradient, report: Report | None) -> None:
-        settings, batch = self._settings, self._settings.batch
-        draw = np.random.default_rng((settings.seed, self._epoch))
+    def _order_of(self, epoch: int) -> tuple[np.ndarray, int]:
+        """The places of the positions in the order of an epoch, and what decides which of them are mirrored."""
+        draw = np.random.default_rng((self._settings.seed, epoch))
         order = draw.permutation(self._places)
-        mirror = int(draw.integers(1, 1 << 62)) if settings.mirror else 0
+        return order, int(draw.integers(1, 1 << 62)) if self._settings.mirror else 0
+
+    def _draw_ahead(self, pool: ThreadPoolExecutor) -> Future[tuple[np.ndarray, int]] | None:
+        """The order of the next epoch, drawn while a graphics card works: it would wait for it as long as it works."""
+        is_wanted = self._settings.gpu and self._epoch + 1 < self._settings.epochs
+        return pool.submit(self._order_of, self._epoch + 1) if is_wanted else None
+
+    def _run_epoch(self, gradient: Gradient | GpuGradient, pool: ThreadPoolExecutor, report: Report | None) -> None:
+        settings, batch = self._settings, self._settings.batch
+        order, mirror = self._order_ahead.result() if self._order_ahead else self._order_of(self._epoch)
+        self._order_ahead = self._draw_ahead(pool)
         options = self._layout.options(settings.objective_of(self._epoch), mirror)
         batches = -(-len(order) // batch)
-        total, seen, began, shown = 0.0, 0, time.monotonic(), 0.0
+        seen, began, shown = 0, time.monotonic(), 0.0
         for number in range(batches):
             chosen = order[number * batch : (number + 1) * batch]
-            total += gradient.add_up(self._weights, self._records, chosen, options)
+            gradient.add_up(self._weights, self._records, chosen, options)
             gradient.step(self._weights, self._moments, self._rates(len(chosen), batches))
             seen += len(chosen)
             now = time.monotonic() - began
             if report and now - shown > REPORT_SECONDS:
                 shown = now
-                report(self._state(total / seen, seen, seen / now, is_epoch=False))
+                report(self._state(gradient.errors() / seen, seen, seen / now, is_epoch=False))
+        gradient.fetch(self._weights, self._moments)
         self._seconds += time.monotonic() - began
         self._epoch += 1
-        self._error = total / seen
+        self._error = gradient.errors(clears=True) / seen
         error = gradient.error(self._weights, self._validation, self._layout.options(settings.objective))
         if error < self._best:
             self._best, self._best_weights = error, self._weights.copy()

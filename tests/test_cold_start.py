@@ -17,7 +17,7 @@ from merino.inner.core.compiled.compiling import WATCH
 from merino.inner.engine.uci import cold_start, runtime
 from merino.inner.engine.uci.cold_start import ColdStart
 from merino.inner.engine.uci.commands import COMMANDS, run
-from merino.inner.engine.uci.fallback import quick_move
+from merino.inner.engine.uci.fallback import QuickMove, quick_move
 from merino.inner.engine.uci.options import OPTIONS
 from merino.inner.engine.uci.output import Output
 from merino.inner.engine.uci.session import UciSession
@@ -169,6 +169,24 @@ def test_a_game_on_a_fast_clock_is_not_lost_while_all_is_compiled(session: Sessi
         assert left[board.turn] > 0, f"lost on time with move {board.fullmove_number}"
         left[board.turn] += 0.02
         board.push_uci(said.rsplit("bestmove ", 1)[1].split()[0])
+
+
+@pytest.mark.parametrize(("go", "seconds"), [("movetime 60", 0.03), ("movetime 5000", 0.3), ("movetime 1", 0.0005)])
+def test_a_short_time_for_a_move_is_kept_while_all_is_compiled(
+    go: str, seconds: float, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allowed: list[float] = []
+
+    def noted(board: chess.Board, deadline: float, moves: list[chess.Move]) -> QuickMove:
+        allowed.append(deadline - asked)
+        return QuickMove(next(iter(board.legal_moves)), 0, 1)
+
+    monkeypatch.setattr("merino.inner.engine.uci.fallback.quick_move", noted)
+    monkeypatch.setattr(cold_start, "_longest_wait", lambda *_: 0.0)
+    session.cold.position("startpos moves e2e4 e7e5 g1f3")
+    asked = time.perf_counter()
+    assert "bestmove " in session.go(go)
+    assert len(allowed) == 1 and seconds <= allowed[0] <= seconds + time.perf_counter() - asked
 
 
 def test_a_slow_clock_waits_for_the_engine(session: Session) -> None:

@@ -207,7 +207,12 @@ def _longest_wait(limits: Limits, board: chess.Board | None) -> float | None:
 def _quick_seconds(limits: Limits, board: chess.Board | None) -> float:
     """How long the fallback may search."""
     left = _time_left(limits, board)
-    return QUICK_SECONDS if left is None else min(QUICK_SECONDS, QUICK_SHARE * left)
+    bounds = [QUICK_SECONDS]
+    if left is not None:
+        bounds.append(QUICK_SHARE * left)
+    if limits.movetime is not None:
+        bounds.append(limits.movetime / 1000 / 2)
+    return min(bounds)
 
 
 def _time_left(limits: Limits, board: chess.Board | None) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,13 @@ from merino.inner.eval.families import default, find_net
 from merino.inner.eval.net.file import digest, load_net, save_net
 from merino.inner.eval.net.network import Network, Shape, quantised
 from merino.inner.formats.packed_files import games_with_scores, rescaled
-from merino.inner.learn.errors import LearnError
-from merino.inner.learn.net import bearing
+from merino.inner.learn.errors import LearnError, TrainingError
+from merino.inner.learn.net import bearing, training
 from merino.inner.learn.net.bearing import BORNE, caution, epochs_for, neurons_for
+from merino.inner.learn.net.gradient import Gradient, Layout, Objective
 from merino.inner.learn.net.starting import random_layers
 from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE
-from merino.inner.learn.night import learner
+from merino.inner.learn.night import learner, start
 from merino.inner.learn.night.learner import UNKNOWN, learned_by, shape_for
 from merino.inner.learn.night.report import summary
 from merino.inner.learn.night.start import begin
@@ -130,6 +132,25 @@ def test_scores_of_a_night_look_ahead_if_asked_and_an_older_one_goes_on_as_it_wa
     assert (NightPlan.from_json(older).ahead, NightPlan.from_json(older).power) == (0.0, 2.6)
     with pytest.raises(LearnError, match="lambda is from 0 to below 1, not 1"):
         NightPlan(ahead=1.0).check()
+
+
+def test_a_night_trains_on_a_card_if_asked_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def on_a_processor(layout: Layout, objective: Objective, batch: int) -> Gradient:
+        return Gradient(layout, ThreadPoolExecutor(2), 2, batch)
+
+    monkeypatch.setattr(training, "GpuGradient", on_a_processor)
+    monkeypatch.setattr(start, "check_gpu", lambda shape, pqr: None)
+    ran(tmp_path / "run", generations=1, gpu=True)
+    about = load_net(tmp_path / "run" / "generation-0001" / "candidate.net").about
+    assert about["settings"]["gpu"] is True and about["data"]["recipe"].endswith(" --gpu")
+    assert load_state(tmp_path / "run" / "night.json").plan.gpu
+    older = {name: value for name, value in NightPlan().as_json().items() if name != "gpu"}
+    assert NightPlan.from_json(older).gpu is False
+    monkeypatch.undo()
+    monkeypatch.setattr("numba.cuda.is_available", lambda: False)
+    with pytest.raises(TrainingError, match="no NVIDIA graphics card"):
+        ran(tmp_path / "other", generations=1, gpu=True)
+    assert not (tmp_path / "other" / "night.json").exists()
 
 
 def test_games_have_fewer_nodes_and_are_more_with_each_net_that_has_won() -> None:

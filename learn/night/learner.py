@@ -320,6 +320,7 @@ def _trained(
         rate=course.rate,
         validation=validation_share(plan.games, usual.validation),
         seed=plan.seed_of(lesson.number, 1),
+        gpu=plan.gpu,
     )
     manner = f"training {best_name(start)} further" if start else "from random weights"
     context.events.say(f"  {len(records):,} positions: {shape}, {manner}")

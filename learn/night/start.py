@@ -11,7 +11,9 @@ from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.user_files import is_there
 from merino.inner.eval.families import EvaluationFile, read_net
 from merino.inner.eval.net.file import digest, net_in
+from merino.inner.eval.net.network import Shape
 from merino.inner.learn.errors import LearnError
+from merino.inner.learn.net.gpu import check_gpu
 from merino.inner.learn.night.learner import NetLearner
 from merino.inner.learn.night.state import (
     NOTHING,
@@ -52,6 +54,8 @@ def begin(
             state.plan.check_same(given, path)
             source = _source_of(path, state, start)
             events.say(f"Continuing in '{path}' after {len(state.rounds)} generations")
+        if state.plan.gpu:
+            check_gpu(Shape(), pqr=False)
         folder.save(state)
         _keep_start(path, state, source)
         return Loop(folder, state, NetLearner(folder), until, events, threads, executor).run()

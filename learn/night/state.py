@@ -71,11 +71,13 @@ class NightPlan(RoundPlan):
     share: float = Objective.blend
     power: float = Objective.power
     ahead: float = 0.0  # lambda, as `formats.packed.Filter` has it
+    gpu: bool = False  # train on a graphics card
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """See RoundPlan: a run that is older than lambda, a choice of the power and fewer nodes goes on as it was."""
-        return super().from_json({"ahead": 0.0, "power": FORMER_POWER, "fewest_nodes": data["nodes"]} | data)
+        """See RoundPlan: a run that is older than some settings goes on as it was."""
+        former = {"ahead": 0.0, "power": FORMER_POWER, "fewest_nodes": data["nodes"], "gpu": False}
+        return super().from_json(former | data)
 
     def check(self) -> Self:
         """See RoundPlan."""
@@ -95,6 +97,7 @@ class NightPlan(RoundPlan):
             f"--fewest-nodes {self.fewest_nodes} --window {self.window} --blend {self.share:g} --power {self.power:g} "
             f"--lambda {self.ahead:g} --match-games {self.match_games} --match-nodes {self.match_nodes} "
             f"--sprt {self.elo0:g} {self.elo1:g} --gauge {self.gauge} --seed {self.seed}"
+            f"{' --gpu' if self.gpu else ''}"
         )
 
 

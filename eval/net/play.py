@@ -87,7 +87,7 @@ def change_one(new, old, added, removed, blocks):
 
 
 @kernel
-def change_two(new, old, added, removed, taken, blocks):
+def _change_two(new, old, added, removed, taken, blocks):
     """New = old + one row of weights - two others: a capture."""
     for block in range(blocks):
         at = U64(LANES_SIZE * block)
@@ -125,24 +125,36 @@ def row_of(net, feature):
     return net.numbers[INPUTS] + U64(feature) * net.row
 
 
-@kernel
-def _update_by_piece(net, before, move, old, new):
-    """The sums `new` after a move in the position `before`, from `old`, if features are pieces.
+def piece_mover(row_at):
+    """The kernel (net, side, place, changed, old, new, blocks): the sums `new` after a move, from `old`; by address.
 
-    Both are addresses of the sums of two views; a row of `PIECE_ROWS` changes both.
+    `row_at(net, side, place, piece_on_square)` is the kernel that says where the row is that a piece adds to these sums
+    of a side with its king on this place.
     """
-    changed, both, rows = changes_of(before, move), 2 * net.blocks, net.numbers[PIECE_ROWS]
-    size = U64(2) * net.row
-    if changed.removed == NOTHING:
-        copy_row(new, old, both)
-        return
-    added, removed = rows + U64(changed.added) * size, rows + U64(changed.removed) * size
-    if changed.removed_too == NOTHING:
-        change_one(new, old, added, removed, both)
-        return
-    change_two(new, old, added, removed, rows + U64(changed.removed_too) * size, both)
-    if changed.added_too != NOTHING:
-        add_row(new, rows + U64(changed.added_too) * size, both)
+
+    @kernel
+    def move_pieces(net, side, place, changed, old, new, blocks):
+        if changed.removed == NOTHING:
+            copy_row(new, old, blocks)
+            return
+        added, removed = row_at(net, side, place, changed.added), row_at(net, side, place, changed.removed)
+        if changed.removed_too == NOTHING:
+            change_one(new, old, added, removed, blocks)
+            return
+        _change_two(new, old, added, removed, row_at(net, side, place, changed.removed_too), blocks)
+        if changed.added_too != NOTHING:
+            add_row(new, row_at(net, side, place, changed.added_too), blocks)
+
+    return move_pieces
+
+
+@kernel
+def _row_of_both(net, side, place, piece_on_square):
+    """Where the row is that a piece adds to the sums of both sides, wherever the kings are."""
+    return net.numbers[PIECE_ROWS] + U64(piece_on_square) * (U64(2) * net.row)
+
+
+_move_in_both = piece_mover(_row_of_both)
 
 
 @kernel
@@ -289,8 +301,8 @@ def update_sums(s, net, ply, update, fill):
 @kernel
 def next_by_piece(s, net, ply):
     """Make the sums of the next ply from those of this one, if features are pieces."""
-    old = sums_at(s, net, ply)
-    _update_by_piece(net, s.positions[ply], s.plies[ply].move, old, old + U64(2) * net.row)
+    changed = changes_of(s.positions[ply], s.plies[ply].move)
+    _move_in_both(net, WHITE, 0, changed, sums_at(s, net, ply), sums_at(s, net, ply + 1), 2 * net.blocks)
 
 
 @kernel

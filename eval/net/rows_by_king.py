@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import KING, U64, lsb, piece_of
-from merino.inner.core.board.changes import NOTHING, changes_of
-from merino.inner.core.board.position import pieces_of
+from merino.inner.core.board.bitboard import KING, U64, piece_of
+from merino.inner.core.board.changes import changes_of
+from merino.inner.core.board.position import king_square
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.eval.net.features import FeatureSet
-from merino.inner.eval.net.play import add_row, change_one, change_two, copy_row, row_of, sums_at
+from merino.inner.eval.net.play import piece_mover, row_of, sums_at
 from merino.inner.eval.net.rows import piece_features
 
 
@@ -34,30 +34,19 @@ def next_by_rows(wanted: FeatureSet, buckets: np.ndarray, renew_side: Callable[.
         """The address of what a piece on a square adds to the sums of a side with its king on this place."""
         return row_of(net, kings[place] + features_at[side, place >> 2 & 1, piece_on_square])
 
-    @kernel
-    def move_pieces(net, side, place, changed, old, new):
-        """The sums of a side after a move, `new`, from those before it."""
-        added, removed = row_at(net, side, place, changed.added), row_at(net, side, place, changed.removed)
-        if changed.removed_too == NOTHING:
-            change_one(new, old, added, removed, net.blocks)
-            return
-        change_two(new, old, added, removed, row_at(net, side, place, changed.removed_too), net.blocks)
-        if changed.added_too != NOTHING:
-            add_row(new, row_at(net, side, place, changed.added_too), net.blocks)
+    move_pieces = piece_mover(row_at)
 
     @kernel
     def next_ply(s, net, ply):
         changed, after = changes_of(s.positions[ply], s.plies[ply].move), s.positions[ply + 1]
-        old, new = sums_at(s, net, ply), sums_at(s, net, ply + 1)
-        if changed.removed == NOTHING:
-            copy_row(new, old, 2 * net.blocks)
-            return
         for side in range(2):
-            place = lsb(pieces_of(after, side, KING)) ^ 56 * side
+            place = king_square(after, side) ^ 56 * side
             was = (changed.removed & 63) ^ 56 * side
             if changed.removed >> 6 == piece_of(side, KING) and buckets[was] != buckets[place]:
                 renew_side(s, net, side, ply + 1)
             else:
-                move_pieces(net, side, place, changed, old + U64(side) * net.row, new + U64(side) * net.row)
+                own = U64(side) * net.row
+                old, new = sums_at(s, net, ply) + own, sums_at(s, net, ply + 1) + own
+                move_pieces(net, side, place, changed, old, new, net.blocks)
 
     return next_ply

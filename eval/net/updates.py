@@ -131,12 +131,19 @@ def _update_of(wanted: FeatureSet) -> tuple[Callable[..., Any], Callable[..., An
         copy_row(sums + U64(side) * net.row, last, net.blocks)
 
     @kernel
+    def look_at(s, net, ply):
+        """The address of White's view of a ply, which is filled in from its position."""
+        address = _view_at(s, net, ply)
+        view = _view_of(address)
+        look(s.positions[ply], WHITE, view)
+        fill(view)
+        return address
+
+    @kernel
     def renew_side(s, net, side, ply):
         """Make a side's sums of a ply valid by the last ones with its king in this bucket."""
-        now = _view_at(s, net, ply)
-        view = _view_of(now)
-        look(s.positions[ply], WHITE, view)
-        refresh(s, net, side, now, king_places(view), sums_at(s, net, ply))
+        now = look_at(s, net, ply)
+        refresh(s, net, side, now, king_places(_view_of(now)), sums_at(s, net, ply))
 
     @kernel
     def next_ply(s, net, ply):
@@ -157,12 +164,9 @@ def _update_of(wanted: FeatureSet) -> tuple[Callable[..., Any], Callable[..., An
 
     @kernel
     def fill_root(s, net):
-        root = _view_at(s, net, 0)
-        view = _view_of(root)
-        look(s.positions[0], WHITE, view)
-        fill(view)
+        root = look_at(s, net, 0)
         for side in range(2):
-            refresh(s, net, side, root, king_places(view), sums_at(s, net, 0))
+            refresh(s, net, side, root, king_places(_view_of(root)), sums_at(s, net, 0))
 
     if is_by_piece_and_king(wanted) and len(wanted.terms) == 1:
         next_ply = next_by_rows(wanted, buckets, renew_side)

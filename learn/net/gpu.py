@@ -18,7 +18,7 @@ from merino.inner.learn.net.gradient import Layout, Objective
 
 BLOCKS = 2048  # of threads at most: some positions for each
 WARP = 32  # threads that a card runs together
-STEP_THREADS = 256
+STEP_THREADS, RATES = 256, 7  # of a step
 AT_ONCE = 1 << 22  # records copied to the card together
 
 
@@ -38,6 +38,7 @@ class GpuGradient:
         self._none = self._copied(np.zeros(0, dtype=np.int64))
         self._error = self._copied(np.zeros(1, dtype=np.int64))
         self._places = self._cuda.device_array(batch, dtype=np.int64)
+        self._rates = self._cuda.device_array(RATES, dtype=np.float64)
         self._weights: Any = None
         self._moments: Any = None
         self._records: list[tuple[np.ndarray, Any]] = []
@@ -77,8 +78,9 @@ class GpuGradient:
         """A step of Adam on the card's weights and moments; `moments` are those to begin with."""
         if self._moments is None:
             self._moments = self._copied(moments)
+        self._rates.copy_to_device(rates)
         blocks = -(-self._weights.size // STEP_THREADS)
-        self._kernels.step[blocks, STEP_THREADS](self._weights, self._moments, self._gradient, self._copied(rates))
+        self._kernels.step[blocks, STEP_THREADS](self._weights, self._moments, self._gradient, self._rates)
 
     def fetch(self, weights: np.ndarray, moments: np.ndarray) -> None:
         """Copy the card's weights and moments to these arrays."""

@@ -41,9 +41,11 @@ def learn_scores(weights, gradient, error, records, places, rows, options, half)
         place = places[number]
         turned = 7 if _draws_mirror(place, o["mirror"]) else 0
         men = cuda.popc(records[place, 0])
+        output = _output_for(men, o["men_shift"])
         _find_features(records, place, turned, rows, active)
         cuda.syncthreads()
-        row = (o["features"] + 1) * width + _output_for(men, o["men_shift"]) * 2 * width
+        behind = (o["features"] + 1) * width
+        row, bias = behind + output * 2 * width, behind + o["outputs"] * 2 * width + output
         own, other, own_weight, other_weight = float32(0), float32(0), float32(0), float32(0)
         if neuron < width:
             count = men * rows.shape[3]
@@ -53,10 +55,9 @@ def learn_scores(weights, gradient, error, records, places, rows, options, half)
             products[neuron] = _active(own, squares) * own_weight + _active(other, squares) * other_weight
         _add_up(products, half, width)
         if neuron == 0:
-            bias = (o["features"] + 1) * width + o["outputs"] * 2 * width + _output_for(men, o["men_shift"])
             told[0] = _slope(products[0] + weights[bias], records[place, 3], o, error)
             if len(gradient):
-                cuda.atomic.add(gradient, bias, int64(told[0] * GRADIENT_UNIT))
+                _add(gradient, bias, told[0])
         cuda.syncthreads()
         if len(gradient) and neuron < width:
             slope = told[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -181,7 +181,6 @@ class Trainer:
         self._step = self._epoch = 0
         self._best, self._best_weights, self._error = np.inf, self._weights.copy(), np.nan
         self._seconds = 0.0
-        self._order_ahead: Future[tuple[np.ndarray, int]] | None = None
         self._initialise(start)
         self._load()
 
@@ -192,8 +191,8 @@ class Trainer:
             gradient = self._gradient(pool)
             try:
                 self._compile(gradient)
-                while self._epoch < self._settings.epochs:
-                    self._run_epoch(gradient, pool, report)
+                for order, mirror in self._orders(pool):
+                    self._run_epoch(gradient, order, mirror, report)
                     self._save()
             except KeyboardInterrupt:
                 interrupted = True
@@ -218,15 +217,19 @@ class Trainer:
         order = draw.permutation(self._places)
         return order, int(draw.integers(1, 1 << 62)) if self._settings.mirror else 0
 
-    def _draw_ahead(self, pool: ThreadPoolExecutor) -> Future[tuple[np.ndarray, int]] | None:
-        """The order of the next epoch, drawn while a graphics card works: it would wait for it as long as it works."""
-        is_wanted = self._settings.gpu and self._epoch + 1 < self._settings.epochs
-        return pool.submit(self._order_of, self._epoch + 1) if is_wanted else None
+    def _orders(self, pool: ThreadPoolExecutor) -> Iterator[tuple[np.ndarray, int]]:
+        """The `_order_of` each epoch that is left; for a graphics card, which would wait for it, one is drawn ahead."""
+        ahead: Future[tuple[np.ndarray, int]] | None = None
+        for epoch in range(self._epoch, self._settings.epochs):
+            order = ahead.result() if ahead else self._order_of(epoch)
+            is_wanted = self._settings.gpu and epoch + 1 < self._settings.epochs
+            ahead = pool.submit(self._order_of, epoch + 1) if is_wanted else None
+            yield order
 
-    def _run_epoch(self, gradient: Gradient | GpuGradient, pool: ThreadPoolExecutor, report: Report | None) -> None:
+    def _run_epoch(
+        self, gradient: Gradient | GpuGradient, order: np.ndarray, mirror: int, report: Report | None
+    ) -> None:
         settings, batch = self._settings, self._settings.batch
-        order, mirror = self._order_ahead.result() if self._order_ahead else self._order_of(self._epoch)
-        self._order_ahead = self._draw_ahead(pool)
         options = self._layout.options(settings.objective_of(self._epoch), mirror)
         batches = -(-len(order) // batch)
         seen, began, shown = 0, time.monotonic(), 0.0

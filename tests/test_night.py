@@ -151,6 +151,10 @@ def test_a_night_trains_on_a_card_if_asked_and_says_so(tmp_path: Path, monkeypat
     with pytest.raises(TrainingError, match="no NVIDIA graphics card"):
         ran(tmp_path / "other", generations=1, gpu=True)
     assert not (tmp_path / "other" / "night.json").exists()
+    save_net(quantised(Shape("H", 8), random_layers(Shape("H", 8), 1), 200.0, {}), tmp_path / "h.net")
+    with pytest.raises(TrainingError, match=r"see pieces on squares.*not \(H: 96 -> 8\)"):
+        ran(tmp_path / "other", str(tmp_path / "h.net"), generations=1, gpu=True)
+    assert not (tmp_path / "other" / "night.json").exists()
 
 
 def test_games_have_fewer_nodes_and_are_more_with_each_net_that_has_won() -> None:

@@ -125,6 +125,13 @@ def add_lambda(parser: Parser, group: str, ahead: float = 0.0, is_kept: bool = F
     add("--lambda", dest="ahead", type=share, metavar="X", default=given, help=sentence)
 
 
+def add_gpu(parser: Parser, is_kept: bool = False) -> None:
+    """--gpu, as `add_target`."""
+    sentence = "train on an NVIDIA graphics card: one layer, pieces on squares, by the own king or not"
+    given = None if is_kept else False
+    parser.group(TRAINING).add_argument("--gpu", action="store_true", default=given, help=sentence)
+
+
 def add_state(parser: Parser, kind: str = "FILE") -> None:
     """--state."""
     sentence = "keep the state there; the same command continues from it"

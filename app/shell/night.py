@@ -100,8 +100,7 @@ def _parser() -> Parser:
     parser.group("training games").add_argument("--fewest-nodes", type=positive, metavar="N", help=sentence)
     shared.add_cluster(parser, "play the games and matches")
     shared.add_target(parser, DEFAULTS.share, DEFAULTS.power, DEFAULTS.ahead, is_kept=True)
-    sentence = "train on an NVIDIA graphics card, as 'merino train --gpu'"
-    parser.group(shared.TRAINING).add_argument("--gpu", action="store_true", default=None, help=sentence)
+    shared.add_gpu(parser, is_kept=True)
     add_deciding_match(parser, DEFAULTS, "the start, and against the terms,")
     add_round_seed(parser, DEFAULTS)
     shared.add_state(parser, "FOLDER")

@@ -36,7 +36,6 @@ from merino.inner.formats.packed import Filter, PackedError
 from merino.inner.formats.sources import SourceError, find_files
 from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.net.bearing import EPOCHS, Course, caution, course_for, neurons_for
-from merino.inner.learn.net.factorising import factorised
 from merino.inner.learn.net.gpu import check_gpu
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.plots import log_of
@@ -74,7 +73,7 @@ def run_train(arguments: Sequence[str]) -> int:
 def _train(args: argparse.Namespace, start: Network | None) -> Trained:
     """Train, and write the net; raises what `run_train` names, and OSError."""
     wanted = _shape(args, start.shape if start else SHAPE)  # what is wrong with it is said before files are read
-    trained = factorised(wanted) if args.factorised else wanted
+    trained = TrainingSettings(wanted, factorised=args.factorised).trained_shape
     if args.gpu:
         check_gpu(trained, args.objective == PQR)
     out: Path = args.out
@@ -168,8 +167,7 @@ def _add_training(parser: Parser) -> None:
     sentence = "share of the games kept for validation (default: %(default)s)"
     validation = add("--validation", type=share, metavar="X", default=SETTINGS.validation, help=sentence)
     parser.also_accept("--apart", validation)
-    sentence = "train on an NVIDIA graphics card: one layer, pieces on squares, by the own king or not"
-    add("--gpu", action="store_true", help=sentence)
+    shared.add_gpu(parser)
     add("--no-mirror", action="store_true", help="do not mirror positions left to right")
     sentence = (
         "search ten positions of each game, NODES each, with the net at the start, and keep the scores beside them "

@@ -58,6 +58,14 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _simulated_card() -> None:
+    """Whichever test asks for a graphics card first finds numba's simulator: it is chosen once in a process."""
+    import numba  # noqa: PLC0415 (the tests are found faster without)
+
+    numba.config.ENABLE_CUDASIM = 1
+
+
 @pytest.fixture
 def talk() -> Talk:
     return Talk()

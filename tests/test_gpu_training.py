@@ -1,4 +1,7 @@
-"""Training on a graphics card, in numba's simulator of one: errors, gradients and steps are the processor's."""
+"""Training on a graphics card, in numba's simulator of one: errors, gradients and steps are the processor's.
+
+The simulator needs no card: its threads are Python's. It takes a third of a second for a position.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
@@ -24,12 +26,6 @@ from tests.test_net_training import sample, weights_of
 OBJECTIVE = Objective(0.3, 200.0, 1.6, score_k=150.0)
 
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered")  # hashes are meant to
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _simulated() -> None:
-    """No card is needed: its threads are Python's. It takes a third of a second for a position."""
-    numba.config.ENABLE_CUDASIM = 1
 
 
 def both(shape: Shape) -> tuple[Gradient, GpuGradient, Layout]:

@@ -29,7 +29,7 @@ from merino.inner.learn.net.gradient import Gradient, Layout, Objective
 from merino.inner.learn.net.starting import random_layers
 from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.inner.learn.night import learner, start
-from merino.inner.learn.night.learner import UNKNOWN, learned_by, shape_for
+from merino.inner.learn.night.learner import UNKNOWN, learned_before, shape_for
 from merino.inner.learn.night.report import summary
 from merino.inner.learn.night.start import begin
 from merino.inner.learn.night.state import NightFolder, NightPlan, NightState, load_state, nothing, table_of
@@ -223,7 +223,7 @@ def test_scores_of_all_players_are_brought_to_the_scale_of_the_terms(
 
     monkeypatch.setattr(learner, "play_match", proving(True))
     monkeypatch.setattr(learner, "rescaled", noting)
-    monkeypatch.setattr(learner, "learned_by", lambda _: 0)  # so that training begins anew
+    monkeypatch.setattr(learner, "learned_before", lambda _: 0)  # so that training begins anew
     ran(tmp_path / "run", str(small))
     assert factors == [default().k / 200.0, default().k / 200.0, 1.0]
 
@@ -269,13 +269,16 @@ def test_nothing_knows_the_pieces_alone() -> None:
         (2_000_000, 64, 2_000_001, 64, True),
         (2_000_000, 512, UNKNOWN, 512, True),
         (600_000_000, 256, 28_000_000, 512, False),
+        (140_000_000, 512, 139_000_000, 512, False),
+        (1_000_000, 512, 900_000, 128, False),
     ],
 )
 def test_positions_say_the_shape(positions: int, best: int | None, learned: int, hidden: int, continued: bool) -> None:
     shape = None if best is None else Shape("ALL+H", best, 0, "crelu")
     network = None if shape is None else Network(shape, {}, 200.0)
-    found, goes_on = shape_for(positions, network, learned)
+    found, goes_on, reason = shape_for(positions, network, learned)
     assert (found.hidden, goes_on) == (hidden, continued)
+    assert ("further" if continued else "so many positions bear") in reason
     assert shape is None or (found.features, found.activation) == (shape.features, shape.activation)
 
 
@@ -289,8 +292,8 @@ def test_few_positions_bear_few_neurons_and_many_epochs() -> None:
 
 
 def test_a_start_says_how_much_it_has_learned(small: Path) -> None:
-    assert learned_by(load_net(small)) == UNKNOWN  # it has no card
-    assert learned_by(load_net(find_net("gen12"))) == 28_586_425 and learned_by(nothing()) == 0
+    assert learned_before(load_net(small)) == UNKNOWN  # it has no card
+    assert learned_before(load_net(find_net("gen12"))) == 28_586_425 and learned_before(nothing()) == 0
 
 
 def test_a_second_run_in_the_same_folder_is_refused(tmp_path: Path) -> None:

@@ -141,6 +141,15 @@ def recipe_of(records: np.ndarray) -> dict[str, Any]:
     return {"positions": len(records), "hash": digest.hexdigest()}
 
 
+def learned_by(network: Network) -> int | None:
+    """The positions that a net and those it was trained on from have learned from; None if its card does not say."""
+    data = network.about.get("data")
+    if not isinstance(data, dict) or "positions" not in data:
+        return None
+    before = data.get("before", 0)  # those of its start; a net of 1.0.0 does not say
+    return None if before is None else int(data["positions"]) + int(before)
+
+
 class Trainer:
     """A run of training. `records` is PACKED[n], in memory or mapped from the disk.
 
@@ -164,7 +173,8 @@ class Trainer:
         self._layout = Layout(settings.trained_shape)
         self._threads = threads or cores()
         recipe = recipe_of(records)
-        self._about: dict[str, Any] = {"data": {**recipe, **(about or {})}, "settings": settings.as_json()}
+        before = {} if start is None else {"before": learned_by(start)}
+        self._about: dict[str, Any] = {"data": {**recipe, **before, **(about or {})}, "settings": settings.as_json()}
         self._search = start.search if start is not None else {}
         if start is not None:
             self._about["start"] = digest(start)

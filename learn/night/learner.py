@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from merino.inner.learn.net.training import (
     Trainer,
     TrainingSettings,
     TrainingState,
+    learned_by,
 )
 from merino.inner.learn.night.state import (
     CANDIDATE,
@@ -122,7 +123,7 @@ class NetLearner:
         data = self._data(state, data_of(folder, best_name(best)))
         about = card_of(state.plan, _name_of(state), number, data)
         games = {self.folder.of_round(each) / GAMES: self._scale_of(state, each) for each in data}
-        lesson = Lesson(plan, number, best, learned_by(self.folder.start(state)), games, about)
+        lesson = Lesson(plan, number, best, learned_before(self.folder.start(state)), games, about)
         fitted = fit_generation(lesson, folder, context)
         context.events.say(
             f"  learned from {sum(each.games for each in data.values()):,} games; error on validation games "
@@ -249,26 +250,41 @@ def check_data(folder: Path, known: GenerationData) -> None:
         raise LearnError(f"'{path}' has changed since it was played: put it back as it was, or give a new folder")
 
 
-def learned_by(start: Network | Evaluation) -> int:
-    """The positions that the start of a run has learned from, by its card; without one, more than a run can play."""
+def learned_before(start: Network | Evaluation) -> int:
+    """The positions that the start of a run has learned from; UNKNOWN, more than a run can play, if it does not say."""
     if not isinstance(start, Network):
         return 0
-    data = start.about.get("data")
-    return int(data["positions"]) if isinstance(data, dict) and "positions" in data else UNKNOWN
+    found = learned_by(start)
+    return UNKNOWN if found is None else found
 
 
-def shape_for(positions: int, best: Network | None, learned: int) -> tuple[Shape, bool]:
-    """The shape of the next net, and whether its training begins with the best net.
+class ShapeChoice(NamedTuple):
+    """The shape of the next net, whether its training begins with the best net, and why, in words."""
+
+    shape: Shape
+    continued: bool
+    reason: str
+
+
+def shape_for(positions: int, best: Network | None, learned: int) -> ShapeChoice:
+    """What net to train on so many positions.
 
     The best net is trained further until the run has as many positions as its start had `learned` from. Then, and if
     the run began with nothing, training begins anew, with the features and the activation of the best, and the
-    positions say how many neurons a net has.
+    positions say how many neurons a net has. One as wide as the best is kept if they bear half of it.
     """
+    neurons = neurons_for(positions)
+    bears = f"so many positions bear {neurons} neurons"
     if best is None:
-        return Shape(hidden=neurons_for(positions)), False
+        return ShapeChoice(Shape(hidden=neurons), False, f"from random weights: {bears}")
+    further = "training the best further"
+    if learned == UNKNOWN:
+        return ShapeChoice(best.shape, True, f"{further}: its start does not say how many positions it learned from")
     if positions < learned:
-        return best.shape, True
-    return replace(best.shape, hidden=neurons_for(positions)), False
+        return ShapeChoice(best.shape, True, f"{further}: its start learned from {learned:,} positions, which are more")
+    if neurons < best.shape.hidden <= 2 * neurons:
+        return ShapeChoice(best.shape, False, f"from random weights, as wide as the best: {bears} or twice as many")
+    return ShapeChoice(replace(best.shape, hidden=neurons), False, f"from random weights: {bears}")
 
 
 def fit_generation(lesson: Lesson, folder: Path, context: StepContext) -> NightFit:
@@ -279,10 +295,11 @@ def fit_generation(lesson: Lesson, folder: Path, context: StepContext) -> NightF
     if not write_packed_file(scratch, _positions_of(lesson, context)):
         raise LearnError(f"the games in '{folder}' have no position to learn from: more games are needed")
     records = open_packed(scratch)
-    shape, continued = shape_for(len(records), lesson.best, lesson.learned)
-    found = _trained(lesson, shape, lesson.best if continued else None, records, folder, context)
+    choice = shape_for(len(records), lesson.best, lesson.learned)
+    context.events.say(f"  {len(records):,} positions: {choice.shape}, {choice.reason}")
+    found = _trained(lesson, choice, records, folder, context)
     save_net(found.network, folder / CANDIDATE)
-    fitted = {"positions": len(records), "continued": continued, "error": found.validation_error}
+    fitted = {"positions": len(records), "continued": choice.continued, "error": found.validation_error}
     write_whole(folder / FIT, as_json(fitted | {"seconds": found.seconds, "net": digest(found.network)}))
     del records
     for path in (scratch, _checkpoint(folder)):
@@ -302,19 +319,18 @@ def _checkpoint(folder: Path) -> Path:
     return folder / f"{CANDIDATE}.state"
 
 
-def _trained(
-    lesson: Lesson, shape: Shape, start: Network | None, records: np.ndarray, folder: Path, context: StepContext
-) -> Trained:
-    """The net trained from the start, or from random weights; raises TrainingError and StepStoppedError.
+def _trained(lesson: Lesson, choice: ShapeChoice, records: np.ndarray, folder: Path, context: StepContext) -> Trained:
+    """The net trained from the best, or from random weights; raises TrainingError and StepStoppedError.
 
     A net that is trained further keeps its scale; the scores have that of the terms.
     """
+    start = lesson.best if choice.continued else None
     plan, usual = lesson.plan, TrainingSettings()
     course = course_for(records, usual.batch, start)
     score_k = default().k if start else course.score_k
     settings = replace(
         usual,
-        shape=shape,
+        shape=choice.shape,
         objective=Objective(plan.share, course.k, plan.power, score_k=score_k),
         epochs=course.epochs,
         rate=course.rate,
@@ -322,9 +338,8 @@ def _trained(
         seed=plan.seed_of(lesson.number, 1),
         gpu=plan.gpu,
     )
-    manner = f"training {best_name(start)} further" if start else "from random weights"
-    context.events.say(f"  {len(records):,} positions: {shape}, {manner}")
-    trainer = Trainer(records, settings, lesson.about, _checkpoint(folder), context.threads, start)
+    before = {} if start is None else {"before": None if lesson.learned == UNKNOWN else lesson.learned}
+    trainer = Trainer(records, settings, lesson.about | before, _checkpoint(folder), context.threads, start)
 
     def report(state: TrainingState) -> None:
         context.events.progressed(f"Training, error {state.error:.6f}", state.done)

@@ -16,7 +16,6 @@ from typing import IO, TypeVar
 import numpy as np
 
 from merino.inner.core.board.fen import FenError, parse_fen
-from merino.inner.core.common.files import writing_whole
 from merino.inner.core.common.user_files import first_there
 from merino.inner.core.common.work import in_order
 from merino.inner.core.compiled.jit import entry
@@ -35,7 +34,7 @@ from merino.inner.formats.packed_triples import triples_of_games
 from merino.inner.formats.pgn_games import play_games
 from merino.inner.formats.pgn_stream import GamesText, games_of
 from merino.inner.formats.scored_games import ScoredGames, packed_of, scaled, scored_games
-from merino.inner.formats.sources import STANDARD_INPUT, Source, open_source, plain_name
+from merino.inner.formats.sources import STANDARD_INPUT, Source, open_source, plain_name, writing_source
 from merino.inner.formats.viriformat import holds_viriformat, is_games_file, read_viriformat
 
 AT_ONCE = 1 << 18  # positions yielded together
@@ -244,13 +243,13 @@ def _bounded(score: int) -> int:
 
 
 def write_packed_file(path: Path, chunks: Iterable[np.ndarray]) -> int:
-    """Write positions as a packed file, or as text by its ending, atomically; returns their number.
+    """Write positions as a packed file, or as text by its ending, compressed or not, atomically; returns their number.
 
-    Raises OSError.
+    Raises OSError and SourceError.
     """
-    ending = path.suffix.lower()
+    ending = plain_name(path).suffix.lower()
     is_text, count = ending in TEXT_ENDINGS + EPD_ENDINGS, 0
-    with writing_whole(path) as file:
+    with writing_source(path) as file:
         for chunk in chunks:
             file.write(as_text(chunk, ending) if is_text else with_checks(chunk).tobytes())
             count += len(chunk)

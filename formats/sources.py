@@ -15,7 +15,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +24,7 @@ from typing import IO, Any
 import numpy as np
 
 from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.files import writing_whole
 from merino.inner.core.common.user_files import (
     GAMES,
     WHOLE_GAMES,
@@ -83,11 +84,11 @@ def _zstd() -> ModuleType | None:
         return None
 
 
-def _open_zstd(file: IO[bytes]) -> Any:
+def _open_zstd(file: IO[bytes], mode: str = "rb") -> Any:
     module = _zstd()
     if module is None:
         raise SourceError(f"'{file.name}' needs the extra zstd: pip install 'merino-chess[zstd]'")
-    return module.ZstdFile(file)
+    return module.ZstdFile(file, mode)
 
 
 _OPENERS: dict[str, Callable[[Any], Any]] = {
@@ -98,12 +99,32 @@ _OPENERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+# What a file to write to is wrapped in; the same content gives the same bytes each time.
+_WRITERS: dict[str, Callable[[Any], Any]] = {
+    ".gz": lambda file: gzip.GzipFile("", "wb", fileobj=file, mtime=0),
+    ".bz2": partial(bz2.BZ2File, mode="wb"),
+    ".xz": partial(lzma.LZMAFile, mode="wb"),
+    ".zst": partial(_open_zstd, mode="wb"),
+}
+
+
 _FIRST_BYTES = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 
 
 def plain_name(path: Path) -> Path:
     """The path without the ending of a compression: games.pgn for games.pgn.gz."""
     return path.with_suffix("") if path.suffix.lower() in _OPENERS else path
+
+
+@contextmanager
+def writing_source(path: Path) -> Iterator[IO[bytes]]:
+    """A file as `writing_whole` gives it, compressed if `path` ends so; raises SourceError if that needs an extra."""
+    with writing_whole(path) as file:
+        if plain_name(path) == path:
+            yield file
+        else:
+            with _WRITERS[path.suffix.lower()](file) as compressed:
+                yield compressed
 
 
 def name_of(path: Path, quoted: bool = False) -> str:

@@ -26,13 +26,12 @@ from merino.inner.core.board.makemove import make
 from merino.inner.core.board.move import CASTLING, EN_PASSANT, NO_MOVE, PROMOTION, SQUARES, Move, kind_of
 from merino.inner.core.board.movegen import ALL, MAX_MOVES, generate
 from merino.inner.core.board.position import NO_SQUARE, POSITION
-from merino.inner.core.common.files import writing_whole
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import copy_record, record_dtype
 from merino.inner.formats.packed import PackedError
 from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.formats.scored_games import ScoredGames, ends
-from merino.inner.formats.sources import Source, plain_name
+from merino.inner.formats.sources import Source, plain_name, writing_source
 
 ENDING = ".vf"
 UNSCORED = 32767  # in place of NO_SCORE
@@ -116,9 +115,12 @@ def as_viriformat(games: ScoredGames) -> bytes:
 
 
 def write_viriformat(path: Path, chunks: Iterable[ScoredGames]) -> tuple[int, int]:
-    """Write games to a file, atomically; returns the number of games and of moves. Raises OSError."""
+    """Write games to a file, compressed if its name ends so, atomically; returns the number of games and of moves.
+
+    Raises OSError and SourceError.
+    """
     count, moves = 0, 0
-    with writing_whole(path) as file:
+    with writing_source(path) as file:
         for games in chunks:
             file.write(as_viriformat(games))
             count, moves = count + len(games), moves + len(games.moves)

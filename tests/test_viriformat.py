@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import json
+import lzma
 import math
 import random
 from pathlib import Path
@@ -271,3 +274,26 @@ def test_a_net_that_looked_ahead_says_so_on_its_card(tmp_path: Path) -> None:
     wanted = ["train", str(pgn), "--lambda", "0.5", "--hidden", "8", "--epochs", "1", "--validation", "0.2"]
     assert main([*wanted, "--out", str(net), "--quiet"]) == 0
     assert load_net(net).about["data"]["lambda"] == 0.5
+
+
+@pytest.mark.parametrize("ending", [".vf.gz", ".vf.bz2", ".vf.xz", ".bin.gz", ".txt.xz"])
+def test_a_compressed_file_is_written_compressed_and_read_back(ending: str, tmp_path: Path) -> None:
+    games, plain = tmp_path / "games.pgn", tmp_path / f"plain{Path(ending).stem}"
+    games.write_text((MATE + ODD) * 20, encoding="utf-8")
+    written = [tmp_path / f"one{ending}", tmp_path / f"two{ending}", plain]
+    for path in written:
+        assert main(["positions", str(games), "--out", str(path), "--quiet"]) == 0
+    first, second, uncompressed = (path.read_bytes() for path in written)
+    assert first == second and len(first) < len(uncompressed)
+    module = {".gz": gzip, ".bz2": bz2, ".xz": lzma}[written[0].suffix]
+    assert module.decompress(first) == uncompressed
+    read, known = (np.concatenate(list(packed_positions(path, Filter(noisy=True)))) for path in (written[0], plain))
+    assert len(read) > 20 and read.tobytes() == known.tobytes()
+
+
+def test_nothing_is_appended_to_a_compressed_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "games.vf.gz"
+    path.write_bytes(b"kept")
+    assert main(["selfplay", "1", "--positions", str(path)]) == 2
+    assert "is compressed, and nothing can be appended to it" in capsys.readouterr().err
+    assert path.read_bytes() == b"kept"

@@ -67,7 +67,8 @@ def _parser() -> Parser:
         ),
         notes="Reads packed positions (bulletformat, 32 bytes each), games with scores (PGN, viriformat), lines 'FEN | "
         "score | result', and EPD with ce and c9. --out writes packed positions; whole games in viriformat, about 4 "
-        "bytes a position, if FILE ends in .vf; text if it ends in .txt or .epd.",
+        "bytes a position, if FILE ends in .vf; text if it ends in .txt or .epd; compressed if .gz, .bz2, .xz or .zst "
+        "follows.",
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="files, compressed or not")
     add = parser.group("positions of games").add_argument

@@ -16,7 +16,7 @@ from merino.inner.learn.sample import FitParameters
 
 RATE = 0.05
 EPOCHS, EPOCHS_AFTER_APPROACH = 600, 150
-FIRST_DECAY, SECOND_DECAY, LEAST = 0.9, 0.999, 1e-12
+FIRST_DECAY, SECOND_DECAY, EPSILON = 0.9, 0.999, 1e-12
 
 
 def adam(sample: Samples, start: FitParameters, problem: FitProblem, callback: FitCallback) -> FitParameters:
@@ -48,7 +48,7 @@ def _descend(
         second = SECOND_DECAY * second + (1 - SECOND_DECAY) * gradient**2
         rate = RATE * (1 + np.cos(np.pi * epoch / epochs)) / 2
         mean, spread = first / (1 - FIRST_DECAY**epoch), np.sqrt(second / (1 - SECOND_DECAY**epoch))
-        change = rate * units * mean / (spread + LEAST)
+        change = rate * units * mean / (spread + EPSILON)
         weights = parameters.weights.copy()
         weights[problem.free] = np.clip(weights[problem.free] - change[:-1], *problem.bounds[problem.free].T)
         inverse_k = max(parameters.inverse_k - change[-1], parameters.inverse_k / 3)

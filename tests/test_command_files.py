@@ -9,6 +9,8 @@ import pytest
 
 from merino.inner.app.shell.cli import COMMANDS, main
 
+pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+
 # A word of each, and the value of each option, that names a file to be read: `?` here.
 LINES = (
     "evaluate ?",

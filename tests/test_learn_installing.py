@@ -242,7 +242,7 @@ def test_where_weights_come_from_is_told_once_however_often_they_are_learned(wei
         assert COMMENTS[0] in text
 
 
-def test_what_a_shipped_file_tells_of_its_own_values_is_not_told_of_others() -> None:
+def test_the_comments_on_shipped_values_are_not_kept_for_new_values() -> None:
     text = text_with(DEFAULT_FILE, one_phase() + 1, [f"{LEARNED} now"])
     assert [line for line in text.splitlines() if line.startswith("#")] == [f"# {LEARNED} now"]
 

@@ -68,7 +68,7 @@ def test_a_request_is_answered_by_a_result_and_nothing_is_printed(
     assert said.out == "" and all(line.startswith("Compiling ") for line in said.err.splitlines())
 
 
-def test_what_is_for_a_file_is_asked_for_and_what_is_printed_is_not() -> None:
+def test_a_table_for_a_dash_is_printed_and_one_with_a_name_is_asked_for_as_a_file() -> None:
     printed, kept = read_arguments(["a.pgn", "--table", "-"]), read_arguments(["a.pgn", "--table", "t.csv", "--json"])
     assert printed.as_csv and printed.request.csv is None
     assert kept.as_json and not kept.as_csv and kept.request.csv == "t.csv"

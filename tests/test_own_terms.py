@@ -98,7 +98,7 @@ def test_a_table_counts_in_the_score_and_the_explanation_and_shows_its_cells(own
     assert "RookByPawns, a table of 9" in shown and " 0    0    0    0    0    0    0   30    0" in shown
 
 
-def test_a_table_that_counts_in_a_cell_which_it_lacks_is_told_and_hurts_no_search(
+def test_a_table_of_weights_that_is_too_small_is_an_error_and_no_search_fails(
     own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own.write_text(SOURCE + TABLE.replace("range(9)", "range(7)"))  # one cell too few for seven pawns

@@ -15,6 +15,8 @@ from merino.inner.engine.uci.session import FILE_SECONDS
 from merino.inner.eval.linear.weights import SHIPPED
 from tests.uci_process import ROOT, UciProcess, bestmove
 
+pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+
 OF_FILES = [option.name for option in OPTIONS.values() if option.opens is not None]
 # Opening a file "....slow" takes until there is a file "....slow.go", as on a disk of a network that is down.
 SLOW_DISK = """

@@ -221,7 +221,7 @@ def test_a_missing_evaluation_near_two_names_is_answered_with_one_of_them(tmp_pa
     assert str(caught.value).endswith("; did you mean 'default'?") and str(caught.value).count("did you mean") == 1
 
 
-def test_a_missing_evaluation_near_a_file_beside_it_is_answered_with_that_file(tmp_path):
+def test_a_mistyped_weights_file_is_answered_with_the_file_of_a_similar_name(tmp_path):
     write(tmp_path, TEXT).rename(tmp_path / "mine.txt")
     with pytest.raises(EvaluationError, match=r"; Merino comes with default, .*, tuned; did you mean 'mine\.txt'\?$"):
         load_evaluation(tmp_path / "mnie.txt")

@@ -297,3 +297,13 @@ def test_nothing_is_appended_to_a_compressed_file(tmp_path: Path, capsys: pytest
     assert main(["selfplay", "1", "--positions", str(path)]) == 2
     assert "is compressed, and nothing can be appended to it" in capsys.readouterr().err
     assert path.read_bytes() == b"kept"
+
+
+def test_a_file_whose_games_have_no_scores_is_an_error_and_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    games, out = tmp_path / "games.pgn", tmp_path / "games.vf"
+    games.write_text('[Result "1-0"]\n\n1. e4 e5 2. Nf3 1-0\n\n', encoding="utf-8")
+    assert main(["positions", str(games), "--out", str(out), "--quiet"]) != 0
+    assert f"'{games}' holds no game with scores and a result" in capsys.readouterr().err
+    assert not out.exists()

@@ -125,7 +125,7 @@ def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> None:
     if second and not is_games_file(second):
         raise UsageError(f"positions: '{second}' is to hold games as well; its name must end in .vf")
     kept_out: list[ScoredGames] = []
-    chunks: Iterable[ScoredGames] = map(_with_scores, _of_each(files, games_with_scores, args, "game with scores"))
+    chunks: Iterable[ScoredGames] = _of_each(files, _games_to_learn_from, args, "game with scores")
     if args.scale != 1:
         chunks = (replace(games, scores=scaled(games.scores, args.scale)) for games in chunks)
     games, moves = write_viriformat(args.out, _games_without(chunks, share, kept_out) if second else chunks)
@@ -135,10 +135,11 @@ def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> None:
         print(f"{games} other games with {moves} positions are in '{second}'")
 
 
-def _with_scores(games: ScoredGames) -> ScoredGames:
-    """Those of the games that have a score."""
-    scored = np.append(0, np.cumsum(games.scores != NO_SCORE))[games.firsts]
-    return games.chosen(np.diff(scored) > 0)
+def _games_to_learn_from(path: Path, report: Report) -> Iterator[ScoredGames]:
+    """The games of a file that have a score."""
+    for games in games_with_scores(path, report):
+        scored = np.append(0, np.cumsum(games.scores != NO_SCORE))[games.firsts]
+        yield games.chosen(np.diff(scored) > 0)
 
 
 def _games_without(chunks: Iterable[ScoredGames], share: float, kept_out: list[ScoredGames]) -> Iterator[ScoredGames]:

@@ -34,7 +34,7 @@ from merino.inner.formats.packed_triples import triples_of_games
 from merino.inner.formats.pgn_games import play_games
 from merino.inner.formats.pgn_stream import GamesText, games_of
 from merino.inner.formats.scored_games import ScoredGames, packed_of, scaled, scored_games
-from merino.inner.formats.sources import STANDARD_INPUT, Source, open_source, plain_name, writing_source
+from merino.inner.formats.sources import STANDARD_INPUT, Source, is_compressed, open_source, plain_name, writing_source
 from merino.inner.formats.viriformat import holds_viriformat, is_games_file, read_viriformat
 
 AT_ONCE = 1 << 18  # positions yielded together
@@ -118,7 +118,7 @@ def training_records(
 
 
 def _can_be_mapped(path: Path) -> bool:
-    if path == STANDARD_INPUT or first_there([path]) is None or plain_name(path) != path:
+    if path == STANDARD_INPUT or first_there([path]) is None or is_compressed(path):
         return False
     with open_source(path) as source:
         return _contents_of(source) is _FileContents.PACKED
@@ -161,7 +161,7 @@ def _contents_of(source: Source) -> _FileContents:
 
 
 def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np.ndarray]:
-    if source.is_passing or plain_name(path) != path:
+    if source.is_passing or is_compressed(path):
         content = b"".join(iter(lambda: source.read(1 << 24), b""))
         if len(content) % PACKED.itemsize:
             raise PackedError(f"{source.name} holds no packed positions: {len(content)} bytes are not a multiple of 32")

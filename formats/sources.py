@@ -15,7 +15,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -84,27 +84,19 @@ def _zstd() -> ModuleType | None:
         return None
 
 
-def _open_zstd(file: IO[bytes], mode: str = "rb") -> Any:
+def _zstd_file(file: IO[bytes], mode: str) -> Any:
     module = _zstd()
     if module is None:
         raise SourceError(f"'{file.name}' needs the extra zstd: pip install 'merino-chess[zstd]'")
     return module.ZstdFile(file, mode)
 
 
-_OPENERS: dict[str, Callable[[Any], Any]] = {
-    ".gz": lambda file: gzip.GzipFile(fileobj=file),
+# (file, mode "rb" or "wb"): what is read or written uncompressed; the same content gives the same bytes each time.
+_COMPRESSED: dict[str, Callable[[Any, Any], Any]] = {
+    ".gz": lambda file, mode: gzip.GzipFile("", mode, fileobj=file, mtime=0),
     ".bz2": bz2.BZ2File,
     ".xz": lzma.LZMAFile,
-    ".zst": _open_zstd,
-}
-
-
-# What a file to write to is wrapped in; the same content gives the same bytes each time.
-_WRITERS: dict[str, Callable[[Any], Any]] = {
-    ".gz": lambda file: gzip.GzipFile("", "wb", fileobj=file, mtime=0),
-    ".bz2": partial(bz2.BZ2File, mode="wb"),
-    ".xz": partial(lzma.LZMAFile, mode="wb"),
-    ".zst": partial(_open_zstd, mode="wb"),
+    ".zst": _zstd_file,
 }
 
 
@@ -113,18 +105,23 @@ _FIRST_BYTES = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz", b"\x28\x
 
 def plain_name(path: Path) -> Path:
     """The path without the ending of a compression: games.pgn for games.pgn.gz."""
-    return path.with_suffix("") if path.suffix.lower() in _OPENERS else path
+    return path.with_suffix("") if is_compressed(path) else path
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether the name of a file ends as that of a compressed one."""
+    return path.suffix.lower() in _COMPRESSED
 
 
 @contextmanager
 def writing_source(path: Path) -> Iterator[IO[bytes]]:
     """A file as `writing_whole` gives it, compressed if `path` ends so; raises SourceError if that needs an extra."""
     with writing_whole(path) as file:
-        if plain_name(path) == path:
-            yield file
-        else:
-            with _WRITERS[path.suffix.lower()](file) as compressed:
+        if is_compressed(path):
+            with _COMPRESSED[path.suffix.lower()](file, "wb") as compressed:
                 yield compressed
+        else:
+            yield file
 
 
 def name_of(path: Path, quoted: bool = False) -> str:
@@ -148,8 +145,8 @@ class Source:
         status = os.fstat(file.fileno())
         self._size = max(1, status.st_size) if stat.S_ISREG(status.st_mode) else None
         self.is_passing = path == STANDARD_INPUT or self._size is None
-        opener = _OPENERS.get(_kind_of(file) if self.is_passing else path.suffix.lower())
-        self._text: Any = opener(file) if opener else file
+        opener = _COMPRESSED.get(_kind_of(file) if self.is_passing else path.suffix.lower())
+        self._text: Any = opener(file, "rb") if opener else file
         head = self._text.read(_SNIFFED)
         self._head = head.removeprefix(_BYTE_ORDER_MARK)
         self.begins: int | None = None if opener or self.is_passing else len(head) - len(self._head)

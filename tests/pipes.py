@@ -1,4 +1,4 @@
-"""Pipes to read from, for tests."""
+"""Pipes for tests: to read from, and a mark for tests of those that have a name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+import pytest
+
+named_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 
 
 @contextmanager

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from merino.inner.app.shell.cli import COMMANDS, main
+from tests.pipes import named_pipes
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+pytestmark = named_pipes
 
 # A word of each, and the value of each option, that names a file to be read: `?` here.
 LINES = (

@@ -18,6 +18,7 @@ from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Game, Reason, Tally
 from merino.inner.match.keeping import MatchKeeper, holding
 from merino.inner.match.positions import PositionFile
+from tests.pipes import named_pipes
 
 GAMES = 9
 SAVES_EVERY = 2
@@ -242,7 +243,7 @@ def test_a_state_begun_without_a_pgn_leaves_one_named_later_as_it_is(pgn: Path, 
     assert pgn.read_text() == OTHERS + ALL.removeprefix(text_of(0))
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@named_pipes
 def test_a_state_that_is_no_file_is_refused_and_not_read(state: Path) -> None:
     os.mkfifo(state)  # to read it would wait for ever
     with pytest.raises(MatchError, match="it is a pipe, not a regular file"):

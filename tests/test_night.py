@@ -29,7 +29,7 @@ from merino.inner.learn.net.gradient import Gradient, Layout, Objective
 from merino.inner.learn.net.starting import random_layers
 from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.inner.learn.night import learner, start
-from merino.inner.learn.night.learner import UNKNOWN, learned_before, shape_for
+from merino.inner.learn.night.learner import learned_before, shape_for
 from merino.inner.learn.night.report import summary
 from merino.inner.learn.night.start import begin
 from merino.inner.learn.night.state import NightFolder, NightPlan, NightState, load_state, nothing, table_of
@@ -267,13 +267,15 @@ def test_nothing_knows_the_pieces_alone() -> None:
         (2_000_000, 64, 0, 256, False),
         (2_000_000, 64, 2_000_000, 256, False),
         (2_000_000, 64, 2_000_001, 64, True),
-        (2_000_000, 512, UNKNOWN, 512, True),
+        (2_000_000, 512, None, 512, True),
         (600_000_000, 256, 28_000_000, 512, False),
         (140_000_000, 512, 139_000_000, 512, False),
         (1_000_000, 512, 900_000, 128, False),
     ],
 )
-def test_positions_say_the_shape(positions: int, best: int | None, learned: int, hidden: int, continued: bool) -> None:
+def test_positions_say_the_shape(
+    positions: int, best: int | None, learned: int | None, hidden: int, continued: bool
+) -> None:
     shape = None if best is None else Shape("ALL+H", best, 0, "crelu")
     network = None if shape is None else Network(shape, {}, 200.0)
     found, goes_on, reason = shape_for(positions, network, learned)
@@ -292,7 +294,7 @@ def test_few_positions_bear_few_neurons_and_many_epochs() -> None:
 
 
 def test_a_start_says_how_much_it_has_learned(small: Path) -> None:
-    assert learned_before(load_net(small)) == UNKNOWN  # it has no card
+    assert learned_before(load_net(small)) is None  # it has no card
     assert learned_before(load_net(find_net("gen12"))) == 28_586_425 and learned_before(nothing()) == 0
 
 

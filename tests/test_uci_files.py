@@ -13,9 +13,10 @@ import pytest
 from merino.inner.engine.uci.options import OPTIONS
 from merino.inner.engine.uci.session import FILE_SECONDS
 from merino.inner.eval.linear.weights import SHIPPED
+from tests.pipes import named_pipes
 from tests.uci_process import ROOT, UciProcess, bestmove
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+pytestmark = named_pipes
 
 OF_FILES = [option.name for option in OPTIONS.values() if option.opens is not None]
 # Opening a file "....slow" takes until there is a file "....slow.go", as on a disk of a network that is down.

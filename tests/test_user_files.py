@@ -26,6 +26,7 @@ from merino.inner.core.common.user_files import (
     read_user_text,
     user_path,
 )
+from tests.pipes import named_pipes
 
 SMALL = Kind("a small file", 1 << 20)
 EVERY_WAY_IN = (
@@ -66,7 +67,7 @@ def non_files(folder: Path) -> dict[Path, str]:
     }
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@named_pipes
 @pytest.mark.parametrize("way_in", EVERY_WAY_IN)
 def test_what_is_no_file_is_refused_by_what_it_is_and_never_waited_for(tmp_path, monkeypatch, way_in):
     monkeypatch.chdir(tmp_path)
@@ -144,7 +145,7 @@ def test_a_file_without_a_size_that_never_ends_is_stopped_at_the_limit():
     assert reason(path).startswith("it has more than 16 MiB")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@named_pipes
 def test_a_file_that_becomes_a_pipe_behind_the_look_is_refused_all_the_same(tmp_path, monkeypatch):
     path, look = tmp_path / "file", Path.stat
     os.mkfifo(path)

@@ -16,7 +16,7 @@ from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_chosen
-from merino.inner.formats.sources import plain_name
+from merino.inner.formats.sources import is_compressed
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.openings import PLIES
 from merino.inner.match.players import OwnPlayer
@@ -70,7 +70,7 @@ def _parser() -> Parser:
 
 
 def _play(args: argparse.Namespace) -> int:
-    if args.positions is not None and plain_name(args.positions) != args.positions:
+    if args.positions is not None and is_compressed(args.positions):
         raise UsageError(f"selfplay: '{args.positions}' is compressed, and nothing can be appended to it")
     try:
         player = OwnPlayer("Merino", load_chosen(args.weights, args.evalfile))

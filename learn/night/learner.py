@@ -63,7 +63,6 @@ from merino.inner.match.report import signed
 
 POSITIONS, FIT = "positions.bin", "fit.json"
 GAUGE_START, GAUGE_TERMS = 3, 4  # steps of seeds
-UNKNOWN = 1 << 62  # positions
 Elo = tuple[float | None, float | None]
 
 
@@ -82,7 +81,8 @@ class NightFit:
 class Lesson:
     """What a generation learns from.
 
-    `best` is the best net so far, None for nothing; `learned` from how many positions the start of the run has learned.
+    `best` is the best net so far, None for nothing; `learned` from how many positions the start of the run has learned,
+    None if it does not say.
     `games` has the files of games, each with the factor that brings its scores to the scale of the terms; `about` is
     for the card of the net.
     """
@@ -90,7 +90,7 @@ class Lesson:
     plan: NightPlan
     number: int
     best: Network | None
-    learned: int
+    learned: int | None
     games: Mapping[Path, float]
     about: dict[str, Any]
 
@@ -250,12 +250,9 @@ def check_data(folder: Path, known: GenerationData) -> None:
         raise LearnError(f"'{path}' has changed since it was played: put it back as it was, or give a new folder")
 
 
-def learned_before(start: Network | Evaluation) -> int:
-    """The positions that the start of a run has learned from; UNKNOWN, more than a run can play, if it does not say."""
-    if not isinstance(start, Network):
-        return 0
-    found = learned_by(start)
-    return UNKNOWN if found is None else found
+def learned_before(start: Network | Evaluation) -> int | None:
+    """The positions that the start of a run has learned from; None if it does not say."""
+    return learned_by(start) if isinstance(start, Network) else 0
 
 
 class ShapeChoice(NamedTuple):
@@ -266,19 +263,20 @@ class ShapeChoice(NamedTuple):
     reason: str
 
 
-def shape_for(positions: int, best: Network | None, learned: int) -> ShapeChoice:
+def shape_for(positions: int, best: Network | None, learned: int | None) -> ShapeChoice:
     """What net to train on so many positions.
 
-    The best net is trained further until the run has as many positions as its start had `learned` from. Then, and if
-    the run began with nothing, training begins anew, with the features and the activation of the best, and the
-    positions say how many neurons a net has. One as wide as the best is kept if they bear half of it.
+    The best net is trained further until the run has as many positions as its start had `learned` from, and always if
+    that is not known. Then, and if the run began with nothing, training begins anew, with the features and the
+    activation of the best, and the positions say how many neurons a net has. One as wide as the best is kept if they
+    bear half of it.
     """
     neurons = neurons_for(positions)
     bears = f"so many positions bear {neurons} neurons"
     if best is None:
         return ShapeChoice(Shape(hidden=neurons), False, f"from random weights: {bears}")
     further = "training the best further"
-    if learned == UNKNOWN:
+    if learned is None:
         return ShapeChoice(best.shape, True, f"{further}: its start does not say how many positions it learned from")
     if positions < learned:
         return ShapeChoice(best.shape, True, f"{further}: its start learned from {learned:,} positions, which are more")
@@ -338,7 +336,7 @@ def _trained(lesson: Lesson, choice: ShapeChoice, records: np.ndarray, folder: P
         seed=plan.seed_of(lesson.number, 1),
         gpu=plan.gpu,
     )
-    before = {} if start is None else {"before": None if lesson.learned == UNKNOWN else lesson.learned}
+    before = {} if start is None else {"before": lesson.learned}
     trainer = Trainer(records, settings, lesson.about | before, _checkpoint(folder), context.threads, start)
 
     def report(state: TrainingState) -> None:

@@ -150,6 +150,14 @@ def test_a_move_made_too_early_is_played_in_turn(page: Page) -> None:
     page.until(lambda: len(page.moves) == 4 and page.moves[2] == "d4")
 
 
+def test_a_move_of_the_list_stays_in_its_place_when_the_name_of_the_opening_comes(page: Page) -> None:
+    page.enter("1. e4 e5")
+    page.until(lambda: len(page.moves) == 2 and page.text("#move-list b"))
+    move = page.find('#move-list [data-ply="1"]')
+    page.of_module("store.js", "(module.state.opening = 'Another', module.changed('opening'))")
+    assert page.text("#move-list b") == "Another" and move.text == "e4"
+
+
 def test_variations_comments_and_signs_are_made_undone_and_saved(page: Page) -> None:
     page.enter("1. e4 e5 2. Nf3")
     page.until(lambda: len(page.moves) == 3)

@@ -65,10 +65,16 @@ const variation = (start, ply) =>
         ")",
     );
 
+function drawHeading() {
+    const heading = [state.label, state.opening].filter(Boolean).join(" \u00b7 ");
+    parts.heading.textContent = heading;
+    parts.heading.hidden = !heading;
+}
+
 function draw() {
     const list = byId("move-list");
-    const heading = [state.label, state.opening].filter(Boolean).join(" \u00b7 ");
-    replace(list, heading ? h("b", {}, heading) : null, following(state.root, 0, true));
+    drawHeading();
+    replace(list, parts.heading, following(state.root, 0, true));
     const now = list.querySelector("[aria-current]");
     if (now) list.scrollTop = now.offsetTop - list.offsetTop - list.clientHeight / 2;
     drawEditing();
@@ -153,8 +159,10 @@ function makeEditing() {
 
 export function makeMoveList() {
     makeEditing();
+    parts.heading = h("b", {});
     listen((topics) => {
-        if (["moves", "mode", "opening", "play"].some((topic) => topics.has(topic))) draw();
+        if (["moves", "mode", "play"].some((topic) => topics.has(topic))) draw();
+        else if (topics.has("opening")) drawHeading(); // it comes late: a move that is being clicked stays in its place
     });
     draw();
 }

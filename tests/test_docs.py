@@ -191,7 +191,7 @@ def site(tmp_path_factory):
 def test_the_site_has_every_page_the_library_and_a_search(site):
     built = {path.relative_to(site).with_suffix("").as_posix() for path in site.rglob("*.html")}
     assert {page[5:-3].replace("README", "index") for page in PAGES if page != "README.md"} <= built
-    reference = (site / "api.html").read_text(encoding="utf-8")
+    reference = (site / "library.html").read_text(encoding="utf-8")
     assert 'id="merino.play_match"' in reference and "Play a match in pairs of one opening" in reference
     assert "quiescence" in (site / "search" / "search_index.json").read_text(encoding="utf-8")
 
@@ -211,7 +211,7 @@ def test_the_search_of_the_site_works_from_the_disk_without_a_network(site, tmp_
 def test_no_page_of_the_site_is_wider_than_a_phone(site, tmp_path):
     with Page(site.as_uri(), tmp_path) as page:
         page.resize(360, 740, touch=True)
-        for name in ("index", "api", "search", "lab/experiments", "commands"):  # pictures, signatures, wide tables
+        for name in ("index", "library", "search", "lab/experiments", "commands"):  # pictures, signatures, wide tables
             page.driver.get((site / f"{name}.html").as_uri())
             assert page.run("return document.documentElement.scrollWidth") <= 360, name
 

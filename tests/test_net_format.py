@@ -1,4 +1,4 @@
-"""The page about the format of nets: its reader, run as it stands there, finds the scores that Merino finds."""
+"""The manual on the format of nets: its reader, run as it stands there, finds the scores that Merino finds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from merino.inner.eval.net.network import Shape, quantised
 from merino.inner.learn.net.starting import random_layers
 from tests.test_docs import ROOT
 
-PAGE = (ROOT / "docs" / "net-format.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "nets.md").read_text(encoding="utf-8").partition("## The format of nets\n")[2]
 SHAPES = (
     Shape(hidden=16),
     Shape("MIRRORED(ALL)", hidden=16),

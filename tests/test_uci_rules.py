@@ -11,7 +11,8 @@ from tests.uci_process import ROOT
 def test_every_rule_names_a_test_and_every_test_named_exists() -> None:
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "tests").glob("test_*.py")]
     exist = {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    rows = re.findall(r"^\| (.*) \| (.*) \|$", (ROOT / "docs" / "uci-rules.md").read_text(), re.MULTILINE)
+    page = (ROOT / "docs" / "gui.md").read_text(encoding="utf-8").partition("## The rules of UCI\n")[2]
+    rows = re.findall(r"^\| (.*) \| (.*) \|$", page, re.MULTILINE)
     rules = {rule: re.findall(r"`(test_\w+)`", tests) for rule, tests in rows if rule not in ("Rule", "---")}
     assert len(rules) > 50
     assert [rule for rule, tests in rules.items() if not tests] == []

@@ -29,6 +29,7 @@ from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.tune.curves import SETTINGS
 from merino.inner.tune.methods import METHODS
+from tools.report_schema import schema
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -152,6 +153,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "learn-options": lambda: command_options_table(learn_parser()),
     "points-options": lambda: command_options_table(points_parser()),
     "settings": settings_table,
+    "report-schema": schema,
     "cluster-games": partial(games_table, with_pgn=False),
     "cluster-games-in-pgn": partial(games_table, with_pgn=True),
     "cluster-passes": passes_table,

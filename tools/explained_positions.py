@@ -1,7 +1,7 @@
 """Renew the ten positions of well-known games in two pages of docs/: `python -m tools.explained_positions`.
 
 docs/explaining.md shows what the explorer says of each with the net gen12: the summary, and what is threatened.
-docs/full.md shows the summary by the set full beside that by the 27 terms.
+docs/evaluation.md shows the summary by the set full beside that by the 27 terms.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _filled(text: str) -> str:
 
 def main() -> None:
     """Write both sections."""
-    for page, section in (("explaining.md", by_net), ("full.md", by_sets)):
+    for page, section in (("explaining.md", by_net), ("evaluation.md", by_sets)):
         text = (DOCS / page).read_text(encoding="utf-8")
         (DOCS / page).write_text(with_section(text, "positions", f"\n{section()}"), encoding="utf-8")
 

@@ -1,8 +1,8 @@
 """The report of a position as plain data: the same for text, for the page in the browser and for programs.
 
 Everything is from White's view: what is good for Black is negative, no matter who is to move or owns the piece. Each
-key is a field below, with its meaning; `tools/report_schema.py` makes `docs/report-schema.md` from them. A new name or
-meaning of a key needs a new VERSION; a new key does not.
+key is a field below, with its meaning; `tools/report_schema.py` makes the tables in docs/library.md from them. A new
+name or meaning of a key needs a new VERSION; a new key does not.
 """
 
 from __future__ import annotations

@@ -179,7 +179,18 @@ def floor_of(module: str) -> int:
     return FLOORS.index(max(inside, key=len))
 
 
-def test_a_folder_imports_from_itself_and_from_lower_floors():
+def test_the_floors_are_the_folders_and_only_entry_points_lie_between_them():
+    assert all((ROOT / floor.replace(".", "/")).is_dir() for floor in FLOORS)
+    outer = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks", "weights"}
+    divided = {floor.split(".")[0] for floor in FLOORS if "." in floor}
+    inner = {f"{folder}.{path.parent.name}" for folder in divided for path in (ROOT / folder).glob("*/__init__.py")}
+    assert (outer - divided) | inner == set(FLOORS)
+    for folder in divided:
+        found = {path.name for path in (ROOT / folder).glob("*.py")}
+        assert found == {"__init__.py"} | ({"__main__.py"} if f"{folder}.__main__" in ENTRIES else set())
+
+
+def test_imports_go_down_the_floors_and_never_in_a_circle():
     outermost = {floor.split(".")[0] for floor in FLOORS}
     wrong = [
         f"{module} imports {name} from above"
@@ -189,29 +200,14 @@ def test_a_folder_imports_from_itself_and_from_lower_floors():
     ]
     assert not wrong
     assert not [module for module in outermost - {TOP} if ours(module)]
-
-
-def test_no_two_top_folders_import_each_other():
     pairs = {(module.split(".")[0], name.split(".")[0]) for module in modules(*PACKAGES) for name in ours(module)}
     entry = ("engine", TOP)
-    assert not [pair for pair in pairs - {entry} if pair[0] < pair[1] and pair[::-1] in pairs]
+    assert not [pair for pair in pairs - {entry} if pair[0] < pair[1] and pair[::-1] in pairs], "import each other"
+    known = {module: [name for name in ours(module) if name in sources()] for module in sources()}
+    TopologicalSorter(known).prepare()  # raises CycleError with the circle
 
 
-def test_every_floor_is_a_folder_and_every_folder_a_floor():
-    assert all((ROOT / floor.replace(".", "/")).is_dir() for floor in FLOORS)
-    outer = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks", "weights"}
-    divided = {floor.split(".")[0] for floor in FLOORS if "." in floor}
-    inner = {f"{folder}.{path.parent.name}" for folder in divided for path in (ROOT / folder).glob("*/__init__.py")}
-    assert (outer - divided) | inner == set(FLOORS)
-
-
-def test_the_outermost_folders_hold_no_code_but_entry_points():
-    for folder in {floor.split(".")[0] for floor in FLOORS if "." in floor}:
-        found = {path.name for path in (ROOT / folder).glob("*.py")}
-        assert found == {"__init__.py"} | ({"__main__.py"} if f"{folder}.__main__" in ENTRIES else set())
-
-
-def test_every_module_has_one_name_and_is_imported_by_it():
+def test_a_module_is_known_by_one_name_and_in_strings_only_to_tables_of_commands():
     bare = set(PACKAGES) | {"weights"}
     everywhere = [
         path for folder in (*PACKAGES, TOP, "benchmarks", "tests", "tools") for path in (ROOT / folder).rglob("*.py")
@@ -221,24 +217,34 @@ def test_every_module_has_one_name_and_is_imported_by_it():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             assert not {name.split(".")[0] for name in names} & bare, f"{path}:{node.lineno}: begin with {INNER}"
-
-
-def test_a_cache_group_knows_only_the_groups_before_it():
-    without = tuple(f"{folder.replace('/', '.')}." for folder in WITHOUT_COMPILED_CODE)
-    for module in modules(*COMPILED):
-        if not f"{module}.".startswith(without) and module not in ENTRIES:
-            above = CACHE_GROUPS[CACHE_GROUPS.index(group_of(INNER + module)) + 1 :]
-            stale = [name for name in ours(module) if group_of(INNER + name) in above]
-            assert not stale, f"{module}: its compiled code would go stale unseen by {stale}"
-
-
-def test_only_the_tables_of_commands_name_functions_by_string():
     for module in modules():
         texts = [node.value for node in nodes(module) if isinstance(node, ast.Constant)]
         named = {
             text for text in texts if isinstance(text, str) and re.fullmatch(rf"{re.escape(INNER)}[\w.]+:\w+", text)
         }
         assert not named or module in ("app.shell.cli", "app.console.registry"), module
+
+
+def test_compiled_code_lies_where_its_cache_sees_each_change():
+    without = tuple(f"{folder.replace('/', '.')}." for folder in WITHOUT_COMPILED_CODE)
+    for module in modules():
+        imported = {
+            alias.name
+            for node in nodes(module)
+            if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "numba"
+            for alias in node.names
+        }
+        assert module in CALL_COMPILERS or not (names_used(module) | imported) & COMPILERS, f"{module} calls a compiler"
+    for folder in (*WITHOUT_COMPILED_CODE, "app", TOP):
+        inside = [module for module, path in sources().items() if (ROOT / folder) in path.parents]
+        assert inside
+        for module in inside:
+            assert not list(compiled_functions(module)), f"{module} has a kernel: it would run stale code"
+    for module in modules(*COMPILED):
+        if not f"{module}.".startswith(without) and module not in ENTRIES:
+            above = CACHE_GROUPS[CACHE_GROUPS.index(group_of(INNER + module)) + 1 :]
+            stale = [name for name in ours(module) if group_of(INNER + name) in above]
+            assert not stale, f"{module}: its compiled code would go stale unseen by {stale}"
 
 
 def readings(module: str) -> set[str]:
@@ -266,38 +272,35 @@ def test_a_file_that_a_user_may_name_is_read_through_the_one_door():
     assert not OWN_FILES.keys() - found, "these read nothing any more"
 
 
-def test_domain_code_reads_no_command_line_and_prints_nothing():
+def test_only_the_faces_talk_to_users_and_only_the_folder_of_the_cluster_knows_dask():
     for module in modules(*DOMAIN):
         if module not in ENTRIES:
             assert not [name for name in ours(module) if name.startswith(FACES)], module
             assert "argparse" not in imports(module), module
             assert not names_used(module) & {"print", "stdout", "stderr"}, module
-
-
-def test_only_the_folder_of_the_cluster_knows_dask():
-    assert not [name for name in modules() if imports(name) & set(CLUSTER) and not name.startswith("app.cluster")]
-
-
-def test_only_the_command_line_starts_a_dialogue():
     for module in modules():
         if module not in ("app.shell.cli", *ENTRIES, "app.console"):  # which hands over to UCI on request
-            assert not ONLY_THE_COMMAND_LINE_IMPORTS & set(ours(module)), module
+            assert not ONLY_THE_COMMAND_LINE_IMPORTS & set(ours(module)), f"{module} starts a dialogue"
+        assert not imports(module) & set(CLUSTER) or module.startswith("app.cluster"), f"{module} knows Dask"
 
 
-def test_no_module_imports_itself_by_a_detour():
-    finished: set[str] = set()
-
-    def visit(module: str, way: tuple[str, ...]) -> None:
-        assert module not in way, "circle: " + " -> ".join((*way[way.index(module) :], module))
-        if module not in finished:
-            for name in ours(module):
-                if name in sources():
-                    visit(name, (*way, module))
-            finished.add(module)
-
-    for module in sources():
-        visit(module, ())
-    assert finished == set(sources())
+def test_modules_kernels_classes_and_tests_are_short_and_say_what_they_are():
+    lengths = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in sources().items()}
+    assert not {name: length for name, length in lengths.items() if length > MAX_MODULE}, "too long to be read"
+    homes: dict[str, list[str]] = {}
+    for module in modules():
+        assert ast.get_docstring(tree(module)), f"{module} does not say what it is for"
+        lengths = {node.name: node.end_lineno - node.lineno + 1 for node in compiled_functions(module)}
+        assert not {name: length for name, length in lengths.items() if length > MAX_KERNEL}, module
+        for node in nodes(module):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name.lstrip("_"), []).append(module)
+    twice = {name: found for name, found in homes.items() if len(found) > 1}
+    assert not twice, f"one name, one meaning: {twice}"
+    for path in sorted((ROOT / "tests").glob("test_*.py")):
+        functions = [node for node in walked(path) if isinstance(node, ast.FunctionDef)]
+        long = [node.name for node in functions if len(node.name) > MAX_TEST_NAME and node.name.startswith("test_")]
+        assert not long, path.name
 
 
 @cache
@@ -343,54 +346,3 @@ def test_what_a_module_of_the_page_imports_is_exported_and_what_it_exports_impor
     use = r'"{}\.js", "[^\n]*\bmodule\.{}\b'
     used_by_tests = {each for each in exported - imported if re.search(use.format(*each), in_tests)}
     assert imported | used_by_tests == exported
-
-
-def test_only_one_module_calls_each_compiler():
-    for module in modules():
-        imported = {
-            alias.name
-            for node in nodes(module)
-            if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "numba"
-            for alias in node.names
-        }
-        assert module in CALL_COMPILERS or not (names_used(module) | imported) & COMPILERS, module
-
-
-def test_a_folder_that_does_not_count_for_the_compile_cache_holds_no_compiled_code():
-    for folder in (*WITHOUT_COMPILED_CODE, "app", TOP):
-        inside = [module for module, path in sources().items() if (ROOT / folder) in path.parents]
-        assert inside
-        for module in inside:
-            assert not list(compiled_functions(module)), f"{module} has a kernel: it would run stale code"
-
-
-def test_a_module_is_short_enough_to_be_read():
-    lengths = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in sources().items()}
-    assert not {name: length for name, length in lengths.items() if length > MAX_MODULE}
-
-
-def test_a_compiled_function_can_be_taken_in_at_a_glance():
-    for module in modules():
-        lengths = {node.name: node.end_lineno - node.lineno + 1 for node in compiled_functions(module)}
-        assert not {name: length for name, length in lengths.items() if length > MAX_KERNEL}, module
-
-
-def test_no_two_classes_have_one_name_be_they_public_or_private():
-    homes: dict[str, list[str]] = {}
-    for module in sources():
-        for node in nodes(module):
-            if isinstance(node, ast.ClassDef):
-                homes.setdefault(node.name.lstrip("_"), []).append(module)
-    twice = {name: found for name, found in homes.items() if len(found) > 1}
-    assert not twice, f"one name, one meaning: {twice}"
-
-
-def test_the_name_of_a_test_fits_on_a_line():
-    for path in sorted((ROOT / "tests").glob("test_*.py")):
-        functions = [node for node in walked(path) if isinstance(node, ast.FunctionDef)]
-        long = [node.name for node in functions if len(node.name) > MAX_TEST_NAME and node.name.startswith("test_")]
-        assert not long, path.name
-
-
-def test_a_module_says_what_it_is_for():
-    assert not [module for module in modules() if not ast.get_docstring(tree(module))]

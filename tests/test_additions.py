@@ -15,6 +15,7 @@ from tests.fault_lists import ROOT
 
 ADDITIONS = read_additions()
 PATCH = """Adds: a line
+Tables: docs/table.md
 Tests: test_module.py
 Quick: test_module.py
 
@@ -68,9 +69,16 @@ def test_an_addition_whose_tests_fail_or_that_does_not_apply_is_refused(
     (root / "conftest.py").write_text("def pytest_addoption(parser):\n    parser.addoption('--seconds')\n")
     (root / "module.py").write_text("first = 1\n")
     (root / "test_module.py").write_text("import module\n\n\ndef test_second():\n    assert module.second == 2\n")
+    (root / "docs").mkdir()
+    (root / "docs" / "table.md").write_text("first = 1\n")
+    (root / "tools").mkdir()
+    (root / "tools" / "doc_tables.py").write_text("import shutil\n\nshutil.copy('module.py', 'docs/table.md')\n")
     path.write_text(PATCH)
     monkeypatch.setattr(mutants, "ROOT", root)
     assert "1 passed" in prove_quickly([read_addition(path)], tmp_path / "right")
+    path.write_text(PATCH.replace("Tables: docs/table.md", "Tables:"))
+    with pytest.raises(AdditionError, match=r"changes \['docs/table\.md'\], but the additions say \[\]"):
+        prove_quickly([read_addition(path)], tmp_path / "silent")
     path.write_text(PATCH.replace("+second = 2", "+second = 3"))
     with pytest.raises(AdditionError, match=r"the tests do not pass \(pytest returns 1\)"):
         prove_quickly([read_addition(path)], tmp_path / "wrong")
@@ -83,7 +91,9 @@ def test_a_patch_says_what_it_adds_and_which_tests_it_touches(tmp_path: Path) ->
     path = tmp_path / "line.patch"
     path.write_text(PATCH)
     found = read_addition(path)
-    assert (found.name, found.adds, found.files) == ("line", "a line", ("module.py",))
+    assert (found.name, found.adds, found.files) == ("line", "a line", ("module.py", "docs/table.md"))
+    path.write_text(PATCH.replace("Tables: docs/table.md", "Tables:"))
+    assert read_addition(path).files == ("module.py",)
     path.write_text(PATCH.replace("Tests: test_module.py\n", ""))
-    with pytest.raises(AdditionError, match=r"line\.patch must begin with lines Adds, Tests, Quick"):
+    with pytest.raises(AdditionError, match=r"line\.patch must begin with lines Adds, Tables, Tests, Quick"):
         read_addition(path)

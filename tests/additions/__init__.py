@@ -3,10 +3,12 @@
 A file `NAME.patch` begins with these lines, then an empty one and what `git diff` prints:
 
 Adds: what the change adds
+Tables: the pages whose generated tables show it; nothing behind the colon where none does
 Tests: the test files that it touches, which `make additions` runs compiled
 Quick: those of their tests that run with the whole suite too, their kernels as plain Python
 
-A patch holds no generated tables: `tools/doc_tables.py` renews them in the copy that gets the patch.
+A patch holds no generated tables, so that it does not get stale with them: `tools/doc_tables.py` renews them in the
+copy that gets the patch, and the pages that change then must be those that it names.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +25,7 @@ from tests.mutants import PASSED, Copy
 
 FOLDER = ROOT / "tests" / "additions"
 PATCH = "{}.patch"
-KEYS = ("Adds", "Tests", "Quick")
+KEYS = ("Adds", "Tables", "Tests", "Quick")
 LIMIT_SECONDS = 900  # of the tests of one addition
 _FILE = re.compile(r"^diff --git a/(\S+) b/(\S+)$", re.MULTILINE)
 
@@ -34,11 +36,15 @@ class AdditionError(Exception):
 
 @dataclass(frozen=True)
 class Addition:
-    """One patch: what it adds, the files that it changes, and the tests that must pass with it."""
+    """One patch: what it adds, the files that it changes, and the tests that must pass with it.
+
+    `patched` are the files in the patch, `tables` the pages whose generated tables show the addition.
+    """
 
     path: Path
     adds: str
-    files: tuple[str, ...]
+    patched: tuple[str, ...]
+    tables: tuple[str, ...]
     tests: tuple[str, ...]
     quick: tuple[str, ...]
 
@@ -46,6 +52,11 @@ class Addition:
     def name(self) -> str:
         """The name of the patch."""
         return self.path.stem
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All files that it changes."""
+        return tuple(dict.fromkeys(self.patched + self.tables))
 
     def apply(self, root: Path, check: bool = False) -> None:
         """Apply it to the checkout or copy at `root`, or only see whether that works; raises AdditionError."""
@@ -61,11 +72,11 @@ class Addition:
         """
         copy = Copy(folder, compiled)
         self.apply(copy.root)
-        renew_tables(copy)
+        renew_tables(copy, self.tables)
         return passed(copy, self.tests, "compiled", limit, f"with {self.path.name}")
 
 
-def prove_quickly(additions: Iterable[Addition], folder: Path, limit: float = LIMIT_SECONDS) -> str:
+def prove_quickly(additions: Sequence[Addition], folder: Path, limit: float = LIMIT_SECONDS) -> str:
     """Run the quick tests of these additions in one copy that has them all; the last line of pytest.
 
     Raises AdditionError.
@@ -74,6 +85,7 @@ def prove_quickly(additions: Iterable[Addition], folder: Path, limit: float = LI
     for addition in additions:
         addition.apply(copy.root)
         tests += addition.quick
+    renew_tables(copy, {page for addition in additions for page in addition.tables})
     return passed(copy, tests, "python", limit, "with the additions")
 
 
@@ -85,24 +97,32 @@ def passed(copy: Copy, tests: Iterable[str], mode: str, limit: float, having: st
     return printed.strip().splitlines()[-1]
 
 
-def renew_tables(copy: Copy) -> None:
-    """Make the tables of the pages anew in a copy; raises AdditionError."""
+def renew_tables(copy: Copy, said: Collection[str]) -> None:
+    """Make the tables of the pages anew in a copy.
+
+    Raises AdditionError where that fails, or changes other pages than the additions said.
+    """
+    pages = {path: path.read_bytes() for path in (*copy.root.glob("README.md"), *(copy.root / "docs").rglob("*.md"))}
     words = [sys.executable, "tools/doc_tables.py"]
     run = subprocess.run(
-        words, cwd=copy.root, env=copy.variables("compiled"), capture_output=True, text=True, check=False
+        words, cwd=copy.root, env=copy.variables("python"), capture_output=True, text=True, check=False
     )
     if run.returncode:
         raise AdditionError(f"tools/doc_tables.py fails:\n{run.stderr}")
+    renewed = {path.relative_to(copy.root).as_posix() for path, text in pages.items() if path.read_bytes() != text}
+    if renewed != set(said):
+        raise AdditionError(f"tools/doc_tables.py changes {sorted(renewed)}, but the additions say {sorted(said)}")
 
 
 def read_addition(path: Path) -> Addition:
     """The addition in a file; raises AdditionError."""
     head, _, patch = path.read_text(encoding="utf-8").partition("\n\n")
-    found = dict(line.split(": ", 1) for line in head.splitlines() if ": " in line)
+    found = {key: value.strip() for key, _, value in (line.partition(":") for line in head.splitlines())}
     if tuple(found) != KEYS:
         raise AdditionError(f"{path.name} must begin with lines {', '.join(KEYS)}")
-    files = tuple(new for _, new in _FILE.findall(patch))
-    return Addition(path, found["Adds"], files, tuple(found["Tests"].split()), tuple(found["Quick"].split()))
+    patched = tuple(new for _, new in _FILE.findall(patch))
+    tables, tests, quick = (tuple(found[key].split()) for key in KEYS[1:])
+    return Addition(path, found["Adds"], patched, tables, tests, quick)
 
 
 def read_additions(folder: Path = FOLDER) -> list[Addition]:

@@ -2,12 +2,14 @@
 
 import datetime
 import io
+import threading
 from pathlib import Path
 
 import chess
 import chess.pgn
 import pytest
 
+from merino.inner.app.console import scoresheet
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.common import files
 from merino.inner.core.common.about import NAME, __version__
@@ -108,6 +110,28 @@ def test_a_second_game_is_added_to_the_file(talk: Talk, path: Path) -> None:
     assert "Saved as game 4 of" in talk.say("new", "force", "d4", f"save {path}")
     assert [moves_of(game)[0] for game in games_in(path)] == ["e2e4", "e2e4", "e2e4", "d2d4"]
     assert path.read_text(encoding="utf-8").startswith(TWO_GAMES)
+
+
+def test_a_save_waits_for_that_of_another_console_and_no_game_is_lost(
+    talk: Talk, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def save_another() -> None:
+        with files.held(path):
+            is_held.set()
+            is_waited_for.wait()
+            path.write_text(TWO_GAMES, encoding="utf-8")
+
+    is_held, is_waited_for = threading.Event(), threading.Event()
+    other = threading.Thread(target=save_another)
+    other.start()
+    is_held.wait()
+    monkeypatch.setattr(scoresheet, "WAITING_SECONDS", 0.0)
+    assert "another run of Merino works on" in talk.say("force", "e4", f"save {path}")
+    monkeypatch.setattr(scoresheet, "WAITING_SECONDS", 60.0)
+    monkeypatch.setattr(files.time, "sleep", lambda _: is_waited_for.set())
+    assert "Saved as game 3 of" in talk.say(f"save {path}")
+    other.join()
+    assert len(games_in(path)) == 3 and list(path.parent.iterdir()) == [path]
 
 
 def test_saving_again_after_more_moves_replaces_the_shorter_game(talk: Talk, path: Path) -> None:

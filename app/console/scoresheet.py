@@ -15,13 +15,14 @@ from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
 from merino.inner.core.common.about import NAME, __version__
-from merino.inner.core.common.command import CommandError
-from merino.inner.core.common.files import write_whole, writing
+from merino.inner.core.common.command import CommandError, errors_named
+from merino.inner.core.common.files import FileInUseError, held, write_whole, writing
 from merino.inner.core.common.user_files import WHOLE_GAMES, is_there, read_user_file
 from merino.inner.engine.notation.san import as_chess_move, start_board_of
 from merino.inner.formats.pgn_text import UNKNOWN_TAGS, game_text, plain_value, push_move, start_tags
 
 PERSON = "Human"
+WAITING_SECONDS = 10.0  # for another console that saves its game in the same file
 _DATE = "%Y.%m.%d"
 _TAG = re.compile(rb'^\s*\[\w+\s+"', re.MULTILINE)
 _FIRST_TAG = re.compile(rb"^\[Event ", re.MULTILINE)
@@ -110,7 +111,7 @@ class Scoresheet:
         Raises CommandError and then changes nothing.
         """
         text = f"{self.pgn(position, result)}\n".encode()
-        with writing(CommandError, path):
+        with errors_named("save", FileInUseError), writing(CommandError, path), held(path, WAITING_SECONDS):
             content = read_user_file(path, WHOLE_GAMES) if is_there(path) else b""
             if content.strip() and not _TAG.search(content):
                 raise CommandError(f"'{path}' already exists and is not a PGN file: choose another name")

@@ -207,12 +207,12 @@ def _take_lock(file: IO[bytes]) -> None:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[None]:
+def held(path: Path, patience: float = 0.0) -> Iterator[None]:
     """Hold a regular file, or one that is yet to be made, for this block, so that two runs do not mix their work in it.
 
-    Raises FileInUseError if it is held elsewhere, and OSError if nothing can be written beside it: the lock is a file
-    `NAME.lock` there, which the block removes at its end, or after a kill the next one. Without support for locks, or
-    for what is no regular file, nothing is held.
+    Raises FileInUseError if it is held elsewhere for more than `patience` seconds, and OSError if nothing can be
+    written beside it: the lock is a file `NAME.lock` there, which the block removes at its end, or after a kill the
+    next one. Without support for locks, or for what is no regular file, nothing is held.
     """
     target = real_path(path)
     if target.exists() and not target.is_file():
@@ -220,7 +220,7 @@ def held(path: Path) -> Iterator[None]:
         return
     place = target.with_name(f"{target.name}{LOCK_ENDING}")
     with _naming(path):
-        file = _newly_locked(place, path)
+        file = _newly_locked(place, path, patience)
     try:
         yield
     finally:
@@ -238,11 +238,11 @@ def _remove_held(place: Path, file: IO[bytes]) -> None:
         file.close()
 
 
-def _newly_locked(place: Path, path: Path) -> IO[bytes]:
+def _newly_locked(place: Path, path: Path, patience: float) -> IO[bytes]:
     """The lock file at this place, open and locked; raises FileInUseError for `path` if somebody else has it."""
     while True:
         file = place.open("ab")
-        if not try_lock(file):
+        if not lock_within(file, patience):
             file.close()
             raise FileInUseError(f"another run of Merino works on '{path}': wait for its end, or name another file")
         with suppress(FileNotFoundError):

@@ -78,12 +78,15 @@ def text_with(source: Path, weights: np.ndarray, header: Iterable[str], terms: T
 def replace_weights(paths: WeightsPaths, content: bytes, say: Say, report: Mapping[Path, bytes] | None = None) -> None:
     """Replace the weights, keep the old file and write the report; raises OSError, and then changes nothing.
 
-    The weights come last: once they are new, all is done, and until then the same command does it again.
+    The weights come last: once they are new, all is done, and until then the same command does it again. If they are
+    new already, the old file that is kept stays: it has the values from before them.
     """
     replaced = paths.target if is_there(paths.target) else paths.source
     kept: dict[Path, bytes] = {}
     if paths.takes_effect or is_there(paths.target):
-        kept[paths.old] = read_user_file(replaced, WEIGHTS)
+        old = read_user_file(replaced, WEIGHTS)
+        if old != content:
+            kept[paths.old] = old
     write_together({**kept, **(report or {}), paths.target: content})
     for path in kept:
         say(f"Old values saved in file '{path}'")

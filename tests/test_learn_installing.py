@@ -174,6 +174,8 @@ def test_weights_that_wait_are_used_by_one_command(weights: Path, told: list[str
     assert learn_weights(["--use", str(beside), "--weights", str(weights)], told.append) == weights
     assert weights.read_bytes() == beside.read_bytes()
     assert weights.with_suffix(".old").read_bytes() == before
+    learn_weights(["--use", str(beside), "--weights", str(weights)], told.append)
+    assert weights.with_suffix(".old").read_bytes() == before  # which the same weights once more do not replace
 
 
 @pytest.mark.parametrize(

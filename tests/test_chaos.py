@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -12,7 +13,7 @@ import pytest
 from merino.inner.app.shell.cli import COMMANDS, main
 from merino.inner.core.common.files import held
 from tests.chaos.cases import CASES, WRITES_NOTHING, Case
-from tests.chaos.harms import kill_at_write, two_at_once
+from tests.chaos.harms import HARMS, MOST_WRITES, kill_at_write, two_at_once
 from tests.chaos.laboratory import ROOT, FaultError, Laboratory
 from tests.chaos.readers import fault_of
 
@@ -39,9 +40,9 @@ def test_a_command_that_writes_nothing_has_no_option_for_a_file_to_write(name: s
 def killed_before(laboratory: Laboratory, change: int) -> None:
     """The trial of the careless program that is killed before this change to a file."""
     reference = laboratory.trial(CARELESS, "reference").refer()
-    assert reference.changes == 2
+    assert [site.split()[0] for site in reference.sites] == ["open", "create", "write", "write"]
     trial = laboratory.trial(CARELESS, "killed")
-    trial.random = Mock(randint=lambda *_: change)
+    trial.random = Mock(choice=lambda changes: changes[change - 1])
     kill_at_write(trial, reference)
 
 
@@ -54,6 +55,25 @@ def test_a_program_that_writes_in_place_is_found_out_by_a_kill(laboratory: Labor
 @linux
 def test_a_kill_before_anything_is_written_is_no_fault(laboratory: Laboratory):
     killed_before(laboratory, 1)
+
+
+@linux
+def test_a_change_is_told_by_what_is_done_and_where_and_how_often(laboratory: Laboratory):
+    reference = laboratory.trial(CARELESS, "reference").refer()
+    assert reference.changes[1] == ("create < tests/chaos/careless.py:12 < tests/chaos/careless.py:18", 1)
+    assert [change.site.split()[0] for change in reference.takes_room] == ["create", "write", "write"]
+    again = replace(reference, sites=(*reference.sites, *reference.sites[2:]))
+    assert [change.times for change in again.takes_room] == [1, 1, 2, 1, 2]
+    assert again.changes[-1] == (reference.sites[-1], 2)
+
+
+@linux
+def test_at_each_write_that_takes_room_the_disk_is_full_once(laboratory: Laboratory):
+    reference = replace(laboratory.trial(CARELESS, "reference").refer(), sites=tuple(f"write {n}" for n in range(90)))
+    assert HARMS["full"].trials(20, reference)[:5] == [0, 1, 3, 4, 6]
+    assert len(HARMS["full"].trials(20, reference)) == MOST_WRITES + 2
+    few = replace(reference, sites=reference.sites[:3])
+    assert HARMS["full"].trials(20, few) == [0, 1, 2, 3, 4] and HARMS["kill"].trials(20, few) == list(range(20))
 
 
 @linux
@@ -112,4 +132,4 @@ def test_a_few_trials_of_a_command_find_no_fault_and_print_their_table():
     )
     assert done.returncode == 0, done.stderr
     assert "| Command | SIGKILL at a random moment | SIGKILL at a write | full disk |" in done.stdout
-    assert re.search(r"^\| `positions` \| 1 \| 1 \| [1-] \|$", done.stdout, re.MULTILINE)
+    assert re.search(r"^\| `positions` \| 1 \| 1 \| [4-] \|$", done.stdout, re.MULTILINE)

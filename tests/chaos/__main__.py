@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from textwrap import fill
 
 from benchmarks.markdown import markdown_table, with_section
 from merino.inner.core.common.about import NAME, __version__
@@ -23,7 +24,7 @@ from tests.chaos.cases import CASES, Case
 from tests.chaos.harms import HARMS, Harm, NotPossibleError, TooLateError
 from tests.chaos.laboratory import ROOT, FaultError, Laboratory, Reference
 
-PAGE = ROOT / "docs" / "lab" / "reliability.md"
+PAGE = ROOT / "docs" / "commands.md"
 ATTEMPTS = 8  # at a trial, until the harm comes in time
 KILLS = 20
 _INSIDE = "MERINO_CHAOS_MAY_MOUNT"
@@ -49,6 +50,8 @@ class Examination:
     def __init__(self, laboratory: Laboratory, kills: int, at_a_time: int) -> None:
         self._laboratory, self._kills, self._at_a_time = laboratory, kills, at_a_time
         self.cells: dict[tuple[str, str], Cell] = {}
+        self.writes: dict[str, int] = {}  # of each case, those at which a disk can be full
+        self.tried_writes: dict[str, int] = {}  # and those at which it was
         self.faults: list[str] = []
 
     def examine(self, case: Case, harms: Mapping[str, Harm]) -> None:
@@ -59,7 +62,9 @@ class Examination:
         except FaultError as error:
             self._note(f"{case.name}: undisturbed runs fail or differ, so there is nothing to compare with: {error}")
             return
-        trials = [(name, number) for name, harm in harms.items() for number in range(harm.trials(self._kills))]
+        trials = [(name, number) for name, harm in harms.items() for number in harm.trials(self._kills, reference)]
+        writes = self.writes[case.name] = len(reference.takes_room)
+        self.tried_writes[case.name] = sum(name == "full" and number < writes for name, number in trials)
         with ThreadPoolExecutor(self._at_a_time) as pool:
             outcomes = list(pool.map(lambda trial: self._outcome(case, reference, *trial), trials))
         for (name, number), outcome in zip(trials, outcomes, strict=True):
@@ -164,11 +169,18 @@ def _report(
     trials, faults = sum(cell.trials for cell in cells.values()), len(examination.faults)
     why = sorted({cell.not_possible for cell in cells.values() if cell.not_possible})
     notes = "".join(f"- {reason}\n" for reason in why)
-    return (
-        f"{NAME} {__version__} at `{_commit()}`, {date.today():%Y-%m-%d}, seed {seed}: {trials} trials, "
-        f"{faults} with a fault, in {seconds / 60:.0f} minutes on {cores()} shared cores.\n\n{table}\n"
-        + (f"\nNot tried (-):\n\n{notes}" if why else "")
+    about = (
+        f"{NAME} {__version__} at `{_commit()}`, {date.today():%Y-%m-%d}, seed {seed}: {trials:,} trials, "
+        f"{faults or 'none'} with a fault, in {seconds / 60:.0f} minutes on {cores()} shared cores. "
+        + (f"The disk was full at {_share(examination)} writes. " if "full" in harms else "")
     )
+    return f"{fill(about, 120)}\n\n{table}\n" + (f"\nNot tried (-):\n\n{notes}" if why else "")
+
+
+def _share(examination: Examination) -> str:
+    """At how many of the writes there are the disk was full."""
+    tried, there = sum(examination.tried_writes.values()), sum(examination.writes.values())
+    return f"each of {there:,}" if tried == there else f"{tried:,} of {there:,}"
 
 
 def _commit() -> str:

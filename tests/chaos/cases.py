@@ -20,7 +20,8 @@ class Case:
     would go further, so it is not repeated. `prints`: what it prints is a result and must be the same. `say` is what it
     is told on its input. `compiles`: the folder under trial is that of the compiled code, from which these functions
     are missing. `holds` is the file that it keeps to itself: a second run refuses. `program` is the module that is run.
-    Files that it `may_leave` after a kill are harmless, and the next run writes them anew.
+    Files that it `may_leave` after a kill are harmless, and the next run writes them anew. `has_home`: the folder of
+    Merino's own files is in that under trial.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Case:
     holds: str = ""
     program: str = "merino"
     may_leave: tuple[str, ...] = ()
+    has_home: bool = False
 
     @property
     def command(self) -> str:
@@ -184,7 +186,14 @@ CASES = (
         prints=True,
     ),
     Case("warmup", "warmup play", compiles=("fen._complete",)),
-    Case("explorer", "explorer --port 0 --no-browser", {"w.txt": "wrong.txt"}, program="tests.chaos.page"),
+    Case(
+        "explorer",
+        "explorer many.pgn --port 0 --no-browser",
+        {"many.pgn": "many.pgn", "home/data/weights.txt": "wrong.txt"},
+        changes="home/data/weights.txt",
+        program="tests.chaos.page",
+        has_home=True,
+    ),
 )
 
 WRITES_NOTHING = {

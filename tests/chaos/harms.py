@@ -5,20 +5,26 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.chaos.laboratory import FaultError, Reference, Running, Trial
+from merino.inner.core.compiled.jit import CACHE
+from tests.chaos.laboratory import CODE, Ended, FaultError, Reference, Running, Trial
 
 PAGE = 4096  # bytes that a file on a tmpfs takes at least
 LOADING = 0.3  # of the time of a run, in which Python loads and nothing can be lost
 ROOM = "1g"
 STOPPED_SECONDS = 0.5
+MOST_WRITES = 60  # at which the disk of a command is full
+MORE_PAGES = 1024  # for what is on the disk only meanwhile
+MOST_NAMES = 300  # of files and folders that come
+_CODE_OF_PLAY = CACHE.name if CACHE else ""
 
 
 class NotPossibleError(Exception):
@@ -47,10 +53,11 @@ def kill(trial: Trial, reference: Reference) -> None:
 
 
 def kill_at_write(trial: Trial, reference: Reference) -> None:
-    """SIGKILL just before a file is opened for writing, renamed or removed; then the same command again."""
-    if not reference.changes:
-        raise NotPossibleError("it writes no file")
-    trial.start(is_watched=True, dies_before=trial.random.randint(1, reference.changes)).end()
+    """SIGKILL just before a file is opened for writing, written, renamed or removed; then the same command again.
+
+    A command that changes no file is killed as it prints.
+    """
+    trial.start("kill", trial.random.choice(reference.changes)).end()
     trial.check_kept(reference)
     trial.check_repeated(reference)
 
@@ -65,18 +72,47 @@ def stop(trial: Trial, reference: Reference) -> None:
 
 
 def full_disk(trial: Trial, reference: Reference) -> None:
-    """A disk with room for a random number of pages more; then room, and the same command again."""
+    """A disk that fills up just before a write; then room, and the same command again.
+
+    The number of the trial says before which of the writes that take room. Beyond those, it is a disk that has room for
+    a random number of pages, and what is written ends in the midst.
+    """
+    writes = reference.takes_room
     used = sum(_pages(content) for content in reference.before.values())
     wanted = sum(_pages(content) for content in reference.after.values())
     largest = max((_pages(content) for content in reference.after.values()), default=0)
+    if trial.number < len(writes):
+        write = writes[trial.number]
+        with _mounted(trial, used + wanted + largest + MORE_PAGES, f",nr_inodes={len(reference.before) + MOST_NAMES}"):
+            ended = trial.start("fill", write).end()
+            _make_room(trial)
+            _check_starved(trial, reference, ended, f"full before '{write}', {write.site}")
+        return
     room = trial.random.randint(0, max(1, wanted - used + largest))
-    with _mounted(trial, f"size={max(1, used + room) * PAGE}"):
+    with _mounted(trial, max(1, used + room)):
         ended = trial.run()
+        _mount("-o", f"remount,size={ROOM}", str(trial.disk))
+        _check_starved(trial, reference, ended, f"with room for {room} pages")
+
+
+def _check_starved(trial: Trial, reference: Reference, ended: Ended, how: str) -> None:
+    """Raise FaultError unless a command that ended with a full disk lost nothing, and with room ends as ever."""
+    try:
         if ended.code != 0:
             ended.check_refusal()
         trial.check_kept(reference)
-        _mount("-o", f"remount,size={ROOM}", str(trial.folder))
         trial.check_repeated(reference)
+    except FaultError as error:
+        raise FaultError(f"{how}: {error}") from error
+
+
+def _make_room(trial: Trial) -> None:
+    """Remove what fills the disk; raises TooLateError if nothing does."""
+    filler = trial.disk / "filler"
+    if not filler.exists():
+        raise TooLateError
+    for path in (filler, *trial.disk.glob("name-*")):
+        path.unlink()
 
 
 def read_only(trial: Trial, reference: Reference) -> None:
@@ -97,11 +133,13 @@ def read_only(trial: Trial, reference: Reference) -> None:
 
 def damaged_code(trial: Trial, reference: Reference) -> None:
     """Files of compiled code that are cut short, empty, or have other bytes; the command notices and compiles."""
-    if not reference.code or trial.case.compiles:
-        raise NotPossibleError("it loads no compiled code")
-    used = {path.relative_to(trial.code).parts[0] for path in reference.code}  # by what it was compiled from
-    copy = trial.use_code([path for name in sorted(used) for path in (trial.code / name).rglob("*.code")], trial.place)
-    path = copy / trial.random.choice(reference.code).relative_to(trial.code)
+    if trial.case.compiles:
+        copy = trial.folder / CODE
+    else:
+        used = sorted({path.parts[0] for path in reference.code}) or [_CODE_OF_PLAY]  # by what it was compiled from
+        copy = trial.use_code([path for name in used for path in (trial.code / name).rglob("*.code")], trial.place)
+    choice = reference.code or sorted(path.relative_to(copy) for path in copy.rglob("*.code"))  # it reads none, or any
+    path = copy / trial.random.choice(choice)
     content = bytearray(path.read_bytes())
     where = trial.random.randrange(len(content))
     damage = trial.random.choice(("cut", "empty", "other"))
@@ -112,9 +150,7 @@ def damaged_code(trial: Trial, reference: Reference) -> None:
 
 
 def two_at_once(trial: Trial, reference: Reference) -> None:
-    """The same command twice at once: both end well, or one refuses; then once more."""
-    if trial.case.say:
-        raise NotPossibleError("at the prompt, each run adds a game of its own")
+    """The same command twice at once: both end well, or one refuses; then once more, unless each of them adds."""
     first = trial.start()
     first.reaches(reference.seconds * trial.random.uniform(0, 0.6))
     second = trial.start()
@@ -127,26 +163,36 @@ def two_at_once(trial: Trial, reference: Reference) -> None:
     if trial.case.holds and not any(each.code for each in ended):
         raise TooLateError  # they ran one after the other
     trial.check_kept(reference)
-    trial.check_repeated(reference)
+    if trial.case.say:
+        trial.check_added_twice(reference)
+    else:
+        trial.check_repeated(reference)
 
 
 class Harm(NamedTuple):
-    """A column of the table: its title, how it is done, and its number of trials for twenty kills."""
+    """A column of the table: its title, how it is done, and its number of trials for twenty kills.
+
+    With `at_each_write` there are more: one for each of the writes that take room, at most MOST_WRITES.
+    """
 
     title: str
     do: Callable[[Trial, Reference], None]
     for_twenty: int
+    at_each_write: bool = False
 
-    def trials(self, kills: int) -> int:
-        """Its number of trials, at least one, where a command is killed so often."""
-        return max(1, round(self.for_twenty * kills / 20))
+    def trials(self, kills: int, reference: Reference) -> list[int]:
+        """The numbers of its trials, at least one, where a command is killed so often."""
+        first = len(reference.takes_room) if self.at_each_write else 0
+        most = max(1, round(MOST_WRITES * kills / 20))
+        writes = range(first) if first <= most else [place * first // most for place in range(most)]
+        return [*writes, *range(first, first + max(1, round(self.for_twenty * kills / 20)))]
 
 
 HARMS = {
     "kill": Harm("SIGKILL at a random moment", kill, 20),
     "write": Harm("SIGKILL at a write", kill_at_write, 6),
     "stop": Harm("SIGSTOP, SIGCONT", stop, 2),
-    "full": Harm("full disk", full_disk, 5),
+    "full": Harm("full disk", full_disk, 2, at_each_write=True),
     "read-only": Harm("read-only folder", read_only, 1),
     "code": Harm("damaged compiled code", damaged_code, 2),
     "two": Harm("two at once", two_at_once, 2),
@@ -164,17 +210,20 @@ def _mount(*words: str) -> None:
 
 
 @contextmanager
-def _mounted(trial: Trial, options: str) -> Iterator[None]:
-    """The folder of a trial on a small disk of its own, with the same files."""
-    before = {path: path.read_bytes() for path in trial.folder.rglob("*") if path.is_file()}
-    _mount("-t", "tmpfs", "-o", options, "none", str(trial.folder))
-    try:
-        for path, content in before.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+def _mounted(trial: Trial, pages: int, more: str = "") -> Iterator[None]:
+    """The folder of a trial on a small disk, with the same files, beside which is what fills the disk."""
+    _mount("-t", "tmpfs", "-o", f"size={pages * PAGE}{more}", "none", str(trial.disk))
+    with ExitStack() as mounted:
+        mounted.callback(_unmount, trial.disk)
+        there = trial.disk / trial.folder.name
+        shutil.copytree(trial.folder, there, symlinks=True)
+        _mount("--bind", str(there), str(trial.folder))
+        mounted.callback(_unmount, trial.folder)
         yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(trial.folder)], check=True)
+
+
+def _unmount(folder: Path) -> None:
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 @contextmanager
@@ -185,4 +234,4 @@ def _bound(folder: Path) -> Iterator[None]:
         _mount("-o", "remount,bind,ro", str(folder))
         yield
     finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        _unmount(folder)

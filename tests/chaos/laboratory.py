@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -27,7 +26,9 @@ ROOT = Path(__file__).resolve().parents[2]
 SPY = Path(__file__).with_name("spy")
 PATIENCE = 300.0  # seconds for a command on a slow, busy machine
 CODE = "code"  # the folder of compiled code, where a case is about that
-_REPORT = "report.json"
+HOME = "home"  # the folder of Merino's own files, where a case is about those
+FOR_ROOM = ("create", "mkdir", "write")  # kinds of changes that a full disk does not allow
+_REPORT = "report"
 _TICK = os.sysconf("SC_CLK_TCK")
 _TIMES = re.compile(r"\s*[0-9.]+ (m?s\b|games/s)")
 
@@ -62,11 +63,22 @@ class Ended(NamedTuple):
             raise FaultError(f"exit code {self.code}, and no message but: {_last_line(self.errors)}")
 
 
+class Change(NamedTuple):
+    """The moment before a change to a file: its site, which is what is done and where, comes for the n-th time."""
+
+    site: str
+    times: int
+
+    def __str__(self) -> str:
+        return f"{self.site.partition(' < ')[0]} for the {self.times}. time"
+
+
 @dataclass(frozen=True)
 class Reference:
     """An uninterrupted run: the files before and after it, what of them is compared, and what it took.
 
-    `changes` counts the changes to files, `code` names the files of compiled code that it read.
+    `sites` are those of the changes to files, one after the other, or of its prints where it changes none. `code` names
+    the files of compiled code that it read, from their folder.
     """
 
     before: Mapping[str, bytes]
@@ -74,8 +86,23 @@ class Reference:
     outcome: Mapping[str, object]
     printed: str
     seconds: float
-    changes: int
+    sites: tuple[str, ...]
     code: tuple[Path, ...]
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """All changes."""
+        return tuple(Change(site, self.sites[: place + 1].count(site)) for place, site in enumerate(self.sites))
+
+    @property
+    def takes_room(self) -> tuple[Change, ...]:
+        """The first and the last change of each site that needs room on the disk."""
+        ends = [
+            (Change(site, 1), Change(site, self.sites.count(site)))
+            for site in dict.fromkeys(self.sites)
+            if site.startswith(FOR_ROOM)
+        ]
+        return tuple(dict.fromkeys(change for pair in ends for change in pair))
 
 
 class Running:
@@ -121,14 +148,19 @@ class Running:
 class Trial:
     """One run of a case in a folder of its own, with a home of its own that shares the compiled code."""
 
-    def __init__(self, case: Case, place: Path, material: Need, code: Path, random: Random) -> None:
-        """Make the folders; `material` gives the files that cases begin with, `code` is that of compiled code."""
-        self.case, self.place, self.random, self.code = case, place, random, code
-        self.folder, self._home = place / "work", place / "home"
+    def __init__(self, case: Case, place: Path, material: Need, code: Path, random: Random, number: int) -> None:
+        """Make the folders; `material` gives the files that cases begin with, `code` is that of compiled code.
+
+        `number` tells the trials of a harm apart.
+        """
+        self.case, self.place, self.random, self.code, self.number = case, place, random, code, number
+        self.folder, self.disk = place / "work", place / "disk"
+        self._home = (self.folder if case.has_home else place) / HOME
         self._count = 0
-        self.folder.mkdir(parents=True)
-        self._home.mkdir()
+        for folder in (self.folder, self._home, self.disk):
+            folder.mkdir(parents=True, exist_ok=True)
         for name, of in case.files.items():
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(material(of), self.folder / name)
         if case.compiles:
             self.use_code(
@@ -149,17 +181,23 @@ class Trial:
         link.symlink_to(copy)
         return copy
 
-    def start(self, is_watched: bool = False, dies_before: int = 0) -> Running:
-        """Start the command; one that is watched counts its changes to files and dies before this one, 0 for none."""
+    def start(self, harm: str = "", before: Change | None = None, is_watched: bool = False) -> Running:
+        """Start the command; one that is watched reports its changes to files.
+
+        Before the one that is named it does itself the `harm`: "kill", or "fill" for the disk.
+        """
         self._count += 1
         out, errors = (self.place / f"{name}-{self._count}" for name in ("out", "errors"))
         environment = {
             **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(SPY)] * is_watched + [str(ROOT)]),
+            "PYTHONPATH": os.pathsep.join([str(SPY)] * (is_watched or bool(harm)) + [str(ROOT)]),
             "MERINO_HOME": str(self._home),
             "TMPDIR": str(self.place),
             "CHAOS_FOLDER": str(self.folder),
-            "CHAOS_DIES_BEFORE": str(dies_before),
+            "CHAOS_DISK": str(self.disk),
+            "CHAOS_HARM": harm,
+            "CHAOS_SITE": before.site if before else "",
+            "CHAOS_TIMES": str(before.times if before else 0),
             "CHAOS_REPORT": str(self.place / _REPORT),
         }
         with out.open("wb") as to, errors.open("wb") as errors_to:
@@ -185,7 +223,10 @@ class Trial:
         """Run it undisturbed, but watched; raises FaultError if it fails, or does not change what the case says."""
         before, at_first = self.contents(), outcome_of(self.folder)
         ended = self.start(is_watched=True).end().check()
-        report = json.loads((self.place / _REPORT).read_bytes())
+        report = (self.place / _REPORT).read_text(encoding="utf-8").splitlines()
+        code = {Path(line.removeprefix("code ")).resolve() for line in report if line.startswith("code ")}
+        came = [line for line in report if not line.startswith("code ")]
+        changes_files = [site for site in came if not site.startswith("print")]
         self._check_valid()
         outcome, changes = outcome_of(self.folder), self.case.changes
         if changes and outcome.get(changes) == at_first.get(changes):
@@ -196,8 +237,8 @@ class Trial:
             outcome,
             ended.out,
             ended.seconds,
-            report["changes"],
-            tuple(Path(path).resolve() for path in report["code"]),
+            tuple(changes_files or came),
+            tuple(sorted(path.relative_to((self._home / "cache").resolve()) for path in code)),
         )
 
     def contents(self) -> dict[str, bytes]:
@@ -234,6 +275,15 @@ class Trial:
             raise FaultError("it prints something else than an uninterrupted run")
         self.check_outcome(reference)
 
+    def check_added_twice(self, reference: Reference) -> None:
+        """Raise FaultError unless two runs have both added to the file that the case changes."""
+        name = self.case.changes
+        compared = format_of(Path(name)).compared or bytes
+        before, after = reference.before[name], reference.after[name]
+        added = after.removeprefix(before.rstrip())
+        if compared(self.contents()[name]) != compared(after.rstrip() + added):
+            raise FaultError(f"'{name}' has not what both have added")
+
     def check_outcome(self, reference: Reference) -> None:
         """Raise FaultError unless the files are those of an uninterrupted run."""
         self._check_valid()
@@ -268,12 +318,12 @@ class Laboratory:
         self._materials = place / "materials"
         self._materials.mkdir(parents=True)
 
-    def trial(self, case: Case, *what: object) -> Trial:
-        """A new trial; its random numbers depend on the seed, the case and `what`."""
-        name = "-".join(str(part) for part in (case.name, *what))
+    def trial(self, case: Case, what: str = "", number: int = 0, attempt: int = 0) -> Trial:
+        """A new trial; its random numbers depend on the seed and all of these."""
+        name = f"{case.name}-{what}-{number}-{attempt}"
         place = self._place / re.sub(r"[^a-z0-9]+", "-", name.lower())
         code = self._own_code() if case.compiles else self._code
-        return Trial(case, place, self._material, code, Random(f"{self._seed} {name}"))
+        return Trial(case, place, self._material, code, Random(f"{self._seed} {name}"), number)
 
     def _own_code(self) -> Path:
         """A copy of the compiled code of play as it was at first: others may add to that of the user meanwhile."""

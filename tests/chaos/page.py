@@ -1,44 +1,74 @@
-"""Plays the browser: starts the explorer, changes a weight, and saves the weights file that the page would save."""
+"""Plays the page: starts the explorer and lets it save what it keeps on the disk.
+
+That is the progress of practice, and weights that are put in use. A night that it starts is that of `merino night`.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
-from pathlib import Path
+from collections.abc import Mapping
+from http.client import HTTPException
+from typing import Any
 
-from merino.inner.core.common.files import write_whole
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import connect
+
+PATIENCE = 120.0  # seconds for an answer on a busy machine
 
 
 def main() -> int:
-    """The explorer with these arguments, a file saved from it; the exit code."""
+    """The explorer with these arguments, all saved; the exit code, 1 with what the page would show."""
     command = [sys.executable, "-m", "merino", *sys.argv[1:]]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as explorer:
         try:
-            _save(explorer)
-        except OSError as error:  # as a browser tells it
-            print(f"the page could not be saved: {error}", file=sys.stderr)
+            address = _address(explorer)
+            _practise(address)
+            _ask(f"http://{address}/api/weights/use", {"weights": "default", "changes": {"VAL_P_mg": 90}})
+        except (OSError, HTTPException, WebSocketException) as error:
+            print(f"the page could not save: {error}", file=sys.stderr)
             return 1
         finally:
-            explorer.terminate()
-    return 0
+            explorer.send_signal(signal.SIGINT)
+    return explorer.returncode
 
 
-def _save(explorer: subprocess.Popen[str]) -> None:
-    """Save the text of changed weights, whole or not at all; raises OSError."""
+def _address(explorer: subprocess.Popen[str]) -> str:
     assert explorer.stdout is not None
-    found = next((found for line in explorer.stdout if (found := re.search(r"http://\S+?/", line))), None)
+    found = next((found for line in explorer.stdout if (found := re.search(r"http://(\S+?)/", line))), None)
     if found is None:
         raise OSError("the explorer names no address")
-    asked = urllib.request.Request(
-        f"{found[0]}api/weights/text",
-        json.dumps({"weights": "default", "changes": {"VAL_P_mg": 90}}).encode(),
-        {"Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(asked, timeout=60) as answer:
-        write_whole(Path("saved.txt"), json.load(answer)["text"].encode())
+    return found[1]
+
+
+def _practise(address: str) -> None:
+    """Find the exercises of the games on the command line, and practise one unless that was done."""
+    with connect(f"ws://{address}/ws/drill", open_timeout=PATIENCE, max_size=None) as socket:
+        socket.send(json.dumps({"id": 1, "file": True, "player": "Merino", "most": 3}))
+        last: Mapping[str, Any] = {}
+        while last.get("type") not in ("done", "error"):
+            last = json.loads(socket.recv(PATIENCE))[-1]
+    if "error" in last:
+        raise OSError(last["error"])
+    if last["keeps"] and not last["practised"]:
+        exercise = min(last["exercises"])
+        _ask(
+            f"http://{address}/api/drill/review",
+            {"practice": last["practice"], "exercise": exercise, "found": True},
+        )
+
+
+def _ask(address: str, question: Mapping[str, Any]) -> None:
+    asked = urllib.request.Request(address, json.dumps(question).encode(), {"Content-Type": "application/json"})
+    try:
+        urllib.request.urlopen(asked, timeout=PATIENCE).close()
+    except urllib.error.HTTPError as error:
+        raise OSError(json.load(error)["error"]) from error
 
 
 if __name__ == "__main__":

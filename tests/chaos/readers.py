@@ -30,6 +30,7 @@ from merino.inner.tune.tuning import load_tune
 
 # The time that something took, how long a PGN was when it was last looked at, and a checksum that includes them.
 _LEFT_OUT = {"seconds", "reading_seconds", "at", "checksum", "play_seconds", "train_seconds", "nodes_a_second"}
+_LEFT_OUT |= {"due", "last_review"}  # of an exercise that was practised
 
 
 class Format(NamedTuple):

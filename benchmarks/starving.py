@@ -68,6 +68,14 @@ class Findings:
         """Keep the longest wait of each kind."""
         self.waits[kind] = max(self.waits[kind], seconds)
 
+    def count(self, said: list[Said]) -> None:
+        """Count a move, and what is wrong with the lines of its answer."""
+        self.moves += 1
+        reports = [line.text.split() for line in said if " nodes " in line.text]
+        has_nodes = bool(reports) and int(reports[-1][reports[-1].index("nodes") + 1]) > 0
+        self.without_nodes += not has_nodes
+        self.compiling += any("compiling" in line.text for line in said)
+
     @property
     def faults(self) -> int:
         """All that must not be."""
@@ -110,20 +118,13 @@ class StarvedEngine:
         stopped = self._process.send("stop")
         said = self._process.read_until("bestmove")
         self._note(said, STOP, stopped)
-        self._count(said)
+        self._findings.count(said)
 
     def _move(self, *lines: str) -> tuple[chess.Move, float]:
         asked = self._process.send(*lines)
         said = self._process.read_until("bestmove")
-        self._count(said)
+        self._findings.count(said)
         return chess.Move.from_uci(said[-1].text.split()[1]), said[-1].at - asked
-
-    def _count(self, said: list[Said]) -> None:
-        self._findings.moves += 1
-        reports = [line.text.split() for line in said if " nodes " in line.text]
-        has_nodes = bool(reports) and int(reports[-1][reports[-1].index("nodes") + 1]) > 0
-        self._findings.without_nodes += not has_nodes
-        self._findings.compiling += any("compiling" in line.text for line in said)
 
     def _note(self, said: list[Said], kind: str, since: float) -> None:
         self._findings.note_wait(kind, said[-1].at - since)

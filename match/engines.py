@@ -90,13 +90,13 @@ class OwnEngine:
         """Raises MatchError if there is not enough memory."""
         warm_up()  # so that no clock runs while code is loaded or compiled
         try:
-            self._searcher = Searcher(
+            self.searcher = Searcher(
                 player.hash_mb or time_control.hash_mb, player.threads, player.evaluation, player.parameters
             )
         except MemoryError as error:
             raise MatchError(f"not enough memory for the hash table of '{player.label}'") from error
-        self._searcher.style = player.style
-        settable = Settable(self._searcher)
+        self.searcher.style = player.style
+        settable = Settable(self.searcher)
         for word, value in player.settings.items():
             if word not in SHARED:  # which it has from the beginning
                 SETTINGS[word].apply_to(settable, value)
@@ -104,7 +104,7 @@ class OwnEngine:
 
     def new_game(self) -> None:
         """Forget the last game."""
-        self._searcher.clear()
+        self.searcher.clear()
 
     def choose(self, situation: Situation) -> Played:
         """The best move of a search."""
@@ -119,21 +119,21 @@ class OwnEngine:
             moves_to_go=situation.moves_to_go,
         )
         began = time.perf_counter()
-        result = self._searcher.search(situation.position, limits)
+        result = self.searcher.search(situation.position, limits)
         seconds = time.perf_counter() - began
-        if self._searcher.nodestime:
-            seconds = self._searcher.planned / 1000
+        if self.searcher.nodestime:
+            seconds = self.searcher.planned / 1000
         if result.best is None or result.line is None:
             raise RuntimeError(f"the search finds no move in {situation.position.fen()}")
         return Played(result.best, int(result.line.score), result.line.depth, seconds)
 
     def stop(self) -> None:
         """End the search."""
-        self._searcher.stop()
+        self.searcher.stop()
 
     def close(self) -> None:
         """End the search."""
-        self._searcher.stop()
+        self.searcher.stop()
 
 
 class OtherEngine:

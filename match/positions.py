@@ -56,9 +56,13 @@ class PositionFile:
         """Take the positions of a finished game."""
         scored = _scored(game, self._skip)
         if is_games_file(self.path):
-            self._waiting.append(as_viriformat(scored) if len(scored.moves) else b"")
+            self.add_bytes(as_viriformat(scored) if len(scored.moves) else b"")
         else:
-            self._waiting.append(with_checks(packed_of(scored, Filter())).tobytes())
+            self.add_bytes(with_checks(packed_of(scored, Filter())).tobytes())
+
+    def add_bytes(self, content: bytes) -> None:
+        """Take positions in the form of the file."""
+        self._waiting.append(content)
 
     @contextmanager
     def opened(self) -> Iterator[None]:

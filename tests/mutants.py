@@ -70,7 +70,7 @@ class Copy:
         self._process: subprocess.Popen[str] | None = None
         (self.home / "cache").mkdir(parents=True)
         if seed.is_dir():
-            shutil.copytree(seed, self.home / "cache", dirs_exist_ok=True, copy_function=_link)
+            shutil.copytree(seed, self.home / "cache", dirs_exist_ok=True, copy_function=link)
 
     def test(self, tests: Iterable[str], mode: str, limit: float) -> tuple[int | None, str]:
         """Run tests up to the first failure: what pytest returns, None if it took too long, and what it printed."""
@@ -222,7 +222,7 @@ def table(faults: list[Fault], results: Results) -> str:
     return markdown_table(("Area", "Faults", "Caught"), rows, right_aligned=(1, 2))
 
 
-def _link(source: str, target: str) -> None:
+def link(source: str, target: str) -> None:
     """A second name of a file, which is only ever replaced; a copy where the disk is another."""
     try:
         os.link(source, target)

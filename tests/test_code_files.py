@@ -13,6 +13,7 @@ from merino.inner.core.compiled.cache import CACHE_GROUPS, group_of
 from merino.inner.core.compiled.code_files import CodeCache, CodeFiles
 from merino.inner.core.compiled.jit import ENTRIES, cache_of
 from merino.inner.engine.search.warmup import parts
+from tests.mutants import link
 from tests.test_cache import answer, script, start
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -105,9 +106,13 @@ def test_a_study_over_a_damaged_cache_goes_on_and_mends_it(tmp_path):
     command = [sys.executable, "-m", "merino", "points", str(games)]
     parts()["study"]()  # what is damaged now was whole
     for group in CACHE_GROUPS:
-        shutil.copytree(cache_of(group), tmp_path / "home" / "cache" / cache_of(group).name)
+        copied = tmp_path / "home" / "cache" / cache_of(group).name
+        shutil.copytree(cache_of(group), copied, copy_function=link)
     # A small one, so that this takes seconds; another checkout of the same sources has its own beside it.
     tallies = {path: path.read_bytes() for path in (tmp_path / "home").rglob("regression._tally*.code")}
+    for tally, content in tallies.items():
+        tally.unlink()  # it is damaged in place, and its other name is that of the code in use
+        tally.write_bytes(content)
     for damage in (cut, overwrite):
         for tally in tallies:
             damage(tally)

@@ -267,7 +267,7 @@ def test_a_player_may_be_of_an_elo_and_of_a_style(tmp_path: Path) -> None:
     profile.write_text(json.dumps({"player": "Me", "coefficients": dict.fromkeys(COLUMNS, 0.5)}))
     player = read_player(f"default,elo={MAX_ELO},seed=3,StyleFile={profile}")
     assert isinstance(player, OwnPlayer) and player.style is not None and not player.is_plain
-    searcher = OwnEngine(player, TimeControl(nodes=10))._searcher
+    searcher = OwnEngine(player, TimeControl(nodes=10)).searcher
     assert searcher.strength == at_elo(MAX_ELO) and searcher.style is player.style
     assert player.identity() != OwnPlayer("plain", options=player.options).identity()
     with pytest.raises(PlayerError, match=r"nowhere\.json' cannot be read"):
@@ -279,8 +279,8 @@ def test_a_player_may_be_of_an_elo_and_of_a_style(tmp_path: Path) -> None:
 
 def test_a_player_searches_with_the_options_that_it_is_given() -> None:
     given = OwnEngine(replace(OwnPlayer("a"), overhead=7, hash_mb=1), TimeControl(nodes=10))
-    assert given._searcher.move_overhead == 7
-    assert OwnEngine(OwnPlayer("b"), TimeControl(nodes=10))._searcher.move_overhead == Searcher(1).move_overhead
+    assert given.searcher.move_overhead == 7
+    assert OwnEngine(OwnPlayer("b"), TimeControl(nodes=10)).searcher.move_overhead == Searcher(1).move_overhead
 
 
 def test_a_match_that_was_broken_off_ends_as_if_it_had_not_been(tmp_path: Path) -> None:

@@ -272,7 +272,8 @@ def test_a_state_whose_numbers_make_no_sense_is_refused(pgn: Path, state: Path, 
 def positions_of(path: Path, *waiting: bytes) -> PositionFile:
     """A file to which these positions are to be added."""
     file = PositionFile(path, 0)
-    file._waiting = list(waiting)
+    for content in waiting:
+        file.add_bytes(content)
     return file
 
 
@@ -289,7 +290,7 @@ def test_a_full_disk_leaves_whole_positions_and_the_next_save_adds_all(
         with pytest.raises(MatchError, match="No space left"):
             keeper.save(Tally(), 1.0)
     assert packed.read_bytes() == b"\1" * 64
-    file._waiting.append(b"\3" * 32)
+    file.add_bytes(b"\3" * 32)
     keeper.save(Tally(), 1.0)
     assert packed.read_bytes() == b"\1" * 64 + b"\2" * 96 + b"\3" * 32
 
@@ -326,20 +327,21 @@ def test_a_state_whose_positions_are_not_whole_changes_no_file(
     assert packed.read_bytes() == b"\1" * 64
 
 
-def test_two_runs_that_add_to_one_file_of_positions_lose_none(tmp_path: Path) -> None:
+def test_two_runs_that_add_to_one_file_of_positions_lose_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = tmp_path / "p.bin"
-    mine, theirs = (MatchKeeper(None, None, {}, positions_of(packed, mark * 32)) for mark in (b"\2", b"\3"))
-    real = mine._write_state
+    files = [positions_of(packed, mark * 32) for mark in (b"\2", b"\3")]
+    mine, theirs = (MatchKeeper(None, None, {}, file) for file in files)
+    real = files[0].prepare
 
-    def meanwhile(*arguments: Any) -> None:  # between my plan and my writing
+    def meanwhile() -> None:  # between my plan and my writing
+        real()
         other = Thread(target=theirs.save, args=(Tally(), 1.0))
         other.start()
         other.join(0.2)
-        mine._write_state = real
         others.append(other)
 
     others: list[Thread] = []
-    mine._write_state = meanwhile  # type: ignore[method-assign]
+    monkeypatch.setattr(files[0], "prepare", meanwhile)
     mine.save(Tally(), 1.0)
     others[0].join()
     assert packed.read_bytes() == b"\2" * 32 + b"\3" * 32

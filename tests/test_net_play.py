@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -191,16 +192,17 @@ def test_selfplay_writes_the_positions_of_its_games(tmp_path: Path, capsys: pyte
 
 
 @pytest.mark.parametrize("written", [0, 40, 96])
-def test_positions_are_there_once_whenever_a_run_is_killed(tmp_path: Path, written: int) -> None:
+def test_positions_are_there_once_whenever_a_run_is_killed(
+    tmp_path: Path, written: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     packed, state = tmp_path / "p.bin", tmp_path / "m.state"
     before, more = b"\1" * 64, bytes(range(96))
     packed.write_bytes(before)
     file = PositionFile(packed, 0)
-    file._waiting = [more]
-    keeper = MatchKeeper(None, state, {}, file)
-    with file.opened():
-        file.prepare()
-    keeper._write_state(Tally(), 1.0, None)
+    file.add_bytes(more)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(file, "settle", Mock(side_effect=KeyboardInterrupt))  # when the state has the plan
+        MatchKeeper(None, state, {}, file).save(Tally(), 1.0)
     packed.write_bytes(before + more[:written])  # and then it was killed
     again = MatchKeeper(None, state, {}, PositionFile(packed, 0))
     again.load()

@@ -11,7 +11,7 @@ import pytest
 from benchmarks import endurance, starving
 from benchmarks.duty_cycle import DutyCycle
 from benchmarks.endurance import CLOCKS, FAULTS, PAIRINGS, plan, table
-from benchmarks.starving import BETWEEN, HEAD, Condition, Findings, StarvedEngine
+from benchmarks.starving import BETWEEN, HEAD, Condition, Findings
 from merino.inner.match.time_control import Clock
 from tests.uci_process import Said
 
@@ -22,10 +22,9 @@ COMPILING = "info string compiling for this machine"
 
 def engine_that_said(*lines: str) -> Findings:
     """What is found in one answer."""
-    engine = object.__new__(StarvedEngine)
-    engine._findings = Findings()
-    engine._count([Said(line, 0.0) for line in lines])
-    return engine._findings
+    findings = Findings()
+    findings.count([Said(line, 0.0) for line in lines])
+    return findings
 
 
 def test_a_move_of_the_search_is_no_fault() -> None:

@@ -303,10 +303,11 @@ def test_sigterm_does_not_wait_for_a_gui_that_reads_nothing_any_more() -> None:
 
 def test_the_log_is_closed_when_the_session_ends(tmp_path: Path) -> None:
     session = UciSession(Output(io.BytesIO()))
-    session.log_to((tmp_path / "log").open("ab"))
+    session.log_to(log := (tmp_path / "log").open("ab"))
     session.output.say("readyok")
     session.close()
-    assert session.output._log is None
+    session.output.say("too late for it")
+    assert log.closed
     assert (tmp_path / "log").read_text().endswith("<< readyok\n")
 
 

@@ -21,9 +21,15 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /
 CARELESS = Case("careless", "", {"table.csv": "older.csv"}, program="tests.chaos.careless")
 
 
+@pytest.fixture(scope="module")
+def materials(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What trials begin with, made once for all laboratories."""
+    return tmp_path_factory.mktemp("materials")
+
+
 @pytest.fixture
-def laboratory(tmp_path: Path) -> Laboratory:
-    return Laboratory(tmp_path / "place", tmp_path / "code", 1)
+def laboratory(tmp_path: Path, materials: Path) -> Laboratory:
+    return Laboratory(tmp_path / "place", tmp_path / "code", 1, materials)
 
 
 def test_every_command_of_the_shell_has_a_row_or_a_reason_for_having_none():

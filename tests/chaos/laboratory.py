@@ -312,11 +312,14 @@ class Trial:
 class Laboratory:
     """The place of all trials, with what they begin with."""
 
-    def __init__(self, place: Path, code: Path, seed: int) -> None:
-        """`code` is the folder of compiled code."""
+    def __init__(self, place: Path, code: Path, seed: int, materials: Path | None = None) -> None:
+        """`code` is the folder of compiled code, `materials` that of what trials begin with; laboratories may share it.
+
+        Without `materials` it is a folder of `place`.
+        """
         self._place, self._code, self._seed = place, code.resolve(), seed
-        self._materials = place / "materials"
-        self._materials.mkdir(parents=True)
+        self._materials = materials or place / "materials"
+        self._materials.mkdir(parents=True, exist_ok=True)
 
     def trial(self, case: Case, what: str = "", number: int = 0, attempt: int = 0) -> Trial:
         """A new trial; its random numbers depend on the seed and all of these."""

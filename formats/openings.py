@@ -20,7 +20,7 @@ from merino.inner.core.common.user_files import OPENINGS, read_user_text, user_p
 from merino.inner.engine.notation.games import FaultKeeper
 from merino.inner.engine.tables.book import Book, BookError
 
-PGN_PLIES = 16  # of a game, at most
+MAX_PGN_PLIES = 16  # of a game
 BOOK_PLIES = 12
 _GAME = re.compile(r"^\[Event ", re.MULTILINE)
 
@@ -79,7 +79,7 @@ class FileOpenings:
         game = chess.pgn.read_game(io.StringIO(text), Visitor=FaultKeeper)
         if game is None or game.errors:
             raise OpeningError(f"{self._path}, {place}: {game.errors[0] if game else 'no game'}")
-        moves = [move.uci() for move in game.mainline_moves()][: self._plies or PGN_PLIES]
+        moves = [move.uci() for move in game.mainline_moves()][: self._plies or MAX_PGN_PLIES]
         return Opening(game.board().fen(), tuple(moves))
 
     def _walk(self, book: Book, random: Random) -> Opening:

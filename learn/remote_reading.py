@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from merino.inner.core.common.mapped import is_in_file, joined
+from merino.inner.core.common.array_files import is_in_file, joined
 from merino.inner.core.common.user_files import GAMES, open_user_file
 from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.formats.pgn_games import GAME, Fault

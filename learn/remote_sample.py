@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from merino.inner.core.common.mapped import is_in_file, joined
+from merino.inner.core.common.array_files import is_in_file, joined
 from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.learn.rows import Rows
 from merino.inner.learn.sample import (

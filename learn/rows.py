@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from merino.inner.core.board.fen import to_fen
-from merino.inner.core.common.mapped import RowFile, is_in_file, joined, let_go, tell_no_room
+from merino.inner.core.common.array_files import RowFile, is_in_file, joined, let_go, tell_no_room
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.eval.draws import after_rules
 from merino.inner.eval.linear.compiled import addresses_of

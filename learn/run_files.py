@@ -7,8 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from merino.inner.core.common.files import check_writable
-from merino.inner.core.common.folders import user_folder
-from merino.inner.core.common.user_files import WEIGHTS, is_folder, is_there, read_user_file, real_path, user_path
+from merino.inner.core.common.user_files import (
+    WEIGHTS,
+    is_folder,
+    is_there,
+    read_user_file,
+    real_path,
+    user_folder,
+    user_path,
+)
 from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.eval.linear.weights import ENVIRONMENT_VARIABLE, active_file
 from merino.inner.learn.errors import LearnError

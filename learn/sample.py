@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from merino.inner.core.common.mapped import let_go
+from merino.inner.core.common.array_files import let_go
 from merino.inner.core.common.work import cores, in_order
 from merino.inner.eval.linear.phases import STAGES
 from merino.inner.learn.errors import LearnError

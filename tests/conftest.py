@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from merino.inner.core.common.folders import user_folder
+from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.common.work import cores
 from tests import interpreted
 from tests.talk import Talk

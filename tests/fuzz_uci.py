@@ -214,11 +214,12 @@ def _capped(match: re.Match[str]) -> str:
 def furnish(folder: Path) -> Path:
     """Put what the lines name into the folder of the process; returns it."""
     (folder / "folder").mkdir()
-    os.mkfifo(folder / "pipe")
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(os.path.relpath(folder / "socket"))
-    (folder / "circle").symlink_to("circle")
-    (folder / "gone").symlink_to("nowhere")
+    if sys.platform != "win32":  # where pipes and sockets are no files, and links need a right
+        os.mkfifo(folder / "pipe")
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(os.path.relpath(folder / "socket"))
+        (folder / "circle").symlink_to("circle")
+        (folder / "gone").symlink_to("nowhere")
     (folder / "huge").touch()
     os.truncate(folder / "huge", HUGE_BYTES)
     net, text = (SHIPPED / "pieces1.net").read_bytes(), DEFAULT_FILE.read_bytes()

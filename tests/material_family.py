@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, ONE, lsb
-from merino.inner.core.board.changes import NOTHING, changes_of
+from merino.inner.core.board.makemove import NOTHING, changes_of
 from merino.inner.core.board.position import occupied_squares, piece_on
 from merino.inner.core.compiled.calls import evaluation_address
 from merino.inner.core.compiled.jit import entry, kernel

@@ -29,7 +29,7 @@ from queue import SimpleQueue
 from benchmarks.markdown import markdown_table, with_section
 from merino.inner.core.common.about import __version__
 from merino.inner.core.common.files import write_whole
-from merino.inner.core.common.folders import user_folder
+from merino.inner.core.common.user_files import user_folder
 from tests.fault_lists import MODES, ROOT, Fault, FaultError, chosen, read_faults
 
 RESULTS = ROOT / "build" / "mutants.json"

@@ -10,16 +10,20 @@ import merino.inner.core.board.attacks
 from merino.inner.core.board.attacks import (
     BETWEEN,
     BISHOP_RAYS,
+    BISHOP_STEPS,
     KING_ATTACKS,
     KNIGHT_ATTACKS,
     LINES,
     PAWN_ATTACKS,
     ROOK_RAYS,
+    ROOK_STEPS,
     bishop_attacks,
+    occupancies,
     queen_attacks,
+    ray_attacks,
+    relevant_squares,
     rook_attacks,
 )
-from merino.inner.core.board.rays import BISHOP_STEPS, ROOK_STEPS, occupancies, ray_attacks, relevant_squares
 from merino.inner.core.compiled.jit import entry
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.core.common.folders import user_folder
+from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.compiled import cache
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -213,6 +214,7 @@ def test_blocks_grow_to_a_second_of_play_and_become_small_towards_the_end() -> N
     remote.shutdown()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot send itself a Ctrl-C there")
 @pytest.mark.usefixtures("interruptible")
 def test_a_match_that_ctrl_c_ends_stops_its_workers_at_once(local: ClusterSession) -> None:
     config = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), TimeControl(nodes=10**12))  # a move would take weeks
@@ -245,6 +247,7 @@ def test_an_error_on_a_worker_names_it(local: ClusterSession) -> None:
         list(play_match(config, 2, 2, executor=local.executor))
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signal kills on this system")
 def test_a_worker_that_is_killed_loses_no_game(local: ClusterSession) -> None:
     config = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), TimeControl(nodes=400), seed=9)
     wanted = lines(list(play_match(config, 40, 2)))

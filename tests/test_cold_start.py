@@ -12,7 +12,7 @@ import chess
 import pytest
 
 from merino.inner.core.board.game import Position
-from merino.inner.core.compiled import inventory
+from merino.inner.core.compiled import cache
 from merino.inner.core.compiled.compiling import WATCH
 from merino.inner.engine.uci import cold_start, runtime
 from merino.inner.engine.uci.cold_start import ColdStart
@@ -104,7 +104,7 @@ def test_a_compiled_engine_plays_no_fallback_move_however_slow_the_machine(
     stream = io.BytesIO()
     session = UciSession(Output(stream))
     slowness = threading.Event()
-    monkeypatch.setattr(inventory, "is_play_compiled", lambda: True)
+    monkeypatch.setattr(cache, "is_play_compiled", lambda: True)
     monkeypatch.setattr(runtime, "warm_up", slowness.wait)
     for line in ("position startpos moves e2e4", f"go {go}"):
         name, _, text = line.partition(" ")

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from merino.inner.core.board.bitboard import EMPTY
-from merino.inner.core.board.changes import NOTHING, changes_of
 from merino.inner.core.board.fen import parse_fen
 from merino.inner.core.board.game import Position
+from merino.inner.core.board.makemove import NOTHING, changes_of
 from merino.inner.core.compiled.calls import call_evaluation
 from merino.inner.core.compiled.jit import entry
 from merino.inner.engine.search.limits import Limits

@@ -1018,6 +1018,7 @@ def test_a_port_in_use_is_named() -> None:
             run_explorer(["--port", str(port), "--no-browser"])
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a child")
 def test_ctrl_c_ends_the_server_even_while_a_tab_searches() -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "merino", "explorer", "--port", "0", "--no-browser", MIDDLEGAME],

@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.core.compiled import inventory, jit
-from merino.inner.core.compiled.cache import PLAY
-from merino.inner.core.compiled.inventory import is_play_compiled, is_whole, write_inventory
+from merino.inner.core.compiled import cache, jit
+from merino.inner.core.compiled.cache import PLAY, is_play_compiled, is_whole, write_inventory
 from merino.inner.engine.search.warmup import warm_up
 from tests.uci_process import ROOT, UciProcess, bestmove, field, infos
 
 ASK = """
 import sys
-from merino.inner.core.compiled.inventory import is_play_compiled
+from merino.inner.core.compiled.cache import is_play_compiled
 print(is_play_compiled(), "numba" in sys.modules)
 """
 SLOW_NUMBA = """
@@ -46,7 +45,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     warm_up()
     assert jit.CACHE is not None
     home = tmp_path_factory.mktemp("home")
-    (own,) = jit.CACHE.glob(inventory._inventory(jit.CACHE, PLAY).name)
+    (own,) = jit.CACHE.glob(cache._inventory(jit.CACHE, PLAY).name)
     for path in (own, *(jit.CACHE / name for name in json.loads(own.read_bytes()))):
         copy = home / "cache" / path.relative_to(jit.CACHE.parent)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +83,7 @@ def test_code_for_another_processor_or_with_other_settings_does_not_count(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as there:
-        there.setattr(inventory, "_processor", lambda: ["another one"])
+        there.setattr(cache, "_processor", lambda: ["another one"])
         assert not is_whole(folder, PLAY)
     monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
     assert not is_whole(folder, PLAY)

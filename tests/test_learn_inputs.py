@@ -21,9 +21,9 @@ from merino.inner.app.console.learning import shown
 from merino.inner.core.board.fen import parse_fen, to_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.position import POSITION
-from merino.inner.core.common import mapped
-from merino.inner.core.common.mapped import is_in_file
-from merino.inner.core.common.progress import COLUMNS, LiveLine, Progress, ProgressOfMany, time_left
+from merino.inner.core.common import array_files
+from merino.inner.core.common.array_files import is_in_file
+from merino.inner.core.common.progress import DEFAULT_COLUMNS, LiveLine, Progress, ProgressOfMany, time_left
 from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats import pgn_stream, sources
@@ -62,7 +62,7 @@ def test_without_room_on_the_disk_many_rows_stay_in_memory(
     rows = replace(rows, gaps=np.linspace(-400, 400, len(rows.results), dtype=np.float32))
     keys = np.zeros(1000, dtype=np.uint64)
     for room in (0, 100_000):
-        monkeypatch.setattr(mapped.tempfile, "TemporaryFile", lambda room=room, **_: FullDisk(room))
+        monkeypatch.setattr(array_files.tempfile, "TemporaryFile", lambda room=room, **_: FullDisk(room))
         store = RowStore(most_in_memory=1500)
         for first in range(0, 5000, 1000):
             store.add(rows.between(first, first + 1000, first // 5, first // 5 + 200), keys)
@@ -407,7 +407,7 @@ def test_a_line_that_is_rewritten_is_no_longer_than_the_terminal() -> None:
     stream = Terminal()
     line = LiveLine(stream)
     line.show("x" * 200)
-    assert stream.getvalue() == "\r" + "x" * (COLUMNS - 1)
+    assert stream.getvalue() == "\r" + "x" * (DEFAULT_COLUMNS - 1)
     line.wipe()
     line.wipe()
     assert stream.getvalue().count("\r") == 3

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.core.common import mapped
-from merino.inner.core.common.mapped import RowFile, is_in_file, joined, let_go
+from merino.inner.core.common import array_files
+from merino.inner.core.common.array_files import RowFile, is_in_file, joined, let_go
 from tests.full_disk import FullDisk
 
 ROWS = np.arange(30_000, dtype=np.int16).reshape(10_000, 3)
@@ -72,7 +72,7 @@ def test_parts_are_joined_in_a_file_or_in_memory() -> None:
 def test_without_room_on_the_disk_rows_are_joined_in_memory(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(mapped.tempfile, "TemporaryFile", lambda **_: FullDisk(700))
+    monkeypatch.setattr(array_files.tempfile, "TemporaryFile", lambda **_: FullDisk(700))
     found = joined([ROWS[:50], ROWS[50:]], in_file=True)
     assert np.array_equal(found, ROWS) and not is_in_file(found)
     assert f"no room for rows in '{tempfile.gettempdir()}' (No space left on device)" in caplog.text

@@ -15,8 +15,8 @@ import pytest
 from merino.inner.app.shell.cli import main
 from merino.inner.app.shell.night import run_night
 from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.core.common.user_files import user_folder
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import default, find_net
 from merino.inner.eval.net.file import digest, load_net, save_net

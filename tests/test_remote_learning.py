@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from dask.sizeof import sizeof
 
-from merino.inner.core.common.mapped import is_in_file, joined
+from merino.inner.core.common.array_files import is_in_file, joined
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults
 from merino.inner.formats import pgn_stream

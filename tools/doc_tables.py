@@ -22,8 +22,8 @@ from merino.inner.app.shell.cli import COMMANDS
 from merino.inner.app.shell.points import points_parser
 from merino.inner.engine.search.parameters import PARAMETERS
 from merino.inner.engine.uci.options import OPTIONS, UciOption
+from merino.inner.eval.linear.family import picture
 from merino.inner.eval.linear.phases import halves
-from merino.inner.eval.linear.picture import picture
 from merino.inner.eval.linear.registry import TERMS, Group, TermSet, TermTable
 from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import defaults

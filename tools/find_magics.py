@@ -8,7 +8,7 @@ import random
 
 import numpy as np
 
-from merino.inner.core.board.rays import BISHOP_STEPS, ROOK_STEPS, occupancies, ray_attacks, relevant_squares
+from merino.inner.core.board.attacks import BISHOP_STEPS, ROOK_STEPS, occupancies, ray_attacks, relevant_squares
 
 
 def find_magic(square: int, steps: tuple[tuple[int, int], ...], draw: random.Random) -> int:

@@ -16,9 +16,15 @@ from merino.inner.core.common.checks import abridged
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.nearest import nearest
-from merino.inner.engine.notation.move_list import move_list, without_move_number
 from merino.inner.engine.notation.positions import looks_like_fen
-from merino.inner.engine.notation.san import MoveRejected, descriptive_hint, looks_like_move, san_moves
+from merino.inner.engine.notation.san import (
+    MoveRejected,
+    descriptive_hint,
+    looks_like_move,
+    move_list,
+    san_moves,
+    without_move_number,
+)
 
 MAX_SHOWN = 40  # characters of a word that is not understood
 

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TextIO
 
-from merino.inner.core.common.folders import user_folder
-from merino.inner.core.common.user_files import first_there
+from merino.inner.core.common.user_files import first_there, user_folder
 
 try:
     import readline

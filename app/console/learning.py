@@ -35,9 +35,9 @@ from merino.inner.app.console.rounds_options import (
 )
 from merino.inner.app.console.shared_options import progress_stream, unless_quiet
 from merino.inner.core.common.command import CommandError
-from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter, ProgressOfMany
+from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.common.work import WorkError
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.sets import set_named

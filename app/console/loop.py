@@ -13,7 +13,7 @@ from merino.inner.app.console.session import Session
 from merino.inner.app.console.terminal import detect
 from merino.inner.app.console.unfinished import Unfinished
 from merino.inner.core.board.game import Position
-from merino.inner.core.common.folders import user_folder
+from merino.inner.core.common.user_files import user_folder
 from merino.inner.engine.uci import files
 from merino.inner.engine.uci.runtime import Runtime
 from merino.inner.eval.evaluation import EvaluationError

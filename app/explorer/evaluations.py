@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from merino.inner.core.common.errors import MerinoError
-from merino.inner.core.common.folders import user_folder
-from merino.inner.core.common.user_files import is_there
+from merino.inner.core.common.user_files import is_there, user_folder
 from merino.inner.engine.report.phrases import is_material, phrases_of
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.families import DEFAULT_FILE, EvaluationFile, active_file, evaluation_in, load

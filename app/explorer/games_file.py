@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, Self
 
 from merino.inner.formats.pgn_games import MAX_GAME_BYTES
-from merino.inner.formats.pgn_headers import GameHeader, list_games
+from merino.inner.formats.pgn_stream import GameHeader, list_games
 from merino.inner.formats.sources import CHUNK, SourceError, name_of, open_source
 
 FIRST_PIECE = 1 << 16  # bytes: enough games to fill the screen at once

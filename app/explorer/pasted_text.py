@@ -12,11 +12,10 @@ from merino.inner.app.explorer.trees import PlayedMove, tree_of
 from merino.inner.core.board.fen import FenError
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.checks import abridged
-from merino.inner.engine.notation.move_list import move_list
 from merino.inner.engine.notation.positions import completed, looks_like_fen, position_of
-from merino.inner.engine.notation.san import MoveRejected, looks_like_move, named_moves, read_move, san
+from merino.inner.engine.notation.san import MoveRejected, looks_like_move, move_list, named_moves, read_move, san
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.formats.pgn_headers import GameHeader, list_games
+from merino.inner.formats.pgn_stream import GameHeader, list_games
 from merino.inner.formats.sources import decoded
 from merino.inner.study.annotate.pgn import GameSource, games_of
 from merino.inner.study.setups import set_up

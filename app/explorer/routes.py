@@ -32,7 +32,7 @@ from merino.inner.engine.search.known_openings import opening_of
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.strength import FULL_LEVEL, at_level
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.formats.pgn_headers import list_games
+from merino.inner.formats.pgn_stream import list_games
 from merino.inner.learn.procedure import use_weights
 from merino.inner.learn.report import load_record
 from merino.inner.learn.run_files import RECORD_NAME

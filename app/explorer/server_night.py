@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from merino.inner.app.explorer.stopping import FAULTS
-from merino.inner.core.common.folders import user_folder
+from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.common.work import cores
 from merino.inner.learn.night.start import begin
 from merino.inner.learn.request import Events

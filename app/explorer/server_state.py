@@ -17,8 +17,6 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.drill.practice import Practice
 
-HASH_MB = 16
-
 
 class Searchers:
     """Lends a searcher to each piece of work. May be used from any thread."""
@@ -34,7 +32,7 @@ class Searchers:
             searcher = self._idle.pop() if self._idle else None
         if searcher is None:
             try:
-                searcher = Searcher(HASH_MB, evaluation=evaluation)
+                searcher = Searcher(evaluation=evaluation)
             except MemoryError as error:
                 raise RequestError("not enough memory for another search") from error
         else:

@@ -21,7 +21,7 @@ from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.stopping import Message, Say, Stop
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.files import held, writing
-from merino.inner.core.common.folders import user_folder
+from merino.inner.core.common.user_files import user_folder
 from merino.inner.engine.search.people import people
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default

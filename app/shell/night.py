@@ -23,9 +23,9 @@ from merino.inner.app.console.rounds_options import (
     work_kept,
 )
 from merino.inner.core.common.command import errors_named
-from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.json_text import finite
+from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.common.work import WorkError
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.formats.packed import PackedError

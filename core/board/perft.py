@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from merino.inner.core.board.attacks import BETWEEN, KING_ATTACKS, KNIGHT_ATTACKS, PAWN_ATTACKS
+from merino.inner.core.board.attacks import (
+    BETWEEN,
+    BISHOP_STEPS,
+    KING_ATTACKS,
+    KNIGHT_ATTACKS,
+    PAWN_ATTACKS,
+    ROOK_STEPS,
+    ray,
+)
 from merino.inner.core.board.bitboard import (
     BISHOP,
     FILE_A,
@@ -28,7 +36,6 @@ from merino.inner.core.board.makemove import castling_destinations, make
 from merino.inner.core.board.move import PROMOTION, QUEEN_PROMOTION, Move
 from merino.inner.core.board.movegen import ALL, MAX_MOVES, count_legal, generate
 from merino.inner.core.board.position import POSITION
-from merino.inner.core.board.rays import BISHOP_STEPS, ROOK_STEPS, ray
 from merino.inner.core.compiled.jit import entry, in_python, kernel
 from merino.inner.core.compiled.memory import aligned_record, copy_record, record_dtype
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-LIKENESS = 0.6  # least share of letters in common, from 0 to 1
+MIN_LIKENESS = 0.6  # share of letters in common, from 0 to 1
 MAX_WORD = 60  # letters that are compared; nobody mistypes a longer name
 
 
-def nearest(word: str, known: Iterable[str], count: int = 1, likeness: float = LIKENESS) -> list[str]:
+def nearest(word: str, known: Iterable[str], count: int = 1, likeness: float = MIN_LIKENESS) -> list[str]:
     """Up to `count` known names similar to `word`, the most similar first; case does not matter."""
     from difflib import get_close_matches  # noqa: PLC0415 (only after a mistake; not on the way to uciok)
 

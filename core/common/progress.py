@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-COLUMNS = 80  # of a terminal of unknown width
+DEFAULT_COLUMNS = 80  # of a terminal of unknown width
 LINE_EVERY = 20  # of the lines that are shown where nobody can see them change
 LEFT_OUT = ("[", "LOS", "LLR", "+")  # how those parts of a match's line begin that go first where it is too long
 PATIENCE = 1.0  # seconds without output: shorter work needs no progress
@@ -31,7 +31,7 @@ class LiveLine:
             width = os.get_terminal_size(self._stream.fileno()).columns
         except (OSError, ValueError):  # of a stream without a file, or a terminal of unknown width
             width = 0
-        return (width or COLUMNS) - 1
+        return (width or DEFAULT_COLUMNS) - 1
 
     def show(self, text: str) -> None:
         """Replace the last text by this one."""

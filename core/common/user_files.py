@@ -3,7 +3,9 @@
 Only regular files pass, and of each kind only sizes that its content can have. A folder, a device, a pipe or a socket
 is refused before it is opened: some never end, some never begin, and some act when they are opened. What may change
 between the look and the reading is judged again on the open file. Whatever is wrong, the fault is an OSError whose
-`strerror` is the reason in words. Imports nothing heavy.
+`strerror` is the reason in words.
+
+Also where on the user's disk Merino's own files lie. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import io
 import os
 import re
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -307,3 +310,32 @@ def _named(path: Path) -> Iterator[None]:
         raise
     except ValueError as error:
         raise UserFileError(_IMPOSSIBLE, path) from error
+
+
+class NoHomeError(MerinoError):
+    """The system knows no home folder, or MERINO_HOME names none."""
+
+
+def user_folder(kind: str) -> Path:
+    """The user's folder for Merino's files of this `kind` ("cache" or "data") on this system.
+
+    MERINO_HOME, if set, holds both: `$MERINO_HOME/cache` and `$MERINO_HOME/data`. Raises NoHomeError.
+    """
+    home = os.environ.get("MERINO_HOME")
+    try:
+        return user_path(home) / kind if home else _usual_folder(kind)
+    except OSError as error:
+        raise NoHomeError(f"MERINO_HOME is '{home}': {error.strerror}") from error
+    except RuntimeError as error:
+        raise NoHomeError("this user has no home folder: set MERINO_HOME to a folder for Merino's files") from error
+
+
+def _usual_folder(kind: str) -> Path:
+    """Where this system has such folders; raises RuntimeError without a home folder."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA")
+        return (Path(base) if base else Path.home() / "AppData" / "Local") / "Merino" / kind
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / ("Caches" if kind == "cache" else "Application Support") / "Merino"
+    variable, default = {"cache": ("XDG_CACHE_HOME", ".cache"), "data": ("XDG_DATA_HOME", ".local/share")}[kind]
+    return Path(os.environ.get(variable) or Path.home() / default) / "merino"

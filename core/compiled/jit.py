@@ -23,7 +23,7 @@ from numba.extending import intrinsic
 from merino.inner.core.compiled.cache import CACHE_GROUPS, folder_of, group_of
 from merino.inner.core.compiled.code_files import CodeCache
 from merino.inner.core.compiled.compiling import WATCH, NoCollections
-from merino.inner.core.compiled.program import BorrowingCompiler, install
+from merino.inner.core.compiled.program import BorrowingCompiler, install, name_lines
 
 log = logging.getLogger(__name__)
 
@@ -33,11 +33,6 @@ CHECKS_BOUNDS = bool(numba.config.BOUNDSCHECK)  # whether each index is checked:
 # `_nrt` is numba's counting of users. Each says whether it counts, because what says nothing does as its caller.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": True}
 _BORROWING = {**_OPTIONS, "_nrt": False, "pipeline_class": BorrowingCompiler}
-
-if CHECKS_BOUNDS:
-    from merino.inner.core.compiled.bounds import name_lines
-
-    name_lines()
 
 
 def cache_of(group: str) -> Path | None:
@@ -49,6 +44,8 @@ CACHE = cache_of(CACHE_GROUPS[0])  # of everything that play needs
 ENTRIES: list[Any] = []  # all that have been declared
 
 install()
+if CHECKS_BOUNDS:
+    name_lines()
 for listener in (WATCH, NoCollections()):
     event.Listener.register(type(listener))
     event.register("numba:compile", listener)

@@ -11,20 +11,24 @@ nothing has to be kept for other callers.
 
 By default numba also allows negative indices, as Python does, and tests the sign of every index. No kernel uses that,
 and a search spent a sixth of its time on it. A negative constant still counts from the end; with bounds checks any
-other negative index is an IndexError.
+other negative index is an IndexError. numba's own does not say where: here it names file, line and function.
 """
 
+from pathlib import Path
 from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.errors import NumbaTypeError
+from numba.core.lowering import Lower
 from numba.core.typed_passes import NopythonTypeInference
 from numba.np import arrayobj
 
+_place = [""]  # the line that is being compiled
 _wrapped_index, _set_env = arrayobj.fix_integer_index, JITCPUCodegen.set_env
 
 
@@ -122,3 +126,27 @@ def install() -> None:
     """Change numba in this process."""
     JITCPUCodegen._library_class, JITCPUCodegen.set_env = ProgramLibrary, _set_environment
     arrayobj.fix_integer_index = _index
+
+
+def name_lines() -> None:
+    """Let every bounds check compiled from now on name its place, `make test-bounds`."""
+    compile_statement = Lower.lower_inst
+
+    def lower_inst(self: Any, statement: Any) -> Any:
+        before = _place[0]
+        _place[0] = f"{Path(statement.loc.filename).name}:{statement.loc.line}, {self.func_ir.func_id.func_name}"
+        try:
+            return compile_statement(self, statement)
+        finally:
+            _place[0] = before
+
+    Lower.lower_inst = lower_inst
+    cgutils.do_boundscheck = _check_bounds
+
+
+def _check_bounds(context: Any, builder: Any, index: Any, size: Any, axis: Any = None) -> None:
+    """Raise IndexError unless 0 <= index < size; print both, since the message of compiled code is fixed."""
+    is_wrong = builder.icmp_unsigned(">=", index, size)  # a negative index is a large one
+    with cgutils.if_unlikely(builder, is_wrong):
+        cgutils.printf(builder, f"{_place[0]}: index %ld is out of bounds for size %ld\n", index, size)
+        context.call_conv.return_user_exc(builder, IndexError, (f"{_place[0]}: the index is out of bounds",))

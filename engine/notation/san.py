@@ -1,4 +1,6 @@
-"""Moves as people write them: SAN as output, SAN or coordinates as input. The rules are python-chess's.
+"""Moves as people write them: SAN as output; SAN, coordinates, figurines or words as input; lists of moves.
+
+The rules are python-chess's.
 
 `san(position, move)` is "Nf3"; `read_move(position, "g1f3")` is that move, or raises MoveRejected, which says why not.
 """
@@ -8,17 +10,16 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import chess
 
-from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.board.game import IllegalMoveError, Position, as_position
 from merino.inner.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, Move
 from merino.inner.core.common.checks import instance, whole_number
 from merino.inner.core.common.errors import MerinoError
-from merino.inner.engine.notation.move_list import without_move_number
 from merino.inner.engine.notation.refusals import MoveRequest, Refusal, why_not
-from merino.inner.engine.notation.words import CASTLE_HOW, in_letters, is_castle, of_descriptive
 
 _NOTATION = re.compile(
     r"(?P<piece>[PNBRQKnrqk])?(?P<file>[a-h])?(?P<rank>[1-8])?(?:-|(?P<takes>[x:]))?(?P<to>[a-h][1-8])"
@@ -29,6 +30,34 @@ _CASTLING = re.compile(r"[0Oo]-?[0Oo](?P<queenside>-?[0Oo])?")
 _OFF_BOARD = re.compile(r"[PNBRQKnrqk]?[a-h]?[1-8]?[-x:]?(?P<to>[a-z][0-9])")
 DOUBLE_PUSH_SQUARES = 16
 _ANNOTATION = re.compile(r"(?:\s*e\.p\.)?[+#!?]*$")
+# At the beginning of a word. Four digits are enough for any game, and never too long for `int`.
+_NUMBER = re.compile(r"(?<!\S)(?P<number>[0-9]{1,4})(?P<dots>[.\u2026]+)\s*")
+_BLACKS = {"..", "...", "\u2026"}
+_RESULTS = {"1-0", "0-1", "1/2-1/2", "*"}
+_PIECE_NAMES = {"king": "K", "queen": "Q", "rook": "R", "bishop": "B", "knight": "N", "pawn": ""}
+_FIGURINES = str.maketrans("♔♕♖♗♘♙♚♛♜♝♞♟", "KQRBNPKQRBNP")
+_WORDS = re.compile(
+    rf"(?P<piece>{'|'.join(_PIECE_NAMES)})(?: (?:from )?(?P<origin>[a-h][1-8]?))?(?: (?P<how>to|takes|captures|x))? "
+    r"(?:on )?(?P<to>[a-h][1-8])"
+)
+_CASTLE = re.compile(r"castles?(?: (?P<side>king ?side|short|queen ?side|long))?")
+_DESCRIPTIVE = re.compile(
+    r"(?P<piece>P|N|Kt|B|R|Q|K)(?:-(?P<wing>[QK])?(?P<file>R|N|Kt|B|Q|K)(?P<rank>[1-8])|x(?:P|N|Kt|B|R|Q|K))",
+    re.IGNORECASE,
+)
+_DESCRIPTIVE_FILES = {"QR": "a", "QN": "b", "QB": "c", "Q": "d", "K": "e", "KB": "f", "KN": "g", "KR": "h"}
+_CASTLE_HOW = "say O-O to castle on the king's side, O-O-O on the queen's side"
+
+
+class MoveList(NamedTuple):
+    """The moves of a list as they are written, without numbers, commas, and a result at the end.
+
+    `number` is the one before the first move, None without one; `is_blacks` tells that its dots are Black's: "1...".
+    """
+
+    moves: list[str]
+    number: int | None
+    is_blacks: bool
 
 
 class MoveRejected(MerinoError):
@@ -127,8 +156,8 @@ def read_request(text: str) -> MoveRequest:
     """
     request = _read_request(text)
     if request is None:
-        if is_castle(text):
-            raise MoveRejected(text.strip(), Refusal(CASTLE_HOW))
+        if _is_castle(text):
+            raise MoveRejected(text.strip(), Refusal(_CASTLE_HOW))
         raise MoveRejected(text.strip(), _off_board(text))
     return request
 
@@ -161,7 +190,7 @@ def read_move(position: Position | str, text: str) -> Move:
 
 def descriptive_hint(position: Position, text: str) -> Refusal | None:
     """What to write instead of a move in descriptive notation, such as N-KB3; None if the text is none."""
-    meant = of_descriptive(_bare(text), position.turn)
+    meant = _of_descriptive(_bare(text), position.turn)
     if meant is None:
         return None
     legal = [move.rstrip("+#") for move in san_moves(position, position.legal_moves)]
@@ -182,7 +211,7 @@ def _bare(text: str) -> str:
 
 def _read_request(text: str) -> MoveRequest | None:
     """The move a text describes, or None if it does not have the form of a move."""
-    written = in_letters(_bare(text))
+    written = _in_letters(_bare(text))
     castling = _CASTLING.fullmatch(written)
     if castling:
         return MoveRequest(written, castling="queenside" if castling["queenside"] else "kingside")
@@ -200,3 +229,59 @@ def _read_request(text: str) -> MoveRequest | None:
         takes=found["takes"] is not None,
         promotion=chess.PIECE_SYMBOLS.index(found["promotion"].lower()) if found["promotion"] else None,
     )
+
+
+def move_list(text: str) -> MoveList:
+    """The list that is in a text, whether its words are moves or not."""
+    first, words = _NUMBER.match(text.lstrip()), _NUMBER.sub("", text).replace(",", " ").split()
+    moves = words[:-1] if words and words[-1] in _RESULTS else words
+    return MoveList(moves, int(first["number"]) if first else None, first is not None and first["dots"] in _BLACKS)
+
+
+def without_move_number(text: str) -> str:
+    """A text without the move number before it: "1. e4" is "e4"; a number alone stays."""
+    first = _NUMBER.match(text)
+    return (text[first.end() :] if first else text) or text
+
+
+def _in_letters(text: str) -> str:
+    """A move in figurines or words as in short notation: "♘f3" and "knight to f3" are "Nf3"; others as they are."""
+    text = text.translate(_FIGURINES)
+    words = " ".join(text.lower().split())
+    castle = _CASTLE.fullmatch(words)
+    if castle and castle["side"]:
+        return "O-O" if castle["side"][0] in "ks" else "O-O-O"
+    found = _WORDS.fullmatch(words)
+    if found is None:
+        return text
+    takes = "x" if found["how"] in ("takes", "captures", "x") else ""
+    return f"{_PIECE_NAMES[found['piece']]}{found['origin'] or ''}{takes}{found['to']}"
+
+
+def _is_castle(text: str) -> bool:
+    """Whether a text is the word `castle` without the side."""
+    found = _CASTLE.fullmatch(" ".join(text.lower().split()))
+    return found is not None and not found["side"]
+
+
+def _of_descriptive(text: str, turn: int) -> list[str] | None:
+    """What a move in descriptive notation may mean for the side to move: "N-KB3" is ["Nf3"]; empty for "PxP".
+
+    None if the text is none.
+    """
+    found = _DESCRIPTIVE.fullmatch(text)
+    if found is None or (found["rank"] is None and "x" not in text.lower()):
+        return None
+    if found["rank"] is None:
+        return []
+    piece, file = (_one_letter(found[name]) for name in ("piece", "file"))
+    rank = 9 - int(found["rank"]) if turn == BLACK else int(found["rank"])
+    wings = [found["wing"].upper()] if found["wing"] else ["Q", "K"]
+    names = [file] if file in "QK" else [wing + file for wing in wings]
+    letter = "" if piece == "P" else piece
+    return [f"{letter}{_DESCRIPTIVE_FILES[name]}{rank}" for name in names]
+
+
+def _one_letter(piece: str) -> str:
+    """The letter of a piece; old books write a knight as Kt."""
+    return "N" if piece.upper() in ("N", "KT") else piece.upper()

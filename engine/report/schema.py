@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated
 
+from merino.inner.engine.search.limits import pawns
+
 VERSION = 1
 
 
@@ -258,10 +260,10 @@ class PositionReport:
 
     def _repr_html_(self) -> str:
         """What Jupyter shows."""
-        from merino.inner.engine.report.html import html_of  # noqa: PLC0415 (it needs what draws boards)
+        from merino.inner.engine.search.drawing import report_as_html  # noqa: PLC0415 (it needs what draws boards)
 
         terms = [(term.name, term.white_cp, term.black_cp, term.net_cp) for term in self.terms]
-        return html_of(self.fen, self.static.score_cp, self.summary, terms)
+        return report_as_html(self.fen, pawns(self.static.score_cp), self.summary, terms)
 
 
 def _plain(value: object) -> object:

@@ -22,8 +22,8 @@ MIN_AHEAD = 3  # centipawns; less is no lead
 MIN_VALUE = 0.5  # centipawns; less is no material
 MIN_CHANGE = 1.0  # centipawns; smaller changes are not mentioned
 MIN_TOLD = 3.0  # centipawns; smaller parts are not put into words
-NAMED_TERMS = 3  # of a side, at most
-NAMED_IN_GROUP = 2  # terms of a group, at most
+MAX_NAMED_TERMS = 3  # of a side
+MAX_NAMED_IN_GROUP = 2  # terms of a group
 MANY_TERMS = 40  # of a set: with more, groups are named first
 NAMED_SQUARES = 2  # of a term
 # The pieces that a term is about, by how its name begins: others may bring it, as a pawn that guards an outpost does.
@@ -119,7 +119,7 @@ def _material(values: PieceValues, colour: int) -> str:
 
 def _largest(parts: Sequence[tuple[str, float]], sign: int, least: float = MIN_TOLD) -> str:
     chosen = sorted((part for part in parts if sign * part[1] >= least), key=lambda part: -abs(part[1]))
-    return ", ".join(f"{name} {abs(cp) / 100:.2f}" for name, cp in chosen[:NAMED_TERMS])
+    return ", ".join(f"{name} {abs(cp) / 100:.2f}" for name, cp in chosen[:MAX_NAMED_TERMS])
 
 
 def _terms(values: PieceValues, colour: int) -> Iterator[tuple[str, float]]:
@@ -137,7 +137,7 @@ def _groups(values: PieceValues, colour: int) -> Iterator[tuple[str, float]]:
             continue
         lines = [line for line in explanation.lines if line.group is group]
         named = sorted(_named(lines, values, colour), key=lambda part: -abs(part[2]))
-        large = [part for part in named[:NAMED_IN_GROUP] if abs(part[2]) >= MIN_TOLD]
+        large = [part for part in named[:MAX_NAMED_IN_GROUP] if abs(part[2]) >= MIN_TOLD]
         told = [f"{name}: {squares}" if squares else name for name, squares, _ in large]
         yield group.title.lower() + (f" ({'; '.join(told)})" if told else ""), net
 

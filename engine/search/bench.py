@@ -12,7 +12,7 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default
 
 DEPTH = 11
-HASH_MB = 16
+HASH_MB = 16  # whatever the default is: the node count depends on it
 
 # Openings, middlegames and endgames, sharp and quiet; positions of ours and well-known test positions.
 POSITIONS = (

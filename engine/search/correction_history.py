@@ -17,7 +17,7 @@ from merino.inner.engine.search.static_eval import rule50_scaling, static_evalua
 from merino.inner.engine.search.transposition import entry_static_eval
 
 _LIMIT_BITS = 10  # gravity keeps every entry within 2 ** _LIMIT_BITS
-_BONUS_MAX = 256  # so that one surprise cannot fill an entry
+_MAX_BONUS = 256  # so that one surprise cannot fill an entry
 _BONUS_DIVISOR = 8  # of error times depth
 _SHIFT = U64(64 - CORRECTION_BITS)
 # odd numbers without a pattern, one per piece, so that sums of products spread evenly
@@ -80,7 +80,7 @@ def update_correction_history(s, ply, error, depth):
     """Record that a search to `depth` found the static evaluation here too low by `error` centipawns."""
     position = s.positions[ply]
     side = side_to_move(position)
-    bonus = max(-_BONUS_MAX, min(error * depth // _BONUS_DIVISOR, _BONUS_MAX))
+    bonus = max(-_MAX_BONUS, min(error * depth // _BONUS_DIVISOR, _MAX_BONUS))
     index = np.int64(position.pawn_key >> _SHIFT)
     s.pawn_correction_history[side, index] = _gravity(int(s.pawn_correction_history[side, index]), bonus)
     for colour in range(2):

@@ -1,8 +1,9 @@
-"""A searched position as HTML, as notebooks show the result of a search: the board with the best move, and the line."""
+"""What notebooks show, as HTML: the result of a search, and the report of a position, each beside its board."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 
 import chess
 import chess.svg
@@ -12,10 +13,14 @@ from merino.inner.core.board.move import Move
 from merino.inner.core.common.tables import beside, html_table
 
 SIZE = 260  # pixels of the board
+MIN_SHOWN = 0.05  # centipawns of a term
 
 
-def html_of(position: Position | None, told: Mapping[str, object], line: tuple[int, ...]) -> str:
-    """A table of what is told by its heads, with the line, beside the board; without a position the table alone."""
+def searched_as_html(position: Position | None, told: Mapping[str, object], line: tuple[int, ...]) -> str:
+    """A table of what is told by its heads, with the line, beside the board with its first move.
+
+    Without a position the table alone.
+    """
     if position is None:
         return _table(told, " ".join(Move(move).uci() for move in line))
     board = chess.Board(position.fen(), chess960=True)
@@ -28,3 +33,21 @@ def html_of(position: Position | None, told: Mapping[str, object], line: tuple[i
 def _table(told: Mapping[str, object], line: str) -> str:
     cells = {**told, "Line": line or "no legal move"}
     return html_table(list(cells), [list(cells.values())])
+
+
+def report_as_html(
+    fen: str, score: str, summary: Sequence[str], terms: Iterable[tuple[str, float, float, float]]
+) -> str:
+    """The sentences and the table of terms beside the board.
+
+    A term is its name, and centipawns of White, of Black and net; none that is 0 is shown.
+    """
+    board = chess.svg.board(chess.BaseBoard(fen.split(maxsplit=1)[0]), size=SIZE)
+    said = f"<p><b>{score}</b> {escape(' '.join(summary))}</p>"
+    rows = [
+        (name, f"{white:.1f}", f"{black:.1f}", f"{net:+.1f}")
+        for name, white, black, net in terms
+        if abs(net) >= MIN_SHOWN
+    ]
+    table = html_table(("Term", "White cp", "Black cp", "Net"), rows) if rows else ""
+    return beside(board, f"{said}{table}")

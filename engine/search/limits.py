@@ -18,7 +18,8 @@ TABLEBASE_WIN = MATE_IN_MAX_PLY - 1  # that endgame tables know; one that is n p
 KNOWN_WIN = TABLEBASE_WIN - MAX_PLY  # no score from here on is a judgement
 MAX_MS = 10**9  # twelve days, the longest time that timers of all systems accept
 MAX_NODES = 10**15
-MAX_HASH_MB, MAX_THREADS = 65536, 256
+DEFAULT_HASH_MB, MAX_HASH_MB = 16, 65536  # of the transposition table, MiB
+MAX_THREADS = 256
 DEFAULT_PROBE_DEPTH = 6  # of the nodes from which tablebases are asked: a probe takes as long as many nodes
 
 
@@ -135,9 +136,9 @@ class SearchResult:
 
     def _repr_html_(self) -> str:
         """What Jupyter shows: the board with the best move, the score, and the line."""
-        from merino.inner.engine.search.drawing import html_of  # noqa: PLC0415 (only notebooks draw)
+        from merino.inner.engine.search.drawing import searched_as_html  # noqa: PLC0415 (only notebooks draw)
 
         if self.line is None:
-            return html_of(self.position, {}, ())
+            return searched_as_html(self.position, {}, ())
         score, depth, nodes = self.line.score, self.line.depth, f"{self.line.nodes:,}"
-        return html_of(self.position, {"Score": score.words(), "Depth": depth, "Nodes": nodes}, self.line.pv)
+        return searched_as_html(self.position, {"Score": score.words(), "Depth": depth, "Nodes": nodes}, self.line.pv)

@@ -16,7 +16,7 @@ from merino.inner.engine.search.transposition import UPPER_BOUND, entry_bound, e
 ONE_PLY = 1024  # unit of late move reductions
 SINGULAR_UNIT = 16  # unit of `singular_margin`; whole centipawns per ply would be too coarse
 SINGULAR_PLY_FACTOR = 2  # no extension beyond this many times the depth of the iteration, or the tree may explode
-HINDSIGHT_MIN_REDUCTION = 2  # plies; a smaller reduction leaves little to correct
+MIN_HINDSIGHT_REDUCTION = 2  # plies; a smaller reduction leaves little to correct
 
 
 @kernel
@@ -62,7 +62,7 @@ def hindsight_extension(s, ply, depth):
 
     A ply more if a strongly reduced move did its side good after all; a ply less if it did harm.
     """
-    if ply == 0 or s.plies[ply - 1].reduction < HINDSIGHT_MIN_REDUCTION or s.positions[ply].checkers != ZERO:
+    if ply == 0 or s.plies[ply - 1].reduction < MIN_HINDSIGHT_REDUCTION or s.positions[ply].checkers != ZERO:
         return 0
     parent, p = s.plies[ply - 1], s.parameters
     if parent.static_eval == NO_SCORE:

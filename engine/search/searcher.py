@@ -18,7 +18,7 @@ from merino.inner.core.board.game import Position, as_position
 from merino.inner.core.common.checks import instance, whole_number
 from merino.inner.core.common.threads import OneThread
 from merino.inner.engine.search.chooser import Chooser
-from merino.inner.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits, Line, SearchResult
+from merino.inner.engine.search.limits import DEFAULT_HASH_MB, MAX_HASH_MB, MAX_THREADS, Limits, Line, SearchResult
 from merino.inner.engine.search.parameters import PARAMETERS, parameters_for
 from merino.inner.engine.search.people import Style
 from merino.inner.engine.search.search_run import Conditions, LineReport, MoveReport, SearchRun
@@ -46,7 +46,7 @@ class Searcher:
 
     def __init__(
         self,
-        hash_mb: int = 16,
+        hash_mb: int = DEFAULT_HASH_MB,
         threads: int = 1,
         evaluation: Evaluation | None = None,
         parameters: tuple[int, ...] | None = None,

@@ -11,11 +11,12 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 
+import numpy as np
+
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.perft import perft
 from merino.inner.core.common.work import cores
-from merino.inner.core.compiled.cache import CACHE_GROUPS, PLAY, remove_stale
-from merino.inner.core.compiled.inventory import write_inventory
+from merino.inner.core.compiled.cache import CACHE_GROUPS, PLAY, remove_stale, write_inventory
 from merino.inner.core.compiled.jit import CACHE, code_in_use, has_code, must_compile
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
@@ -23,7 +24,8 @@ from merino.inner.engine.search.state import new_search_record
 from merino.inner.engine.search.strength import DEFAULT_ELO, at_elo
 from merino.inner.engine.search.worker import link
 from merino.inner.eval.families import default, load_net, own_names
-from merino.inner.eval.net import warmup as nets
+from merino.inner.eval.net.network import Network, Shape
+from merino.inner.eval.net.piece_family import net_evaluation
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +134,7 @@ def _warm_up_group(group: str) -> None:
 def _warm_up_lowest() -> None:
     """Call every entry of the lowest group: what play needs, and what only commands call."""
     warm_up()
-    nets.warm_up(new_search_record())
+    _warm_up_nets(new_search_record())
     for name in own_names(".net"):  # the code of some is that of their features
         load_net(name).install(new_search_record())
     position = Position()
@@ -141,6 +143,15 @@ def _warm_up_lowest() -> None:
     default().value_pieces(position.record)
     default().attributed(position.record)
     Searcher(hash_mb=1).exchange_gain(position, position.legal_moves[0])
+
+
+def _warm_up_nets(record: np.ndarray) -> None:
+    """Score a position with empty nets, and install them in `record`, a scratch record SEARCH[1]."""
+    for shape in (Shape("H*V", 1), Shape("ALL", 1), Shape(piece_values=True)):
+        weights = {name: np.zeros(size, dtype=np.int16) for name, size in shape.layers().items()}
+        net = net_evaluation(Network(shape, weights, 1.0))
+        net.scores(Position().record)
+        net.install(record)
 
 
 def _be_second(names: Sequence[str]) -> None:

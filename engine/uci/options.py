@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from merino.inner.core.common.about import AUTHOR, NAME, __version__
 from merino.inner.core.common.nearest import did_you_mean
-from merino.inner.engine.search.limits import DEFAULT_PROBE_DEPTH, MAX_HASH_MB, MAX_THREADS
+from merino.inner.engine.search.limits import DEFAULT_HASH_MB, DEFAULT_PROBE_DEPTH, MAX_HASH_MB, MAX_THREADS
 from merino.inner.engine.search.strength import DEFAULT_ELO, FULL_LEVEL, MAX_ELO, MIN_ELO, at_elo, at_level
 from merino.inner.engine.uci import files
 
@@ -30,7 +30,6 @@ Apply = Callable[[Any, Any], None]
 Open = Callable[[str], object]
 Prepare = Callable[[Any], object]
 
-DEFAULT_HASH = 16  # MiB
 MAX_SEED = 2**31 - 1
 EMPTY = "<empty>"  # how UCI writes an empty string
 _TRUTHS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
@@ -186,7 +185,9 @@ def _option(
     return register
 
 
-@_option("Hash", "spin", DEFAULT_HASH, (1, MAX_HASH_MB), needs_idle=True, setting="hash=MB", shows="searcher.hash_mb")
+@_option(
+    "Hash", "spin", DEFAULT_HASH_MB, (1, MAX_HASH_MB), needs_idle=True, setting="hash=MB", shows="searcher.hash_mb"
+)
 def _hash(runtime: Runtime, megabytes: int) -> None:
     """Memory for the transposition table in MiB."""
     runtime.set_hash(megabytes)

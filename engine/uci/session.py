@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, BinaryIO
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.threads import until_set
 from merino.inner.core.compiled.compiling import WATCH
-from merino.inner.engine.search.limits import Line, Score, SearchResult
+from merino.inner.engine.search.limits import DEFAULT_HASH_MB, Line, Score, SearchResult
 from merino.inner.engine.uci.background import BackgroundJobs, FileWork, IsStopped
 from merino.inner.engine.uci.clocks import Lag, NodeClock
 from merino.inner.engine.uci.cold_start import ColdStart
-from merino.inner.engine.uci.options import DEFAULT_HASH, OptionError, UciOption, Value, find
+from merino.inner.engine.uci.options import OptionError, UciOption, Value, find
 from merino.inner.engine.uci.output import Output, Report
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ class UciSession:
             self._runtime.searcher.stop()
 
     def _load(self) -> None:
-        from merino.inner.core.compiled.inventory import is_play_compiled  # noqa: PLC0415 (not on the way to uciok)
+        from merino.inner.core.compiled.cache import is_play_compiled  # noqa: PLC0415 (not on the way to uciok)
         from merino.inner.engine.uci.info_log import tell  # noqa: PLC0415 (neither)
 
         tell(self.output)
@@ -285,7 +285,7 @@ class UciSession:
         self.cold.judge(is_play_compiled())
         from merino.inner.engine.uci.runtime import Position, Runtime  # noqa: PLC0415 (the one import that brings in numba)
 
-        runtime = Runtime(DEFAULT_HASH)
+        runtime = Runtime(DEFAULT_HASH_MB)
         self.position = Position()
         self._runtime = runtime
         self._loaded.set()

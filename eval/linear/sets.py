@@ -22,7 +22,9 @@ from merino.inner.eval.linear.own_file import own_file
 from merino.inner.eval.linear.registry import Group, TermSet
 
 # The modules that fill the sets. A module is imported when its set is asked for: most runs need one.
-_MODULES = {"greko2015": "terms", "full": "full.all_terms"}
+# Their order is that of the weights.
+_FULL = ("material", "pawns", "passed", "pieces", "squares", "threats", "king")
+_MODULES = {"greko2015": ("terms",), "full": tuple(f"full.{name}" for name in _FULL)}
 SETS = tuple(_MODULES)  # those that come with Merino
 _OWN_MODULE = "merino_own_terms"
 
@@ -34,7 +36,8 @@ class TermSetError(EvaluationError):
 def set_named(name: str) -> TermSet:
     """The set of this name, one of Merino's or the user's own; raises TermSetError."""
     if name in _MODULES:
-        found: TermSet = import_module(f"merino.inner.eval.linear.{_MODULES[name]}").TERMS
+        modules = [import_module(f"merino.inner.eval.linear.{module}") for module in _MODULES[name]]
+        found: TermSet = modules[0].TERMS
         return found
     own = _own_set()
     if own is not None and own.name == name:

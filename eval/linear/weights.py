@@ -18,9 +18,16 @@ import numpy as np
 
 import merino.inner.eval.linear.terms  # noqa: F401  (fills the default set)
 from merino.inner.core.common.files import LOCK_ENDING, write_whole
-from merino.inner.core.common.folders import user_folder
 from merino.inner.core.common.nearest import did_you_mean
-from merino.inner.core.common.user_files import WEIGHTS, is_there, names_in, read_user_text, text_of, user_path
+from merino.inner.core.common.user_files import (
+    WEIGHTS,
+    is_there,
+    names_in,
+    read_user_text,
+    text_of,
+    user_folder,
+    user_path,
+)
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.phases import SUFFIXES, halves
 from merino.inner.eval.linear.registry import TERMS, Term, TermSet

@@ -9,6 +9,8 @@ Beside what it is, a block says what a move changes: the roles and colours about
 again. The features that a move switches on or off are those for which it is true on only one of the two boards. So a
 feature that several pieces share changes with the first of them that comes and the last that goes.
 
+What many predicates ask, such as where pieces can move, is a fact of a view: words that follow from its pieces.
+
 Names and sizes are those of M. E. Lombardo, "Feature set analysis for chess NNUE networks" (Buenos Aires 2024).
 """
 
@@ -27,9 +29,50 @@ from numba import literal_unroll
 from merino.inner.core.board.bitboard import ONE, U64, ZERO, lsb, mirror, popcount
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.eval.net.domains import COLOUR, COUNT, FALLING, FILE, PIECE, RANK, RISING, ROLE, SQUARE, Domain
-from merino.inner.eval.net.facts import FACTS, KINDS, MOVES, NEXT_ON_FILES, NEXT_ON_RANKS, Fact
-from merino.inner.eval.net.neighbours import GROUPS, LINES, files_of, ranks_of
-from merino.inner.eval.net.view import DESTINATIONS, FILE_PAIRS, OCCUPIED, PIECES, RANK_PAIRS, pieces_in
+from merino.inner.eval.net.mobility import fill_moves, renew_moves
+from merino.inner.eval.net.neighbours import (
+    GROUPS,
+    LINES,
+    files_of,
+    fill_board,
+    fill_file_pairs,
+    fill_rank_pairs,
+    ranks_of,
+    renew_board,
+    renew_file_pairs,
+    renew_rank_pairs,
+)
+from merino.inner.eval.net.view import (
+    BOARD,
+    DESTINATIONS,
+    FILE_PAIRS,
+    OCCUPIED,
+    PIECES,
+    RANK_PAIRS,
+    VIEW_SIZE,
+    pieces_in,
+)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """How to fill in some words of a view, the last of them before `stop`.
+
+    `fill` is a kernel (view) for a view of any position, `renew` one (before, after, difference): it fills in the view
+    `after` from the words of `before`, another one of the same side, and from their `ViewDifference`.
+    """
+
+    stop: int
+    fill: Callable[..., Any]
+    renew: Callable[..., Any]
+
+
+MOVES = Fact(BOARD, fill_moves, renew_moves)
+KINDS = Fact(RANK_PAIRS, fill_board, renew_board)
+NEXT_ON_RANKS = Fact(FILE_PAIRS, fill_rank_pairs, renew_rank_pairs)
+NEXT_ON_FILES = Fact(VIEW_SIZE, fill_file_pairs, renew_file_pairs)
+FACTS = (MOVES, KINDS, NEXT_ON_RANKS, NEXT_ON_FILES)  # each follows from those before it
+
 
 MAX_MOVES = (8, 15, 16, 25, 25, 8)  # by role; larger counts are equal to this one
 NO_TUPLE = -1

@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 
 from merino.inner.core.board.bitboard import U64, WHITE, popcount
-from merino.inner.core.board.changes import NOTHING, changes_of
+from merino.inner.core.board.makemove import NOTHING, changes_of
 from merino.inner.core.board.position import occupied_squares, side_to_move
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.core.compiled.lanes import (

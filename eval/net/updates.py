@@ -7,6 +7,10 @@ adds or subtracts its row in the sums of both sides: tables tell by which featur
 With a factor such as `KING` all features of a side change when its own king moves. Then the last sums with the king on
 this square, which are kept with their view, are brought up to date instead: the field calls them a *finny table*. Sums
 from scratch are the same, as an empty board is where that table begins.
+
+Where features are pieces on squares, by the place of the own king, a move changes the sums in one pass, without a look
+for what has changed on the board, which takes a tenth of a search. The usual nets with king buckets or a mirrored board
+are such, as `MIRRORED(KING8*ALL)`.
 """
 
 from __future__ import annotations
@@ -18,14 +22,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import KING, ONE, U64, WHITE, ZERO, lsb
-from merino.inner.core.board.changes import changes_of
+from merino.inner.core.board.bitboard import KING, ONE, U64, WHITE, ZERO, lsb, piece_of
+from merino.inner.core.board.makemove import changes_of
+from merino.inner.core.board.position import king_square
 from merino.inner.core.compiled.calls import evaluation_address
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.lanes import LANES_SIZE
 from merino.inner.core.compiled.memory import array_at
-from merino.inner.eval.net.blocks import BLOCKS, NO_TUPLE, Block, make_block
-from merino.inner.eval.net.facts import FACTS, Fact
+from merino.inner.eval.net.blocks import BLOCKS, FACTS, NO_TUPLE, Block, Fact, make_block
 from merino.inner.eval.net.features import RIGHT, FeatureSet
 from merino.inner.eval.net.play import (
     INPUT_BIAS,
@@ -36,14 +40,14 @@ from merino.inner.eval.net.play import (
     copy_row,
     net_at,
     others_at,
+    piece_mover,
     row_of,
     score_at,
     subtract_row,
     sums_at,
     update_sums,
 )
-from merino.inner.eval.net.rows import is_by_piece_and_king
-from merino.inner.eval.net.rows_by_king import next_by_rows
+from merino.inner.eval.net.rows import is_by_piece_and_king, piece_features
 from merino.inner.eval.net.view import OCCUPIED, VIEW_SIZE, WITHOUT_FACTS, difference_of, king_places, look, move_on
 
 BOTH = 3  # sides, as bits
@@ -169,8 +173,40 @@ def _update_of(wanted: FeatureSet) -> tuple[Callable[..., Any], Callable[..., An
             refresh(s, net, side, root, king_places(_view_of(root)), sums_at(s, net, 0))
 
     if is_by_piece_and_king(wanted) and len(wanted.terms) == 1:
-        next_ply = next_by_rows(wanted, buckets, renew_side)
+        next_ply = _next_by_rows(wanted, buckets, renew_side)
     return next_ply, fill_root
+
+
+def _next_by_rows(wanted: FeatureSet, buckets: np.ndarray, renew_side: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel (s, net, ply) that makes the sums of the next ply for a set of pieces on squares.
+
+    `buckets`, int64[64], numbers the places of the own king: those with the same number have the same features.
+    `renew_side(s, net, side, ply)` is the kernel that makes those of one side anew, when its king has come to another.
+    """
+    (term,) = wanted.terms
+    features_at, kings = piece_features(term), term.kings
+
+    @kernel
+    def row_at(net, side, place, piece_on_square):
+        """The address of what a piece on a square adds to the sums of a side with its king on this place."""
+        return row_of(net, kings[place] + features_at[side, place >> 2 & 1, piece_on_square])
+
+    move_pieces = piece_mover(row_at)
+
+    @kernel
+    def next_ply(s, net, ply):
+        changed, after = changes_of(s.positions[ply], s.plies[ply].move), s.positions[ply + 1]
+        for side in range(2):
+            place = king_square(after, side) ^ 56 * side
+            was = (changed.removed & 63) ^ 56 * side
+            if changed.removed >> 6 == piece_of(side, KING) and buckets[was] != buckets[place]:
+                renew_side(s, net, side, ply + 1)
+            else:
+                own = U64(side) * net.row
+                old, new = sums_at(s, net, ply) + own, sums_at(s, net, ply + 1) + own
+                move_pieces(net, side, place, changed, old, new, net.blocks)
+
+    return next_ply
 
 
 @kernel

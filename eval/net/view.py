@@ -10,7 +10,7 @@ from typing import NamedTuple
 from numba import types
 
 from merino.inner.core.board.bitboard import KING, U64, WHITE, ZERO, bit, colour_of, lsb, mirror, type_of
-from merino.inner.core.board.changes import NOTHING
+from merino.inner.core.board.makemove import NOTHING
 from merino.inner.core.compiled.jit import kernel
 
 OWN, OTHER = 0, 1

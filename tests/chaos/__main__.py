@@ -18,7 +18,7 @@ from textwrap import fill
 
 from benchmarks.markdown import markdown_table, with_section
 from merino.inner.core.common.about import NAME, __version__
-from merino.inner.core.common.folders import user_folder
+from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.common.work import cores
 from tests.chaos.cases import CASES, Case
 from tests.chaos.harms import HARMS, Harm, NotPossibleError, TooLateError

@@ -1,4 +1,4 @@
-"""The set `full` itself, and the bounds of its weights; the modules beside it fill it."""
+"""The set `full` itself, and the bounds of its weights; the modules beside it fill it (`eval.linear.sets`)."""
 
 from merino.inner.eval.linear.full.view import full_view_without, full_views
 from merino.inner.eval.linear.registry import TermSet

@@ -12,7 +12,7 @@ from typing import TextIO
 import numpy as np
 
 from merino.inner.core.common.files import write_fault
-from merino.inner.core.common.user_files import open_log
+from merino.inner.core.common.user_files import open_to_append
 from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.learn.fit import FitCallback, Step
@@ -48,7 +48,7 @@ class RunLog:
     def open(self, path: Path) -> None:
         """Append to the log at `path` from now on; if that fails, say so and go on without a log."""
         try:
-            self._log = TextIOWrapper(open_log(path), "utf-8")
+            self._log = TextIOWrapper(open_to_append(path), "utf-8")
         except OSError as error:
             self._say(f"No log is kept: {write_fault(error, path)}")
             return

@@ -23,7 +23,15 @@ from merino.inner.core.common.files import (
     writing,
 )
 from merino.inner.core.common.sealed import as_json, from_json
-from merino.inner.core.common.user_files import STATE, faults_named, is_there, read_user_file
+from merino.inner.core.common.user_files import (
+    STATE,
+    faults_named,
+    is_stream,
+    is_there,
+    open_stream,
+    open_to_extend,
+    read_user_file,
+)
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
 from merino.inner.match.positions import PositionFile
@@ -185,8 +193,8 @@ def _missing(there: bytes, games: Sequence[bytes]) -> bytes:
 
 @contextmanager
 def _opened(pgn: Path) -> Iterator[IO[bytes]]:
-    """Open the PGN for reading and appending, locked against other matches."""
-    with pgn.open("a+b", buffering=0) as file:
+    """Open the PGN for reading and appending, what is no regular file for writing; locked against other matches."""
+    with open_stream(pgn) if is_stream(pgn) else open_to_extend(pgn) as file:
         lock(file)
         yield file
 

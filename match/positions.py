@@ -16,7 +16,7 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.common.files import append_whole, lock
-from merino.inner.core.common.user_files import GAMES, is_there, open_user_file
+from merino.inner.core.common.user_files import GAMES, is_there, open_to_extend, open_user_file
 from merino.inner.formats.packed import PACKED, Filter, with_checks
 from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.formats.scored_games import ScoredGames, packed_of
@@ -40,7 +40,10 @@ class PositionFile:
 
     def check(self) -> None:
         """Raise MatchError if there are not whole positions in the file, or OSError."""
-        if is_there(self.path) and not self._is_whole():
+        if not is_there(self.path):
+            return
+        open_to_extend(self.path).close()
+        if not self._is_whole():
             kind = "games in viriformat" if is_games_file(self.path) else "packed positions"
             raise MatchError(f"'{self.path}' holds no {kind}, or its end is missing: name another file")
 
@@ -67,7 +70,7 @@ class PositionFile:
     @contextmanager
     def opened(self) -> Iterator[None]:
         """Keep others from the file for this block, in which `prepare` and `settle` may be called; raises OSError."""
-        with self.path.open("a+b", buffering=0) as self._file:
+        with open_to_extend(self.path) as self._file:
             lock(self._file)
             yield
 

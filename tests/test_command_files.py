@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working folder, with a file of games, one of recipes, a pipe and a link to itself."""
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("socket")
     Path("circle").symlink_to("circle")
     Path("games.pgn").write_text('[Event "?"]\n[Result "1-0"]\n\n1. e4 e5 1-0\n')
     Path("default.txt").write_text("Pawn 100\n")
@@ -113,7 +116,7 @@ def test_a_name_that_is_no_file_ends_a_command_with_a_line(
         check(line, name, capsys)
 
 
-@pytest.mark.parametrize("name", ["circle", "games.pgn/x", "~ ~", *IMPOSSIBLE])
+@pytest.mark.parametrize("name", ["pipe", "socket", "circle", "games.pgn/x", "~ ~", *IMPOSSIBLE])
 def test_a_name_that_cannot_be_written_to_is_told_before_the_work(
     folder: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:

@@ -4,8 +4,11 @@ import errno
 import importlib.util
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +18,7 @@ import pytest
 
 from merino.inner.core.common import files
 from merino.inner.core.common.files import FileInUseError, check_writable, held, lock_within, write_whole, writing_whole
+from tests.pipes import named_pipes
 
 ROOT = Path(__file__).resolve().parent.parent
 KILLED = """
@@ -78,6 +82,79 @@ def test_a_pipe_is_written_into_and_not_replaced(tmp_path: Path) -> None:
         assert os.read(reader, 100) == b"content" and pipe.is_fifo()
     finally:
         os.close(reader)
+
+
+@named_pipes
+@pytest.mark.parametrize("kind", ["pipe", "socket", "folder"])
+def test_what_nobody_can_write_to_is_refused_by_name_and_never_waited_for(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the name of a socket has to be short
+    path = Path(kind)
+    if kind == "socket":
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(kind)
+    else:
+        (os.mkfifo if kind == "pipe" else os.mkdir)(path)
+    for write in (check_writable, lambda path: write_whole(path, b"content"), fill):
+        with pytest.raises(OSError, match=f"it is a {kind}") as caught:
+            write(path)
+        assert caught.value.filename == kind and [each.name for each in tmp_path.iterdir()] == [kind]
+
+
+def is_refused(path: Path) -> bool:
+    """Whether a file cannot be written."""
+    try:
+        check_writable(path)
+    except OSError:
+        return True
+    return False
+
+
+def fill(path: Path) -> None:
+    """Write a file as `writing_whole` does."""
+    with writing_whole(path) as file:
+        file.write(b"content" * 3)
+
+
+@named_pipes
+@pytest.mark.parametrize("write", [fill, lambda path: write_whole(path, b"content" * 3)])
+def test_a_reader_of_a_pipe_that_is_checked_gets_all_and_then_the_end(
+    write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    got: list[bytes] = []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    while is_refused(pipe):  # until the reader has opened it
+        time.sleep(0.01)
+    reader.join(0.2)
+    assert reader.is_alive()  # the check was not the end of what there is to read
+    write(pipe)
+    reader.join(10)
+    assert got == [b"content" * 3] and pipe.is_fifo()
+
+
+@named_pipes
+def test_a_pipe_in_the_place_of_a_lock_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "file.lock")
+    with pytest.raises(OSError, match="it is a pipe, not a regular file"), held(tmp_path / "file"):
+        pass
+
+
+@posix
+def test_a_file_that_cannot_be_written_whole_is_named_and_not_its_draft(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        for path, reason in ((tmp_path / "none" / "file", "No such file"), (tmp_path / "file", "File too large")):
+            with pytest.raises(OSError, match=reason) as caught:
+                fill(path)
+            assert caught.value.filename == str(path) and not list(tmp_path.iterdir())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,6 +146,13 @@ def test_zstandard_without_its_module_says_what_to_install(tmp_path: Path, monke
     (tmp_path / "games.pgn.zst").write_bytes(b"whatever")
     with pytest.raises(SourceError, match=r"needs the extra zstd: pip install 'merino-chess\[zstd\]'"):
         read(tmp_path / "games.pgn.zst")
+    out = tmp_path / "positions.bin.zst"
+    with (
+        pytest.raises(SourceError, match=f"^'{re.escape(str(out))}' needs the extra zstd"),
+        sources.writing_source(out),
+    ):
+        pass
+    assert not out.exists()
 
 
 def test_files_are_found_by_name_by_pattern_and_without_ending(tmp_path: Path) -> None:

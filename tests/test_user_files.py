@@ -20,7 +20,9 @@ from merino.inner.core.common.user_files import (
     first_there,
     is_folder,
     is_there,
-    open_log,
+    open_stream,
+    open_to_append,
+    open_to_extend,
     open_user_file,
     read_user_file,
     read_user_text,
@@ -34,7 +36,8 @@ EVERY_WAY_IN = (
     lambda path: read_user_file(path, lambda head: NET if b"\0" in head else WEIGHTS),
     lambda path: read_user_text(path, WEIGHTS),
     lambda path: open_user_file(path, GAMES),
-    open_log,
+    open_to_append,
+    open_to_extend,
 )
 # Each with what the error says.
 IMPOSSIBLE_NAMES = {
@@ -72,9 +75,6 @@ def non_files(folder: Path) -> dict[Path, str]:
 def test_what_is_no_file_is_refused_by_what_it_is_and_never_waited_for(tmp_path, monkeypatch, way_in):
     monkeypatch.chdir(tmp_path)
     for path, name in non_files(tmp_path).items():
-        if way_in is open_log and name == "a device":
-            open_log(path).close()
-            continue
         assert reason(path, way_in) == f"it is {name}, not a regular file"
 
 
@@ -189,13 +189,37 @@ def test_what_is_read_is_what_is_there(tmp_path):
     assert read_user_text(path, STATE, errors="replace")
 
 
+@named_pipes
+def test_a_stream_is_written_to_only_if_somebody_reads_it_or_it_is_a_device(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    others = non_files(tmp_path)
+    assert reason(tmp_path / "pipe", open_stream) == "it is a pipe that nobody reads"
+    for path in (tmp_path, tmp_path / "socket"):
+        assert reason(path, open_stream) == f"it is {others[path]}, not a regular file"
+    open_stream(Path("/dev/null")).close()
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with open_stream(tmp_path / "pipe") as file:
+        assert os.get_blocking(file.fileno())
+        file.write(b"content")
+    assert os.read(reader, 100) == b"content"
+    os.close(reader)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_fault_of_writing_names_the_file():
+    with open_stream(Path("/dev/full")) as file, pytest.raises(OSError, match="No space left") as caught:
+        file.write(b"content")
+    assert caught.value.filename == "/dev/full"
+
+
 def test_a_log_is_appended_to_and_made_where_there_is_none(tmp_path):
     path = tmp_path / "log"
     for line in (b"one\n", b"two\n"):
-        with open_log(path) as file:
+        with open_to_append(path) as file:
             file.write(line)
+            assert file.name == str(path)
     assert path.read_bytes() == b"one\ntwo\n"
-    assert reason(tmp_path / "none" / "log", open_log) == os.strerror(2)
+    assert reason(tmp_path / "none" / "log", open_to_append) == os.strerror(2)
 
 
 def test_every_kind_has_a_name_that_reads_well_and_no_two_the_same():

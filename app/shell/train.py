@@ -26,7 +26,7 @@ from merino.inner.core.common.command import CommandError, UsageError, errors_na
 from merino.inner.core.common.files import FileInUseError, check_writable, held, writing
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter, ProgressOfMany
-from merino.inner.core.common.user_files import open_log
+from merino.inner.core.common.user_files import open_to_append
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import find_net
 from merino.inner.eval.net.file import load_net, save_net
@@ -272,7 +272,7 @@ class _TrainingLog:
         if state.is_epoch:
             row = {"epoch": state.epoch, "error": state.error, "apart": state.validation_error, "best": state.best}
             row |= {"speed": state.speed, "seconds": round(state.seconds, 1)}
-            with open_log(self._log) as file:
+            with open_to_append(self._log) as file:
                 file.write(json.dumps({"time": round(time.time()), **row}).encode() + b"\n")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import logging
 import os
 import re
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from merino.inner.core.common.errors import MerinoError
-from merino.inner.core.common.user_files import real_path
+from merino.inner.core.common.user_files import NamedFile, is_stream, open_stream, open_to_append, real_path
 
 if sys.platform == "win32":
     import msvcrt
@@ -27,6 +28,7 @@ _MARK, _ENDING = ".merino-", ".new"  # of a file that will replace another
 _BETWEEN_TRIES = 0.1  # seconds between two looks at a lock
 _LOCKED_BYTE = (1 << 31) - 2  # of a file on Windows, where a lock keeps others from reading what it covers
 LOCK_ENDING = ".lock"  # of the file beside another that says who holds it
+_CHECKED_PIPES: dict[tuple[int, int], io.FileIO] = {}  # by their place on the disk: open until they are written to
 
 log = logging.getLogger(__name__)
 
@@ -63,18 +65,18 @@ def write_whole(path: Path, content: bytes) -> None:
 def write_together(contents: Mapping[Path, bytes]) -> None:
     """Replace the contents of files; raises OSError, and changes none unless all could be written.
 
-    The replacements are the last step, one file after another in the order given. A pipe or other non-file is written
-    to. The error names its file.
+    The replacements are the last step, one file after another in the order given. A device is written to, and so is a
+    pipe that somebody reads. The error names its file.
     """
     drafts: list[_Draft] = []
     try:
         for path, content in contents.items():
-            target = real_path(path)  # of a link, the file it points to
-            with _naming(target):
-                if target.exists() and not target.is_file():
-                    target.write_bytes(content)
+            with _naming(path):
+                if is_stream(path):
+                    with _opened_stream(path) as stream:
+                        stream.write(content)
                     continue
-                drafts.append(_Draft(target))
+                drafts.append(_Draft(path))
                 drafts[-1].file.write(content)
                 drafts[-1].finish(durable=True)
         for draft in drafts:
@@ -89,13 +91,24 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
 def writing_whole(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to that replaces `path` at the end of the block, unless the block ends with an error.
 
-    It does not wait for the disk: it is for large files that can be made again.
+    It does not wait for the disk: it is for large files that can be made again. A device is written to, and so is a
+    pipe that somebody reads. Raises OSError, which names `path` unless it comes from elsewhere in the block.
     """
-    draft = _Draft(real_path(path))
+    with _naming(path):
+        if is_stream(path):
+            stream, draft = _opened_stream(path), None
+        else:
+            draft = _Draft(path)
+            stream = draft.file
+    if draft is None:
+        with stream:
+            yield stream
+        return
     try:
-        yield draft.file
-        draft.finish(durable=False)
-        draft.put()
+        yield stream
+        with _naming(path):
+            draft.finish(durable=False)
+            draft.put()
     except BaseException:
         draft.discard()
         raise
@@ -137,17 +150,39 @@ def check_writable(path: Path, whole: bool = True) -> None:
 
     `whole`: writing as `write_whole` does; else appending. Changes nothing.
     """
-    target = real_path(path)
     with _naming(path):
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if target.is_file() and not whole:
-            target.open("ab").close()
-        elif target.exists() and not target.is_file():  # opening a pipe might wait for a reader
-            if not os.access(target, os.W_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if is_stream(path):
+            _check_stream(path)
+        elif (target := real_path(path)).is_file() and not whole:
+            open_to_append(target).close()
         else:
             tempfile.TemporaryFile(dir=target.parent).close()
+
+
+def _check_stream(path: Path) -> None:
+    """Raise the OSError that writing to this device or pipe would raise.
+
+    A pipe stays open until it is written to, as its reader takes its closing for the end. Some devices act when they
+    are opened.
+    """
+    if path.is_fifo():
+        stream, place = open_stream(path), _place(path)
+        if place in _CHECKED_PIPES:
+            _CHECKED_PIPES.pop(place).close()
+        _CHECKED_PIPES[place] = stream
+    elif not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def _opened_stream(path: Path) -> IO[bytes]:
+    """A device or pipe to write to, as it was checked or else opened now; raises OSError."""
+    place = _place(path)
+    return io.BufferedWriter(_CHECKED_PIPES.pop(place) if place in _CHECKED_PIPES else open_stream(path))
+
+
+def _place(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 def lock(file: IO[bytes]) -> None:
@@ -214,10 +249,10 @@ def held(path: Path, patience: float = 0.0) -> Iterator[None]:
     written beside it: the lock is a file `NAME.lock` there, which the block removes at its end, or after a kill the
     next one. Without support for locks, or for what is no regular file, nothing is held.
     """
-    target = real_path(path)
-    if target.exists() and not target.is_file():
+    if is_stream(path):
         yield
         return
+    target = real_path(path)
     place = target.with_name(f"{target.name}{LOCK_ENDING}")
     with _naming(path):
         file = _newly_locked(place, path, patience)
@@ -241,7 +276,7 @@ def _remove_held(place: Path, file: IO[bytes]) -> None:
 def _newly_locked(place: Path, path: Path, patience: float) -> IO[bytes]:
     """The lock file at this place, open and locked; raises FileInUseError for `path` if somebody else has it."""
     while True:
-        file = place.open("ab")
+        file = open_to_append(place)
         if not lock_within(file, patience):
             file.close()
             raise FileInUseError(f"another run of Merino works on '{path}': wait for its end, or name another file")
@@ -252,14 +287,14 @@ def _newly_locked(place: Path, path: Path, patience: float) -> IO[bytes]:
 
 
 class _Draft:
-    """A file beside `target` that will replace it. Its lock tells others that its writer is alive."""
+    """A file that will replace `path`, of a link the file it points to. Its lock tells others that its writer lives."""
 
-    def __init__(self, target: Path) -> None:
-        """Make it; raises OSError."""
+    def __init__(self, path: Path) -> None:
+        """Make it beside that file; raises OSError."""
+        self._target = target = real_path(path)
         _remove_leftovers(target)
-        self._target = target
         self._mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
-        self.file, self._path = _locked_file(target)
+        self.file, self._path = _locked_file(target, path)
 
     def finish(self, durable: bool) -> None:
         """Give it the permissions of its target and, if `durable`, wait until it is on the disk; raises OSError."""
@@ -282,11 +317,11 @@ class _Draft:
         self._path.unlink(missing_ok=True)
 
 
-def _locked_file(target: Path) -> tuple[IO[bytes], Path]:
-    """A new file beside `target`, locked, and its path."""
+def _locked_file(target: Path, path: Path) -> tuple[IO[bytes], Path]:
+    """A new file beside `target`, locked, whose faults name `path`; and where it is."""
     while True:
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=target.name + _MARK, suffix=_ENDING)
-        file = os.fdopen(descriptor, "wb")
+        file = io.BufferedWriter(NamedFile(descriptor, "wb", path))
         lock(file)
         if Path(name).exists():
             return file, Path(name)

@@ -1,8 +1,9 @@
 """The one door for files that a user names: in an option, in a command, on the page, in a variable of the environment.
 
-Only regular files pass, and of each kind only sizes that its content can have. A folder, a device, a pipe or a socket
-is refused before it is opened: some never end, some never begin, and some act when they are opened. What may change
-between the look and the reading is judged again on the open file. Whatever is wrong, the fault is an OSError whose
+To be read, only regular files pass, and of each kind only sizes that its content can have. A folder, a device, a pipe
+or a socket is refused before it is opened: some never end, some never begin, and some act when they are opened. What
+may change between the look and the reading is judged again on the open file. What replaces a file may also go to a
+stream: a device such as /dev/stdout, or a pipe that somebody reads. Whatever is wrong, the fault is an OSError whose
 `strerror` is the reason in words.
 
 Also where on the user's disk Merino's own files lie. Imports nothing heavy.
@@ -126,6 +127,17 @@ def is_regular(path: Path) -> bool:
         return False
 
 
+def is_stream(path: Path) -> bool:
+    """Whether it is a device or a pipe; raises OSError, also for what can be nobody's output, such as a folder."""
+    with _named(path):
+        try:
+            mode = path.stat().st_mode
+        except FileNotFoundError:
+            return False
+    _check_target(mode, path, may_be_stream=True)
+    return not stat.S_ISREG(mode)
+
+
 def check_folder(path: Path) -> Path:
     """The path, if it is a folder; raises OSError."""
     with _named(path):
@@ -205,31 +217,39 @@ def faults_named(path: Path, what: str, kind: type[MerinoError]) -> Iterator[Non
         raise kind(f"'{path}' is not {what}: {error}") from error
 
 
-def open_log(path: Path) -> BinaryIO:
-    """Open a file to append to, made if it does not exist; raises OSError. A device such as /dev/null serves too."""
-    check_target(path)
-    with _named(path):
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _AT_ONCE, 0o666)
-    try:
-        _check_target(os.fstat(descriptor).st_mode, path)
-        _may_wait(descriptor)
-        return io.BufferedWriter(io.FileIO(descriptor, "ab"))
-    except BaseException:
-        os.close(descriptor)
-        raise
+def open_to_append(path: Path) -> BinaryIO:
+    """Open a regular file to append to, made if it does not exist; raises OSError."""
+    return io.BufferedWriter(_file_to_write(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, "ab"))
 
 
-def check_target(path: Path) -> None:
-    """Raise UserFileError if writing to this path might wait for a reader: only files and devices are written to."""
-    with _named(path):
-        if is_there(path):
-            _check_target(path.stat().st_mode, path)
+def open_to_extend(path: Path) -> io.FileIO:
+    """Open a regular file to read and to append to, unbuffered, made if it does not exist; raises OSError."""
+    return _file_to_write(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, "a+b")
+
+
+def open_stream(path: Path) -> io.FileIO:
+    """Open a device, or a pipe that somebody reads, to write to it, unbuffered; raises OSError."""
+    return _file_to_write(path, os.O_WRONLY, "wb", may_be_stream=True)
 
 
 def check_size(size: int, path: Path, kind: Kind) -> None:
     """Raise UserFileError if a file of this kind cannot have so many bytes."""
     if size > kind.limit:
         raise UserFileError(f"it has more than {_in_words(kind.limit)}, too much for {kind.name}", path)
+
+
+class NamedFile(io.FileIO):
+    """An open file whose faults of writing name the path that the user knows it by."""
+
+    def __init__(self, descriptor: int, mode: str, path: Path) -> None:
+        super().__init__(descriptor, mode)
+        self._path = path
+        self.name = str(path)  # else the number of the descriptor
+
+    def write(self, content: Any, /) -> int:
+        """See FileIO."""
+        with _named(self._path):
+            return super().write(content)
 
 
 class _LimitedFile(io.FileIO):
@@ -281,8 +301,29 @@ def _check(status: os.stat_result, path: Path, kind: Kind) -> None:
         raise UserFileError(f"it is {_what_it_is(status.st_mode)}, not a regular file", path)
 
 
-def _check_target(mode: int, path: Path) -> None:
-    if not stat.S_ISREG(mode) and not stat.S_ISCHR(mode):
+def _file_to_write(path: Path, flags: int, mode: str, may_be_stream: bool = False) -> io.FileIO:
+    """The file, open for writing, without waiting for anything but the disk; raises OSError."""
+    with _named(path):
+        if is_there(path):
+            _check_target(path.stat().st_mode, path, may_be_stream)
+        try:
+            descriptor = os.open(path, flags | _AT_ONCE, 0o666)
+        except OSError as error:
+            if error.errno == errno.ENXIO and stat.S_ISFIFO(path.stat().st_mode):
+                raise UserFileError("it is a pipe that nobody reads", path) from error
+            raise
+    try:
+        _check_target(os.fstat(descriptor).st_mode, path, may_be_stream)
+        _may_wait(descriptor)
+        return NamedFile(descriptor, mode, path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _check_target(mode: int, path: Path, may_be_stream: bool) -> None:
+    """Raise UserFileError if this is nothing to write to."""
+    if not stat.S_ISREG(mode) and not (may_be_stream and (stat.S_ISCHR(mode) or stat.S_ISFIFO(mode))):
         raise UserFileError(f"it is {_what_it_is(mode)}, not a regular file", path)
 
 

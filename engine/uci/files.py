@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from merino.inner.core.common.user_files import open_log, user_path
+from merino.inner.core.common.user_files import open_to_append, user_path
 
 if TYPE_CHECKING:
     from merino.inner.engine.search.people import Style
@@ -63,4 +63,4 @@ def style(name: str) -> Style | None:
 
 def log(name: str) -> BinaryIO | None:
     """The log `name`, open for appending, none if empty; raises OSError."""
-    return open_log(user_path(name)) if name else None
+    return open_to_append(user_path(name)) if name else None

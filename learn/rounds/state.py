@@ -22,7 +22,7 @@ import numpy as np
 from merino.inner.core.common.about import __version__
 from merino.inner.core.common.files import is_draft, try_lock, write_together
 from merino.inner.core.common.sealed import as_json, from_json
-from merino.inner.core.common.user_files import STATE, faults_named, is_there, open_log, read_user_file
+from merino.inner.core.common.user_files import STATE, faults_named, is_there, open_to_append, read_user_file
 from merino.inner.eval.linear.registry import Group, TermSet
 from merino.inner.learn.errors import LearnError
 from merino.inner.match.prove import StrengthTest
@@ -206,7 +206,7 @@ class RunFolder(ABC, Generic[StateT]):
         self.path = path
         try:
             path.mkdir(parents=True, exist_ok=True)
-            self._lock: IO[bytes] = (path / LOCK).open("a+b")
+            self._lock: IO[bytes] = open_to_append(path / LOCK)
         except OSError as error:
             reason = "it is not a folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
             raise LearnError(f"cannot use the folder '{path}': {reason}") from error
@@ -254,7 +254,7 @@ class RunFolder(ABC, Generic[StateT]):
 
     def log(self, line: str) -> None:
         """Add a line to the log; raises OSError."""
-        with open_log(self.path / LOG) as file:
+        with open_to_append(self.path / LOG) as file:
             file.write(f"{line}\n".encode())
 
 

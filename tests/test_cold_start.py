@@ -6,7 +6,7 @@ import io
 import threading
 import time
 import unittest.mock
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import chess
 import pytest
@@ -37,9 +37,13 @@ class Session:
 
     def go(self, text: str) -> str:
         """What a `go` that ends by itself says."""
-        self.cold.go(text, self.handed.append)
+        self.begin(text)
         self.cold.wait()
         return self.stream.getvalue().decode()
+
+    def begin(self, text: str) -> None:
+        """Begin a `go`."""
+        self.cold.go(text, lambda text, _: self.handed.append(text))
 
 
 @pytest.fixture
@@ -108,12 +112,10 @@ def test_a_compiled_engine_plays_no_fallback_move_however_slow_the_machine(
     monkeypatch.setattr(runtime, "warm_up", slowness.wait)
     for line in ("position startpos moves e2e4", f"go {go}"):
         name, _, text = line.partition(" ")
-        thread = threading.Thread(target=run, args=(session, COMMANDS[name], text), daemon=True)
-        thread.start()
-        thread.join(0.5)
-    assert thread.is_alive() and stream.getvalue() == b""
+        run(session, COMMANDS[name], text)
+        time.sleep(0.5)
+    assert stream.getvalue() == b""
     slowness.set()
-    thread.join()
     session.wait()
     said = stream.getvalue().decode()
     assert "compiling" not in said and " nodes " in said and " pv " in said
@@ -130,10 +132,87 @@ def test_the_time_until_the_search_begins_is_taken_from_the_clock(monkeypatch: p
     session.cold.judge(is_compiled=True)
     monkeypatch.setattr(session, "_load", lambda: (time.sleep(0.5), session._loaded.set()))
     run(session, COMMANDS["go"], "wtime 10000 btime 20000 movetime 3000")
+    session.cold.wait()
     (_, limits, *_), _ = fake.searcher.start.call_args
     white, black = limits.time
     assert white is not None and black is not None and limits.movetime is not None
     assert white <= 9500 and white == black - 10_000 == limits.movetime + 7000
+
+
+class Loading:
+    """A compiled engine that is loaded when a test says so; what is said to it meanwhile must wait for nothing."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.loaded = threading.Event()
+        self.stream = io.BytesIO()
+        self.session = UciSession(Output(self.stream))
+        monkeypatch.setattr(cache, "is_play_compiled", lambda: True)
+        monkeypatch.setattr(runtime, "warm_up", self.loaded.wait)
+
+    def say(self, *lines: str) -> str:
+        """What the engine has said so far."""
+        for line in lines:
+            name, _, text = line.partition(" ")
+            self.do(lambda name=name, text=text: run(self.session, COMMANDS[name], text))  # type: ignore[misc]
+        return self.stream.getvalue().decode()
+
+    def do(self, call: Callable[[], object]) -> None:
+        """Do this at once."""
+        thread = threading.Thread(target=call, daemon=True)
+        thread.start()
+        thread.join(60)
+        assert not thread.is_alive()
+
+    def load(self) -> str:
+        """What the engine has said when it is loaded and has given its move."""
+        self.loaded.set()
+        self.session.wait()
+        return self.stream.getvalue().decode()
+
+
+@pytest.fixture
+def loading(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loading]:
+    found = Loading(monkeypatch)
+    yield found
+    found.loaded.set()
+
+
+def test_stop_and_isready_are_heard_while_a_go_waits_until_the_engine_is_loaded(loading: Loading) -> None:
+    assert loading.say("position startpos moves e2e4", "go infinite", "isready", "stop") == "readyok\n"
+    said = loading.load()
+    assert "compiling" not in said and " nodes " in said and said.count("bestmove") == 1
+    assert chess.Move.from_uci(said.split("bestmove ")[1].split()[0]) in chess.Board(AFTER_E4).legal_moves
+
+
+def test_quit_ends_at_once_while_a_go_waits_until_the_engine_is_loaded(loading: Loading) -> None:
+    loading.say("go depth 3")
+    loading.do(lambda: loading.session.close(1000))  # as long as it might wait
+    assert loading.stream.getvalue() == b""
+
+
+def test_the_end_of_input_while_the_engine_is_loaded_still_gets_a_move(loading: Loading) -> None:
+    loading.say("position startpos moves e2e4", "go infinite")
+    ending = threading.Thread(target=loading.session.finish, daemon=True)
+    ending.start()
+    ending.join(0.3)
+    assert ending.is_alive()
+    assert loading.load().count("bestmove") == 1
+    ending.join(10)
+    assert not ending.is_alive()
+
+
+def test_each_go_is_searched_in_the_position_before_it_however_late_it_is_loaded(loading: Loading) -> None:
+    mate, mated = "6k1/5ppp/8/8/8/8/q4PPP/3R2K1 w - - 0 1", "3R2k1/5ppp/8/8/8/8/q4PPP/6K1 b - - 1 1"
+    loading.say(f"position fen {mate}", "go depth 2", f"position fen {mated}")
+    assert "bestmove d1d8" in loading.load()
+    loading.say("go depth 2")
+    assert loading.load().endswith("bestmove (none)\n")
+
+
+def test_a_ponderhit_while_the_engine_is_loaded_starts_the_clock_and_stops_nothing(loading: Loading) -> None:
+    loading.say("go ponder depth 4", "ponderhit")
+    said = loading.load()
+    assert "info depth 4 " in said and said.count("bestmove") == 1
 
 
 def test_a_warm_isready_sets_up_the_position_received_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +283,7 @@ def test_a_search_without_a_clock_waits_for_the_engine(session: Session) -> None
 
 
 def test_stop_gets_a_move_at_once(session: Session) -> None:
-    session.cold.go("infinite", session.handed.append)
+    session.begin("infinite")
     session.cold.stop()
     said = session.stream.getvalue().decode()
     assert chess.Move.from_uci(said.split("bestmove ")[1].strip()) in chess.Board().legal_moves
@@ -268,7 +347,7 @@ def test_nothing_waits_for_the_bestmove_of_an_endless_go_that_is_just_handed_ove
     session._runtime = unittest.mock.MagicMock()
     session._pending["Clear Hash"] = None
 
-    def search(_: str) -> None:
+    def search(*_: object) -> None:
         time.sleep(0.2)
         if not session.cold.is_stop_requested:  # else it would be stopped at once
             session._is_searching = True

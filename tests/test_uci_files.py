@@ -89,8 +89,8 @@ def test_a_name_that_is_no_file_is_one_error_and_nothing_changes(engine: UciProc
     bestmove(engine, "go depth 1")  # says which weights are in use, if they have changed
     before = engine.ask("eval", "isready", until="readyok")
     for value, reason in impossible(folder).items():
-        if option == "Debug Log File" and (value == "/dev/zero" or value.endswith("huge")):
-            continue  # these can be written to
+        if option == "Debug Log File" and value.endswith("huge"):
+            continue  # it can be written to
         engine.send(f"setoption name {option} value {value}")
         (said,) = engine.sync()
         assert said.startswith(f"info string error: {option}: "), (value[:60], said)
@@ -165,6 +165,29 @@ def test_of_two_files_the_last_one_named_is_used(slow_engine: UciProcess, tmp_pa
     assert slow_engine.sync() == []
 
 
-def test_a_log_can_go_to_a_device(engine: UciProcess) -> None:
-    engine.send("setoption name Debug Log File value /dev/null", "setoption name Debug Log File value <empty>")
-    assert engine.sync() == []
+def test_the_dialogue_goes_on_while_weights_are_written_to_a_slow_disk(slow_engine: UciProcess, tmp_path: Path) -> None:
+    slow = tmp_path / "disk.slow"
+    slow.mkdir()
+    slow_engine.send(f"export_weights {slow / 'w.txt'}", "isready", "go infinite", "isready", "stop")
+    assert slow_engine.read_until("bestmove") and not list(slow.iterdir())
+    arrive(slow)
+    slow_engine.read_until("info string weights written to")
+    assert (slow / "w.txt").exists()
+
+
+def test_weights_that_cannot_be_written_do_not_keep_the_engine_from_its_end(
+    slow_engine: UciProcess, tmp_path: Path
+) -> None:
+    (tmp_path / "disk.slow").mkdir()
+    slow_engine.send(f"export_weights {tmp_path / 'disk.slow' / 'w.txt'}", "quit")
+    assert slow_engine.exit_code() == 0
+
+
+def test_weights_are_not_exported_to_what_is_no_file(engine: UciProcess, folder: Path) -> None:
+    for value, reason in {
+        folder / "pipe": "it is a pipe that nobody reads",
+        folder / "socket": "it is a socket",
+        folder / "locked": "it is a folder",
+    }.items():
+        said = engine.ask(f"export_weights {value}", until="info string error: ")[-1]
+        assert said.startswith(f"info string error: cannot write '{value}': {reason}"), said

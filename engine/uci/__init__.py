@@ -41,7 +41,7 @@ def serve(_: Sequence[str] = (), first_line: str = "") -> NoReturn:
             if session.is_over:
                 break
         else:
-            session.finish_background_jobs()
+            session.finish()
         session.close()
     except KeyboardInterrupt:
         _leave(INTERRUPTED)

@@ -17,10 +17,12 @@ from merino.inner.core.board.game import IllegalMoveError, Position
 from merino.inner.core.board.perft import print_divide
 from merino.inner.core.common.about import NAME, __version__
 from merino.inner.core.common.files import write_fault
-from merino.inner.core.common.user_files import check_target, user_path
+from merino.inner.core.common.user_files import user_path
 from merino.inner.engine.search.bench import run_bench
 from merino.inner.engine.uci.go import parse_go
+from merino.inner.engine.uci.output import Output
 from merino.inner.engine.uci.session import UciSession
+from merino.inner.eval.evaluation import Evaluation
 
 _RULER = " " + "+---" * 8 + "+"
 
@@ -108,14 +110,18 @@ def export_weights(session: UciSession, text: str) -> None:
         return
     runtime = session.ready()
     header = [f"Exported by {NAME} {__version__} from {runtime.weights_file}"]
+    session.write(functools.partial(_save, runtime.evaluation, text.strip(), header, session.output))
+
+
+def _save(evaluation: Evaluation, name: str, header: list[str], output: Output) -> None:
+    """Write an evaluation to the file of this name, and say so or why not."""
     try:
-        file = user_path(text.strip()).absolute()
-        check_target(file)
-        runtime.evaluation.save(file, header)
+        file = user_path(name).absolute()
+        evaluation.save(file, header)
     except OSError as error:
-        session.output.error(write_fault(error, text.strip()))
+        output.error(write_fault(error, name))
     else:
-        session.output.info(f"weights written to {file}")
+        output.info(f"weights written to {file}")
 
 
 def compiler(session: UciSession, _: str) -> None:

@@ -6,7 +6,8 @@ in the cache and later starts are warm: on those every move is searched, however
 which start this is, never the time that it takes.
 
 Later an evaluation that an option names may have to be compiled, too: a `go` waits for that as long as its clock bears,
-and is then searched with the evaluation in use. Imports nothing heavy.
+and is then searched with the evaluation in use. A `go` waits on a thread of its own, so that the GUI is heard
+meanwhile. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ class ColdStart:
         self._position = "startpos"
         self._has_position = False
         self._stop_requested = threading.Event()
+        self._ponder_hit = threading.Event()
         self._thread: threading.Thread | None = None
-        self._has_announced = False
+        self._news = threading.Lock()  # taken for good by who tells them
         self._is_waiting = False
         self.chess960 = False
         # Whether the evaluation that options name is ready, too, now or before so many seconds are over.
@@ -73,16 +75,18 @@ class ColdStart:
             self._loaded.wait(max(0.0, self._began + READY_SECONDS - time.perf_counter()))
 
     def wait_if_warm(self, seconds: float | None = None) -> bool:
-        """Wait until the engine is ready, or not longer than this, unless something is compiled; whether it is ready.
-
-        It is ready once it is loaded with the evaluation that options name.
-        """
+        """Wait until the engine `is_ready`, or not longer than this, unless something is compiled; whether it is."""
         deadline = None if seconds is None else time.perf_counter() + seconds
         until_set(self._judged)
         while not self._is_cold:
             left = _POLL_SECONDS if deadline is None else deadline - time.perf_counter()
             if left <= 0 or self._is_ready(min(left, _POLL_SECONDS)):
                 break
+        return self._is_ready(0)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the engine is loaded with the evaluation that options name."""
         return self._is_ready(0)
 
     def _is_ready(self, seconds: float) -> bool:
@@ -98,22 +102,35 @@ class ColdStart:
         self._has_position = False
         return text
 
-    def go(self, text: str, hand_over: Callable[[str], None]) -> None:
-        """Answer a `go` while something is compiled: by `hand_over(text)` if the engine is ready in time.
+    def go(self, text: str, hand_over: Callable[[str, str | None], None]) -> None:
+        """Answer a `go` by `hand_over(text, position)` once the engine is ready; `position` is from `take_position`.
 
-        Else it is handed over with the evaluation that is in use, or answered by a quick move if there is no engine.
+        If something is compiled and it is not ready in time, the `go` is handed over with the evaluation that is in
+        use, or answered by a quick move if there is no engine.
         """
         self.stop()
-        self._tell()
         self._stop_requested.clear()
+        self._ponder_hit.clear()
         self._is_waiting = True
-        self._thread = threading.Thread(target=self._play, args=(text, hand_over), name="cold start", daemon=True)
+        asked = text, self._position, self.take_position(), hand_over
+        self._thread = threading.Thread(target=self._play, args=asked, name="cold start", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
         """Answer the current `go` now, and wait until that is done."""
         self.stop_waiting()
         self.wait()
+
+    def make_way(self) -> None:
+        """Wait until the current `go` is answered, which is now if something is compiled, or handed over."""
+        if self._is_cold:
+            self.stop_waiting()
+        self.wait()
+
+    def wait_for_answer(self, seconds: float) -> None:
+        """Wait for the answer to a stopped `go`, not longer than this, nor for one that has to wait for the engine."""
+        if self._is_cold or self._loaded.is_set():
+            self.wait(seconds)
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait until the current `go`, if any, is answered or handed over, but not longer than this."""
@@ -122,7 +139,7 @@ class ColdStart:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a `go` waits for the compiler."""
+        """Whether a `go` waits for the engine."""
         return self._is_waiting
 
     @property
@@ -130,26 +147,49 @@ class ColdStart:
         """Whether the last `go` has been stopped."""
         return self._stop_requested.is_set()
 
+    @property
+    def is_ponder_hit(self) -> bool:
+        """Whether the move that the last `go` ponders on has been played."""
+        return self._ponder_hit.is_set()
+
     def stop_waiting(self) -> None:
-        """Answer the current `go` now."""
+        """Answer the current `go` now; as soon as the engine is loaded, where nothing has to be compiled."""
         self._stop_requested.set()
 
-    def _play(self, text: str, hand_over: Callable[[str], None]) -> None:
-        limits = parse_go(text.split(), lambda move: None).limits
-        is_loaded = self._loaded.is_set()  # then only an evaluation is compiled, and the engine has the position
-        board = None if is_loaded else self._read_board()
-        self._wait_for_engine(_longest_wait(limits, board) if is_loaded or board is not None else 0.0)
+    def ponder_hit(self) -> None:
+        """Note that the move was played that the current `go` ponders on; answer it now if something is compiled."""
+        self._ponder_hit.set()
+        if self._is_cold:
+            self.stop_waiting()
+
+    def _play(self, text: str, position: str, taken: str | None, hand_over: Callable[[str, str | None], None]) -> None:
+        """Answer a `go` in this position, which has been `taken` for the engine unless that has it."""
+        limits, began = parse_go(text.split(), lambda move: None).limits, time.perf_counter()
+        self._wait_while_warm()
+        board = None
+        if self._is_cold and not self._is_ready(0):
+            self._tell()
+            is_loaded = self._loaded.is_set()  # then only an evaluation is compiled, and the engine has the position
+            board = None if is_loaded else self._read_board(position)
+            seconds = _longest_wait(limits, board) if is_loaded or board is not None else 0.0
+            self._wait_for_engine(None if seconds is None else began + seconds)
         self._is_waiting = False
         if self._loaded.is_set():
-            hand_over(text)
+            hand_over(text, taken)
             return
+        self._has_position = self._has_position or taken is not None
         if limits.infinite or limits.ponder:
             self._stop_requested.wait()
         self._answer(board, text, limits)
 
-    def _wait_for_engine(self, seconds: float | None) -> None:
+    def _wait_while_warm(self) -> None:
+        """Wait until the engine is ready, or after a `stop` until it is loaded, unless something is compiled."""
+        while not self._is_cold and not self._is_ready(_POLL_SECONDS):
+            if self._loaded.is_set() and self._stop_requested.is_set():
+                return
+
+    def _wait_for_engine(self, deadline: float | None) -> None:
         """Wait until the engine is ready, but only until the time is up and until `stop`."""
-        deadline = None if seconds is None else time.perf_counter() + seconds
         while not self._stop_requested.is_set() and (deadline is None or time.perf_counter() < deadline):
             if self._is_ready(_POLL_SECONDS):
                 return
@@ -167,11 +207,11 @@ class ColdStart:
         move, spent = board.uci(found.move), int(1000 * (time.perf_counter() - began))
         self._output.say(f"info depth {found.depth} score cp {found.score} time {spent} pv {move}", f"bestmove {move}")
 
-    def _read_board(self) -> chess.Board | None:
+    def _read_board(self, position: str) -> chess.Board | None:
         """The position for python-chess, or None if it is not valid."""
         import chess  # noqa: PLC0415
 
-        words = self._position.split()
+        words = position.split()
         moves_at = words.index("moves") if "moves" in words else len(words)
         fen = " ".join(words[1:moves_at]) if words[:1] == ["fen"] else chess.STARTING_FEN
         try:
@@ -187,8 +227,7 @@ class ColdStart:
         return board
 
     def _tell(self) -> None:
-        if not self._has_announced:
-            self._has_announced = True
+        if self._news.acquire(blocking=False):
             self._output.info(_NEWS)
 
 

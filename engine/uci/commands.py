@@ -48,8 +48,8 @@ COMMANDS = by_name((*PROTOCOL, *EXTRAS))
 def run(session: UciSession, command: Command, text: str) -> None:
     """Run a command with the text after its name, once the engine is loaded if it needs that.
 
-    Only `position` and `go` do not wait for the compiler on the first start, because a clock may be running. The clock
-    of a `go` runs from here on; where even a first start waits for the compiler, there is none before.
+    Only `position` and `go` do not wait for that here: a clock may be running, and the GUI is heard meanwhile. The
+    clock of a `go` runs from here on; where even a first start waits for the compiler, there is none before.
     """
     if command.target.startswith(_HERE):
         command.load()(session, text)
@@ -61,10 +61,10 @@ def run(session: UciSession, command: Command, text: str) -> None:
         session.end_search()
     if command.name == "position" and not session.is_loaded:
         session.cold.position(text)
-    elif command.name == "go" and not _is_count(text) and not session.load_if_compiled():
-        session.cold.go(text, lambda text: _take_over(session, command, text))
+    elif command.name == "go" and not _is_count(text) and not session.is_ready:
+        session.cold.go(text, lambda text, position: _take_over(session, command, text, position))
     else:
-        session.cold.stop()
+        session.cold.make_way()
         _run_loaded(session, command, text, GLANCE_SECONDS if command.name == "position" else None)
 
 
@@ -83,17 +83,25 @@ def _run_loaded(session: UciSession, command: Command, text: str, seconds: float
         session.wait_until_prepared()
     session.ready(seconds)
     with session.turn:
-        waiting = session.cold.take_position()
-        if waiting is not None and command.name != "position":
-            COMMANDS["position"].load()(session, waiting)
-        command.load()(session, text)
+        _run_after(session, session.cold.take_position() if command.name != "position" else None, command, text)
 
 
-def _take_over(session: UciSession, go: Command, text: str) -> None:
-    """Run the `go` that waited for the compiler, and a `stop` that came meanwhile."""
-    _run_loaded(session, go, text, GLANCE_SECONDS)
+def _run_after(session: UciSession, position: str | None, command: Command, text: str) -> None:
+    """Run a command in a position that the engine has not received yet, or in that which it has."""
+    if position is not None:
+        COMMANDS["position"].load()(session, position)
+    command.load()(session, text)
+
+
+def _take_over(session: UciSession, go: Command, text: str, position: str | None) -> None:
+    """Run the `go` that waited for the engine, and a `stop` or `ponderhit` that came meanwhile."""
+    session.ready(GLANCE_SECONDS)
+    with session.turn:
+        _run_after(session, position, go, text)
     if session.cold.is_stop_requested:
         session.stop()
+    elif session.cold.is_ponder_hit:
+        session.ponder_hit()
 
 
 def introduce(session: UciSession, _: str) -> None:
@@ -104,9 +112,14 @@ def introduce(session: UciSession, _: str) -> None:
 
 
 def isready(session: UciSession, _: str) -> None:
-    """`readyok` when the engine is loaded and the options are in effect; on a cold start somewhat before."""
-    if session.wait_until_ready() and (waiting := session.cold.take_position()) is not None:
-        _run_loaded(session, COMMANDS["position"], waiting)
+    """`readyok` when the engine is loaded and the options are in effect.
+
+    On a cold start it comes somewhat before, and at once while a `go` waits for the engine, as in a search.
+    """
+    if not session.cold.is_waiting and session.wait_until_ready():
+        waiting = session.cold.take_position()
+        if waiting is not None:
+            _run_loaded(session, COMMANDS["position"], waiting)
     session.output.say("readyok")
 
 

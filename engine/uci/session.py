@@ -53,6 +53,7 @@ class UciSession:
         self.cold = ColdStart(output, self._loaded)
         self.cold.is_prepared = self.is_prepared
         self._background_jobs = BackgroundJobs()
+        self._written = BackgroundJobs()  # files that commands write; nothing stops them
         self.turn = threading.RLock()  # held while a command runs: the end of a cold start runs one too
         self._loader: threading.Thread | None = None
         self._pending: dict[str, Value] = {}  # options by name that wait for an idle engine, or for their file
@@ -98,10 +99,11 @@ class UciSession:
         self.start_loading()
         return self._loaded.is_set()
 
-    def load_if_compiled(self) -> bool:
-        """Wait for the engine, however long that takes, unless something has to be compiled; whether it is ready."""
+    @property
+    def is_ready(self) -> bool:
+        """Whether the engine is loaded with the evaluation that options name; loading begins as by `is_loaded`."""
         self.start_loading()
-        return self.cold.wait_if_warm()
+        return self.cold.is_ready
 
     def wait_until_ready(self) -> bool:
         """Wait until the engine is loaded with the options set, or as long as a GUI allows; whether it is loaded."""
@@ -234,6 +236,11 @@ class UciSession:
         self.end_search()
         self._background_jobs.start(work)
 
+    def write(self, work: Callable[[], object]) -> None:
+        """Do work that writes a file, after what was to be written before; a slow disk is waited for only a glance."""
+        self._written.start(lambda _: work())
+        self._written.wait(GLANCE_SECONDS)
+
     def stop(self) -> None:
         """Let a running search give its move now, and background jobs end."""
         self.cold.stop_waiting()
@@ -242,7 +249,7 @@ class UciSession:
 
     def ponder_hit(self) -> None:
         """The move pondered on was played: the running search continues within its limits."""
-        self.cold.stop_waiting()
+        self.cold.ponder_hit()
         if self._runtime is not None and self._is_searching:
             self._runtime.searcher.ponder_hit()
 
@@ -251,6 +258,7 @@ class UciSession:
         self.cold.wait()
         until_set(self._bestmove_said)
         self._background_jobs.wait()
+        self._written.wait()
 
     def end_search(self) -> None:
         """Stop a running search and wait for its move."""
@@ -258,19 +266,22 @@ class UciSession:
         until_set(self._bestmove_said)
 
     def close(self, seconds: float = LAST_WORDS_SECONDS) -> None:
-        """End the session: stop the search and wait for its move, at most this long. Background jobs are dropped.
+        """End the session: stop the search and wait for its move and for files, at most this long.
 
-        Any thread may call it.
+        Background jobs are dropped, and so is a `go` that waits for the engine to be loaded. Any thread may call it.
         """
         deadline = time.monotonic() + seconds
         self.stop()
-        self.cold.wait(seconds)
+        self.cold.wait_for_answer(seconds)
         self._bestmove_said.wait(max(0.0, deadline - time.monotonic()))
+        self._written.wait(max(0.0, deadline - time.monotonic()))
         self.output.close(max(0.0, deadline - time.monotonic()))
 
-    def finish_background_jobs(self) -> None:
-        """Wait for background jobs without a limit."""
+    def finish(self) -> None:
+        """Wait without a limit for the move of a `go` that waits for the engine, for background jobs, and for files."""
+        self.cold.stop()
         self._background_jobs.wait()
+        self._written.wait()
 
     def _stop_search(self) -> None:
         if self._runtime is not None and self._is_searching:

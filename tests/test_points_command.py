@@ -289,15 +289,23 @@ def test_without_matplotlib_a_picture_says_what_to_install(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr("merino.inner.app.shell.points.read_source", None)  # so that a game that is read ends the test
     picture, matrix = tmp_path / "graph.png", tmp_path / "matrix.csv"
-    assert main(["points", own, "--plot", str(picture), "--matrix", str(matrix)]) == 1
+    assert main(["points", own, "--plot", str(picture)]) == 1
     assert capsys.readouterr().err == (
         "merino: points: nothing is done: a picture needs matplotlib: install it (pip install matplotlib) "
         "or Merino with its extra 'plots', or leave out --plot\n"
     )
-    assert not picture.exists() and not matrix.exists()
     monkeypatch.undo()
     assert main(["points", own, "--matrix", str(matrix)]) == 0
-    assert matrix.exists()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    again = tmp_path / "again.csv"
+    capsys.readouterr()
+    assert main(["points", own, "--plot", str(picture), "--matrix", str(again)]) == 1
+    captured = capsys.readouterr()
+    assert captured.err.endswith(
+        f"merino: points: the matrix is in '{again}', but nothing in '{picture}': a picture needs matplotlib: "
+        "install it (pip install matplotlib) or Merino with its extra 'plots'\n"
+    )
+    assert "Knight" in captured.out and again.read_bytes() == matrix.read_bytes() and not picture.exists()
 
 
 def test_a_folder_that_cannot_be_written_is_found_before_the_games_are_read(

@@ -48,15 +48,20 @@ def make_folder(folder: Path, command: str) -> None:
 
 def check_picture(path: Path | None, command: str) -> None:
     """Raise UsageError or CommandError if a picture cannot be drawn or written; None is no picture."""
-    if path is None:
-        return
+    if path is not None and (fault := picture_fault(path, command)) is not None:
+        raise CommandError(f"{command}: nothing is done: {fault}, or leave out --plot") from fault
+
+
+def picture_fault(path: Path, command: str) -> PictureError | None:
+    """Why no picture can be drawn, if so; raises UsageError or CommandError if it cannot be written to this file."""
     if ending_of(path) not in ENDINGS:
         raise UsageError(f"{command}: --plot writes {' or '.join(ENDINGS)}, not '{path}'")
     try:
         load_matplotlib()
     except PictureError as error:
-        raise CommandError(f"{command}: nothing is done: {error}, or leave out --plot") from error
+        return error
     check_output(path, command)
+    return None
 
 
 def ending_of(path: Path) -> str:

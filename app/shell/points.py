@@ -11,9 +11,10 @@ from pathlib import Path
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, natural
-from merino.inner.app.shell.output_files import check_output, check_picture, ending_of, write_output
+from merino.inner.app.shell.output_files import check_output, check_picture, ending_of, picture_fault, write_output
 from merino.inner.app.shell.search_options import evaluation_of
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
+from merino.inner.core.common.pictures import PictureError
 from merino.inner.core.common.progress import Progress
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.formats.sources import SourceError, find_files
@@ -33,7 +34,7 @@ def run_points(arguments: Sequence[str]) -> int:
     """The command in a shell: 0 if there was something to estimate; raises CommandError."""
     args = points_parser().parse_args(arguments)
     request = _request(args)
-    _check(args)
+    undrawn = _check(args)
     stream = shared.progress_stream(args.quiet)
 
     def progress(what: str) -> Progress:
@@ -54,7 +55,7 @@ def run_points(arguments: Sequence[str]) -> int:
     if args.matrix:
         _write_matrix(args.matrix, found.sets)
     values = _values(found.sets, request)
-    if args.plot:
+    if args.plot and undrawn is None:
         ending = ending_of(args.plot)
         picture = draw_steps(values, ending) if args.steps else draw(values, ending, args.alphas)
         write_output(args.plot, picture, "points")
@@ -65,6 +66,8 @@ def run_points(arguments: Sequence[str]) -> int:
         print(steps_as_csv(values) if args.steps else as_csv(values), end="")
     else:
         print(render_steps(values) if args.steps else render(values, args.alphas))
+    if undrawn is not None:
+        raise CommandError(f"points: the matrix is in '{args.matrix}', but nothing in '{args.plot}': {undrawn}")
     return 0
 
 
@@ -199,8 +202,11 @@ def _request(args: argparse.Namespace) -> PointsRequest:
     )
 
 
-def _check(args: argparse.Namespace) -> None:
-    """Say what cannot be done before the work rather than after it."""
+def _check(args: argparse.Namespace) -> PictureError | None:
+    """Say what cannot be done before the work rather than after it.
+
+    Where a matrix is wanted too, a picture that cannot be drawn keeps nobody from it: then returns why.
+    """
     if args.weights and not args.board:
         raise UsageError("points: --weights needs --board")
     for option in ("by", "features", "steps", "plot", "matrix"):
@@ -208,9 +214,11 @@ def _check(args: argparse.Namespace) -> None:
             raise UsageError(f"points: --board does not go with --{option}")
     if args.matrix and (args.features or args.by == BY_PHASE):
         raise UsageError("points: --matrix writes the five differences alone; leave out --features and --by phase")
-    check_picture(args.plot, "points")
-    if args.matrix:
-        check_output(args.matrix, "points")
+    if not args.matrix:
+        check_picture(args.plot, "points")
+        return None
+    check_output(args.matrix, "points")
+    return picture_fault(args.plot, "points") if args.plot else None
 
 
 def _ignore(_: SourceFaults) -> None:

@@ -10,12 +10,16 @@ import bz2
 import gzip
 import json
 import lzma
+import re
+import shutil
 import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,7 +29,11 @@ import numpy as np
 from starlette.testclient import TestClient
 
 from merino.inner.app.console.commands_files import load as load_game
+from merino.inner.app.console.opponent import Opponent
+from merino.inner.app.console.pace import ClockPace, pace_of
 from merino.inner.app.console.positions import read_positions
+from merino.inner.app.console.scoresheet import Scoresheet
+from merino.inner.app.console.unfinished import ConsoleGame, KeptGame, Offer, Unfinished
 from merino.inner.app.explorer.app import create_app
 from merino.inner.app.explorer.pasted_text import read_text as read_pasted
 from merino.inner.app.explorer.server_state import ServerState
@@ -36,6 +44,9 @@ from merino.inner.core.board.game import Position
 from merino.inner.core.common.array_files import as_npz, from_npz
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.sealed import as_json, sealed
+from merino.inner.engine.search.choice import HABITS
+from merino.inner.engine.search.people import Style, StyleError, people, read_style
+from merino.inner.engine.search.strength import at_elo
 from merino.inner.engine.tables.book import Book, BookError
 from merino.inner.eval.families import default, load
 from merino.inner.eval.linear.family import LinearEvaluation
@@ -71,6 +82,9 @@ from merino.inner.match.keeping import Journal, MatchKeeper
 from merino.inner.match.positions import PositionFile
 from merino.inner.study.annotate.pgn import read_sources
 from merino.inner.study.annotate.work import Partial
+from merino.inner.study.drill.exercises import Exercise, hint_for
+from merino.inner.study.drill.export import as_anki, as_pgn
+from merino.inner.study.drill.practice import Practice, load_progress
 from merino.inner.study.points.reading import read_source, render_matrix
 from merino.inner.study.points.vectors import Vectors
 from merino.inner.study.words.shipped import load_account
@@ -573,6 +587,118 @@ def _known() -> Any:
     return own_parameters(default())
 
 
+# What people keep
+
+
+@cache
+def _styles() -> Sequence[bytes]:
+    named = Style("A", people().prior(1500).means).named()
+    older = {name: value for name, value in named.items() if name not in HABITS[-2:]}
+    return [
+        json.dumps({"player": "A, B. \u00e9", "games": 3, "coefficients": named}).encode(),
+        json.dumps({"player": "C", "coefficients": older}, indent=1).encode(),
+    ]
+
+
+def _style(path: Path) -> object:
+    try:
+        style = read_style(str(path))
+    except (StyleError, OSError) as error:
+        raise MerinoError(str(error)) from error
+    assert np.isfinite(_GREATEST_COLUMN * np.abs(style.coefficients).sum()), "a choice would be no number"
+    kept = replace(_kept_games()[0], opponent=Opponent(at_elo(1500), style))
+    return str(kept.opponent), KeptGame.read(kept.text().encode().decode())
+
+
+_GREATEST_COLUMN = 1e6  # of what a move shows a player
+
+
+@cache
+def _practices() -> Sequence[bytes]:
+    first, second = (
+        Exercise(fen, "a3", solution, "a piece left", "", 0.25, 1, "A - B", "1.", (solution, "c5"), (reply,))
+        for fen, solution, reply in ((chess.STARTING_FEN, "e4", "e5"), (KIWIPETE, "Bxa6", "bxc3"))
+    )
+    card = {"card_id": 7, "state": 2, "step": None, "stability": 2.3, "difficulty": 5.1, "due": "2026-01-03T00:00:00Z"}
+    young = {
+        **card,
+        "due": "2026-01-02T00:00:00+01:00",
+        "state": 1,
+        "step": 0,
+        "stability": None,
+        "difficulty": None,
+        "last_review": None,
+    }
+    known = {first.identity: {**card, "last_review": "2026-01-01T00:00:00+00:00"}, second.identity: young}
+    Practice("0123 A 100", (first, second), known).save(_scratch() / "games.pgn.drill.json")
+    return [(_scratch() / "games.pgn.drill.json").read_bytes()]
+
+
+def _practice(path: Path) -> object:
+    progress, now = load_progress(path), datetime(2026, 1, 5, tzinfo=UTC)
+    assert progress is not None
+    due = progress.due(now)
+    if find_spec("fsrs"):
+        for exercise in due:
+            progress.review(exercise, True, now)
+            progress.review(exercise, False, now)
+    progress.save(path)
+    words = [(exercise.why, hint_for(exercise), Position(exercise.fen)) for exercise in due]
+    return words, as_pgn(progress.exercises).encode(), as_anki(progress.exercises).encode(), load_progress(path)
+
+
+@cache
+def _kept_games() -> Sequence[KeptGame]:
+    position, clocks = Position(), ClockPace(40, 300_000, 2000)
+    position.push_all(["e2e4", "e7e5", "g1f3"])
+    undone = [position.pop()]
+    clocks.spend(0, 1500)
+    game = ConsoleGame(position, Scoresheet(), undone, clocks, [1500, 0])
+    style = Style('A "B"', people().prior(1500).means)
+    fixed = replace(game, position=Position(KIWIPETE), undone=[], pace=pace_of("st 2"), is_forced=True)
+    return [KeptGame(game, 1, Opponent(at_elo(1500), style)), KeptGame(fixed, None, Opponent())]
+
+
+def _unfinished_games() -> Sequence[bytes]:
+    saved = f'[Saved "2 100 0123456789abcdef /tmp/a%20b.pgn"]\n{_kept_games()[0].text()}'
+    return [saved.encode(), *(kept.text().encode() for kept in _kept_games())]
+
+
+_TAG = re.compile(r'\[(\w+) "(.*)"\]\n')
+
+
+def _unfinished_apart(content: bytes) -> Any:
+    text = content.decode()
+    return {"tags": dict(_TAG.findall(text)), "moves": _TAG.sub("", text).strip()}
+
+
+def _unfinished_together(parts: Any) -> bytes:
+    tags = "".join(f'[{name} "{value}"]\n' for name, value in parts["tags"].items())
+    return f"{tags}\n{parts['moves']}\n".encode()
+
+
+def _unfinished(path: Path) -> object:
+    folder, said = _scratch() / "unfinished", list[str]()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    (folder / "1.pgn").write_bytes(path.read_bytes())
+    offers = Unfinished(folder, said.append).offers()
+    if said:
+        assert f"'{folder / '1.pgn'}'" in said[0]
+        raise MerinoError(f"{path}: {said[0]}")
+    return [_gone_on_with(offer) for offer in offers]
+
+
+def _gone_on_with(offer: Offer) -> object:
+    game = offer.kept.game
+    game.position.copy().push_all(game.position.uci(move) for move in reversed(game.undone))
+    words = str(offer), str(game.pace), str(offer.kept.opponent), [ms / 1000 for ms in game.thought_ms]
+    for side in (0, 1, 0):
+        game.pace.limits(side)
+        game.pace.spend(side, 1000)
+    return words, KeptGame.read(offer.kept.text().encode().decode())
+
+
 # Requests of the page: the path in the first line, JSON behind it
 
 GAME = {"fen": chess.STARTING_FEN, "moves": ["e2e4", "e7e5"]}
@@ -684,6 +810,25 @@ KINDS: tuple[FileKind, ...] = (
         ".toml",
         encoded(*TOML),
         {"spsa": lambda path: read_tuned(path, _known())},
+        is_text=True,
+    ),
+    FileKind(
+        "style",
+        ".json",
+        _styles,
+        {"style": _style},
+        json.loads,
+        lambda parts: json.dumps(parts).encode(),
+        is_text=True,
+    ),
+    FileKind("progress of drills", ".drill.json", _practices, {"drill": _practice}, **JSON_FORM),
+    FileKind(
+        "unfinished game",
+        ".pgn",
+        _unfinished_games,
+        {"console": _unfinished},
+        _unfinished_apart,
+        _unfinished_together,
         is_text=True,
     ),
     FileKind("request of the page", ".json", _requests, {"page": _answer}, _request_apart, _request_together),

@@ -68,8 +68,11 @@ def check(kind: FileKind, folder: Path, content: bytes, totals: Totals, seconds:
 
 def run(kind: FileKind, folder: Path, examples: int, draw: int | None = None) -> Totals:
     """Check that many changed files of a kind, the same ones each time, or those of a seed; raises FuzzFault."""
+    valid = Totals()
     for content in kind.contents():
-        check(kind, folder, content, Totals(), math.inf)  # with the time for compiling
+        check(kind, folder, content, valid, math.inf)  # with the time for compiling
+    if valid.refusals == valid.readings:
+        raise FuzzFault(f"{kind.name}: valid files are refused")
     totals = Totals()
 
     @settings(

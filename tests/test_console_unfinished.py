@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -163,6 +164,30 @@ def test_what_another_program_has_added_after_a_game_stays(start: Callable[[], C
     second = start()
     assert second.say("resume", "e5", f"save {file}").endswith(f"Saved as game 3 of {file}\n")
     assert file.read_text().count("[Event ") == 3
+
+
+@pytest.mark.parametrize(
+    ("tag", "value"),
+    [
+        ("Clocks", f"{10**12} 1 0 0"),
+        ("Clocks", "-1 1 0 0"),
+        ("Clocks", "1 1 0"),
+        ("Thought", "0 -1"),
+        ("Thought", f"{10**400} 0"),
+        ("StyleCoefficients", "[" * 100_000),
+    ],
+)
+def test_a_kept_game_with_numbers_that_cannot_be_is_damaged(
+    start: Callable[[], Console], tmp_path: Path, tag: str, value: str
+) -> None:
+    console = start()
+    console.searcher.style = Style("Me", np.zeros(len(COLUMNS)))
+    console.run("level 40 5 0", "force", "e4", None)
+    (file,) = files_in(tmp_path)
+    text = file.read_text()
+    KeptGame.read(text)
+    with pytest.raises(DamagedGameError):
+        KeptGame.read(re.sub(rf'\[{tag} ".*"\]', f'[{tag} "{value}"]', text))
 
 
 @pytest.mark.parametrize("tag", ["1 2", "x 7 0 p", "1 0 0 p", "1 -7 0 p"])

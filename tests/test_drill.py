@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import chess
 import chess.pgn
@@ -19,6 +20,7 @@ import pytest
 from merino.inner.app.shell.cli import main
 from merino.inner.core.board.fen import to_fen
 from merino.inner.core.board.game import Position
+from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.engine.search.limits import Limits, Line, Score
 from merino.inner.eval.families import default
 from merino.inner.study.drill import exercises
@@ -249,6 +251,35 @@ def test_practice_survives_new_games(tmp_path: Path) -> None:
     progress.save(tmp_path / "p.json")
     assert load_progress(tmp_path / "p.json") == progress
     assert renewed(progress, "three", [exercise()]).exercises == (exercise(),)  # known before, and asked once
+
+
+@pytest.mark.parametrize(
+    ("cards", "exercises"),
+    [
+        ({"state": 9}, {}),
+        ({"state": 2, "step": 0}, {}),
+        ({"stability": 0.0}, {}),
+        ({"difficulty": 10**400}, {}),
+        ({"last_review": "2026-01-01"}, {}),
+        ({}, {"fen": "8/8/8/8/8/8/8/8 w - - 0 1"}),
+        ({}, {"line": ["a4", "Rxa9"]}),
+        ({}, {"refutation": ["e4"]}),
+        ({}, {"loss": -1}),
+        ({}, {"title": "\ud800"}),
+    ],
+)
+def test_progress_that_no_practice_could_go_on_with_is_refused(
+    cards: dict[str, Any], exercises: dict[str, Any], tmp_path: Path
+) -> None:
+    progress, path = Practice("", (exercise(),)), tmp_path / "p.json"
+    progress.review(exercise(), True, NOW)
+    progress.save(path)
+    data = from_json(path.read_bytes(), "it")
+    data["exercises"][0] |= exercises
+    next(iter(data["cards"].values())).update(cards)
+    path.write_bytes(as_json(data))
+    with pytest.raises(StudyError, match=r"p\.json' is not the progress of practice"):
+        load_progress(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"made_from": "", "exercises": [{}], "cards": {}}', b"\xff"])

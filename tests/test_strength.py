@@ -271,6 +271,15 @@ def test_a_style_is_read_from_a_profile_and_anything_else_is_refused(tmp_path: P
         read_style(str(file))
 
 
+@pytest.mark.parametrize("number", ["1e300", "-1e7", "1" + "0" * 400, '"\\ud800"', "null", "[" * 100_000])
+def test_a_style_whose_numbers_cannot_be_played_with_is_refused(number: str, tmp_path: Path) -> None:
+    file = tmp_path / "me.json"
+    named = json.dumps({"player": "Me", "coefficients": dict.fromkeys(COLUMNS, 1.5)})
+    file.write_text(named.replace("1.5", number, 1))
+    with pytest.raises(StyleError, match=r"me\.json"):
+        read_style(str(file))
+
+
 def test_a_profile_without_habits_that_came_later_has_those_of_others(tmp_path: Path) -> None:
     file = tmp_path / "me.json"
     older = {column: 1.5 for column in COLUMNS if "castling" not in column}

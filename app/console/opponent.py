@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from merino.inner.core.common.json_text import parsed
 from merino.inner.engine.search.people import Style, style_of
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.strength import FULL_LEVEL, Strength, at_elo, at_level
@@ -58,7 +59,7 @@ class Opponent:
 
 
 def _style_of_tags(tags: Mapping[str, str]) -> Style:
-    named = json.loads(plain_value(tags["StyleCoefficients"]))
+    named = parsed(plain_value(tags["StyleCoefficients"]))
     if not isinstance(named, dict):
         raise ValueError("the tag StyleCoefficients has no coefficients")
     return style_of(plain_value(tags["Style"]), named)

@@ -9,7 +9,7 @@ from typing import Protocol
 from merino.inner.app.console.arguments import minutes, number, whole_number
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.common.command import UsageError
-from merino.inner.engine.search.limits import MAX_PLY, Limits
+from merino.inner.engine.search.limits import MAX_MS, MAX_PLY, Limits
 
 MAX_MOVES = 10_000
 MIN_CLOCK_MS = 100  # the engine's clock never falls below this: nobody loses on time here
@@ -91,9 +91,11 @@ class ClockPace:
         return (*self._left, *self._made)
 
     def restore(self, state: tuple[int, ...]) -> None:
-        """Set the clocks to an earlier `state`."""
+        """Set the clocks to an earlier `state`; raises ValueError for what is none."""
         white, black, *made = state
-        self._left, self._made = [white, black], list(made)
+        if len(made) != 2 or min(made) < 0 or not all(0 <= left <= MAX_MS for left in (white, black)):
+            raise ValueError(f"{' '.join(map(str, state))[:40]} is nothing that clocks show")
+        self._left, self._made = [white, black], made
 
     def limits(self, colour: int) -> Limits:
         """The limits for the next move of a side."""

@@ -28,11 +28,12 @@ from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.files import try_lock, write_fault, write_whole
-from merino.inner.core.common.user_files import UNFINISHED_GAME, UserFileError, is_there, read_user_text
+from merino.inner.core.common.user_files import UNFINISHED_GAME, UserFileError, is_there, open_to_append, read_user_text
 from merino.inner.engine.notation.games import FaultKeeper, loaded
 from merino.inner.formats.pgn_text import tag_pair
 
 MAX_GAMES = 9
+_MAX_THOUGHT = 1 << 53  # milliseconds, which every reader of numbers can hold
 _BOTH = "both"
 _SIDES = {side_name(WHITE): WHITE, side_name(BLACK): BLACK, _BOTH: None}
 
@@ -84,7 +85,7 @@ class Place:
 
 def locked(path: Path) -> Place | None:
     """The place of this path; None if another console has it. Raises OSError."""
-    file = path.with_suffix(".lock").open("ab")
+    file = open_to_append(path.with_suffix(".lock"))
     if try_lock(file):
         return Place(path, file)
     file.close()
@@ -248,14 +249,13 @@ class KeptGame:
         if len(position.moves) != int(tags["PlyCount"]):
             raise DamagedGameError(f"it has {len(position.moves)} of {tags['PlyCount']} plies")
         undone = position.copy().push_all(tags.get("Undone", "").split())
-        white, black = map(int, tags["Thought"].split())
         person = _SIDES[tags["Person"]]
         console_game = ConsoleGame(
             position,
             Scoresheet.from_own_tags(tags, [*position.moves, *undone]),
             undone[::-1],
             _pace(tags),
-            [white, black],
+            _thought(tags),
             is_forced=person is None,
             is_flipped=_SIDES[tags["Seen"]] == BLACK,
             is_played=True,
@@ -269,6 +269,14 @@ def _pace(tags: Mapping[str, str]) -> Pace:
     if isinstance(pace, ClockPace):
         pace.restore(tuple(map(int, tags["Clocks"].split())))
     return pace
+
+
+def _thought(tags: Mapping[str, str]) -> list[int]:
+    """How long the engine has thought for each side, in milliseconds; raises KeyError or ValueError."""
+    white, black = map(int, tags["Thought"].split())
+    if not (0 <= white <= _MAX_THOUGHT and 0 <= black <= _MAX_THOUGHT):
+        raise ValueError("nobody has thought for so long")
+    return [white, black]
 
 
 def _in_words(numbers: list[int] | tuple[int, ...]) -> str:

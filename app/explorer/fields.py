@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,8 +16,6 @@ from merino.inner.eval.evaluation import Evaluation
 MAX_MOVES = 2000  # plies of a game
 MAX_TEXT = 2 << 20  # characters of a text
 MAX_NUMBER = 1e300
-
-_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character that UTF-16 writes as two
 
 
 class RequestError(MerinoError):
@@ -36,14 +32,11 @@ class Fields:
     def read(cls, body: bytes | str) -> Fields:
         """The fields of a JSON object."""
         try:
-            text = body if isinstance(body, str) else body.decode()
-            fields = parsed(text)
+            fields = parsed(body if isinstance(body, str) else body.decode())
         except ValueError as error:
-            raise RequestError("the request is not JSON") from error
+            raise RequestError(f"the request is not JSON: {error}") from error
         if not isinstance(fields, dict):
             raise RequestError("the request is not a JSON object")
-        if _ESCAPED_HALF.search(text):
-            _check_characters(fields)
         return cls(fields)
 
     def has(self, name: str) -> bool:
@@ -168,13 +161,3 @@ def _objects(name: str, value: Any) -> list[Fields]:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise RequestError(f"'{name}' is not a list of objects")
     return [Fields(item) for item in value]
-
-
-def _check_characters(fields: Mapping[str, Any]) -> None:
-    """Raise RequestError if a text has half a character: no file or answer can hold it."""
-    try:
-        json.dumps(fields, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise RequestError("the request has half of a character (a lone surrogate)") from error
-    except RecursionError as error:
-        raise RequestError("the request is not JSON") from error

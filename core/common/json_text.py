@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
+
+_ESCAPED_HALF = r"\\u[dD][89a-fA-F]"  # half of a character that UTF-16 writes as two
+_HALF_IN_TEXT, _HALF_IN_BYTES = re.compile(_ESCAPED_HALF), re.compile(_ESCAPED_HALF.encode())
 
 
 def parsed(text: str | bytes) -> Any:
-    """What JSON says; raises ValueError if it is none, or nested too deep to be read."""
+    """What JSON says; raises ValueError if it is none, is nested too deep to be read, or has half of a character."""
     try:
-        return json.loads(text)
+        found = json.loads(text)
+        if _HALF_IN_TEXT.search(text) if isinstance(text, str) else _HALF_IN_BYTES.search(text):
+            json.dumps(found, ensure_ascii=False).encode()
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
+    except UnicodeEncodeError as error:  # no file or answer can hold it
+        raise ValueError("it has half of a character (a lone surrogate)") from error
+    return found
 
 
 def finite(value: float | None) -> float | None:

@@ -8,7 +8,6 @@ again. No games are needed to use it.
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import merino.inner.eval.linear.weights as shipped
+from merino.inner.core.common.json_text import parsed
 from merino.inner.core.common.user_files import SETTINGS, read_user_text, user_path
 from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, HABITS
 
@@ -26,6 +26,7 @@ FILE = Path(shipped.DEFAULT_FILE).with_name("people.toml")
 WIDENING = 100.0  # points of rating beyond those seen after which players may differ once more as much
 UNKNOWN = 400.0  # points that an unknown rating may be away
 ANY_SPREAD = 1.0  # of a coefficient of which the file says nothing
+MAX_COEFFICIENT = 1e6  # far beyond any player's, and small enough to be added up
 
 
 class StyleError(ValueError):
@@ -66,7 +67,7 @@ def read_style(name: str) -> Style:
     """The style in a file that `merino profile --json` wrote; raises StyleError and OSError."""
     text = read_user_text(user_path(name), SETTINGS)
     try:
-        found = json.loads(text)
+        found = parsed(text)
         return style_of(str(found["player"]), found["coefficients"])
     except StyleError as error:
         raise StyleError(f"'{name}': {error}") from error
@@ -75,15 +76,18 @@ def read_style(name: str) -> Style:
 
 
 def style_of(player: str, named: Mapping[str, float]) -> Style:
-    """The style with these coefficients by COLUMNS; raises StyleError if they are not finite, and KeyError for none.
+    """The style with these coefficients by COLUMNS; raises StyleError for what cannot be one, and KeyError for none.
 
     Habits that are not among them, as an older Merino did not know them, are those of others.
     """
     usual = people().prior(None).means[FIRST_HABIT:]
     known = {**dict(zip(HABITS, usual.tolist(), strict=False)), **named}
-    coefficients = np.array([float(known[column]) for column in COLUMNS])
-    if not np.isfinite(coefficients).all():
-        raise StyleError(f"the coefficients of {player[:80]} are not finite")
+    try:
+        coefficients = np.array([float(known[column]) for column in COLUMNS])
+    except (TypeError, ValueError, OverflowError) as error:
+        raise StyleError(f"the coefficients of {player[:80]} are not numbers: {error}") from error
+    if not (np.abs(coefficients) <= MAX_COEFFICIENT).all():
+        raise StyleError(f"the coefficients of {player[:80]} are not finite, or beyond {MAX_COEFFICIENT:.0f}")
     return Style(player, coefficients)
 
 

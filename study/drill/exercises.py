@@ -78,10 +78,16 @@ class Exercise:
         """What `as_json` gave; raises KeyError, TypeError or ValueError for anything else."""
         names = ("fen", "played", "solution", "kind", "reason")
         fen, played, solution, kind, reason = (str(data[name]) for name in names)
-        chess.Board(fen).parse_san(solution)
         line, refutation = (tuple(map(str, data[name])) for name in ("line", "refutation"))
-        where = int(data["game"]), str(data["title"]), str(data["number"])
-        return cls(fen, played, solution, kind, reason, float(data["loss"]), *where, line, refutation)
+        Position(fen)
+        for moves in ((solution,), line, (played, *refutation)):
+            board = chess.Board(fen)
+            for move in moves:
+                board.push_san(move)
+        where, loss = (int(data["game"]), str(data["title"]), str(data["number"])), float(data["loss"])
+        if not 0 <= loss <= 1:
+            raise ValueError(f"a loss of {loss}")
+        return cls(fen, played, solution, kind, reason, loss, *where, line, refutation)
 
 
 def exercises_of(

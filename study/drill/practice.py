@@ -24,6 +24,8 @@ from merino.inner.study.drill.exercises import Exercise, exercises_of
 from merino.inner.study.errors import StudyError
 from merino.inner.study.profile.players import folded, games_of_player
 
+_LEARNING, _REVIEW, _RELEARNING = 1, 2, 3  # states of a card, as FSRS numbers them
+_MEMORY = ((1e-3, 1e9), (1.0, 10.0))  # lowest and highest stability, in days, and difficulty of a card
 MISSING = "practice needs the extra drill: pip install 'merino-chess[drill]'"
 
 
@@ -90,9 +92,24 @@ def load_progress(path: Path) -> Practice | None:
             {str(name): dict(card) for name, card in dict(data["cards"]).items()},
         )
         for card in progress.cards.values():
-            if datetime.fromisoformat(card["due"]).tzinfo is None:
-                raise ValueError("a due date without a time zone")
+            _check_card(card)
     return progress
+
+
+def _check_card(card: dict[str, Any]) -> None:
+    """Raise KeyError, TypeError or ValueError unless FSRS can go on with this card."""
+    state, step, memory = card["state"], card["step"], (card["stability"], card["difficulty"])
+    if state not in (_LEARNING, _REVIEW, _RELEARNING) or type(card["card_id"]) is not int:
+        raise ValueError("a card that FSRS does not write")
+    if not (state == _LEARNING and memory == (None, None)):
+        for value, (low, high) in zip(memory, _MEMORY, strict=True):
+            if isinstance(value, bool) or not low <= value <= high:
+                raise ValueError("a card whose stability or difficulty cannot be")
+    if step is not None if state == _REVIEW else type(step) is not int or step < 0:
+        raise ValueError("a card whose step is not of its state")
+    for date in filter(None, (card["due"], card["last_review"])):
+        if datetime.fromisoformat(date).tzinfo is None:
+            raise ValueError("a date without a time zone")
 
 
 def renewed(old: Practice | None, made_from: str, exercises: Sequence[Exercise]) -> Practice:

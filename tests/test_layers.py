@@ -60,8 +60,6 @@ OWN_FILES = {
     "core.common.files:_locked_file": "a draft that it has made",
     "core.common.files:_remove_leftovers": "drafts of writers that were killed",
     "core.common.files:check_writable": "the place of what will be written",
-    "core.common.files:held": "the place of what will be written",
-    "core.common.files:write_together": "the place of what will be written",
     "core.common.streams:_give_up": "the null device",
     "core.common.streams:open_closed_streams": "the null device",
     "core.compiled.cache:fingerprint": "the sources of Merino",
@@ -76,11 +74,8 @@ OWN_FILES = {
     "app.explorer.evaluations:text_of": "a file that it has made",
     "engine.uci.runtime:_free_megabytes": "what Linux says of its memory",
     "formats.packed:open_packed": "maps a file that has come through the door",
-    "learn.rounds.state:__init__": "a lock",
     "learn.procedure:learn_from_files": "a log, opened by its own `open`",
     "learn.rescoring:_open_file": "goes on writing what has been read through the door",
-    "match.keeping:_opened": "appends, and looks at what it has appended",
-    "match.positions:opened": "appends, and looks at what it has appended",
     "study.annotate.work:__init__": "goes on writing what has been read through the door",
 }
 

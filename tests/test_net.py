@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,20 +14,23 @@ from merino.inner.eval.families import from_identity, load
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.eval.net.file import as_bytes, load_net, read_net, save_net
 from merino.inner.eval.net.network import (
-    MAX_FACTOR,
-    MAX_QB,
+    FINE_QA,
+    MAX_FINE_QB,
+    MAX_INT16,
     OUTPUTS,
+    QA,
     QB,
     SCALE,
     VALUE,
     NetError,
     Network,
+    Quanta,
     Shape,
     exact_scores,
     finest,
+    largest_sum,
     output_for,
     quantised,
-    quantum,
 )
 from merino.inner.eval.net.piece_family import PieceNetEvaluation, net_evaluation
 from merino.inner.eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
@@ -49,7 +51,12 @@ def random_net(shape: Shape, seed: int = 1) -> Network:
 def test_scores_are_those_of_the_net_written_plainly(shape: Shape) -> None:
     net, positions = random_net(shape), records(boards(60))
     found = net_evaluation(net).white_scores(positions)
-    assert found == pytest.approx(exact_scores(shape, net.as_floats, positions), abs=1e-6)
+    assert found == pytest.approx(net.plain_scores(positions), abs=1e-6)
+    if not shape.piece_values:
+        assert net.quanta.is_fine and found == pytest.approx(exact_scores(shape, net.as_floats, positions), abs=4)
+        coarse = whole_numbers(shape, net.as_floats, Quanta(QA, 100))
+        scores = net_evaluation(coarse).white_scores(positions)
+        assert scores == pytest.approx(exact_scores(shape, coarse.as_floats, positions), abs=1e-6)
 
 
 @pytest.mark.parametrize("shape", SHAPES + OUTPUT_SHAPES + PIECE_SHAPES, ids=str)
@@ -58,27 +65,54 @@ def test_a_weight_is_rounded_to_the_nearest_whole_number(shape: Shape) -> None:
     weights = {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}
     net = quantised(shape, weights, 200.0, {})
     for name, rounded in net.as_floats.items():
-        assert np.abs(rounded - weights[name]).max() <= 0.5 / quantum(name, net.qb) + 1e-12, name
+        assert np.abs(rounded - weights[name]).max() <= 0.5 / net.quanta.of_layer(name) + 1e-12, name
 
 
-def test_weights_are_rounded_as_finely_as_sixteen_bits_allow() -> None:
+def whole_numbers(shape: Shape, weights: dict[str, np.ndarray], quanta: Quanta) -> Network:
+    """A net with these quanta, as nets were before its own were chosen."""
+    whole = {name: np.rint(weight * quanta.of_layer(name)).astype(np.int16) for name, weight in weights.items()}
+    return Network(shape, whole, 200.0, quanta=quanta)
+
+
+def test_rounding_costs_less_than_a_centipawn() -> None:
     positions = records(boards(60))
     for shape in SHAPES + OUTPUT_SHAPES:
         draw = np.random.default_rng(4)
         weights = {name: draw.normal(0, 0.1, size) for name, size in shape.layers().items()}
         fine, exact = quantised(shape, weights, 200.0, {}), exact_scores(shape, weights, positions)
-        factors = fine.weights["middle" if shape.second else "output"]
-        assert QB < fine.qb <= MAX_QB and np.abs(factors).max() <= MAX_FACTOR
-        coarse = {n: np.rint(w * quantum(n)).astype(np.int16) for n, w in weights.items()}
+        assert fine.quanta.is_fine and QB < fine.quanta.qb <= MAX_FINE_QB
         errors = [
             np.abs(net_evaluation(net).white_scores(positions) - exact).mean()
-            for net in (fine, Network(shape, coarse, 200.0))
+            for net in (fine, whole_numbers(shape, weights, Quanta(QA, 128)))
         ]
-        assert errors[0] < 0.8 * errors[1], shape
-    assert finest(PIECE_SHAPES[0], {}) == QB
-    large = {"output": np.array([-1.9]), "output_bias": np.zeros(1)}
-    assert finest(Shape(), large) == 66 and finest(Shape(), large | {"output": np.zeros(2)}) == MAX_QB
-    assert finest(Shape(), {"output": np.zeros(2), "output_bias": np.array([1.0])}) == 128  # 255 x 128 in 16 bits
+        assert errors[0] < min(1, 0.6 * errors[1]), (shape, errors)
+
+
+def test_weights_are_rounded_as_finely_as_sixteen_bits_allow() -> None:
+    shape = Shape("ALL", 1)
+    plain = {name: np.zeros(size) for name, size in shape.layers().items()}
+    assert finest(PIECE_SHAPES[0], {}) == Quanta()
+    assert finest(shape, plain) == Quanta(FINE_QA[0], MAX_FINE_QB)
+    assert finest(shape, plain | {"output": np.array([[-1.9, 0]])}).qb == 2164  # 128 x 4080 x 4111 in 32 bits
+    piece = np.arange(768) % 12
+    for worth, qa in ((0.4, 2040), (0.9, 1020), (1.9, 510), (3.0, QA)):  # 30 men of one kind
+        assert finest(shape, plain | {"inputs": np.where(piece == 1, worth, 0.0)[:, None]}).qa == qa
+    kings = plain | {"inputs": np.where(piece == 11, 3.0, 0.0)[:, None]}  # of which there is but one
+    assert finest(shape, kings).qa == FINE_QA[0] and largest_sum(shape, kings) == 3
+    large = plain | {"input_bias": np.array([70.0])}
+    assert finest(shape, large).qa == QA and finest(shape, large | {"output": np.array([[-1.9, 0]])}).qb == 66
+    assert finest(shape, large | {"output_bias": np.array([1.0])}).qb == 128  # 255 x 128 in 16 bits
+    assert finest(shape, plain | {"output_bias": np.array([5.0])}).qa == QA
+
+
+@pytest.mark.parametrize("features", ["ALL", "MIRRORED(KING8*ALL)", "H+MC"])
+def test_no_sum_is_beyond_its_bound(features: str) -> None:
+    shape, draw = Shape(features, 16), np.random.default_rng(3)
+    weights = {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}
+    bound = largest_sum(shape, weights)
+    views = [view for both in shape.feature_set.active(records(boards(200))) for view in both]
+    sums = np.array([weights["inputs"][view].sum(axis=0) + weights["input_bias"] for view in views])
+    assert np.abs(sums).max() <= bound <= MAX_INT16 / finest(shape, weights).qa
 
 
 @pytest.mark.parametrize("shape", SHAPES + OUTPUT_SHAPES + PIECE_SHAPES, ids=str)
@@ -169,7 +203,7 @@ def test_constants_that_sums_of_sixteen_bits_cannot_hold_are_refused() -> None:
 
 
 def test_a_net_of_the_usual_trainer_is_read(tmp_path: Path) -> None:
-    net, path = replace(random_net(Shape("ALL", 48)), qb=QB), tmp_path / "quantised.bin"
+    net, path = whole_numbers(shape := Shape("ALL", 48), random_net(shape).as_floats, Quanta()), tmp_path / "q.bin"
     net.weights["output"][:] //= 3  # within what that trainer writes
     inputs = np.zeros((768, 48), dtype=np.int16)
     for place in range(64):  # file * 8 + rank there
@@ -197,7 +231,9 @@ def test_a_net_of_the_usual_trainer_is_read(tmp_path: Path) -> None:
         (lambda content: content[:15], "cut off"),
         (lambda content: content.replace(b'"hidden": 64', b'"hidden": 65', 1), "bytes"),
         (lambda content: content.replace(b'"features": "ALL"', b'"features": "ALX"', 1), "no block 'ALX'"),
-        (lambda content: content.replace(b'"qa": 255', b'"qa": 254', 1), "254"),
+        (lambda content: content.replace(b'"qa": ', b'"qa": 1', 1), "QA is 1"),
+        (lambda content: content.replace(b'"qc": 8192', b'"qc": 8191', 1), "8191"),
+        (lambda content: content.replace(b'"qb": ', b'"qb": 99', 1), "QB is 99"),
         (lambda content: content.replace(b'"hidden"', b'"hidde"', 1), "header"),
         (lambda content: content.replace(b'{"f', b'["f', 1), "header"),
         (lambda content: b"\x7fELF\0\0" + content, "no header of Merino"),

@@ -192,6 +192,19 @@ def products_of_lanes(typing, a, b, c, d):
     return sum_lanes(lanes, lanes, lanes, lanes), generate
 
 
+@primitive(lambda row, factor: (row * np.int16(factor)).astype(np.int32) * row >> 16)
+def squared_lanes(typing, row, factor):
+    """The upper halves of the products of int16[32] times `factor` with itself: squares in 16 bits, rounded down."""
+    wide = ir.VectorType(_SUM, LANES)
+
+    def generate(context, builder, signature, args):
+        factors = builder.mul(args[0], _spread(builder, builder.trunc(args[1], _WORD), _VECTOR))
+        products = builder.mul(*(builder.sext(numbers, wide) for numbers in (factors, args[0])))
+        return builder.trunc(builder.ashr(products, ir.Constant(wide, [16] * LANES)), _VECTOR)
+
+    return lanes(lanes, types.int64), generate
+
+
 @primitive(lambda sums: sums.sum(dtype=np.int64))
 def total_of(typing, sums):
     """The sum of int32[16], int64."""

@@ -21,7 +21,7 @@ from merino.inner.eval.net import play
 from merino.inner.eval.net.features import SCRATCH
 from merino.inner.eval.net.file import as_text, digest, save_net
 from merino.inner.eval.net.lists import install_by_lists, list_bytes
-from merino.inner.eval.net.network import QA, QV, SCALE, NetError, Network
+from merino.inner.eval.net.network import FINE_SQUARE, QV, SCALE, NetError, Network
 from merino.inner.eval.net.play import fill_sums, net_at, output_of, white_score
 from merino.inner.eval.net.rows import NO_ROW, ROW_OF_FEATURE, is_by_piece, rows_of_pieces
 from merino.inner.eval.net.updates import install_of, kept_bytes, obstacle
@@ -131,7 +131,7 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
         play.INPUTS: _widened(inputs, width),
         play.INPUT_BIAS: _widened(weights["input_bias"][None], width),
         play.OUTPUT_BIAS: weights["output_bias"],
-        play.UNITS: np.array([SCALE / (QA * network.qb), QA * network.qb, SCALE / network.qb]),
+        play.UNITS: _units(network),
         play.PROGRAM: wanted.program,
     }
     if is_by_piece(wanted):
@@ -152,9 +152,19 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
         kept.append(block)
     numbers[play.BLOCKS], numbers[play.SECOND], numbers[play.HIDDEN] = blocks, second, shape.hidden
     numbers[play.MEN_SHIFT] = shape.men_shift
-    numbers[play.SQUARES] = shape.activation == "screlu"
+    numbers[play.SQUARES], numbers[play.MOST] = shape.activation == "screlu", network.quanta.qa
+    numbers[play.FACTOR] = FINE_SQUARE // network.quanta.qa if network.quanta.is_fine else 0
     numbers[play.FEATURES], numbers[play.MAX_ACTIVE], numbers[play.TERMS] = wanted.size, wanted.most, len(wanted.terms)
     return numbers, kept
+
+
+def _units(network: Network) -> np.ndarray:
+    """The content of `play.UNITS`."""
+    quanta, found = network.quanta, np.zeros(play.UNITS_SIZE)
+    found[play.TO_BIAS] = quanta.qc / (quanta.of_neurons(network.shape.activation) * quanta.qb)
+    found[play.OF_BIAS], found[play.ONE] = SCALE / quanta.qc, quanta.qc
+    found[play.TO_OUTPUT], found[play.OF_OUTPUT] = quanta.qb / quanta.qc, SCALE / quanta.qb
+    return found
 
 
 def _with_values(weights: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -25,7 +25,22 @@ from merino.inner.core.common.json_text import parsed
 from merino.inner.core.common.sealed import DamageError, check, sealed
 from merino.inner.core.common.user_files import HEAD_BYTES, NET, WEIGHTS, Kind, open_user_file, read_user_file
 from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.net.network import MAX_QB, QA, QB, QR, QV, SCALE, VALUE, NetError, Network, Shape
+from merino.inner.eval.net.network import (
+    FINE_QA,
+    FINE_QC,
+    MAX_FINE_QB,
+    MAX_QB,
+    QA,
+    QB,
+    QR,
+    QV,
+    SCALE,
+    VALUE,
+    NetError,
+    Network,
+    Quanta,
+    Shape,
+)
 from merino.inner.eval.outlook import DEFAULT_K
 
 MAGIC = b"Merino net "
@@ -89,12 +104,14 @@ def _header_of(network: Network) -> dict[str, Any]:
         "hidden": shape.hidden,
         "second": shape.second,
         "activation": shape.activation,
-        "qa": QA,
-        "qb": network.qb,
+        "qa": network.quanta.qa,
+        "qb": network.quanta.qb,
         "scale": SCALE,
         "k": network.k,
         "about": dict(network.about),
     }
+    if network.quanta.is_fine:
+        header["qc"] = network.quanta.qc
     if shape.outputs > 1:
         header["outputs"] = shape.outputs
     if network.search:
@@ -148,7 +165,8 @@ def _ours(content: bytes, name: str | None) -> Network:
     for layer, size in sizes.items():
         weights[layer] = np.frombuffer(content, "<i2", prod(size), at).astype(np.int16).reshape(size)
         at += 2 * prod(size)
-    return Network(shape, weights, float(header["k"]), header["about"], header.get("search", {}), header["qb"])
+    quanta = Quanta(header["qa"], header["qb"])
+    return Network(shape, weights, float(header["k"]), header["about"], header.get("search", {}), quanta)
 
 
 def _check(header: Mapping[str, Any], name: str, layers: memoryview) -> None:
@@ -161,7 +179,7 @@ def _check(header: Mapping[str, Any], name: str, layers: memoryview) -> None:
 def _header(line: bytes) -> dict[str, Any]:
     try:
         header = parsed(line)
-        numbers, qb = [header["qa"], header["scale"]], header["qb"]
+        qa, qb, numbers = header["qa"], header["qb"], [header["scale"], header.get("qc")]
         if not (isinstance(header["about"], dict) and float(header["k"]) > 0):
             raise ValueError("'about' or 'k' is missing or of the wrong type")
         search = header.get("search", {})
@@ -169,10 +187,14 @@ def _header(line: bytes) -> dict[str, Any]:
             raise ValueError("'search' is not a table of whole numbers")
     except (ValueError, KeyError, TypeError) as error:
         raise NetError(f"its header cannot be read ({error!r})") from error
-    if numbers != [QA, SCALE]:
-        raise NetError(f"QA and scale are {numbers}, but this Merino reads {[QA, SCALE]}")
-    if type(qb) is not int or not 1 <= qb <= MAX_QB or qb != QB and "piece_values" in header:
-        raise NetError(f"QB is {str(qb)[:20]}, but this Merino reads 1 to {MAX_QB}, and {QB} in a piece-value net")
+    known = (QA, *FINE_QA)
+    if type(qa) is not int or qa not in known or qa != QA and "piece_values" in header:
+        raise NetError(f"QA is {str(qa)[:20]}, but this Merino reads {known}, and {QA} in a piece-value net")
+    if numbers != (wanted := [SCALE, None if qa == QA else FINE_QC]):
+        raise NetError(f"scale and QC are {numbers}, but this Merino reads {wanted}")
+    most = MAX_QB if qa == QA else MAX_FINE_QB
+    if type(qb) is not int or not 1 <= qb <= most or qb != QB and "piece_values" in header:
+        raise NetError(f"QB is {str(qb)[:20]}, but this Merino reads 1 to {most}, and {QB} in a piece-value net")
     return header
 
 

@@ -16,16 +16,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from merino.inner.core.board.bitboard import BLACK_PIECE, KING
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.net.features import FeatureSet, features
-from merino.inner.eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE, is_by_piece
+from merino.inner.eval.net.rows import (
+    NO_ROW,
+    PIECE_ROWS,
+    PIECES,
+    ROW_OF_FEATURE,
+    is_by_piece,
+    is_by_piece_and_king,
+    piece_features,
+)
 
 QA, QB, SCALE = 255, 64, 400  # 1.0 in the first layer, in later layers at least, and in centipawns
 MAX_QB = 1024  # 1.0 in later layers at most
+FINE_QA = (4080, 2040, 1020, 510)  # 1.0 in the first layer where the sums that can occur allow it, finest first
+MAX_FINE_QB, FINE_QC = 4096, 8192  # 1.0 in the weights behind such a layer at most, and in their biases
+FINE_SQUARE = 32640  # a sum times this / QA fits 16 bits, and so does the upper half of its product with the sum
 QR = 1024  # 1.0 in the rows of pieces: finer, since rounding errors add up over the pieces
 VALUE, QV = 4, 2048  # 1.0 in the constants of pieces, in units of SCALE and as a whole number
 ACTIVATIONS = ("crelu", "screlu")  # clipped to 0..1, and that squared
@@ -34,6 +46,8 @@ MAX_WEIGHT = MAX_FACTOR / QB
 MAX_NEURONS, MAX_SECOND = 1024, 128
 OUTPUTS = (1, 2, 4, 8, 16)  # how many last rows a net may have
 MAX_MEN = 32  # on a board
+MAX_INT16 = 32767
+LANES_OF_SUMS = 16  # in which products are added up
 
 
 class NetError(EvaluationError):
@@ -106,17 +120,42 @@ def output_for(men: Any, shift: int) -> Any:
     return (men - 1) >> shift
 
 
-def quantum(layer: str, qb: int = QB) -> int:
-    """The whole number that stands for 1.0 in a layer of a net with this quantum behind the first layer."""
-    known = {"inputs": QA, "input_bias": QA, "middle": qb, "output": qb, "values": QR, "value_constants": QV}
-    return known.get(layer, QA * qb)
+class Quanta(NamedTuple):
+    """The whole numbers that stand for 1.0 in a net: in the first layer, and in the weights behind it."""
+
+    qa: int = QA
+    qb: int = QB
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether the first layer is finer than the neurons of Merino 1.0."""
+        return self.qa > QA
+
+    @property
+    def qc(self) -> int:
+        """1.0 in the biases behind the first layer."""
+        return FINE_QC if self.is_fine else self.qa * self.qb
+
+    def of_layer(self, layer: str) -> int:
+        """1.0 in a layer."""
+        known = {"inputs": self.qa, "input_bias": self.qa, "middle": self.qb, "output": self.qb}
+        return (known | {"values": QR, "value_constants": QV}).get(layer, self.qc)
+
+    def of_neurons(self, activation: str) -> float:
+        """1.0 in the outputs of the first layer's neurons, which are whole numbers."""
+        if activation == "crelu":
+            return self.qa
+        return FINE_SQUARE * self.qa / (1 << 16) if self.is_fine else self.qa**2
+
+
+COARSE = Quanta()  # those of Merino 1.0, and of piece-value nets
 
 
 @dataclass(frozen=True)
 class Network:
     """A quantised net: int16 arrays by the names of `Shape.layers`, K, and how it was made (JSON data).
 
-    `search` are the numbers of the search that were tuned for it, by name; `qb` is the quantum behind the first layer.
+    `search` are the numbers of the search that were tuned for it, by name; `quanta` are what stands for 1.0.
     """
 
     shape: Shape
@@ -124,16 +163,25 @@ class Network:
     k: float
     about: Mapping[str, Any] = field(default_factory=dict)
     search: Mapping[str, int] = field(default_factory=dict)
-    qb: int = QB
+    quanta: Quanta = COARSE
 
     @cached_property
     def as_floats(self) -> dict[str, np.ndarray]:
         """The weights as real numbers, float64."""
-        return {name: array / quantum(name, self.qb) for name, array in self.weights.items()}
+        return {name: array / self.quanta.of_layer(name) for name, array in self.weights.items()}
+
+    def plain_scores(self, positions: np.ndarray) -> np.ndarray:
+        """White's scores of POSITION[n] as play has them, by `exact_scores`."""
+        return exact_scores(self.shape, self.as_floats, positions, self.quanta.of_neurons(self.shape.activation))
 
 
-def exact_scores(shape: Shape, weights: Mapping[str, np.ndarray], positions: np.ndarray) -> np.ndarray:
-    """White's scores of POSITION[n] in centipawns under real weights, float64[n]: slow and plain, for comparison."""
+def exact_scores(
+    shape: Shape, weights: Mapping[str, np.ndarray], positions: np.ndarray, unit: float | None = None
+) -> np.ndarray:
+    """White's scores of POSITION[n] in centipawns under real weights, float64[n]: slow and plain, for comparison.
+
+    With `unit` outputs of the first layer's neurons are rounded down to whole numbers, 1.0 being that.
+    """
     found = []
     squares = shape.activation == "screlu"
     for record, (white, black) in zip(positions, shape.feature_set.active(positions), strict=True):
@@ -144,6 +192,8 @@ def exact_scores(shape: Shape, weights: Mapping[str, np.ndarray], positions: np.
         if record["side"]:
             sums.reverse()
         layer = _clipped(np.concatenate(sums), squares)
+        if unit is not None:
+            layer = np.floor(layer * unit + 1e-6) / unit
         if shape.second:
             layer = _clipped(layer @ weights["middle"] + weights["middle_bias"], squares)
         output = output_for(int(record["colours"].sum()).bit_count(), shape.men_shift)
@@ -170,24 +220,74 @@ def _clipped(values: np.ndarray, squares: bool) -> np.ndarray:
     return clipped**2 if squares else clipped
 
 
-def finest(shape: Shape, weights: Mapping[str, np.ndarray]) -> int:
-    """The finest quantum behind the first layer at which no weight overflows, QB to MAX_QB; QB for piece values."""
+def finest(shape: Shape, weights: Mapping[str, np.ndarray]) -> Quanta:
+    """The finest quanta at which nothing overflows in play, whatever the position; piece-value nets have one kind."""
     if shape.piece_values:
-        return QB
-    most = np.iinfo(np.int16).max
-    bounds = {"middle" if shape.second else "output": MAX_FACTOR, "middle_bias": most / QA, "output_bias": most / QA}
-    bounds.setdefault("output", most)
+        return COARSE
+    bound = largest_sum(shape, weights)
+    for qa in FINE_QA:
+        qb = _finest_behind(shape, weights, qa)
+        if qb and bound * qa + (shape.feature_set.most + 1) / 2 <= MAX_INT16:  # with what rounding adds
+            return Quanta(qa, qb)
+    bounds = {"middle" if shape.second else "output": MAX_FACTOR, "middle_bias": MAX_INT16 / QA}
+    limit = _limit(weights, {"output": MAX_INT16, "output_bias": MAX_INT16 / QA} | bounds)
+    return Quanta(QA, max(QB, int(min(limit, MAX_QB))))
+
+
+def _finest_behind(shape: Shape, weights: Mapping[str, np.ndarray], qa: int) -> int:
+    """The finest quantum behind a first layer of `qa`, 0 for none.
+
+    Each lane of 32 bits sums 2 * MAX_NEURONS / 16 products of a weight and of a neuron, which is no more than `qa`.
+    """
+    if _limit(weights, {"middle_bias": MAX_INT16, "output_bias": MAX_INT16}) < FINE_QC:
+        return 0
+    factor = min(MAX_INT16, (1 << 31) // (2 * MAX_NEURONS // LANES_OF_SUMS) // qa)
+    limit = _limit(weights, {"output": MAX_INT16} | {"middle" if shape.second else "output": factor})
+    return int(min(limit, MAX_FINE_QB)) if limit >= QB else 0
+
+
+def _limit(weights: Mapping[str, np.ndarray], bounds: Mapping[str, float]) -> float:
+    """The largest number by which the weights of these layers can be multiplied within their bounds."""
     largest = {name: max(float(np.abs(weights[name]).max()), 1e-9) for name in bounds if name in weights}
-    limit = min(bounds[name] / weight for name, weight in largest.items())
-    return max(QB, int(limit)) if limit < MAX_QB else MAX_QB
+    return min((bounds[name] / weight for name, weight in largest.items()), default=np.inf)
+
+
+def largest_sum(shape: Shape, weights: Mapping[str, np.ndarray]) -> float:
+    """A bound for the weights and the sums of the first layer: no position has a larger sum, of either sign."""
+    inputs, bias = weights["inputs"], weights["input_bias"]
+    sums = [_most_of(shape.feature_set, sign * inputs) + sign * bias for sign in (1, -1)]
+    return float(max(np.max(sums), np.abs(inputs).max(), np.abs(bias).max()))
+
+
+def _most_of(wanted: FeatureSet, inputs: np.ndarray) -> np.ndarray:
+    """No features that can be active together have a larger sum of rows, float64[neurons].
+
+    If each is a piece on a square there is one king of each colour, and at most one of 30 other men on a square.
+    """
+    if len(wanted.terms) > 1 or not is_by_piece_and_king(wanted):
+        most = min(wanted.most, len(inputs))
+        return np.partition(np.maximum(inputs, 0), -most, axis=0)[-most:].sum(axis=0)
+    (term,) = wanted.terms
+    places = piece_features(term)[0, 0].reshape(PIECES, 64)
+    others, found = [piece for piece in range(PIECES) if piece % BLACK_PIECE < KING], []
+    for group in np.unique(term.kings):
+        rows = inputs[group + places]
+        by_square = np.maximum(rows[others].max(axis=0), 0)
+        kings = rows[KING].max(axis=0) + rows[KING + BLACK_PIECE].max(axis=0)
+        found.append(kings + np.partition(by_square, 2 - MAX_MEN, axis=0)[2 - MAX_MEN :].sum(axis=0))
+    return np.max(found, axis=0)
 
 
 def quantised(shape: Shape, weights: Mapping[str, np.ndarray], k: float, about: Mapping[str, Any]) -> Network:
     """The quantised net of real weights, as finely as they allow; raises NetError if one is too large."""
-    whole, qb = {}, finest(shape, weights)
-    for name, size in shape.layers().items():
-        scaled = np.rint(np.asarray(weights[name], dtype=np.float64).reshape(size) * quantum(name, qb))
-        if not np.isfinite(scaled).all() or np.abs(scaled).max(initial=0) > np.iinfo(np.int16).max:
+    plain = {name: np.asarray(weights[name], dtype=np.float64).reshape(size) for name, size in shape.layers().items()}
+    for name, array in plain.items():
+        if not np.isfinite(array).all():
+            raise NetError(f"a weight of '{name}' is no number")
+    whole, quanta = {}, finest(shape, plain)
+    for name, array in plain.items():
+        scaled = np.rint(array * quanta.of_layer(name))
+        if np.abs(scaled).max(initial=0) > MAX_INT16:
             raise NetError(f"a weight of '{name}' is too large for 16 bits")
         whole[name] = scaled.astype(np.int16)
-    return Network(shape, whole, k, about, qb=qb)
+    return Network(shape, whole, k, about, quanta=quanta)

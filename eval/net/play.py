@@ -19,13 +19,14 @@ from merino.inner.core.compiled.lanes import (
     load_lanes,
     no_sums,
     products_of_lanes,
+    squared_lanes,
     store_lanes,
     total_of,
 )
 from merino.inner.core.compiled.memory import array_at
 from merino.inner.eval.accumulators import last_valid
 from merino.inner.eval.net.features import PROGRAM_WIDTH, SCRATCH, active_features
-from merino.inner.eval.net.network import QA, output_for
+from merino.inner.eval.net.network import output_for
 from merino.inner.eval.net.view import VIEW_SIZE, look
 
 # The content of a record's `evaluation_data`: numbers and addresses, uint64.
@@ -47,10 +48,16 @@ from merino.inner.eval.net.view import VIEW_SIZE, look
     PLIES,
     HIDDEN,  # neurons of the first layer, without padding
     MEN_SHIFT,  # tells the output by the number of men (`eval.net.network.output_for`)
-    UNITS,  # float64[3]: centipawns of 1 in a sum over both views; 1.0 there; centipawns of 1 behind a second layer
+    UNITS,  # float64[UNITS_SIZE], see below
+    MOST,  # 1.0 in the sums of the first layer
+    FACTOR,  # by which a neuron is multiplied before its square is cut to 16 bits; 0 where squares are exact
     OTHERS,  # where in `accumulators` what a way to update keeps besides sums and keys begins
     NUMBERS,
-) = range(20)
+) = range(22)
+
+# What 1 in the products of neurons and weights is in those of the biases, a bias in centipawns, 1.0 in the biases; what
+# 1 in the biases is in the weights of the output, and such a weight in centipawns.
+TO_BIAS, OF_BIAS, ONE, TO_OUTPUT, OF_OUTPUT, UNITS_SIZE = range(6)
 
 # The content of `accumulators`: sums int16[plies, 2, 32 * blocks], keys uint64[plies], and from OTHERS on what a way to
 # update keeps besides (`eval.net.updates`, `eval.net.lists`).
@@ -67,6 +74,8 @@ class Net(NamedTuple):
     row: types.uint64  # bytes of a row of weights or sums
     second: types.int64
     squares: types.boolean
+    most: types.int64  # 1.0 in the sums
+    factor: types.int64
     numbers: Any  # uint64[NUMBERS]
 
 
@@ -75,7 +84,8 @@ def net_at(address):
     """The `Net` at an address."""
     numbers = array_at(address, np.uint64, NUMBERS)
     blocks = np.int64(numbers[BLOCKS])
-    return Net(blocks, U64(LANES_SIZE * blocks), np.int64(numbers[SECOND]), numbers[SQUARES] != 0, numbers)
+    squares, most, factor = numbers[SQUARES] != 0, np.int64(numbers[MOST]), np.int64(numbers[FACTOR])
+    return Net(blocks, U64(LANES_SIZE * blocks), np.int64(numbers[SECOND]), squares, most, factor, numbers)
 
 
 @kernel
@@ -181,13 +191,19 @@ def program_of(net):
 
 
 @kernel
-def _squared_products(mine, first, theirs, second):
+def _squared_products(mine, first, theirs, second, _):
     """Clipped sums squared, by their weights."""
     return products_of_lanes(mine * first, mine, theirs * second, theirs)
 
 
 @kernel
-def _clipped_products(mine, first, theirs, second):
+def _fine_products(mine, first, theirs, second, factor):
+    """Clipped sums squared and cut to 16 bits, by their weights."""
+    return products_of_lanes(squared_lanes(mine, factor), first, squared_lanes(theirs, factor), second)
+
+
+@kernel
+def _clipped_products(mine, first, theirs, second, _):
     """Clipped sums by their weights."""
     return products_of_lanes(mine, first, theirs, second)
 
@@ -195,7 +211,7 @@ def _clipped_products(mine, first, theirs, second):
 def _row_sum_of(products):
     """The kernel (own, other, weights, net): the sum over both views by a row of weights, int64; rows by address.
 
-    Its unit is 1 / (QA * QB), and for squares another QA-th of it. A sum of 1,024 neurons fits 32 bits in each lane.
+    Its unit is told by `Quanta`. A sum of 1,024 neurons fits 32 bits in each lane (`eval.net.network.finest`).
     """
 
     @kernel
@@ -203,9 +219,10 @@ def _row_sum_of(products):
         total = no_sums()
         for block in range(net.blocks):
             at = U64(LANES_SIZE * block)
-            mine, theirs = clipped_lanes(load_lanes(own + at), 0, QA), clipped_lanes(load_lanes(other + at), 0, QA)
+            mine = clipped_lanes(load_lanes(own + at), 0, net.most)
+            theirs = clipped_lanes(load_lanes(other + at), 0, net.most)
             row = weights + at
-            total = total + products(mine, load_lanes(row), theirs, load_lanes(row + net.row))
+            total = total + products(mine, load_lanes(row), theirs, load_lanes(row + net.row), net.factor)
         return total_of(total)
 
     return row_sum
@@ -220,22 +237,25 @@ def _four_sums_of(products):
         size = U64(2) * net.row
         for block in range(net.blocks):
             at = U64(LANES_SIZE * block)
-            mine, theirs = clipped_lanes(load_lanes(own + at), 0, QA), clipped_lanes(load_lanes(other + at), 0, QA)
+            mine = clipped_lanes(load_lanes(own + at), 0, net.most)
+            theirs = clipped_lanes(load_lanes(other + at), 0, net.most)
             row = weights + at
-            a = a + products(mine, load_lanes(row), theirs, load_lanes(row + net.row))
+            a = a + products(mine, load_lanes(row), theirs, load_lanes(row + net.row), net.factor)
             row += size
-            b = b + products(mine, load_lanes(row), theirs, load_lanes(row + net.row))
+            b = b + products(mine, load_lanes(row), theirs, load_lanes(row + net.row), net.factor)
             row += size
-            c = c + products(mine, load_lanes(row), theirs, load_lanes(row + net.row))
+            c = c + products(mine, load_lanes(row), theirs, load_lanes(row + net.row), net.factor)
             row += size
-            d = d + products(mine, load_lanes(row), theirs, load_lanes(row + net.row))
+            d = d + products(mine, load_lanes(row), theirs, load_lanes(row + net.row), net.factor)
         return total_of(a), total_of(b), total_of(c), total_of(d)
 
     return four_sums
 
 
 _squared_sum, _clipped_sum = _row_sum_of(_squared_products), _row_sum_of(_clipped_products)
+_fine_sum = _row_sum_of(_fine_products)
 _four_squared_sums, _four_clipped_sums = _four_sums_of(_squared_products), _four_sums_of(_clipped_products)
+_four_fine_sums = _four_sums_of(_fine_products)
 
 
 @kernel
@@ -247,29 +267,35 @@ def output_of(net, position, own, other):
     numbers = net.numbers
     place = output_by(popcount(occupied_squares(position)), np.int64(numbers[MEN_SHIFT]))
     bias = array_at(numbers[OUTPUT_BIAS] + U64(2 * place), np.int16, 1)[0]
-    units = array_at(numbers[UNITS], np.float64, 3)
+    units = array_at(numbers[UNITS], np.float64, UNITS_SIZE)
     if net.second:
-        return (bias * (1 / QA) + _behind_second(net, place, own, other, units[1])) * units[2]
+        return (bias * units[TO_OUTPUT] + _behind_second(net, place, own, other, units)) * units[OF_OUTPUT]
     weights = numbers[OUTPUT] + U64(2 * place) * net.row
-    if net.squares:
-        return (_squared_sum(own, other, weights, net) * (1 / QA) + bias) * units[0]
-    return (_clipped_sum(own, other, weights, net) + bias) * units[0]
+    if not net.squares:
+        total = _clipped_sum(own, other, weights, net)
+    elif net.factor:
+        total = _fine_sum(own, other, weights, net)
+    else:
+        total = _squared_sum(own, other, weights, net)
+    return (total * units[TO_BIAS] + bias) * units[OF_BIAS]
 
 
 @kernel
-def _behind_second(net, place, own, other, one):
-    """The sum of the second layer's neurons by the weights of the output `place`; 1.0 in their sums is `one`."""
+def _behind_second(net, place, own, other, units):
+    """The sum of the second layer's neurons by the weights of the output `place`."""
     output = array_at(net.numbers[OUTPUT] + U64(2 * place * net.second), np.int16, net.second)
     bias = array_at(net.numbers[MIDDLE_BIAS], np.int16, net.second)
     value = 0.0
     for first in range(0, net.second, FOUR):
         weights = net.numbers[MIDDLE] + U64(2 * first) * net.row
-        if net.squares:
-            sums, unit = _four_squared_sums(own, other, weights, net), 1 / QA
+        if not net.squares:
+            sums = _four_clipped_sums(own, other, weights, net)
+        elif net.factor:
+            sums = _four_fine_sums(own, other, weights, net)
         else:
-            sums, unit = _four_clipped_sums(own, other, weights, net), 1.0
+            sums = _four_squared_sums(own, other, weights, net)
         for index in range(FOUR):
-            active = min(max((sums[index] * unit + bias[first + index]) / one, 0.0), 1.0)
+            active = min(max((sums[index] * units[TO_BIAS] + bias[first + index]) / units[ONE], 0.0), 1.0)
             value += output[first + index] * (active * active if net.squares else active)
     return value
 

@@ -11,6 +11,7 @@ from 1 again; 0 for unknown. The third has a checksum of the position, 1 to 255,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,34 +75,47 @@ def open_packed(path: Path) -> np.ndarray:
     Every position is checked, so that other files are refused.
     """
     with open_user_file(path, user_files.PACKED) as file:
-        size = file.seek(0, 2)
-        if size == 0:
-            raise PackedError(f"'{path}' is empty")
-        if size % PACKED.itemsize:
-            raise PackedError(
-                f"'{path}' holds no packed positions, or its end is missing: {size} bytes are {size // 32} positions "
-                f"of 32 bytes and {size % 32} more bytes"
-            )
+        count_of(file.seek(0, 2), path)
         records = np.memmap(file, dtype=PACKED, mode="r")
     check_packed(records, f"'{path}'")
     return records
 
 
+def count_of(size: int, path: Path) -> int:
+    """How many positions a packed file of so many bytes has; raises PackedError."""
+    if size == 0:
+        raise PackedError(f"'{path}' is empty")
+    if size % PACKED.itemsize:
+        raise PackedError(
+            f"'{path}' holds no packed positions, or its end is missing: {size} bytes are {size // 32} positions "
+            f"of 32 bytes and {size % 32} more bytes"
+        )
+    return size // PACKED.itemsize
+
+
 def check_packed(records: np.ndarray, name: str) -> None:
     """Raise PackedError if one of PACKED[n] is not a position, or was damaged; `name` is that of the file."""
-    index, fault = _first_fault(np.asarray(records))
-    if fault:
-        raise PackedError(f"{name} holds no packed positions: {_FAULTS[fault]} ({_place(index)})")
-    marked, wrong = 0, np.zeros(0, dtype=np.int64)
-    for first in range(0, len(records), _CHECKED):
-        some = np.asarray(records[first : first + _CHECKED])
+    check_blocks((records[first : first + _CHECKED] for first in range(0, len(records), _CHECKED)), name)
+
+
+def check_blocks(blocks: Iterable[np.ndarray], name: str) -> None:
+    """The same for all positions of a file, PACKED[n] at a time."""
+    first, marked, wrong, first_wrong = 0, 0, 0, 0
+    for block in blocks:
+        some = np.asarray(block)
+        index, fault = _first_fault(some)
+        if fault:
+            raise PackedError(f"{name} holds no packed positions: {_FAULTS[fault]} ({_place(first + index)})")
         is_marked = some["check"] != 0
         marked += int(is_marked.sum())
-        wrong = np.append(wrong, first + np.flatnonzero(is_marked & (some["check"] != _checks(some))))
+        damaged = np.flatnonzero(is_marked & (some["check"] != _checks(some)))
+        if len(damaged) and not wrong:
+            first_wrong = first + int(damaged[0])
+        wrong, first = wrong + len(damaged), first + len(some)
     if not marked:
         tell_unsealed(name.strip("'"))
-    elif 0 < len(wrong) <= marked // 2:  # were it more, the bytes would be those of another program
-        raise PackedError(f"{name} was damaged after it was written: a checksum is wrong ({_place(wrong[0])})")
+    elif 0 < wrong <= marked // 2:  # were it more, the bytes would be those of another program
+        raise PackedError(f"{name} was damaged after it was written: a checksum is wrong ({_place(first_wrong)})")
 
 
 def _place(index: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from enum import Enum, auto
 from pathlib import Path
 from typing import IO, TypeVar
@@ -30,6 +31,7 @@ from merino.inner.formats.packed import (
     unpack,
     with_checks,
 )
+from merino.inner.formats.packed_blocks import AT_ONCE, PackedBlocks, joined, open_blocks, spooled
 from merino.inner.formats.packed_triples import triples_of_games
 from merino.inner.formats.pgn_games import play_games
 from merino.inner.formats.pgn_stream import GamesText, games_of
@@ -37,7 +39,6 @@ from merino.inner.formats.scored_games import ScoredGames, packed_of, scaled, sc
 from merino.inner.formats.sources import STANDARD_INPUT, Source, is_compressed, open_source, plain_name, writing_source
 from merino.inner.formats.viriformat import holds_viriformat, is_games_file, read_viriformat
 
-AT_ONCE = 1 << 18  # positions yielded together
 BUCKET = 1 << 22  # positions shuffled in memory
 TEXT_ENDINGS, EPD_ENDINGS = (".txt", ".fen"), (".epd",)
 _RESULTS = {"0": 0, "0.0": 0, "0-1": 0, "0.5": 1, "1/2": 1, "1/2-1/2": 1, "1": 2, "1.0": 2, "1-0": 2}
@@ -91,33 +92,38 @@ def evenly(records: np.ndarray, most: int) -> np.ndarray:
     return records[np.linspace(0, len(records) - 1, min(most, len(records))).astype(np.int64)]
 
 
-def training_records(
+def training_positions(
     paths: Sequence[Path],
     chosen: Filter,
+    folder: Path,
     of_moves: bool = False,
     report: Callable[[Path], Report] | None = None,
-) -> np.ndarray:
-    """The positions of files, PACKED[n], those of games through a filter; a single packed file is mapped, not read.
+) -> PackedBlocks:
+    """The positions of files, those of games through a filter: packed files where they lie, others by way of `folder`.
 
     With `of_moves` these are the triples of `packed_triples`. `report` gives what is called while a file is read.
-    Raises PackedError, also if there are none, and SourceError.
+    Raises PackedError, also if there are none, SourceError and OSError.
     """
-    if len(paths) == 1 and not of_moves and not chosen.ahead and _can_be_mapped(paths[0]):
-        return open_packed(paths[0])
-    parts = list[np.ndarray]()
-    for path in paths:
-        tell = report(path) if report else None
-        parts += packed_triples(path, tell) if of_moves else packed_positions(path, chosen, tell)
-    records = np.concatenate(parts) if parts else np.zeros(0, dtype=PACKED)
-    if not len(records):
-        wanted = (
-            "no position with a score and a result; --rescore 1000 makes scores for games without them, by searches"
-        )
-        raise PackedError(f"'{paths[0]}' holds {'no finished game with a choice of moves' if of_moves else wanted}")
-    return records
+    with ExitStack() as opened:
+        parts = []
+        for path in paths:
+            tell = report(path) if report else None
+            if not of_moves and not chosen.ahead and _can_be_read_in_place(path):
+                part = open_blocks(path)
+            else:
+                part = spooled(packed_triples(path, tell) if of_moves else packed_positions(path, chosen, tell), folder)
+            parts.append(opened.enter_context(part))
+        found = joined(parts)
+        if not len(found):
+            wanted = (
+                "no position with a score and a result; --rescore 1000 makes scores for games without them, by searches"
+            )
+            raise PackedError(f"'{paths[0]}' holds {'no finished game with a choice of moves' if of_moves else wanted}")
+        opened.pop_all()  # closed by the caller
+    return found
 
 
-def _can_be_mapped(path: Path) -> bool:
+def _can_be_read_in_place(path: Path) -> bool:
     if path == STANDARD_INPUT or first_there([path]) is None or is_compressed(path):
         return False
     with open_source(path) as source:
@@ -330,14 +336,15 @@ def _parts(file: IO[bytes]) -> Iterator[np.ndarray]:
         yield np.frombuffer(content, dtype=PACKED)
 
 
-def is_held_out(games: np.ndarray, share: float) -> np.ndarray:
+def is_held_out(games: np.ndarray, share: float, first: int = 0) -> np.ndarray:
     """Which positions, bool[n], belong to games kept aside, by their numbers; about `share` of all games.
 
-    Numbers are those of PACKED records. Where games are unknown, 0, positions are kept aside one by one.
+    Numbers are those of PACKED records. Where games are unknown, 0, positions are kept aside one by one, by their
+    places; that of the first is `first`.
     """
     mixed = games.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     drawn = (mixed >> np.uint64(40)).astype(np.float64) / (1 << 24)
     unknown = games == 0
     if unknown.any():
-        drawn[unknown] = (np.flatnonzero(unknown) * 0.6180339887498949) % 1.0
+        drawn[unknown] = ((first + np.flatnonzero(unknown)) * 0.6180339887498949) % 1.0
     return drawn < share

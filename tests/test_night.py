@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,14 @@ from merino.inner.core.common.user_files import user_folder
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import default, find_net
 from merino.inner.eval.net.file import digest, load_net, save_net
-from merino.inner.eval.net.network import Network, Shape, quantised
+from merino.inner.eval.net.network import NetError, Network, Shape, quantised
+from merino.inner.eval.net.shape_text import parse_shape
 from merino.inner.formats.packed_files import games_with_scores, rescaled
 from merino.inner.learn.errors import LearnError, TrainingError
 from merino.inner.learn.net import bearing, training
 from merino.inner.learn.net.bearing import BORNE, caution, epochs_for, neurons_for
 from merino.inner.learn.net.gradient import Gradient, Layout, Objective
-from merino.inner.learn.net.starting import random_layers
+from merino.inner.learn.net.starting import is_part, random_layers
 from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.inner.learn.night import learner, start
 from merino.inner.learn.night.learner import learned_before, shape_for
@@ -284,8 +286,52 @@ def test_positions_say_the_shape(
     assert shape is None or (found.features, found.activation) == (shape.features, shape.activation)
 
 
+@pytest.mark.parametrize(
+    ("positions", "best", "learned", "wanted"),
+    [
+        (24_000_000, None, 0, "ALL mirrored -> 256 -> 1 x 8"),
+        (24_000_000, "ALL -> 256 -> 1", 0, "ALL mirrored -> 256 -> 1 x 8"),
+        (24_000_000, "ALL -> 512 -> 1, crelu", 0, "ALL mirrored -> 512 -> 1 x 8, crelu"),
+        (24_000_000, "ALL -> 256 -> 1", 30_000_000, "ALL -> 256 -> 1 x 8"),  # what begins with its scores
+        (24_000_000, "KING8*ALL mirrored -> 256 -> 1 x 16", 0, "KING8*ALL mirrored -> 256 -> 1 x 16"),
+        (24_000_000, "ALL -> 256 -> 16 -> 1", 30_000_000, "ALL -> 256 -> 16 -> 1"),
+        (24_000_000, "ALL -> 256 -> values", 0, "ALL -> 256 -> values"),
+        (2_000_000, "ALL -> 256 -> 1", 30_000_000, "ALL -> 256 -> 1"),
+    ],
+)
+def test_more_positions_bear_mirrored_boards_and_outputs(
+    positions: int, best: str | None, learned: int, wanted: str
+) -> None:
+    network = None if best is None else Network(parse_shape(best), {}, 200.0)
+    assert str(shape_for(positions, network, learned).shape) == wanted
+
+
+def test_a_net_trained_further_gets_groups_of_the_own_king_if_positions_bear_them() -> None:
+    start = Network(parse_shape("ALL mirrored -> 512 -> 1 x 8"), {}, 200.0)
+    found, goes_on, reason = shape_for(140_000_000, start, 150_000_000)
+    assert goes_on and found.features.startswith("MIRRORED(KING[") and (found.hidden, found.outputs) == (512, 8)
+    assert "groups of squares of the own king" in reason and is_part(start.shape, found)
+    gen13 = load_net(find_net("gen13"))
+    assert shape_for(140_000_000, gen13, 150_000_000)[:2] == (gen13.shape, True)
+
+
+def test_a_shape_that_was_asked_for_is_kept() -> None:
+    asked, part = parse_shape("ALL -> 64 -> 1 x 8"), Network(parse_shape("ALL -> 32 -> 1"), {}, 200.0)
+    assert shape_for(2_000_000, None, 0, asked)[:2] == (asked, False)
+    assert shape_for(2_000_000, part, 3_000_000, asked)[:2] == (asked, True)
+    assert shape_for(2_000_000, part, 1_000_000, asked)[:2] == (asked, False)
+    assert shape_for(2_000_000, Network(Shape(hidden=128), {}, 200.0), None, asked)[:2] == (asked, False)
+    plan = NightPlan(shape="all -> 64 -> 1 x 8")
+    assert plan.asked_shape == asked and "--shape 'all -> 64 -> 1 x 8'" in plan.recipe("gen1", 1)
+    assert "--blend" not in plan.recipe("gen1", 1) and "--blend 0.2" in replace(plan, share=0.2).recipe("gen1", 1)
+    with pytest.raises(NetError, match="is no shape of a net"):
+        NightPlan(shape="64").check()
+
+
 def test_few_positions_bear_few_neurons_and_many_epochs() -> None:
-    assert [neurons_for(least) for least, _ in BORNE] == sorted(neurons for _, neurons in BORNE)
+    widths = [row.shape.hidden for row in BORNE]
+    assert widths == sorted(widths) == [neurons_for(row.least) for row in BORNE]
+    assert all(row.least < other.least and row.reason for row, other in pairwise(BORNE))
     assert neurons_for(49_999) < neurons_for(50_000)
     assert epochs_for(10_000_000, 4096) == 10 < epochs_for(20_000, 4096)
     assert "68,000 positions bear about 32 neurons; 128 learn them by heart" in caution(Shape(hidden=128), 68_000)

@@ -107,12 +107,11 @@ def add_seed(parser: Parser, what: str, group: str | None = None, default: int =
     to.add_argument("--seed", metavar="N", type=natural, default=default, help=f"seed of {what} (default: %(default)s)")
 
 
-def add_target(parser: Parser, blend: float, power: float, ahead: float, is_kept: bool = False) -> None:
+def add_target(parser: Parser, power: float, ahead: float, is_kept: bool = False) -> None:
     """--blend, --power and --lambda with these defaults; None instead where a run has kept its own."""
     add = parser.group(TRAINING).add_argument
-    sentence = f"weight of the result in the target; the score has the rest (default: {blend:g})"
-    given = None if is_kept else blend
-    add("--blend", dest="share", type=share_or_all, metavar="X", default=given, help=sentence)
+    sentence = "weight of the result in the target; the score has the rest (default: what the positions bear)"
+    add("--blend", dest="share", type=share_or_all, metavar="X", help=sentence)
     sentence, given = f"exponent of the error; 2 is the squared error (default: {power:g})", None if is_kept else power
     add("--power", type=number_above_zero, metavar="X", default=given, help=sentence)
     add_lambda(parser, TRAINING, ahead, is_kept)

@@ -28,6 +28,7 @@ from merino.inner.core.common.json_text import finite
 from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.common.work import WorkError
 from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.net.shape_text import EXAMPLE
 from merino.inner.formats.packed import PackedError
 from merino.inner.formats.sources import SourceError
 from merino.inner.learn.errors import TrainingError
@@ -99,7 +100,9 @@ def _parser() -> Parser:
     )
     parser.group("training games").add_argument("--fewest-nodes", type=positive, metavar="N", help=sentence)
     shared.add_cluster(parser, "play the games and matches")
-    shared.add_target(parser, DEFAULTS.share, DEFAULTS.power, DEFAULTS.ahead, is_kept=True)
+    shared.add_target(parser, DEFAULTS.power, DEFAULTS.ahead, is_kept=True)
+    sentence = f"shape of all nets, as in '{EXAMPLE}' (default: what the positions bear)"
+    parser.group(shared.TRAINING).add_argument("--shape", metavar="EXPR", help=sentence)
     shared.add_gpu(parser, is_kept=True)
     add_deciding_match(parser, DEFAULTS, "the start, and against the terms,")
     add_round_seed(parser, DEFAULTS)

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import (
     Parser,
@@ -32,10 +30,12 @@ from merino.inner.eval.families import find_net
 from merino.inner.eval.net.file import load_net, save_net
 from merino.inner.eval.net.network import ACTIVATIONS, OUTPUTS, Network, Shape
 from merino.inner.eval.net.piece_family import net_evaluation
+from merino.inner.eval.net.shape_text import EXAMPLE, parse_shape
 from merino.inner.formats.packed import Filter, PackedError
+from merino.inner.formats.packed_blocks import PackedBlocks
 from merino.inner.formats.sources import SourceError, find_files
 from merino.inner.learn.errors import TrainingError
-from merino.inner.learn.net.bearing import EPOCHS, Course, caution, course_for, neurons_for
+from merino.inner.learn.net.bearing import EPOCHS, Course, bearing_for, caution, course_for
 from merino.inner.learn.net.gpu import check_gpu
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.plots import log_of
@@ -82,18 +82,18 @@ def _train(args: argparse.Namespace, start: Network | None) -> Trained:
         check_writable(path)
     with held(out):
         files = find_files(args.files)
-        records = _records(args, files, start)
-        settings = _settings(args, records, start)
-        about = {"files": [path.name for path in files]} | ({"note": args.note} if args.note else {})
-        about |= {"lambda": args.ahead} if args.ahead else {}
-        trainer = Trainer(records, settings, about, checkpoint, args.threads, start)
-        if not args.quiet:
-            k = settings.objective.scale_of_scores
-            print(f"{settings.shape}\n{len(records)} positions, K {k:.1f}, {settings.epochs} epochs")
-        if start is None and (words := caution(settings.shape, len(records))):
-            print(f"train: {words}", file=sys.stderr)
-        with LivePrinter(shared.progress_stream(args.quiet)) as show:
-            found = trainer.run(_TrainingLog(show, log_of(out)))
+        with _records(args, files, start) as records:
+            settings = _settings(args, records, start)
+            about = {"files": [path.name for path in files]} | ({"note": args.note} if args.note else {})
+            about |= {"lambda": args.ahead} if args.ahead else {}
+            trainer = Trainer(records, settings, about, checkpoint, args.threads, start)
+            if not args.quiet:
+                k = settings.objective.scale_of_scores
+                print(f"{settings.shape}\n{len(records)} positions, K {k:.1f}, {settings.epochs} epochs")
+            if start is None and (words := caution(settings.shape, len(records))):
+                print(f"train: {words}", file=sys.stderr)
+            with LivePrinter(shared.progress_stream(args.quiet)) as show:
+                found = trainer.run(_TrainingLog(show, log_of(out)))
         save_net(found.network, out)
         if not found.interrupted:
             checkpoint.unlink(missing_ok=True)
@@ -127,10 +127,13 @@ def _parser() -> Parser:
 def _add_net(parser: Parser) -> None:
     """What the net is, and what it starts from."""
     add = parser.group("net").add_argument
-    add("--features", metavar="EXPR", help=f"feature set (default: {SHAPE.features}, or as in --start)")
-    sentence = "neurons of the first layer and of a second one (default: what the positions bear, or as in --start)"
+    sentence = f"shape of the net as one expression, as in '{EXAMPLE}'; it takes the place of the next five options"
+    add("--shape", metavar="EXPR", help=sentence)
+    usual = "what the positions bear, or as in --start"
+    add("--features", metavar="EXPR", help=f"feature set (default: {usual})")
+    sentence = f"neurons of the first layer and of a second one (default: {usual})"
     add("--hidden", metavar="N[,M]", help=sentence)
-    sentence = f"outputs, chosen by the number of men on the board (default: {SHAPE.outputs}, or as in --start)"
+    sentence = f"outputs, chosen by the number of men on the board (default: {usual})"
     add("--outputs", type=int, choices=OUTPUTS, help=sentence)
     sentence = f"activation function (default: {SHAPE.activation}, or as in --start)"
     add("--activation", choices=ACTIVATIONS, help=sentence)
@@ -157,7 +160,7 @@ def _add_training(parser: Parser) -> None:
     add("--rate", type=number_above_zero, metavar="X", help=sentence)
     sentence = "what to learn from: scores and results, or the moves of PGN games (PQR) (default: %(default)s)"
     add("--objective", choices=(SCORE, PQR), default=SCORE, help=sentence)
-    shared.add_target(parser, OBJECTIVE.blend, OBJECTIVE.power, 0.0)
+    shared.add_target(parser, OBJECTIVE.power, 0.0)
     sentence = (
         "weight of the result in the first epoch, from which it goes evenly to --blend in the last (default: the same)"
     )
@@ -178,9 +181,16 @@ def _add_training(parser: Parser) -> None:
 
 
 def _shape(args: argparse.Namespace, usual: Shape) -> Shape:
-    """The shape asked for, as `usual` where nothing is said."""
+    """The shape asked for, as `usual` where nothing is said; raises UsageError and EvaluationError."""
+    parts = (args.features, args.hidden, args.outputs, args.activation, args.piece_values)
+    if args.shape:
+        if any(parts):
+            raise UsageError("train: --shape says all of the shape: leave out --features, --hidden and the like")
+        return parse_shape(args.shape)
     hidden, second = _hidden(args.hidden) if args.hidden else (usual.hidden, usual.second)
     activation, is_of_values = args.activation or usual.activation, args.piece_values or usual.piece_values
+    if args.piece_values and not usual.piece_values or second and not usual.second:
+        usual = SHAPE  # what positions bear is of nets of one layer that have no values
     outputs = args.outputs or usual.outputs
     shape = Shape(args.features or usual.features, hidden, second, activation, is_of_values, outputs)
     return replace(shape, features=shape.feature_set.name)
@@ -203,14 +213,14 @@ def _start(args: argparse.Namespace) -> Network | None:
     return load_net(find_net(name)) if name else None
 
 
-def _records(args: argparse.Namespace, files: Sequence[Path], start: Network | None) -> np.ndarray:
-    """All positions of the files, PACKED[n]."""
+def _records(args: argparse.Namespace, files: Sequence[Path], start: Network | None) -> PackedBlocks:
+    """All positions of the files."""
     progress = ProgressOfMany(shared.progress_stream(args.quiet))
     say = shared.unless_quiet(print, args.quiet)
     rescore = Rescore(args.rescore, net_evaluation(start)) if args.rescore and start is not None else None
     try:
         chosen = Filter(ahead=args.ahead)
-        records = read_records(files, chosen, args.objective == PQR, rescore, Events(say, progress))
+        records = read_records(files, chosen, args.out.parent, args.objective == PQR, rescore, Events(say, progress))
     finally:
         progress.wipe()
     if rescore is not None and start is not None and len(records) < sum(array.size for array in start.weights.values()):
@@ -218,12 +228,12 @@ def _records(args: argparse.Namespace, files: Sequence[Path], start: Network | N
     return records
 
 
-def _settings(args: argparse.Namespace, records: np.ndarray, start: Network | None) -> TrainingSettings:
-    """How to train on PACKED[n]: as asked, else as the positions bear or the net at the start was trained."""
-    course = course_for(records, args.batch, start)
+def _settings(args: argparse.Namespace, records: PackedBlocks, start: Network | None) -> TrainingSettings:
+    """How to train on these positions: as asked, else as the positions bear or the net at the start was trained."""
+    course, bearing = course_for(records, args.batch, start), bearing_for(len(records))
     return TrainingSettings(
-        _shape(args, start.shape if start else replace(SHAPE, hidden=neurons_for(len(records)))),
-        _objective(args, course),
+        _shape(args, start.shape if start else bearing.shape),
+        _objective(args, course, bearing.share if args.share is None else args.share),
         args.epochs or course.epochs,
         args.batch,
         args.rate or course.rate,
@@ -237,12 +247,12 @@ def _settings(args: argparse.Namespace, records: np.ndarray, start: Network | No
     )
 
 
-def _objective(args: argparse.Namespace, course: Course) -> Objective:
+def _objective(args: argparse.Namespace, course: Course, blend: float) -> Objective:
     """What to learn: PQR has no scores, so there the scale that was asked for is the net's."""
     asked = round(args.k, 1) if args.k else None
     if args.objective == PQR:
-        return Objective(args.share, asked or OBJECTIVE.k, args.power, pqr=True)
-    return Objective(args.share, course.k, args.power, score_k=asked or course.score_k)
+        return Objective(blend, asked or OBJECTIVE.k, args.power, pqr=True)
+    return Objective(blend, course.k, args.power, score_k=asked or course.score_k)
 
 
 def _meet(found: Trained, start: Network, out: Path, args: argparse.Namespace) -> None:

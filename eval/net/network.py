@@ -22,7 +22,7 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import BLACK_PIECE, KING
 from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.net.features import FeatureSet, features
+from merino.inner.eval.net.features import MIRRORED, FeatureSet, features
 from merino.inner.eval.net.rows import (
     NO_ROW,
     PIECE_ROWS,
@@ -44,6 +44,7 @@ ACTIVATIONS = ("crelu", "screlu")  # clipped to 0..1, and that squared
 MAX_FACTOR = 127  # of a weight that is multiplied by a neuron in 16 bits; beyond it, the product would overflow
 MAX_WEIGHT = MAX_FACTOR / QB
 MAX_NEURONS, MAX_SECOND = 1024, 128
+ARROW, MIRRORED_WORD = "->", "mirrored"  # in the expression of a shape
 OUTPUTS = (1, 2, 4, 8, 16)  # how many last rows a net may have
 MAX_MEN = 32  # on a board
 MAX_INT16 = 32767
@@ -93,10 +94,14 @@ class Shape:
         return (MAX_MEN // self.outputs).bit_length() - 1
 
     def __str__(self) -> str:
-        second = f"-> {self.second} " if self.second else ""
-        size = self.feature_set.size
-        last = "a value for each piece" if self.piece_values else "1" if self.outputs == 1 else f"1 x {self.outputs}"
-        return f"({self.features}: {size} -> {self.hidden}) x 2 {second}-> {last}, {self.activation}"
+        """The expression that `eval.net.shape_text` reads."""
+        inside = self.features.removeprefix(f"{MIRRORED}(").removesuffix(")")
+        is_mirrored = self.features == f"{MIRRORED}({inside})" and "(" not in inside
+        features = f"{inside} {MIRRORED_WORD}" if is_mirrored else self.features
+        layers = [str(neurons) for neurons in (self.hidden, self.second) if neurons]
+        last = "values" if self.piece_values else "1" if self.outputs == 1 else f"1 x {self.outputs}"
+        activation = "" if self.activation == Shape.activation else f", {self.activation}"
+        return f" {ARROW} ".join([features, *layers, last]) + activation
 
     def layers(self) -> dict[str, tuple[int, ...]]:
         """The shapes of the arrays of weights, by name, in the order of the file."""

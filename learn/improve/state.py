@@ -17,7 +17,16 @@ from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import as_mapping, render
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.positions import Quiet, Selection
-from merino.inner.learn.rounds.state import TABLE, LoopState, Round, RoundPlan, RunFolder, as_table, read_state
+from merino.inner.learn.rounds.state import (
+    TABLE,
+    LoopState,
+    Round,
+    RoundPlan,
+    RunFolder,
+    as_table,
+    check_share,
+    read_state,
+)
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.targets import Target
 
@@ -43,11 +52,12 @@ _COLUMNS = {
 class Plan(RoundPlan):
     """The settings of a run.
 
-    `phases` is the number of values of a weight; terms `first` to `last` of the set named `set` may move, to its end if
-    `last` is None. At most `per_game` positions of a game are used, None for all; `positions` is the treatment of those
-    where a capture changes the score.
+    `share` is that of the result in the target, `phases` the number of values of a weight; terms `first` to `last` of
+    the set named `set` may move, to its end if `last` is None. At most `per_game` positions of a game are used, None
+    for all; `positions` is the treatment of those where a capture changes the score.
     """
 
+    share: float = 0.5
     phases: int = 2
     first: int = 1
     last: int | None = None
@@ -69,6 +79,7 @@ class Plan(RoundPlan):
             raise LearnError(f"terms are numbered 1..{terms}, first before last; not {self.first} {last}")
         if self.phases not in (1, 2):
             raise LearnError(f"a weight has one value or two, not {self.phases}")
+        check_share(self.share)
         return super().check()
 
     @property

@@ -13,13 +13,13 @@ import numpy as np
 
 from merino.inner.eval.net.network import Shape
 from merino.inner.eval.net.rows import PIECES, is_by_piece_and_king, piece_features
+from merino.inner.formats.packed_blocks import PackedBlocks, blocks_of
 from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.net.gradient import Layout, Objective
 
 BLOCKS = 2048  # of threads at most: some positions for each
 WARP = 32  # threads that a card runs together
 STEP_THREADS, RATES = 256, 7  # of a step
-AT_ONCE = 1 << 22  # records copied to the card together
 
 
 class GpuGradient:
@@ -41,10 +41,12 @@ class GpuGradient:
         self._rates = self._cuda.device_array(RATES, dtype=np.float64)
         self._weights: Any = None
         self._moments: Any = None
-        self._records: list[tuple[np.ndarray, Any]] = []
+        self._records: list[tuple[np.ndarray | PackedBlocks, Any]] = []
         self._options: tuple[bytes, Any] = b"", None
 
-    def add_up(self, weights: np.ndarray, records: np.ndarray, places: np.ndarray, options: np.ndarray) -> None:
+    def add_up(
+        self, weights: np.ndarray, records: np.ndarray | PackedBlocks, places: np.ndarray, options: np.ndarray
+    ) -> None:
         """Add up the errors over records[places], for `errors`, and their gradient, for `step`.
 
         `weights` are those to begin with: after a first call, the card has newer ones.
@@ -95,18 +97,20 @@ class GpuGradient:
         learn = self._kernels.learn_scores[blocks, self._threads]
         learn(self._weights, gradient, error, records, places, self._rows, self._options[1], self._half)
 
-    def _on_card(self, records: np.ndarray) -> Any:
-        """PACKED[n] on the card, uint64[n, 4]; copied once."""
+    def _on_card(self, records: np.ndarray | PackedBlocks) -> Any:
+        """Positions on the card, uint64[n, 4]; copied once, in blocks."""
         for known, copied in self._records:
             if known is records:
                 return copied
-        words = np.asarray(records).view(np.uint64).reshape(-1, self._kernels.WORDS)
         try:
-            copied = self._cuda.device_array(words.shape, dtype=np.uint64)
+            copied = self._cuda.device_array((len(records), self._kernels.WORDS), dtype=np.uint64)
         except self._cuda.cudadrv.driver.CudaAPIError as error:
             raise TrainingError(f"{len(records)} positions do not fit into the memory of the card ({error})") from error
-        for first in range(0, len(words), AT_ONCE):
-            copied[first : first + AT_ONCE].copy_to_device(np.ascontiguousarray(words[first : first + AT_ONCE]))
+        first = 0
+        for block in blocks_of(records).blocks():
+            words = np.ascontiguousarray(block).view(np.uint64).reshape(-1, self._kernels.WORDS)
+            copied[first : first + len(words)].copy_to_device(words)
+            first += len(words)
         self._records.append((records, copied))
         return copied
 

@@ -231,7 +231,7 @@ class Gradient:
     def _run(
         self, weights: np.ndarray, records: np.ndarray, places: np.ndarray, options: np.ndarray, gradients: np.ndarray
     ) -> float:
-        parts, records = len(gradients), records.view()
+        parts, records = len(gradients), np.asarray(records).view()
         records.flags.writeable = False  # one type to compile for, in memory as mapped from the disk
         wanted = self._layout.feature_set
         rows = rows_of_pieces(wanted)

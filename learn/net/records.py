@@ -14,8 +14,9 @@ import numpy as np
 
 from merino.inner.core.common.work import in_order
 from merino.inner.eval.linear.weights import defaults
-from merino.inner.formats.packed import MAX_SCORE, PACKED, Filter, pack
-from merino.inner.formats.packed_files import training_records
+from merino.inner.formats.packed import MAX_SCORE, Filter, pack
+from merino.inner.formats.packed_blocks import PackedBlocks, spooled
+from merino.inner.formats.packed_files import training_positions
 from merino.inner.formats.pgn_stream import games_of
 from merino.inner.formats.sources import Source, digest, open_source
 from merino.inner.learn.errors import LearnError
@@ -29,30 +30,30 @@ SELECTION = Selection(quiet=Quiet.RESOLVED, per_game=10)  # a search costs a mil
 
 
 def read_records(
-    paths: Sequence[Path], chosen: Filter, of_moves: bool, rescore: Rescore | None, events: Events
-) -> np.ndarray:
-    """The positions of files, PACKED[n]: with `of_moves` those of moves, with `rescore` those of games it scores.
+    paths: Sequence[Path], chosen: Filter, folder: Path, of_moves: bool, rescore: Rescore | None, events: Events
+) -> PackedBlocks:
+    """The positions of files: with `of_moves` those of moves, with `rescore` those of games it scores.
 
-    Of games with scores those that pass the filter are taken. Lines for people and progress go to `events`. Raises
-    LearnError, PackedError and SourceError.
+    Of games with scores those that pass the filter are taken; positions of games are kept in `folder` until they are
+    closed. Lines for people and progress go to `events`. Raises LearnError, PackedError, SourceError and OSError.
     """
     if rescore is not None:
-        return _label_games(paths, rescore, events)
-    return training_records(paths, chosen, of_moves, lambda path: partial(events.progressed, f"Reading {path.name}"))
+        return spooled(_label_games(paths, rescore, events), folder)
+    return training_positions(
+        paths, chosen, folder, of_moves, lambda path: partial(events.progressed, f"Reading {path.name}")
+    )
 
 
-def _label_games(paths: Sequence[Path], rescore: Rescore, events: Events) -> np.ndarray:
-    """Ten resolved positions of each game of PGN files with the scores of searches: PACKED[n]."""
+def _label_games(paths: Sequence[Path], rescore: Rescore, events: Events) -> Iterator[np.ndarray]:
+    """Ten resolved positions of each game of PGN files with the scores of searches, PACKED[n] at a time."""
     options = ReadOptions(SELECTION, defaults(), needs_scores=True)
-    parts, games = [np.zeros(0, dtype=PACKED)], 0
+    positions, games = 0, 0
     for path in paths:
         with open_source(path) as source:
             for part in _searched(source, options, rescore, events):
-                parts.append(_packed(part.block, games))
-                games += part.found
-    records = np.concatenate(parts)
-    check_found(paths, len(records), games, 0)
-    return records
+                yield (records := _packed(part.block, games))
+                positions, games = positions + len(records), games + part.found
+    check_found(paths, positions, games, 0)
 
 
 def _searched(source: Source, options: ReadOptions, rescore: Rescore, events: Events) -> Iterator[InputPart]:

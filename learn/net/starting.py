@@ -26,6 +26,14 @@ def random_layers(shape: Shape, seed: int) -> dict[str, np.ndarray]:
     return layers
 
 
+def is_part(known: Shape, wanted: Shape) -> bool:
+    """Whether a net of the shape `wanted` can begin with the weights of one of the shape `known`."""
+    if replace(known, features=wanted.features, hidden=wanted.hidden, outputs=wanted.outputs) != wanted:
+        return False
+    is_shared = known.features == wanted.features or any(_shared(wanted.feature_set, known.feature_set))
+    return is_shared and known.hidden <= wanted.hidden and known.outputs <= wanted.outputs
+
+
 def layers_of(start: Network, shape: Shape, seed: int) -> dict[str, np.ndarray]:
     """The weights of a net for a net of this shape, by the names of `Shape.layers`, with the same scores.
 

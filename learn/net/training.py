@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,12 @@ from merino.inner.core.common.work import cores
 from merino.inner.eval.net.file import digest
 from merino.inner.eval.net.network import MAX_WEIGHT, Network, Shape, exact_scores, quantised
 from merino.inner.formats.packed import unpack, without_checks
-from merino.inner.formats.packed_files import is_held_out
+from merino.inner.formats.packed_blocks import PackedBlocks, blocks_of
 from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.net.factorising import extended, factorised, folded
 from merino.inner.learn.net.gpu import GpuGradient
 from merino.inner.learn.net.gradient import Gradient, Layout, Objective
+from merino.inner.learn.net.order import Portion, TrainingOrder
 from merino.inner.learn.net.starting import layers_of, random_layers
 
 BETAS, EPSILON = (0.9, 0.999), 1e-8
@@ -116,9 +117,9 @@ class Trained:
 Report = Callable[[TrainingState], object]
 
 
-def fit_k(records: np.ndarray) -> float:
-    """The scale at which the scores of PACKED[n] predict their results best: least log loss, 20 to 2000."""
-    chosen = np.asarray(records[:: max(1, len(records) // FITTED)])
+def fit_k(records: np.ndarray | PackedBlocks) -> float:
+    """The scale at which the scores of positions predict their results best: least log loss, 20 to 2000."""
+    chosen = blocks_of(records).every(max(1, len(records) // FITTED))
     scores, results = chosen["score"].astype(np.float64), chosen["result"] / 2
 
     def loss(k: float) -> float:
@@ -133,11 +134,11 @@ def fit_k(records: np.ndarray) -> float:
     return float(np.exp((low + high) / 2))
 
 
-def recipe_of(records: np.ndarray) -> dict[str, Any]:
+def recipe_of(records: np.ndarray | PackedBlocks) -> dict[str, Any]:
     """The data in the header of a net: the number of positions, and a hash of them."""
     digest = hashlib.blake2b(digest_size=16)
-    for first in range(0, len(records), 1 << 20):
-        digest.update(without_checks(np.asarray(records[first : first + (1 << 20)])).tobytes())
+    for block in blocks_of(records).blocks():
+        digest.update(without_checks(block).tobytes())
     return {"positions": len(records), "hash": digest.hexdigest()}
 
 
@@ -151,14 +152,14 @@ def learned_by(network: Network) -> int | None:
 
 
 class Trainer:
-    """A run of training. `records` is PACKED[n], in memory or mapped from the disk.
+    """A run of training. `records` are read again in each epoch, in blocks; the caller closes them.
 
     It writes a `checkpoint` file, if one is named, after each epoch, and continues from it.
     """
 
     def __init__(
         self,
-        records: np.ndarray,
+        records: np.ndarray | PackedBlocks,
         settings: TrainingSettings,
         about: Mapping[str, Any] | None = None,
         checkpoint: Path | None = None,
@@ -169,10 +170,10 @@ class Trainer:
 
         Raises TrainingError.
         """
-        self._records, self._settings, self._checkpoint = records, settings, checkpoint
+        self._positions, self._settings, self._checkpoint = blocks_of(records), settings, checkpoint
         self._layout = Layout(settings.trained_shape)
         self._threads = threads or cores()
-        recipe = recipe_of(records)
+        recipe = recipe_of(self._positions)
         before = {} if start is None else {"before": learned_by(start)}
         self._about: dict[str, Any] = {"data": {**recipe, **before, **(about or {})}, "settings": settings.as_json()}
         self._search = start.search if start is not None else {}
@@ -181,10 +182,8 @@ class Trainer:
         together = settings.objective.together
         if len(records) % together:
             raise TrainingError(f"PQR learns from {together} positions together, and {len(records)} are no multiple")
-        is_validation = is_held_out(records["game"][::together], settings.validation)
-        self._places = together * np.flatnonzero(~is_validation)
-        self._validation = np.asarray(records[np.repeat(is_validation, together)])
-        if not len(self._places) or not len(self._validation):
+        self._order = TrainingOrder(self._positions, settings.validation, together, settings.seed, settings.mirror)
+        if not self._order.count or not len(self._order.validation):
             raise TrainingError(f"{len(records)} positions are too few to keep some games for validation")
         self._weights = np.zeros(self._layout.size, dtype=np.float32)
         self._moments = np.zeros((2, self._layout.size), dtype=np.float32)
@@ -201,8 +200,8 @@ class Trainer:
             gradient = self._gradient(pool)
             try:
                 self._compile(gradient)
-                for order, mirror in self._orders(pool):
-                    self._run_epoch(gradient, order, mirror, report)
+                while self._epoch < self._settings.epochs:
+                    self._run_epoch(gradient, pool, report)
                     self._save()
             except KeyboardInterrupt:
                 interrupted = True
@@ -217,46 +216,51 @@ class Trainer:
 
     def _compile(self, gradient: Gradient | GpuGradient) -> None:
         """Compile what an epoch needs, by one position: compiling is not to count as training."""
-        gradient.add_up(self._weights, self._records, self._places[:1], self._layout.options(self._settings.objective))
+        objective, first = self._settings.objective, np.zeros(1, dtype=np.int64)
+        gradient.add_up(self._weights, self._at_hand(None), first, self._layout.options(objective))
         gradient.whole()
         gradient.errors(clears=True)
 
-    def _order_of(self, epoch: int) -> tuple[np.ndarray, int]:
-        """The places of the positions in the order of an epoch, and what decides which of them are mirrored."""
-        draw = np.random.default_rng((self._settings.seed, epoch))
-        order = draw.permutation(self._places)
-        return order, int(draw.integers(1, 1 << 62)) if self._settings.mirror else 0
+    def _at_hand(self, portion: Portion | None) -> Any:
+        """What places are counted in: all blocks for a graphics card, else PACKED[n], a portion or the first ones."""
+        if self._settings.gpu:
+            return self._positions
+        return portion.records if portion else self._positions.read(0, self._settings.objective.together)
 
-    def _orders(self, pool: ThreadPoolExecutor) -> Iterator[tuple[np.ndarray, int]]:
-        """The `_order_of` each epoch that is left; for a graphics card, which would wait for it, one is drawn ahead."""
-        ahead: Future[tuple[np.ndarray, int]] | None = None
-        for epoch in range(self._epoch, self._settings.epochs):
-            order = ahead.result() if ahead else self._order_of(epoch)
-            is_wanted = self._settings.gpu and epoch + 1 < self._settings.epochs
-            ahead = pool.submit(self._order_of, epoch + 1) if is_wanted else None
-            yield order
+    def _portions(self, pool: ThreadPoolExecutor) -> Iterator[Portion]:
+        """The portions of the present epoch; for a graphics card, which would wait for it, one is made ahead."""
+        portions = self._order.portions(self._epoch)
+        if not self._settings.gpu:
+            yield from portions
+            return
+        ahead = pool.submit(next, portions, None)
+        while portion := ahead.result():
+            ahead = pool.submit(next, portions, None)
+            yield portion
 
-    def _run_epoch(
-        self, gradient: Gradient | GpuGradient, order: np.ndarray, mirror: int, report: Report | None
-    ) -> None:
-        settings, batch = self._settings, self._settings.batch
-        options = self._layout.options(settings.objective_of(self._epoch), mirror)
-        batches = -(-len(order) // batch)
+    def _batches(self, portion: Portion) -> Iterator[np.ndarray]:
+        """The places of a portion's positions, as many in each batch; those of `_at_hand`."""
+        order = portion.places[portion.order] if self._settings.gpu else portion.order
+        yield from np.array_split(order, -(-len(order) // self._settings.batch))
+
+    def _run_epoch(self, gradient: Gradient | GpuGradient, pool: ThreadPoolExecutor, report: Report | None) -> None:
+        settings = self._settings
         seen, began, shown = 0, time.monotonic(), 0.0
-        for number in range(batches):
-            chosen = order[number * batch : (number + 1) * batch]
-            gradient.add_up(self._weights, self._records, chosen, options)
-            gradient.step(self._weights, self._moments, self._rates(len(chosen), batches))
-            seen += len(chosen)
-            now = time.monotonic() - began
-            if report and now - shown > REPORT_SECONDS:
-                shown = now
-                report(self._state(gradient.errors() / seen, seen, seen / now, is_epoch=False))
+        for portion in self._portions(pool):
+            options = self._layout.options(settings.objective_of(self._epoch), portion.mirror)
+            for chosen in self._batches(portion):
+                gradient.add_up(self._weights, self._at_hand(portion), chosen, options)
+                gradient.step(self._weights, self._moments, self._rates(seen, len(chosen)))
+                seen += len(chosen)
+                now = time.monotonic() - began
+                if report and now - shown > REPORT_SECONDS:
+                    shown = now
+                    report(self._state(gradient.errors() / seen, seen, seen / now, is_epoch=False))
         gradient.fetch(self._weights, self._moments)
         self._seconds += time.monotonic() - began
         self._epoch += 1
         self._error = gradient.errors(clears=True) / seen
-        error = gradient.error(self._weights, self._validation, self._layout.options(settings.objective))
+        error = gradient.error(self._weights, self._order.validation, self._layout.options(settings.objective))
         if error < self._best:
             self._best, self._best_weights = error, self._weights.copy()
         if report:
@@ -265,7 +269,7 @@ class Trainer:
             report(self._state(self._error, 0, speed, is_epoch=True))
 
     def _state(self, error: float, seen: int, speed: float, is_epoch: bool) -> TrainingState:
-        epochs, count = self._settings.epochs, len(self._places)
+        epochs, count = self._settings.epochs, self._order.count
         done = (self._epoch + seen / count) / epochs
         left = (1 - done) * epochs * count / speed
         best = self._best if np.isfinite(self._best) else None
@@ -273,10 +277,10 @@ class Trainer:
         number, seconds = self._epoch + (not is_epoch), self._seconds + seen / speed
         return TrainingState(number, epochs, done, error, last, best, speed, seconds, left, is_epoch)
 
-    def _rates(self, positions: int, batches: int) -> np.ndarray:
-        """The rates for `Gradient.step`: the learning rate falls along half a cosine."""
+    def _rates(self, seen: int, positions: int) -> np.ndarray:
+        """The rates for `Gradient.step`, after so many in this epoch: the learning rate falls along half a cosine."""
         settings = self._settings
-        share = min(1.0, self._step / max(1, settings.epochs * batches))
+        share = min(1.0, (self._epoch + seen / self._order.count) / settings.epochs)
         rate = settings.rate * (LAST_RATE + (1 - LAST_RATE) * (1 + np.cos(np.pi * share)) / 2)
         self._step += 1
         first, second = (1 - beta**self._step for beta in BETAS)
@@ -303,9 +307,9 @@ class Trainer:
 
     def _rounding_error(self, layers: Mapping[str, np.ndarray], rounded: Network) -> float:
         """The error of quantisation in centipawns: the mean difference over some validation positions."""
-        chosen = unpack(self._validation[:: max(1, len(self._validation) // ROUNDED)][:ROUNDED])
-        exact, whole = (exact_scores(rounded.shape, each, chosen) for each in (layers, rounded.as_floats))
-        return float(np.abs(exact - whole).mean())
+        apart = self._order.validation
+        chosen = unpack(apart[:: max(1, len(apart) // ROUNDED)][:ROUNDED])
+        return float(np.abs(exact_scores(rounded.shape, layers, chosen) - rounded.plain_scores(chosen)).mean())
 
     def _identity(self) -> str:
         return json.dumps(self._about, sort_keys=True)

@@ -20,12 +20,14 @@ from merino.inner.eval.families import default
 from merino.inner.eval.net.file import digest, load_net, save_net
 from merino.inner.eval.net.network import Network, Shape
 from merino.inner.eval.net.piece_family import net_evaluation
-from merino.inner.formats.packed import Filter, open_packed
+from merino.inner.formats.packed import Filter
+from merino.inner.formats.packed_blocks import PackedBlocks, open_blocks
 from merino.inner.formats.packed_files import games_with_scores, packed_positions, rescaled, write_packed_file
 from merino.inner.formats.sources import digest as digest_of_file
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.net.bearing import course_for, neurons_for
+from merino.inner.learn.net.bearing import bearing_for, course_for, grown, renewed
 from merino.inner.learn.net.gradient import Objective
+from merino.inner.learn.net.starting import is_part
 from merino.inner.learn.net.training import (
     StoppedEarlyError,
     Trained,
@@ -263,43 +265,48 @@ class ShapeChoice(NamedTuple):
     reason: str
 
 
-def shape_for(positions: int, best: Network | None, learned: int | None) -> ShapeChoice:
+def shape_for(positions: int, best: Network | None, learned: int | None, asked: Shape | None = None) -> ShapeChoice:
     """What net to train on so many positions.
 
     The best net is trained further until the run has as many positions as its start had `learned` from, and always if
-    that is not known. Then, and if the run began with nothing, training begins anew, with the features and the
-    activation of the best, and the positions say how many neurons a net has. One as wide as the best is kept if they
-    bear half of it.
+    that is not known. Then, and if the run began with nothing, training begins anew, and the positions say what they
+    bear (`learn.net.bearing`). A shape that was `asked` for is kept; the best is trained further if it is a part of it.
     """
-    neurons = neurons_for(positions)
-    bears = f"so many positions bear {neurons} neurons"
+    row, further = bearing_for(positions), "training the best further"
+    bears = f"so many positions bear {row.shape} ({row.reason})"
+    if asked is not None:
+        bears = "it was asked for"
     if best is None:
-        return ShapeChoice(Shape(hidden=neurons), False, f"from random weights: {bears}")
-    further = "training the best further"
+        return ShapeChoice(asked or row.shape, False, f"from random weights: {bears}")
+    wanted = asked or grown(best.shape, positions)
+    more = "" if wanted == best.shape else f", which was {best.shape}: {bears}"
+    if asked is not None and not is_part(best.shape, asked):
+        return ShapeChoice(asked, False, f"from random weights: {bears}, and the best, {best.shape}, is no part of it")
     if learned is None:
-        return ShapeChoice(best.shape, True, f"{further}: its start does not say how many positions it learned from")
+        why = "its start does not say how many positions it learned from"
+        return ShapeChoice(wanted, True, f"{further}{more}: {why}")
     if positions < learned:
-        return ShapeChoice(best.shape, True, f"{further}: its start learned from {learned:,} positions, which are more")
-    if neurons < best.shape.hidden <= 2 * neurons:
-        return ShapeChoice(best.shape, False, f"from random weights, as wide as the best: {bears} or twice as many")
-    return ShapeChoice(replace(best.shape, hidden=neurons), False, f"from random weights: {bears}")
+        why = f"its start learned from {learned:,} positions, which are more"
+        return ShapeChoice(wanted, True, f"{further}{more}: {why}")
+    shape = asked or renewed(best.shape, positions)
+    width = ", as wide as the best" if shape.hidden == best.shape.hidden > row.shape.hidden and not asked else ""
+    return ShapeChoice(shape, False, f"from random weights{width}: {bears}")
 
 
 def fit_generation(lesson: Lesson, folder: Path, context: StepContext) -> NightFit:
     """Train a net and write it to the folder; raises LearnError, TrainingError and StepStoppedError."""
     if is_there(folder / FIT):
         return _kept_fit(folder)
-    scratch = folder / POSITIONS  # mapped, so that memory does not bound what can be learned from
+    scratch = folder / POSITIONS  # so that memory does not bound what can be learned from
     if not write_packed_file(scratch, _positions_of(lesson, context)):
         raise LearnError(f"the games in '{folder}' have no position to learn from: more games are needed")
-    records = open_packed(scratch)
-    choice = shape_for(len(records), lesson.best, lesson.learned)
-    context.events.say(f"  {len(records):,} positions: {choice.shape}, {choice.reason}")
-    found = _trained(lesson, choice, records, folder, context)
+    with open_blocks(scratch) as records:
+        choice = shape_for(len(records), lesson.best, lesson.learned, lesson.plan.asked_shape)
+        context.events.say(f"  {len(records):,} positions: {choice.shape}, {choice.reason}")
+        found = _trained(lesson, choice, records, folder, context)
     save_net(found.network, folder / CANDIDATE)
     fitted = {"positions": len(records), "continued": choice.continued, "error": found.validation_error}
     write_whole(folder / FIT, as_json(fitted | {"seconds": found.seconds, "net": digest(found.network)}))
-    del records
     for path in (scratch, _checkpoint(folder)):
         path.unlink(missing_ok=True)
     return _kept_fit(folder)
@@ -317,7 +324,7 @@ def _checkpoint(folder: Path) -> Path:
     return folder / f"{CANDIDATE}.state"
 
 
-def _trained(lesson: Lesson, choice: ShapeChoice, records: np.ndarray, folder: Path, context: StepContext) -> Trained:
+def _trained(lesson: Lesson, choice: ShapeChoice, records: PackedBlocks, folder: Path, context: StepContext) -> Trained:
     """The net trained from the best, or from random weights; raises TrainingError and StepStoppedError.
 
     A net that is trained further keeps its scale; the scores have that of the terms.
@@ -329,7 +336,9 @@ def _trained(lesson: Lesson, choice: ShapeChoice, records: np.ndarray, folder: P
     settings = replace(
         usual,
         shape=choice.shape,
-        objective=Objective(plan.share, course.k, plan.power, score_k=score_k),
+        objective=Objective(
+            bearing_for(len(records)).share if plan.share is None else plan.share, course.k, plan.power, score_k=score_k
+        ),
         epochs=course.epochs,
         rate=course.rate,
         validation=validation_share(plan.games, usual.validation),

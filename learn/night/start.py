@@ -55,7 +55,10 @@ def begin(
             source = _source_of(path, state, start)
             events.say(f"Continuing in '{path}' after {len(state.rounds)} generations")
         if state.plan.gpu:
-            shape = Shape() if source is None else net_in(source.content, source.path).shape  # of all that it trains
+            asked = state.plan.asked_shape
+            shape = (
+                asked or Shape() if source is None else net_in(source.content, source.path).shape
+            )  # of all that it trains
             check_gpu(shape, pqr=False)
         folder.save(state)
         _keep_start(path, state, source)

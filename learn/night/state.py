@@ -16,7 +16,8 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import as_mapping, render
 from merino.inner.eval.net.file import digest, net_in
-from merino.inner.eval.net.network import Network
+from merino.inner.eval.net.network import Network, Shape
+from merino.inner.eval.net.shape_text import parse_shape
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.rounds.state import (
@@ -26,6 +27,7 @@ from merino.inner.learn.rounds.state import (
     RoundPlan,
     RunFolder,
     as_table,
+    check_share,
     pieces_alone,
     read_state,
 )
@@ -68,7 +70,8 @@ class NightPlan(RoundPlan):
     fewest_nodes: int = 40
     games: int = 8000
     window: int = 12
-    share: float = Objective.blend
+    share: float | None = None  # of the result; None for what the positions bear
+    shape: str = ""  # of all nets, an expression; empty for what the positions bear
     power: float = Objective.power
     ahead: float = 0.0  # lambda, as `formats.packed.Filter` has it
     gpu: bool = False  # train on a graphics card
@@ -76,14 +79,22 @@ class NightPlan(RoundPlan):
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
         """See RoundPlan: a run that is older than some settings goes on as it was."""
-        former = {"ahead": 0.0, "power": FORMER_POWER, "fewest_nodes": data["nodes"], "gpu": False}
+        former = {"ahead": 0.0, "power": FORMER_POWER, "fewest_nodes": data["nodes"], "gpu": False, "shape": ""}
         return super().from_json(former | data)
 
     def check(self) -> Self:
         """See RoundPlan."""
         if not 0 <= self.ahead < 1:
             raise LearnError(f"lambda is from 0 to below 1, not {self.ahead:g}")
+        if self.share is not None:
+            check_share(self.share)
+        _ = self.asked_shape
         return super().check()
+
+    @property
+    def asked_shape(self) -> Shape | None:
+        """The shape of all nets, None if the positions say it; raises NetError."""
+        return parse_shape(self.shape) if self.shape else None
 
     def after(self, wins: int) -> Self:
         """The settings of the generation after so many nets that have won."""
@@ -94,10 +105,12 @@ class NightPlan(RoundPlan):
         """The command that plays and learns all generations up to one again, from a net of this name or nothing."""
         return (
             f"merino night --from {start} --generations {generations} --games {self.games} --nodes {self.nodes} "
-            f"--fewest-nodes {self.fewest_nodes} --window {self.window} --blend {self.share:g} --power {self.power:g} "
+            f"--fewest-nodes {self.fewest_nodes} --window {self.window} --power {self.power:g} "
             f"--lambda {self.ahead:g} --match-games {self.match_games} --match-nodes {self.match_nodes} "
             f"--sprt {self.elo0:g} {self.elo1:g} --gauge {self.gauge} --seed {self.seed}"
-            f"{' --gpu' if self.gpu else ''}"
+            + (f" --blend {self.share:g}" if self.share is not None else "")
+            + (f" --shape '{self.shape}'" if self.shape else "")
+            + (" --gpu" if self.gpu else "")
         )
 
 

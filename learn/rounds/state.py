@@ -36,20 +36,25 @@ PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns, as beginners are tol
 SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts beside those of a test
 
 
+def check_share(share: float) -> None:
+    """Raise LearnError unless this can be the share of the result in a target."""
+    if not 0 <= share <= 1:
+        raise LearnError(f"the share of the result is from 0 to 1, not {share:g}")
+
+
 @dataclass(frozen=True)
 class RoundPlan:
     """The settings of a run, the same throughout the life of its folder.
 
     A round plays `games` games of the best against itself at `nodes` a move, learns from those of the last `window`
     rounds, and tests what it has learned against the best: at `match_nodes` a move, in at most `match_games` games, by
-    an SPRT of normalised Elo between `elo0` and `elo1`. `share` is that of the result in the target. After each proof,
-    `gauge` games measure the Elo of the best; 0 for none.
+    an SPRT of normalised Elo between `elo0` and `elo1`. After each proof, `gauge` games measure the Elo of the
+    best; 0 for none.
     """
 
     nodes: int = 1500
     games: int = 2000
     window: int = 4
-    share: float = 0.5
     match_nodes: int = 2000
     match_games: int = 4000
     elo0: float = 0.0
@@ -72,8 +77,6 @@ class RoundPlan:
 
     def check(self) -> Self:
         """The plan, if its numbers make sense together; raises LearnError."""
-        if not 0 <= self.share <= 1:
-            raise LearnError(f"the share of the result is from 0 to 1, not {self.share:g}")
         if self.elo0 >= self.elo1:
             raise LearnError(f"the test needs elo0 below elo1, not {self.elo0:g} and {self.elo1:g}")
         return self

@@ -1,0 +1,71 @@
+"""The shape of a net as one expression, read and written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from merino.inner.app.shell.cli import main
+from merino.inner.eval.families import find_net
+from merino.inner.eval.net.file import load_net
+from merino.inner.eval.net.network import NetError, Shape
+from merino.inner.eval.net.shape_text import EXAMPLE, parse_shape
+from tests.test_net_training import sample
+
+SHAPES = {
+    EXAMPLE: Shape("MIRRORED(ALL)", 512, outputs=8),
+    "ALL -> 64 -> 1": Shape(),
+    "ALL -> 64 -> 16 -> 1": Shape("ALL", 64, 16),
+    "ALL -> 32 -> values, crelu": Shape("ALL", 32, 0, "crelu", True),
+    "KING8*ALL mirrored -> 64 -> 1, crelu": Shape("MIRRORED(KING8*ALL)", 64, 0, "crelu"),
+    "ALL+H+MC -> 8 -> 4 -> 1 x 16": Shape("ALL+H+MC", 8, 4, outputs=16),
+    "MIRRORED(ALL)+H -> 8 -> 1": Shape("MIRRORED(ALL)+H", 8),
+}
+
+
+@pytest.mark.parametrize("text", SHAPES)
+def test_a_shape_is_written_as_it_is_read(text: str) -> None:
+    assert parse_shape(text) == SHAPES[text] and str(SHAPES[text]) == text
+    assert parse_shape(f" {text.lower().replace('->', '  ->')} ") == SHAPES[text]
+
+
+def test_a_net_shows_the_expression_of_its_shape(capsys: pytest.CaptureFixture[str]) -> None:
+    shape = load_net(find_net("gen13")).shape
+    assert parse_shape(str(shape)) == shape
+    assert main(["net", "gen13"]) == 0
+    assert str(shape) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("64", "it has 1 parts"),
+        ("ALL -> 64 -> 8 -> 4 -> 1", "it has 5 parts"),
+        ("ALL -> x -> 1", "'x', from character 8 on, is no number of neurons"),
+        ("ALL -> 64 -> 2", "'2', from character 14 on, is no output"),
+        ("ALL -> 64 -> 1 x", "from character 14 on, is no output"),
+        ("ALL -> 64 -> 1, relu", "'relu', from character 17 on, is no activation"),
+        ("ALL -> 64 -> 1 x 7", "a net has 1, 2, 4, 8 or 16 outputs, not 7"),
+        ("ALX -> 64 -> 1", "no block 'ALX'"),
+        ("ALL -> 9999 -> 1", "neurons"),
+        ("H -> 8 -> values", "features ALL"),
+    ],
+)
+def test_what_is_no_shape_is_refused_with_its_place(text: str, said: str) -> None:
+    with pytest.raises(NetError) as refused:
+        parse_shape(text)
+    assert said in str(refused.value) and f"'{text}' is no shape of a net" in str(refused.value)
+
+
+def test_the_command_trains_the_shape_of_an_expression(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "p.bin", tmp_path / "n.net"
+    path.write_bytes(sample().tobytes())
+    words = ["train", str(path), "--out", str(out), "--epochs", "1", "--shape", "all mirrored -> 8 -> 1 x 8"]
+    assert main(words) == 0
+    assert "ALL mirrored -> 8 -> 1 x 8\n" in capsys.readouterr().out
+    assert load_net(out).shape == Shape("MIRRORED(ALL)", 8, outputs=8)
+    assert main([*words, "--hidden", "16"]) == 2
+    assert "--shape says all of the shape" in capsys.readouterr().err
+    assert main([*words[:-1], "ALL -> 8"]) == 1
+    assert "train: 'ALL -> 8' is no shape of a net" in capsys.readouterr().err

@@ -101,7 +101,7 @@ def install_of(wanted: FeatureSet, blocks: int) -> Any:
     def white_score(s, ply):
         """White's score at `ply` of a search record before draw rules, float64."""
         known = net_at(s.evaluation_data)
-        net = Net(blocks, row, known.second, known.squares, known.numbers)  # the compiler knows how wide it is
+        net = Net(blocks, row, known.second, known.squares, known.most, known.factor, known.numbers)  # of known width
         update_sums(s, net, ply, next_ply, fill_root)
         return score_at(s, net, ply)
 

@@ -71,6 +71,8 @@ def test_a_change_is_told_by_what_is_done_and_where_and_how_often(laboratory: La
     again = replace(reference, sites=(*reference.sites, *reference.sites[2:]))
     assert [change.times for change in again.takes_room] == [1, 1, 2, 1, 2]
     assert again.changes[-1] == (reference.sites[-1], 2)
+    assert again.with_sites_of(reference).sites == reference.sites
+    assert reference.with_sites_of(replace(again, sites=again.sites[2:])).sites == reference.sites[2:]
 
 
 @linux

@@ -80,8 +80,9 @@ class Examination:
         _say(f"{case.name}: {row}; {time.monotonic() - began:.0f} s")
 
     def _reference(self, case: Case) -> Reference:
-        """An undisturbed run, and the time of a second one, which must be equal; raises FaultError."""
-        reference = self._laboratory.trial(case, "reference").refer()
+        """An undisturbed run, and the time of another, which must be equal; raises FaultError."""
+        again = self._laboratory.trial(case, "again").refer()
+        reference = self._laboratory.trial(case, "reference").refer().with_sites_of(again)
         control = self._laboratory.trial(case, "control")
         ended = control.run()
         control.check_ended(ended, reference)

@@ -10,9 +10,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -88,6 +89,15 @@ class Reference:
     seconds: float
     sites: tuple[str, ...]
     code: tuple[Path, ...]
+
+    def with_sites_of(self, other: Reference) -> Reference:
+        """Itself with the changes that come in both runs, as some come only after a time."""
+        left, both = Counter(other.sites), list[str]()
+        for site in self.sites:
+            if left[site]:
+                left[site] -= 1
+                both.append(site)
+        return replace(self, sites=tuple(both))
 
     @property
     def changes(self) -> tuple[Change, ...]:

@@ -24,12 +24,12 @@ from merino.inner.app.cluster.connection import ClusterSession, session
 from merino.inner.core.common.work import ordered
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats.pgn_games import read_games
+from merino.inner.learn.inputs import split
 from merino.inner.learn.loss_and_gradient import Detail, gather
 from merino.inner.learn.positions import Selection, block_of_games
 from merino.inner.learn.rows import rows_of_block
 from merino.inner.learn.sample import FitParameters
 from merino.inner.learn.settings import Settings
-from merino.inner.learn.source import split
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.games import Game, Tally
 from merino.inner.match.pgn import write_game

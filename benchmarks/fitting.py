@@ -15,10 +15,10 @@ from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.fit import FitCallback, fit_k
 from merino.inner.learn.fitting import problem_of
 from merino.inner.learn.gain import learn
+from merino.inner.learn.inputs import split
 from merino.inner.learn.positions import Selection, block_of_games
 from merino.inner.learn.rows import Rows, rows_of_block
 from merino.inner.learn.settings import METHODS, Settings
-from merino.inner.learn.source import split
 
 GAMES = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 COPIES, COPIES_FOR_FULL = 24, 4

@@ -14,7 +14,6 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import halves, phases_of
 from merino.inner.eval.linear.registry import TERMS, Term, TermSet
 from merino.inner.eval.linear.weights import defaults
-from merino.inner.learn.dropping import IdleTerm, columns_of, idle_terms
 from merino.inner.learn.fit import FitCallback, FitProblem, Step, centring_of, fit_k, sizes
 from merino.inner.learn.loss_and_gradient import Samples, Sums, gather
 from merino.inner.learn.ranking import rank_figure
@@ -23,6 +22,7 @@ from merino.inner.learn.reading import TrainingData
 from merino.inner.learn.request import start_of
 from merino.inner.learn.sample import FitParameters
 from merino.inner.learn.settings import METHODS, Settings
+from merino.inner.learn.uncertainty import IdleTerm, columns_of, idle_terms
 
 SPREAD, SPREAD_AT = 0.25, 300  # `prior_spread` at this number of games; measured: it predicts other games best
 PAWN_TERM = 0  # its weight is the unit of all others; if it moves, so does the scale

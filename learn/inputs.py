@@ -1,10 +1,13 @@
 """Reads the files of `learn` into rows: PGN and labelled positions, plain or compressed, in bounded memory.
 
 A file is read in pieces that end between games. Several threads turn pieces into rows, which are collected in order.
+What the stage that reads hands on is a `PositionSource`: this module makes it in this process, `learn.remote_reading`
+with the workers of a cluster.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -22,14 +25,16 @@ from merino.inner.formats.labelled import NO_END, NO_GAME, Labelled, read_labell
 from merino.inner.formats.pgn_games import Fault, play_games
 from merino.inner.formats.pgn_scores import MAX_SCORE, NO_SCORE
 from merino.inner.formats.pgn_stream import GamesText, games_of
-from merino.inner.formats.sources import Source, count_lines, digest, open_source
+from merino.inner.formats.sources import Source, count_lines, digest, name_of, open_source
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fen_file import Contents, FenTarget, is_ours, lines_of, target_of
+from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.positions import PositionBlock, Selection, block_of_games, chosen_of, refined, used_games
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile
 from merino.inner.learn.rows import GameRuns, Rows, RowStore, check_rows, rows_of_block
-from merino.inner.learn.source import PositionsHere, check_found
+from merino.inner.learn.sample import Sample, check_holdout, choose_holdout, sample_of
+from merino.inner.learn.settings import Settings
 from merino.inner.learn.strengths import Strengths
 
 
@@ -280,3 +285,57 @@ def _texts(source: Source) -> Iterator[_Text]:
 def _write(file: IO[bytes], content: bytes, path: Path) -> None:
     with writing(LearnError, path, after="; --no-fen learns without it"):
         file.write(content)
+
+
+@dataclass(frozen=True)
+class PositionSource(ABC):
+    """The positions of some files: the number of finished games, and the games that could not be read."""
+
+    games: int
+    faults: tuple[tuple[Path, Fault], ...]
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """The number of positions."""
+
+    @abstractmethod
+    def sample(self, settings: Settings) -> Samples:
+        """The sample that these settings ask for, with its validation set; raises LearnError."""
+
+
+@dataclass(frozen=True)
+class PositionsHere(PositionSource):
+    """Positions whose rows are in this process."""
+
+    rows: Rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def sample(self, settings: Settings) -> Samples:
+        """The sample that these settings ask for; raises LearnError."""
+        return split(self.rows, settings)
+
+
+def split(rows: Rows, settings: Settings, from_game: int = 0) -> Sample:
+    """The sample with its validation set: a fifth of the games from number `from_game` on, or of all positions.
+
+    Raises LearnError if nothing can be learned from the rows.
+    """
+    holdout = choose_holdout(rows.rows_of_games(), rows.results, settings.seed, settings.split_by_position, from_game)
+    is_validation = holdout.rows(rows.game)
+    if settings.split_by_position:
+        check_holdout(len(rows), int(np.count_nonzero(is_validation)))
+    return sample_of(rows, is_validation, settings.decay, settings.target, settings.even_stages)
+
+
+def check_found(paths: Sequence[Path], rows: int, games: int, unscored: int) -> None:
+    """Raise LearnError if the files gave no row; `unscored` positions were left out because they have no score."""
+    names = ", ".join(name_of(path, True) for path in paths)
+    if unscored and not rows:
+        raise LearnError(
+            f"no position in {names} comes with the score of a search; "
+            "--rescore 1000 makes them, by a search of 1000 nodes each"
+        )
+    if not games or not rows:
+        raise LearnError(f"no finished game with a usable position in {names}")

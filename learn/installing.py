@@ -23,7 +23,7 @@ from merino.inner.learn.errors import standing
 from merino.inner.learn.judging import Judged
 from merino.inner.learn.report import Summary
 from merino.inner.learn.request import LearnRequest, Say
-from merino.inner.learn.run_files import LEARNED, LearnRun, RunFiles, WeightsPaths, file_at, text_of
+from merino.inner.learn.run import LEARNED, LearnRun, RunFiles, WeightsPaths, file_at, text_of
 from merino.inner.learn.tables import as_csv
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.prove import STRONGER, Proof, offer, prove

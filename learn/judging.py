@@ -24,7 +24,7 @@ from merino.inner.learn.ranking import rank_figure
 from merino.inner.learn.reading import TrainingData
 from merino.inner.learn.report import Ranks, Seconds, Summary, Tried, record_of, summarise
 from merino.inner.learn.request import Say, Task
-from merino.inner.learn.run_files import LearnRun
+from merino.inner.learn.run import LearnRun
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.tables import render
 from merino.inner.match.heats import Belief, Heats, expected_gains, play_heats

@@ -6,14 +6,18 @@ own, with the weights that learning starts from.
 Strays are positions that games do not reach but searches do, after a random legal move in a position of a game. Players
 leave no piece to be taken, so their games hardly show what that costs; a search meets it at every second node. The
 result of the game says nothing of a stray: only a teacher's score can.
+
+To play on from games, or to rank moves, one position of each is drawn.
 """
 
 from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 from types import NoneType
 
 import numpy as np
@@ -23,6 +27,7 @@ from merino.inner.core.board.makemove import make
 from merino.inner.core.board.movegen import ALL, MAX_MOVES, generate, is_noisy
 from merino.inner.core.board.position import POSITION
 from merino.inner.core.common.checks import instance, whole_number
+from merino.inner.core.common.work import in_order
 from merino.inner.core.compiled.calls import call_at
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import CACHE_LINE, copy_record, store_word
@@ -35,10 +40,12 @@ from merino.inner.engine.search.worker import Worker
 from merino.inner.eval.linear.evaluate import scores_of
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS, TermSet
-from merino.inner.formats.labelled import NO_END, NO_GAME, Labelled
-from merino.inner.formats.pgn_games import NO_FAULT, Games
+from merino.inner.formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
+from merino.inner.formats.pgn_games import NO_FAULT, Games, play_games
 from merino.inner.formats.pgn_scores import NO_SCORE
+from merino.inner.formats.pgn_stream import GamesText, games_of
 from merino.inner.formats.pgn_tokens import UNFINISHED
+from merino.inner.formats.sources import Source, count_lines, open_source
 from merino.inner.learn.strengths import Strengths, gaps_of, players_of
 
 _local = threading.local()  # a search record belongs to one thread
@@ -309,3 +316,44 @@ def _stray(positions, kept):
             make(after[0], position, np.int64(move))
             kept[index] = after[0].checkers == ZERO
             copy_record(position, after[0])
+
+
+def one_of_each_game(paths: Sequence[Path], first: int, last: int, enough: int | None = None) -> np.ndarray:
+    """A position of each game between these plies, POSITION[n], none in check, in an order by chance, always the same.
+
+    Of labelled positions, which need not tell their ply, it takes any; one that names no game counts as a game. It
+    reads no more once there are `enough`. Raises SourceError.
+    """
+    found, count = list[np.ndarray](), 0
+    for path in paths:
+        with open_source(path) as source:
+            for positions in _drawn(source, first, last):
+                found.append(positions)
+                count += len(positions)
+                if enough is not None and count >= enough:
+                    break
+    every = np.concatenate(found)
+    return every[np.argsort(every["key"], kind="stable")]
+
+
+def _drawn(source: Source, first: int, last: int) -> Iterator[np.ndarray]:
+    if source.holds_positions():
+        yield from _of_labelled(source)
+    else:
+        yield from in_order(lambda piece: _of_games(piece, first, last), games_of(source))
+
+
+def _of_games(piece: GamesText, first: int, last: int) -> np.ndarray:
+    games = play_games(piece.data, piece.table, 1, piece.lines_before)
+    block = block_of_games(games, Selection(skip_first=first))
+    ply = 2 * (block.positions["fullmove"].astype(np.int64) - 1) + block.positions["side"]
+    return sampled(block.chosen(ply <= last), 1).positions
+
+
+def _of_labelled(source: Source) -> Iterator[np.ndarray]:
+    lines = 0
+    for text in source.lines():
+        labelled = read_labelled(text, lines)
+        chosen = drawn(labelled.positions["key"], labelled.games, 1) | (labelled.games == NO_GAME)
+        yield labelled.positions[chosen]
+        lines += count_lines(text)

@@ -1,28 +1,47 @@
-"""The procedure of `learn`, from files of games to weights in use."""
+"""The procedure of `learn`, from files of games to weights in use.
+
+With `--play-on` Merino plays games against itself from positions of the user's games, and learns from those.
+
+They show what Merino's search meets where such games lead, with its scores. They are kept in a folder beside the
+user's games, whose name stands for all that decides them: the same command finds them, and goes on if it was stopped.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
-from merino.inner.core.common.files import held, write_together
+import numpy as np
+
+from merino.inner.core.board.fen import to_fen
+from merino.inner.core.board.game import Position
+from merino.inner.core.common.files import held, write_together, write_whole
 from merino.inner.core.common.tables import html_table
 from merino.inner.core.common.user_files import WEIGHTS, read_user_file
-from merino.inner.core.common.work import RemoteExecutor
+from merino.inner.core.common.work import RemoteExecutor, cores
+from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.weights import load_any
-from merino.inner.learn.errors import AS_THEY_WERE, LearnError, standing
+from merino.inner.formats.sources import digest, find_files, is_passing, plain_name
+from merino.inner.learn.errors import AS_THEY_WERE, LearnError, LearnStoppedError, standing
 from merino.inner.learn.fitting import fit_all
 from merino.inner.learn.installing import InstallOutcome, Verdict, install, replace_weights, reports, summary_with
 from merino.inner.learn.judging import judge_fits
-from merino.inner.learn.playing_on import play_on
+from merino.inner.learn.positions import one_of_each_game
 from merino.inner.learn.reading import read
 from merino.inner.learn.report import Summary
 from merino.inner.learn.request import Events, LearnRequest, Say, Task
-from merino.inner.learn.run_files import LearnRun, file_at, named_path, weights_paths
-from merino.inner.learn.run_log import RunLog, StepLog
+from merino.inner.learn.rounds.state import RoundPlan
+from merino.inner.learn.run import LearnRun, RunLog, StepLog, file_at, named_path, weights_paths
 from merino.inner.match.prove import GAIN, StrengthTest
+
+MIN_PLY, MAX_PLY = 8, 40  # of a game, between which it is played on
+MAX_LEAD = 200  # centipawns by which a side may be ahead there: a decided game teaches little
+PLAYED, STARTS = "games.pgn", "starts.epd"  # in the folder
 
 
 @dataclass(frozen=True)
@@ -112,3 +131,55 @@ def use_weights(file: str, weights: str | None, say: Say) -> LearnResult:
                 raise LearnError(f"'{asked}' is the file in use")
             replace_weights(paths, read_user_file(asked, WEIGHTS), log)
     return LearnResult(InstallOutcome(Verdict.NO_MATCH, paths.target, True))
+
+
+def play_on(
+    request: LearnRequest, evaluation: Evaluation, events: Events, executor: Executor | None = None
+) -> LearnRequest:
+    """The request to learn from games that `evaluation` plays from positions of the games of this request.
+
+    `executor` plays them, None for threads of this process. Raises LearnError, MatchError and OSError, and
+    LearnStoppedError after Ctrl-C; the games so far are kept.
+    """
+    from merino.inner.learn.rounds.loop import StepContext, StepStoppedError, play_games  # noqa: PLC0415 (with python-chess, which those who only fit need not wait for)
+
+    assert request.play_on is not None
+    paths, plan = find_files(request.files), RoundPlan(games=request.play_on, seed=request.settings.seed)
+    if any(map(is_passing, paths)):
+        raise LearnError("--play-on keeps its games beside a file: name one instead of '-'")
+    fens = _starts(one_of_each_game(paths, MIN_PLY, MAX_PLY), evaluation, (plan.games + 1) // 2)
+    folder = _folder(paths, fens, evaluation, plan)
+    folder.mkdir(exist_ok=True)
+    write_whole(folder / STARTS, "".join(f"{fen}\n" for fen in fens).encode())
+    events.say(f"Playing {plan.games} games on from these, {plan.nodes} nodes a move, in folder '{folder}'")
+    context = StepContext(request.concurrency or cores(), events, lambda: None, executor)
+    try:
+        play_games(plan, 1, evaluation, folder, context, folder / PLAYED, openings=folder / STARTS)
+    except StepStoppedError as error:
+        raise LearnStoppedError(f"stopped by Ctrl-C; the same command goes on in '{folder}'") from error
+    return replace(request, files=(str(folder / PLAYED),), play_on=None, keep_fen=False)
+
+
+def _starts(positions: np.ndarray, evaluation: Evaluation, most: int) -> list[str]:
+    """The FEN of at most so many of them, drawn by their keys, in which no side is far ahead; raises LearnError."""
+    even = positions[np.abs(evaluation.white_scores(positions)) <= MAX_LEAD]
+    fens = list[str]()
+    for index in range(len(even)):
+        fen = to_fen(even[index : index + 1])
+        if Position(fen).outcome() is None:
+            fens.append(fen)
+        if len(fens) == most:
+            break
+    if not fens:
+        raise LearnError(
+            f"none of these games has an even position after ply {MIN_PLY} from which it could be played on"
+        )
+    return fens
+
+
+def _folder(paths: Sequence[Path], fens: Sequence[str], evaluation: Evaluation, plan: RoundPlan) -> Path:
+    """The folder of the games that these files, the positions chosen, the evaluation and the plan lead to."""
+    decides = repr(([digest(path) for path in paths], fens, evaluation.identity, plan.as_json()))
+    name = hashlib.blake2b(decides.encode(), digest_size=4).hexdigest()
+    first = plain_name(paths[0])
+    return first.with_name(f"{first.stem}.played-on-{name}")

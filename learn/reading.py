@@ -11,16 +11,15 @@ from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.eval.families import load_net
 from merino.inner.formats.pgn_games import Fault
 from merino.inner.formats.sources import find_files, is_passing, name_of
-from merino.inner.learn.drawing import one_of_each_game
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.inputs import PositionSource, ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import Samples
+from merino.inner.learn.positions import one_of_each_game
 from merino.inner.learn.ranking import Moves, moves_of
 from merino.inner.learn.remote_reading import read_rows_remotely
 from merino.inner.learn.request import DEFAULT_TEACHER, Events, Say, Task
 from merino.inner.learn.rescoring import Rescore
-from merino.inner.learn.run_files import LearnRun
-from merino.inner.learn.source import PositionSource
+from merino.inner.learn.run import LearnRun
 from merino.inner.learn.strengths import strengths_in
 
 SHOWN_FAULTS = 5

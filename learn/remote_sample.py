@@ -151,7 +151,7 @@ def results_of(futures: Sequence[Future[Found]]) -> list[Found]:
 
 
 def remote_split(rows: RemoteRows, settings: Settings) -> RemoteSample:
-    """Like `learn.source.split`, for rows that workers keep; raises LearnError."""
+    """Like `learn.inputs.split`, for rows that workers keep; raises LearnError."""
     holdout = choose_holdout(rows.rows_of_games, rows.results, settings.seed, settings.split_by_position)
     cuts = cut(rows.rows_of_games)
     ends = np.linspace(0, len(cuts) - 1, min(len(cuts) - 1, rows.executor.slots) + 1).astype(np.int64)

@@ -16,7 +16,6 @@ from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, Term
 from merino.inner.eval.material import FULL_BOARD
 from merino.inner.learn.calibration import calibration
-from merino.inner.learn.dropping import IdleTerm
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.gain import Learned
 from merino.inner.learn.loss_and_gradient import Samples, carrier_counts
@@ -24,6 +23,7 @@ from merino.inner.learn.ranking import RankFigure
 from merino.inner.learn.ratings import rated_games
 from merino.inner.learn.sample import Sample, Span
 from merino.inner.learn.settings import Settings
+from merino.inner.learn.uncertainty import IdleTerm
 
 CONFIDENCE = 1.96  # standard errors on each side of a 95% interval
 RARE_GAMES = 100  # a term that is not 0 in fewer games is flagged

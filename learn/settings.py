@@ -9,15 +9,14 @@ import numpy as np
 
 from merino.inner.core.common.checks import real_number, whole_number
 from merino.inner.eval.linear.registry import Term
-from merino.inner.learn.adam import adam
-from merino.inner.learn.coordinate_descent import descent
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, FitProblem, gauss_newton
 from merino.inner.learn.loss_and_gradient import Samples, Sums
+from merino.inner.learn.minimisers import adam, descent
 from merino.inner.learn.sample import BY_RESULT, FitParameters, Loss
 from merino.inner.learn.targets import Target
 
-LARGEST = 1e9  # of the numbers of a fit
+MAX_NUMBER = 1e9  # of the numbers of a fit
 MAX_NAMES = 8  # of terms that are listed one by one
 METHODS: dict[str, Callable[[Samples, FitParameters, FitProblem, FitCallback], FitParameters]] = {
     "gauss-newton": gauss_newton,
@@ -71,7 +70,7 @@ class Settings:
             whole_number("phases", self.phases, 1, 2)
         for name in ("decay", "k", "prior"):
             if getattr(self, name) is not None:
-                real_number(name, getattr(self, name), 0, LARGEST)
+                real_number(name, getattr(self, name), 0, MAX_NUMBER)
         if self.ratings and self.method == "descent":
             raise ValueError("descent moves one weight at a time, and knows no ratings: choose another method")
         if self.method not in METHODS:

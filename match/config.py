@@ -10,11 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from merino.inner.formats.openings import FileOpenings, Opening
-from merino.inner.match.compiled_board import CompiledBoard
+from merino.inner.match.boards import CompiledBoard, PythonBoard
 from merino.inner.match.games import Game
 from merino.inner.match.openings import PLIES, RandomOpenings
 from merino.inner.match.players import OwnPlayer, Player
-from merino.inner.match.python_board import PythonBoard
 from merino.inner.match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
 
 

@@ -23,9 +23,8 @@ from merino.inner.formats.openings import Opening, OpeningError
 from merino.inner.match.config import Board, MatchConfig, OpeningSource
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Game, Tally
-from merino.inner.match.keeping import MatchKeeper, holding
+from merino.inner.match.keeping import MatchKeeper, PositionFile, holding
 from merino.inner.match.pgn import write_game
-from merino.inner.match.positions import PositionFile
 from merino.inner.match.report import GameRate, live_line, signed
 from merino.inner.match.statistics import Estimate, Sprt, estimate
 

@@ -40,7 +40,7 @@ from merino.inner.match.time_control import TimeControl
 from merino.inner.study.analyser import analyser
 from merino.inner.study.reporting import report_position, report_setup, with_shapley, with_words
 from merino.inner.study.setups import set_up
-from merino.inner.study.shapley.values import MAX_ERROR, MIN_ERROR
+from merino.inner.study.shapley import MAX_ERROR, MIN_ERROR
 
 MAX_GAMES, MAX_AT_A_TIME = 10**9, 1024
 NODES_OF_A_MOVE = 1000  # in matches without another limit

@@ -30,7 +30,7 @@ from merino.inner.eval.explanation import Change, Explanation
 from merino.inner.study.analyser import Analyser
 from merino.inner.study.errors import StudyError
 from merino.inner.study.setups import Setup
-from merino.inner.study.shapley.values import DEFAULT_ERROR, shapley_values
+from merino.inner.study.shapley import DEFAULT_ERROR, shapley_values
 from merino.inner.study.words.telling import tell
 
 LINES = 3  # of the best moves

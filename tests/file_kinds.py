@@ -78,8 +78,7 @@ from merino.inner.learn.report import load_record
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import Rescore, ScoreFile
 from merino.inner.match.games import Tally
-from merino.inner.match.keeping import Journal, MatchKeeper
-from merino.inner.match.positions import PositionFile
+from merino.inner.match.keeping import Journal, MatchKeeper, PositionFile
 from merino.inner.study.annotate.pgn import read_sources
 from merino.inner.study.annotate.work import Partial
 from merino.inner.study.drill.exercises import Exercise, hint_for
@@ -87,9 +86,9 @@ from merino.inner.study.drill.export import as_anki, as_pgn
 from merino.inner.study.drill.practice import Practice, load_progress
 from merino.inner.study.points.reading import read_source, render_matrix
 from merino.inner.study.points.vectors import Vectors
-from merino.inner.study.words.shipped import load_account
-from merino.inner.tune.formats import read_file as read_tuned
+from merino.inner.study.words.account import load_account
 from merino.inner.tune.parameters import own_parameters
+from merino.inner.tune.parameters import read_file as read_tuned
 from merino.inner.tune.tuning import Tune, load_tune
 from tests.boards import KIWIPETE, MATED
 from tests.test_explorer import PORT

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merino.inner.learn import adam
+from merino.inner.learn import minimisers
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.sample import FitParameters
 
@@ -38,16 +38,16 @@ class Problem:
 
 @pytest.fixture(autouse=True)
 def _no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adam, "gather", lambda *_: None)
+    monkeypatch.setattr(minimisers, "gather", lambda *_: None)
 
 
 def descend(problem: Any, epochs: int) -> FitParameters:
-    return adam._descend(None, FitParameters(START.copy(), 1 / 200), problem, 2, epochs, FitCallback())  # type: ignore[arg-type]
+    return minimisers._descend(None, FitParameters(START.copy(), 1 / 200), problem, 2, epochs, FitCallback())  # type: ignore[arg-type]
 
 
 def test_the_first_step_goes_against_the_slope_in_units_of_each_weight() -> None:
     found = descend(Problem(np.array([0.0, 30.0])), epochs=2)
-    rate = adam.RATE / 2  # half-way down the cosine; the second step has none
+    rate = minimisers.ADAM_RATE / 2  # half-way down the cosine; the second step has none
     assert found.weights == pytest.approx([40.0 - rate * 40.0, -10.0 + rate * 10.0, 5.0])
     assert found.inverse_k == 1 / 200
 

@@ -24,8 +24,7 @@ from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.engine.search.limits import Limits, Line, Score
 from merino.inner.eval.families import default
 from merino.inner.study.drill import exercises
-from merino.inner.study.drill.exercises import Exercise
-from merino.inner.study.drill.export import as_anki, as_pgn
+from merino.inner.study.drill.exercises import Exercise, as_anki, as_pgn
 from merino.inner.study.drill.practice import Practice, load_progress, renewed
 from merino.inner.study.errors import StudyError
 from merino.inner.study.profile.players import PlayerGames, games_of_player

@@ -29,7 +29,7 @@ from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.eval.net.network import Shape, quantised
 from merino.inner.eval.net.piece_family import net_evaluation
 from merino.inner.formats.openings import Opening
-from merino.inner.match.compiled_board import CompiledBoard
+from merino.inner.match.boards import CompiledBoard
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.runner import run_match

@@ -11,11 +11,11 @@ from merino.inner.eval.linear.registry import Group, Phase, Term
 from merino.inner.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
 from merino.inner.learn.fit import FitCallback, FitProblem, Step, fit_k, gauss_newton
 from merino.inner.learn.gain import Learned, learn
+from merino.inner.learn.inputs import split
 from merino.inner.learn.loss_and_gradient import BLOCK, Detail, gather
 from merino.inner.learn.report import Seconds, summarise
 from merino.inner.learn.sample import FitParameters, Loss, Sample, sample_of
 from merino.inner.learn.settings import METHODS, Settings
-from merino.inner.learn.source import split
 from tests.rows import labels_of, made_up_rows, mean_error, selfplay_rows, some_games
 from tests.shipped import ARTICLE, article_weights
 

@@ -22,13 +22,12 @@ from merino.inner.learn.errors import LearnError
 from merino.inner.learn.improve import learner
 from merino.inner.learn.improve.learner import RoundFit, begin
 from merino.inner.learn.improve.state import Folder, ImproveState, Plan, load_state, table_of
-from merino.inner.learn.plots import draw
+from merino.inner.learn.inputs import split
+from merino.inner.learn.plots import IMPROVE_PICTURES, draw
 from merino.inner.learn.positions import Quiet
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Finished, Until
-from merino.inner.learn.rounds.plots import IMPROVE_PICTURES
 from merino.inner.learn.sample import Sample
-from merino.inner.learn.source import split
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
 from tests.killing import dies_at

@@ -16,9 +16,9 @@ from merino.inner.app.shell.learn import run_learn
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import DEFAULT_FILE, as_mapping, learned_k, load, parse, render, rewrite, save
-from merino.inner.learn import installing, procedure, run_files, settings
+from merino.inner.learn import installing, procedure, run, settings
 from merino.inner.learn.installing import EARLIER, text_with
-from merino.inner.learn.run_files import LEARNED, weights_paths
+from merino.inner.learn.run import LEARNED, weights_paths
 from merino.inner.match.games import Tally
 from merino.inner.match.prove import GAIN, STRONGER, Proof, StrengthTest
 from merino.inner.match.statistics import Model, Sprt, _likeliest_with_mean, llr, score_of
@@ -130,7 +130,7 @@ def test_to_prove_more_strength_is_another_match(
     weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = match_that_ends(monkeypatch, "H1")
-    monkeypatch.setattr(run_files, "GAIN", replace(GAIN, heats=None))
+    monkeypatch.setattr(run, "GAIN", replace(GAIN, heats=None))
     assert learned(weights, told, "--prove") == weights
     assert asked == [STRONGER]
     with pytest.raises(UsageError, match="--no-match"):

@@ -15,9 +15,9 @@ from merino.inner.core.board.fen import parse_fen
 from merino.inner.core.common.command import UsageError
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.weights import as_mapping, defaults, render
-from merino.inner.learn import playing_on
+from merino.inner.learn import procedure
 from merino.inner.learn.errors import LearnError, LearnStoppedError
-from merino.inner.learn.playing_on import EVEN, FIRST, GAMES, LAST, STARTS, play_on
+from merino.inner.learn.procedure import MAX_LEAD, MAX_PLY, MIN_PLY, PLAYED, STARTS, play_on
 from merino.inner.learn.request import PLAYED_ON, Events
 from merino.inner.learn.rounds.state import RoundPlan
 from tests.rows import copied_selfplay
@@ -27,7 +27,7 @@ COUNT = 6
 
 @pytest.fixture(autouse=True)
 def few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(playing_on, "RoundPlan", partial(RoundPlan, nodes=20))
+    monkeypatch.setattr(procedure, "RoundPlan", partial(RoundPlan, nodes=20))
 
 
 def folders(place: Path) -> list[Path]:
@@ -45,9 +45,9 @@ def test_games_are_played_on_from_even_positions_early_in_the_games_given(tmp_pa
     starts = (pgn.parent / STARTS).read_text().splitlines()
     assert len(starts) == COUNT // 2, "each is played with both colours"
     records = np.concatenate([parse_fen(fen) for fen in starts])
-    assert (np.abs(LinearEvaluation(defaults()).white_scores(records)) <= EVEN).all()
+    assert (np.abs(LinearEvaluation(defaults()).white_scores(records)) <= MAX_LEAD).all()
     ply = 2 * (records["fullmove"].astype(int) - 1) + records["side"]
-    assert ply.min() >= FIRST and ply.max() <= LAST
+    assert ply.min() >= MIN_PLY and ply.max() <= MAX_PLY
     with pgn.open() as file:
         found = [game.headers["FEN"] for game in iter(lambda: chess.pgn.read_game(file), None)]
     assert len(found) == COUNT and set(found) == set(starts)
@@ -78,7 +78,7 @@ def test_games_that_ctrl_c_stopped_are_played_to_the_end_by_the_same_command(
     with pytest.raises(LearnStoppedError, match="the same command goes on"):
         played(games, Events(match_state=interrupted))
     [folder] = folders(tmp_path)
-    assert 0 < (folder / GAMES).read_text().count("[Event ") < COUNT
+    assert 0 < (folder / PLAYED).read_text().count("[Event ") < COUNT
     assert played(games).read_text().count("[Event ") == COUNT
 
 

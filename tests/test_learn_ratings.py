@@ -16,7 +16,7 @@ from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import Learned, learn
-from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.inputs import ReadOptions, read_rows, split
 from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.ratings import rated_games
@@ -24,7 +24,6 @@ from merino.inner.learn.report import Seconds, summarise
 from merino.inner.learn.request import Events
 from merino.inner.learn.rows import FEATURE_SCALE, Rows
 from merino.inner.learn.settings import Settings
-from merino.inner.learn.source import split
 from merino.inner.learn.strengths import Players, fit_strengths, players_of, strengths_in
 from merino.inner.learn.tables import render
 from tests.rows import made_up_rows

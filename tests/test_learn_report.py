@@ -22,13 +22,13 @@ from merino.inner.learn import judging
 from merino.inner.learn.calibration import calibration
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import Learned, learn
+from merino.inner.learn.inputs import split
 from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.plots import PICTURES, draw
 from merino.inner.learn.report import RARE_GAMES, Seconds, Summary, WeightLine, load_record, summarise
-from merino.inner.learn.run_log import COLUMNS, fold
+from merino.inner.learn.run import COLUMNS, fold
 from merino.inner.learn.sample import FitParameters, sample_of
 from merino.inner.learn.settings import ARTICLE, Settings
-from merino.inner.learn.source import split
 from merino.inner.learn.tables import as_csv, render
 from tests.rows import FEW, few_games, labels_of, made_up_rows, selfplay_rows, some_games
 from tests.shipped import article_weights, one_phase

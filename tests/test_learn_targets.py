@@ -23,7 +23,7 @@ from merino.inner.learn import rescoring
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import Learned, learn
-from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.inputs import ReadOptions, read_rows, split
 from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.report import Seconds, summarise
@@ -32,7 +32,6 @@ from merino.inner.learn.rescoring import Rescore, RescoringStoppedError, ScoreFi
 from merino.inner.learn.rows import Rows
 from merino.inner.learn.sample import FitParameters, sample_of
 from merino.inner.learn.settings import METHODS, Settings
-from merino.inner.learn.source import split
 from merino.inner.learn.targets import SCORES, ZERO_SCORE, Target, points_by_score, scale_of_counts
 from tests.rows import labels_of, made_up_rows
 

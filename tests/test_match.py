@@ -24,7 +24,7 @@ from merino.inner.engine.search.parameters import parameter_values
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default
 from merino.inner.match import runner
-from merino.inner.match.compiled_board import CompiledBoard
+from merino.inner.match.boards import CompiledBoard
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.errors import MatchError, PlayerError
 from merino.inner.match.games import FAULTS, Game, Reason, Tally

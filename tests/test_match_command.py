@@ -28,12 +28,12 @@ from merino.inner.engine.search.strength import MAX_ELO, at_elo
 from merino.inner.engine.uci.options import OPTIONS, UciOption
 from merino.inner.eval.linear.weights import DEFAULT_FILE
 from merino.inner.formats.openings import FileOpenings, Opening, OpeningError
+from merino.inner.match.boards import PythonBoard
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.engines import OwnEngine, Situation
 from merino.inner.match.errors import MatchError, PlayerError
 from merino.inner.match.games import Played, Reason, Tally
 from merino.inner.match.players import EVAL_FILE, STYLE_FILE, OtherPlayer, OwnPlayer, find_program, read_player
-from merino.inner.match.python_board import PythonBoard
 from merino.inner.match.report import live_line
 from merino.inner.match.runner import MatchOutput, run_match
 from merino.inner.match.statistics import Sprt
@@ -140,7 +140,7 @@ class _Scripted:
 
 def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = [_Scripted(), _Scripted()]
-    monkeypatch.setattr("merino.inner.match.python_board.start_engine", lambda player, time_control: sides[player])
+    monkeypatch.setattr("merino.inner.match.boards.start_engine", lambda player, time_control: sides[player])
     time_control, flag = TimeControl(clock=Clock(1000, 20, 2)), np.zeros(1, dtype=np.uint64)
     game = PythonBoard((0, 1), time_control, Adjudication(longest=8), flag).play(0, Opening(START_FEN), True)
     assert game is not None and len(game.moves) == 8

@@ -13,11 +13,10 @@ import pytest
 
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.formats.openings import Opening
-from merino.inner.match import keeping, positions
+from merino.inner.match import keeping
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Game, Reason, Tally
-from merino.inner.match.keeping import MatchKeeper, holding
-from merino.inner.match.positions import PositionFile
+from merino.inner.match.keeping import MatchKeeper, PositionFile, holding
 from tests.pipes import named_pipes
 
 GAMES = 9
@@ -284,9 +283,9 @@ def test_a_full_disk_leaves_whole_positions_and_the_next_save_adds_all(
     packed = tmp_path / "p.bin"
     packed.write_bytes(b"\1" * 64)
     keeper = MatchKeeper(None, state, {}, file := positions_of(packed, b"\2" * 96))
-    real = positions.append_whole
+    real = keeping.append_whole
     with monkeypatch.context() as patch:
-        patch.setattr(positions, "append_whole", lambda file, content: real(FullDisk(file, room), content))
+        patch.setattr(keeping, "append_whole", lambda file, content: real(FullDisk(file, room), content))
         with pytest.raises(MatchError, match="No space left"):
             keeper.save(Tally(), 1.0)
     assert packed.read_bytes() == b"\1" * 64

@@ -14,7 +14,7 @@ from merino.inner.app.shell.cli import main
 from merino.inner.app.shell.learn import run_learn
 from merino.inner.eval.families import load as load_evaluation
 from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults, load, save
-from merino.inner.match.compiled_board import CompiledBoard
+from merino.inner.match.boards import CompiledBoard
 from merino.inner.match.games import Tally
 from merino.inner.match.openings import RandomOpenings
 from merino.inner.match.players import OwnPlayer

@@ -28,9 +28,8 @@ from merino.inner.formats.packed import PACKED, Filter, check_packed, with_check
 from merino.inner.formats.packed_files import packed_positions
 from merino.inner.match.errors import MatchError, PlayerError
 from merino.inner.match.games import Tally
-from merino.inner.match.keeping import MatchKeeper
+from merino.inner.match.keeping import MatchKeeper, PositionFile
 from merino.inner.match.players import OwnPlayer, read_player
-from merino.inner.match.positions import PositionFile
 from merino.inner.tune.parameters import own_parameters
 from tests.boards import KIWIPETE
 from tests.talk import Talk

@@ -35,10 +35,9 @@ from merino.inner.learn.night.learner import learned_before, shape_for
 from merino.inner.learn.night.report import summary
 from merino.inner.learn.night.start import begin
 from merino.inner.learn.night.state import NightFolder, NightPlan, NightState, load_state, nothing, table_of
-from merino.inner.learn.plots import draw
+from merino.inner.learn.plots import NIGHT_PICTURES, draw
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Finished, Until
-from merino.inner.learn.rounds.plots import NIGHT_PICTURES
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
 from tests.killing import dies_at

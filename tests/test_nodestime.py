@@ -10,8 +10,8 @@ from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.uci.clocks import NodeClock
 from merino.inner.formats.openings import Opening
+from merino.inner.match.boards import PythonBoard
 from merino.inner.match.players import OwnPlayer
-from merino.inner.match.python_board import PythonBoard
 from merino.inner.match.time_control import Adjudication, Clock, TimeControl
 from tests.uci_process import UciProcess, field, infos
 

@@ -20,7 +20,7 @@ from merino.inner.formats.openings import Opening
 from merino.inner.formats.packed import PACKED, Filter, PackedError, open_packed, pack, unpack, without_checks
 from merino.inner.formats.packed_files import is_held_out, packed_positions, packed_triples, shuffled, write_packed_file
 from merino.inner.match.games import Game, Played, Reason
-from merino.inner.match.positions import PositionFile
+from merino.inner.match.keeping import PositionFile
 from tests.test_features import boards, records
 
 GAME = """[Result "1-0"]

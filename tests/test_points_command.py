@@ -23,11 +23,18 @@ from merino.inner.formats.pgn_games import read_games
 from merino.inner.study.errors import StudyError
 from merino.inner.study.points import values
 from merino.inner.study.points.claims import CONDITIONS, PointsVerdict
-from merino.inner.study.points.reading import SourceFaults, read_matrix, read_source, render_matrix
+from merino.inner.study.points.reading import (
+    PointsRequest,
+    SourceFaults,
+    read_matrix,
+    read_source,
+    render_matrix,
+    sets_of,
+    values_of,
+)
 from merino.inner.study.points.sets import DRAWN, LOST, WON, Collection, Filters, grouped
 from merino.inner.study.points.values import HALF, score_graph
 from merino.inner.study.points.vectors import FEATURES, PIECES, Vectors, vectors_of_games
-from merino.inner.study.points.work import PointsRequest, sets_of, values_of
 from tests.pipes import pipe_with
 
 OWN_GAMES = Path(__file__).parents[1] / "games" / "selfplay.pgn"

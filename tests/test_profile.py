@@ -23,8 +23,7 @@ from merino.inner.engine.search.people import Prior, as_toml, from_toml, people
 from merino.inner.eval.families import default
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.study.errors import StudyError
-from merino.inner.study.profile.choices import Choices, choices_of
-from merino.inner.study.profile.model import FittedChoice, fit, foretold, judged, likelihoods
+from merino.inner.study.profile.choices import Choices, FittedChoice, choices_of, fit, foretold, judged, likelihoods
 from merino.inner.study.profile.players import games_of_player
 from merino.inner.study.profile.profile import cross_validated
 from merino.inner.study.profile.tastes import tastes_of

@@ -18,8 +18,7 @@ from merino.inner.eval.families import default
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.material import FULL_BOARD
 from merino.inner.study.profile.choices import Choices, choices_of
-from merino.inner.study.profile.groups import JudgedMoves, over_time, parts_of
-from merino.inner.study.profile.intervals import Interval, difference, mean_of, share_of
+from merino.inner.study.profile.groups import Interval, JudgedMoves, difference, mean_of, over_time, parts_of, share_of
 from merino.inner.study.profile.mistakes import Mistakes, losses_of, mistakes_of, sights_of, temptations_of
 from merino.inner.study.profile.openings import openings_of
 from merino.inner.study.profile.players import PlayerGames, games_of_player

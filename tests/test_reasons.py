@@ -20,7 +20,6 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default, load
 from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.study.analyser import analyser
-from merino.inner.study.reasons.castling import left_in_the_centre
 from merino.inner.study.reasons.ends import LineEnd, PieceDifference, differences, end_of, told
 from merino.inner.study.reasons.mistakes import MistakeKind, mistake_of
 from merino.inner.study.reasons.motifs import (
@@ -32,10 +31,9 @@ from merino.inner.study.reasons.motifs import (
     pins_by,
     skewers_by,
 )
-from merino.inner.study.reasons.placing import Cost, Costs, ThreeEnds
-from merino.inner.study.reasons.threats import threat_in
+from merino.inner.study.reasons.placing import Cost, Costs, ThreeEnds, left_in_the_centre
 from merino.inner.study.reasons.why import outcome, why
-from merino.inner.study.reasons.winning import FoundLine, Means, win_by
+from merino.inner.study.reasons.winning import FoundLine, Means, threat_in, win_by
 from merino.inner.study.reporting import report_moves
 
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"

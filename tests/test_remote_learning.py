@@ -24,7 +24,7 @@ from merino.inner.learn import sample as samples
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import Learned, learn
-from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.inputs import ReadOptions, read_rows, split
 from merino.inner.learn.loss_and_gradient import Detail, gather
 from merino.inner.learn.positions import Equal, Quiet, Selection
 from merino.inner.learn.procedure import learn_from_files
@@ -35,7 +35,6 @@ from merino.inner.learn.request import NO_CHOICE, Events, LearnRequest
 from merino.inner.learn.rows import Rows, RowStore
 from merino.inner.learn.sample import FitParameters, Loss, Sample, cut, spans
 from merino.inner.learn.settings import Settings
-from merino.inner.learn.source import split
 from merino.inner.learn.targets import Target
 from tests.fake_remote import FakeRemote
 from tests.rows import SELFPLAY, copied_selfplay, few_games, made_up_rows

@@ -14,10 +14,9 @@ from merino.inner.core.board.bitboard import EMPTY
 from merino.inner.core.board.game import Position
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import load_evaluation
+from merino.inner.study import shapley
 from merino.inner.study.reporting import report_moves
-from merino.inner.study.shapley import values
-from merino.inner.study.shapley.coalitions import Coalitions
-from merino.inner.study.shapley.values import shapley_of, shapley_values
+from merino.inner.study.shapley import Coalitions, shapley_of, shapley_values
 from tests.material_family import MaterialEvaluation
 
 NAMES = ("default", "gen12", "pieces1")
@@ -77,7 +76,7 @@ def _sets(order: tuple[int, ...]) -> list[tuple[int, ...]]:
 def test_drawn_orders_agree_with_all_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     record, evaluation = Position(CASTLED).record, load_evaluation("gen12")
     exact = shapley_values(record, evaluation)
-    monkeypatch.setattr(values, "MAX_EXACT", 5)
+    monkeypatch.setattr(shapley, "MAX_EXACT", 5)
     drawn = shapley_values(record, evaluation, 1.0)
     assert exact.is_exact and not drawn.is_exact and 0 < drawn.error <= 1.0
     for one, other in zip(exact.pieces, drawn.pieces, strict=True):

@@ -12,7 +12,7 @@ from merino.inner.engine.search.transposition import AGES, TranspositionTable
 from merino.inner.engine.search.worker import Worker
 from merino.inner.eval.families import default
 from merino.inner.formats.openings import Opening
-from merino.inner.match.compiled_board import CompiledBoard
+from merino.inner.match.boards import CompiledBoard
 from merino.inner.match.games import Game
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.time_control import Adjudication, TimeControl

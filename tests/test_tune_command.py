@@ -17,13 +17,17 @@ from merino.inner.eval.families import default, load, load_net
 from merino.inner.eval.linear.phases import SUFFIXES
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import as_mapping, defaults, save
-from merino.inner.tune.formats import fishtest_lines, openbench_lines, read_file, read_lines, read_toml
 from merino.inner.tune.methods import METHODS
 from merino.inner.tune.parameters import (
     TunedParameter,
     TuneError,
     check_known,
+    fishtest_lines,
+    openbench_lines,
     own_parameters,
+    read_file,
+    read_lines,
+    read_toml,
     rounding_warnings,
 )
 from merino.inner.tune.tuning import load_tune

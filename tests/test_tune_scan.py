@@ -17,8 +17,19 @@ from merino.inner.eval.families import default
 from merino.inner.match.games import Tally
 from merino.inner.match.runner import MatchResult
 from merino.inner.tune.parameters import TuneError
-from merino.inner.tune.scan import Scan, ScanPoint, find_number, make_request, run_scan, values_between
-from merino.inner.tune.scan_report import draw_scan, scan_csv, scan_json, scan_table, verdict
+from merino.inner.tune.scan import (
+    Scan,
+    ScanPoint,
+    draw_scan,
+    find_number,
+    make_request,
+    run_scan,
+    scan_csv,
+    scan_json,
+    scan_table,
+    values_between,
+    verdict,
+)
 
 PAIRS = 400
 SCORES = (0, 0.25, 0.5, 0.75, 1)

@@ -20,8 +20,17 @@ from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.sets import SETS, set_named
 from merino.inner.study.errors import StudyError
-from merino.inner.study.words.account import account_around, account_of, columns_of, neighbours, told, without_pieces
-from merino.inner.study.words.shipped import account_for, load_account, whole_account
+from merino.inner.study.words.account import (
+    account_around,
+    account_for,
+    account_of,
+    columns_of,
+    load_account,
+    neighbours,
+    told,
+    whole_account,
+    without_pieces,
+)
 from merino.inner.study.words.telling import tell
 
 MIDDLEGAME = "r1bq1rk1/pp3ppp/2n1p3/3n4/1b1P4/2N1BN2/PP3PPP/R2QKB1R w KQ - 0 10"

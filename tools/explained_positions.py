@@ -19,7 +19,7 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import DEFAULT_FILE, load, load_net
 from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.study.analyser import analyser
-from merino.inner.study.reasons.threats import threat_in
+from merino.inner.study.reasons.winning import threat_in
 from merino.inner.study.reporting import report_position, with_words
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

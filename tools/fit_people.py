@@ -23,8 +23,7 @@ from merino.inner.eval.families import default
 from merino.inner.formats.pgn_games import play_games
 from merino.inner.formats.pgn_stream import games_of
 from merino.inner.formats.sources import open_source
-from merino.inner.study.profile.choices import MAX_CHOICES, Choices, choices_of
-from merino.inner.study.profile.model import fit
+from merino.inner.study.profile.choices import MAX_CHOICES, Choices, choices_of, fit
 from merino.inner.study.profile.players import PlayerGames, games_of_player
 
 WIDE = np.repeat([30.0, 3.0, 1.0], [FIRST_HABIT, FIRST_TERM - FIRST_HABIT, len(COLUMNS) - FIRST_TERM])

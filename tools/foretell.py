@@ -21,7 +21,7 @@ from merino.inner.core.common.progress import LivePrinter
 from merino.inner.eval.families import load_net
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.weights import load_any
-from merino.inner.learn.drawing import one_of_each_game
+from merino.inner.learn.positions import one_of_each_game
 from merino.inner.learn.ranking import Moves, moves_of, rank_figure
 from merino.inner.learn.reading import MAX_PLIES
 from merino.inner.learn.recipe_matches import ComparisonStoppedError

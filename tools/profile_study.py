@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from merino.inner.engine.search.people import People, people
-from merino.inner.study.profile.choices import MAX_CHOICES, Choices
-from merino.inner.study.profile.model import Foretold, fit
+from merino.inner.study.profile.choices import MAX_CHOICES, Choices, Foretold, fit
 from merino.inner.study.profile.players import PlayerGames
 from merino.inner.study.profile.profile import cross_validated
 from tools.fit_people import choices_in

@@ -23,9 +23,8 @@ from merino.inner.match.config import MatchConfig
 from merino.inner.match.statistics import Estimate, estimate
 from merino.inner.match.time_control import TimeControl
 from merino.inner.tune import estimators
-from merino.inner.tune.formats import read_table
 from merino.inner.tune.methods import DEFAULT, METHODS
-from merino.inner.tune.parameters import TunedParameter, TuneError, check_known, playable
+from merino.inner.tune.parameters import TunedParameter, TuneError, check_known, playable, read_table
 from merino.inner.tune.playing import players_of, terms_of
 from merino.inner.tune.tuning import Configuration, Tune
 

@@ -13,8 +13,7 @@ from merino.inner.core.common.pictures import load_matplotlib, saved
 from merino.inner.tune import paper
 from merino.inner.tune.curves import SETTINGS
 from merino.inner.tune.estimators import deviations, estimate, gain_over, intervals, noise_now
-from merino.inner.tune.formats import fishtest_lines, openbench_lines
-from merino.inner.tune.parameters import TunedParameter, best_step
+from merino.inner.tune.parameters import TunedParameter, best_step, fishtest_lines, openbench_lines
 from merino.inner.tune.rules import BETA, EstimatorSettings, ExpectedGain, Method, State
 from merino.inner.tune.simulator import Cell
 from merino.inner.tune.tuning import Tune, replay

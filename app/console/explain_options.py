@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, number
 from merino.inner.engine.search.limits import Limits
-from merino.inner.study.shapley.values import DEFAULT_ERROR, MAX_ERROR, MIN_ERROR, MOVE_ERROR
+from merino.inner.study.shapley import DEFAULT_ERROR, MAX_ERROR, MIN_ERROR, MOVE_ERROR
 
 MOVE_MS, RANKING_MS = 1000, 5000  # without another limit
 

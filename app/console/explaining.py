@@ -25,8 +25,8 @@ from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.analyser import Analyser
 from merino.inner.study.explain.text import render_move, render_ranking, render_two_moves, render_two_weights
 from merino.inner.study.explain.two_weights import compare_weights
-from merino.inner.study.reasons.threats import threat_in
 from merino.inner.study.reasons.why import why
+from merino.inner.study.reasons.winning import threat_in
 from merino.inner.study.reporting import (
     report_alone,
     report_moves,

@@ -28,9 +28,8 @@ from merino.inner.learn.report import load_record
 from merino.inner.learn.request import DEFAULT_SELECTION, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest
 from merino.inner.learn.settings import METHODS, Settings
 from merino.inner.learn.targets import RESULT, Target
-from merino.inner.study.points.reading import read_source
+from merino.inner.study.points.reading import PointsRequest, read_source, sets_of, values_of
 from merino.inner.study.points.report import as_object
-from merino.inner.study.points.work import PointsRequest, sets_of, values_of
 
 MAX_NODES, MAX_A_GAME = 1_000_000, 1000  # of the search of a position; positions of a game
 

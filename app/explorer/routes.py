@@ -35,14 +35,14 @@ from merino.inner.eval.evaluation import Evaluation
 from merino.inner.formats.pgn_stream import list_games
 from merino.inner.learn.procedure import use_weights
 from merino.inner.learn.report import load_record
-from merino.inner.learn.run_files import RECORD_NAME
+from merino.inner.learn.run import RECORD_NAME
 from merino.inner.study.analyser import analyser
 from merino.inner.study.explain.two_weights import compare_reports
-from merino.inner.study.reasons.threats import threat_in
 from merino.inner.study.reasons.why import outcome, why
+from merino.inner.study.reasons.winning import threat_in
 from merino.inner.study.reporting import report_moves, report_position, report_setup, with_words
 from merino.inner.study.setups import set_up
-from merino.inner.study.shapley.values import DEFAULT_ERROR, MAX_ERROR, shapley_values
+from merino.inner.study.shapley import DEFAULT_ERROR, MAX_ERROR, shapley_values
 
 MAX_NODES, THREAT_NODES = 10**6, 20_000  # of a search whose end is waited for
 MAX_OFFSET = 1 << 53  # bytes of a file; the largest whole number of JavaScript

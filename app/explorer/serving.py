@@ -19,7 +19,7 @@ from merino.inner.core.common.errors import MerinoError
 from merino.inner.engine.search.warmup import warm_up
 from merino.inner.eval.families import active_file, load
 from merino.inner.formats.pgn_stream import list_games
-from merino.inner.study.shapley.values import MAX_ERROR, shapley_values
+from merino.inner.study.shapley import MAX_ERROR, shapley_values
 from merino.inner.study.words.account import account_around
 
 HOST = "127.0.0.1"

@@ -29,10 +29,9 @@ from merino.inner.study.analyser import Analyser, analyser
 from merino.inner.study.drill.exercises import ATTEMPTS, MAX_EXERCISES, Exercise, hint_for, reply_to
 from merino.inner.study.drill.practice import Practice, practice_from, progress_file, scheduling
 from merino.inner.study.errors import StudyError
-from merino.inner.study.profile.as_json import as_object
 from merino.inner.study.profile.choices import MAX_CHOICES
 from merino.inner.study.profile.players import games_of_player
-from merino.inner.study.profile.profile import profile_of
+from merino.inner.study.profile.profile import as_object, profile_of
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 

@@ -22,7 +22,7 @@ from merino.inner.study.analyser import analyser
 from merino.inner.study.annotate.analysis import AnnotatedMove, annotate_moves
 from merino.inner.study.annotate.as_json import annotated_json
 from merino.inner.study.annotate.pgn import account
-from merino.inner.study.shapley.values import MOVE_ERROR
+from merino.inner.study.shapley import MOVE_ERROR
 
 MAX_LINES = 256
 MAX_MS = 3_600_000

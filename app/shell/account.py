@@ -18,8 +18,8 @@ from merino.inner.formats.packed import PackedError, unpack
 from merino.inner.formats.packed_files import all_positions, evenly
 from merino.inner.formats.sources import SourceError
 from merino.inner.study.errors import StudyError
+from merino.inner.study.words.account import ENDING, WholeAccount, account_for, content_of, whole_account
 from merino.inner.study.words.faithfulness import Faithfulness, faithfulness
-from merino.inner.study.words.shipped import ENDING, WholeAccount, account_for, content_of, whole_account
 
 MAX_POSITIONS = 200_000  # that an account is fitted to, evenly from a file
 POSITIONS = 500  # that the words are tried in

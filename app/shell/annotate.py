@@ -36,7 +36,7 @@ from merino.inner.study.annotate.work import (
     annotate_games,
 )
 from merino.inner.study.errors import StudyError
-from merino.inner.study.shapley.values import MOVE_ERROR
+from merino.inner.study.shapley import MOVE_ERROR
 
 NODES = 50_000  # a position, without another limit: the same on every machine
 MAX_NAMED = 20  # faulty games in the sentence at the end

@@ -24,8 +24,16 @@ from merino.inner.core.common.progress import ProgressOfMany
 from merino.inner.engine.notation.san import MoveRejected
 from merino.inner.eval.families import default
 from merino.inner.formats.sources import SourceError
-from merino.inner.study.drill.exercises import ATTEMPTS, MAX_EXERCISES, Exercise, Reply, hint_for, reply_to
-from merino.inner.study.drill.export import as_anki, as_pgn
+from merino.inner.study.drill.exercises import (
+    ATTEMPTS,
+    MAX_EXERCISES,
+    Exercise,
+    Reply,
+    as_anki,
+    as_pgn,
+    hint_for,
+    reply_to,
+)
 from merino.inner.study.drill.practice import Practice, practice_from, progress_file, scheduling
 from merino.inner.study.errors import StudyError
 

@@ -30,10 +30,9 @@ from merino.inner.learn.net.plots import PICTURES as NET_PICTURES
 from merino.inner.learn.net.plots import load_run, pictures_of
 from merino.inner.learn.night.state import STATE_NAME as NIGHT_NAME
 from merino.inner.learn.night.state import load_state as load_night
-from merino.inner.learn.plots import PICTURES, draw
+from merino.inner.learn.plots import IMPROVE_PICTURES, NIGHT_PICTURES, PICTURES, draw
 from merino.inner.learn.report import load_record
-from merino.inner.learn.rounds.plots import IMPROVE_PICTURES, NIGHT_PICTURES
-from merino.inner.learn.run_files import RECORD_NAME
+from merino.inner.learn.run import RECORD_NAME
 
 FORMATS = tuple(ending.lstrip(".") for ending in ENDINGS)
 

@@ -23,9 +23,8 @@ from merino.inner.formats.packed_files import all_positions
 from merino.inner.formats.sources import SourceError
 from merino.inner.learn.net.piece_values import ALL, NAMES, PieceMean, piece_means
 from merino.inner.study.points.board import TEAM_44
-from merino.inner.study.points.reading import read_source
+from merino.inner.study.points.reading import PointsRequest, read_source, sets_of, values_of
 from merino.inner.study.points.report import as_object
-from merino.inner.study.points.work import PointsRequest, sets_of, values_of
 
 MAX_POSITIONS = 2000  # positions
 MAX_WIDTH = 1000  # characters of a line of a net's card

@@ -21,13 +21,22 @@ from merino.inner.formats.sources import SourceError, find_files
 from merino.inner.study.errors import StudyError
 from merino.inner.study.points.board import board_values
 from merino.inner.study.points.picture import MAX_SETS, draw, draw_steps
-from merino.inner.study.points.reading import SourceFaults, read_source, render_matrix
+from merino.inner.study.points.reading import (
+    BY_PHASE,
+    MAX_SETS_SHOWN,
+    MIN_GAMES,
+    PointsRequest,
+    SourceFaults,
+    read_source,
+    render_matrix,
+    sets_of,
+    values_of,
+)
 from merino.inner.study.points.report import as_csv, as_object, board_as_csv, board_as_object, steps_as_csv
 from merino.inner.study.points.sets import BY, DRAWN, LOST, RESULTS, WON, Filters
 from merino.inner.study.points.text import render, render_board, render_steps
 from merino.inner.study.points.values import HALF, OTHER_ALPHAS, SEED, SKIP, PointValues
 from merino.inner.study.points.vectors import Vectors
-from merino.inner.study.points.work import BY_PHASE, MAX_SETS_SHOWN, MIN_GAMES, PointsRequest, sets_of, values_of
 
 
 def run_points(arguments: Sequence[str]) -> int:

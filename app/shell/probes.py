@@ -19,8 +19,7 @@ from merino.inner.formats.packed import PackedError, unpack
 from merino.inner.formats.packed_files import all_positions, evenly
 from merino.inner.formats.sources import SourceError
 from merino.inner.study.errors import StudyError
-from merino.inner.study.probes.picture import draw
-from merino.inner.study.probes.probe import Probed, probe
+from merino.inner.study.probes.probe import Probed, draw, probe
 
 POSITIONS = 12_000
 

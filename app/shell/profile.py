@@ -14,10 +14,9 @@ from merino.inner.engine.search.people import people
 from merino.inner.eval.families import default
 from merino.inner.formats.sources import SourceError
 from merino.inner.study.errors import StudyError
-from merino.inner.study.profile.as_json import as_object
 from merino.inner.study.profile.choices import MAX_CHOICES
 from merino.inner.study.profile.players import games_of_player
-from merino.inner.study.profile.profile import profile_of
+from merino.inner.study.profile.profile import as_object, profile_of
 from merino.inner.study.profile.text import render
 
 

@@ -15,8 +15,18 @@ from merino.inner.eval.families import load_chosen
 from merino.inner.match.errors import MatchError
 from merino.inner.match.report import counts_text
 from merino.inner.match.runner import MatchResult
-from merino.inner.tune.scan import ScanRequest, find_number, make_request, run_scan, values_between
-from merino.inner.tune.scan_report import draw_scan, scan_csv, scan_json, scan_table, verdict
+from merino.inner.tune.scan import (
+    ScanRequest,
+    draw_scan,
+    find_number,
+    make_request,
+    run_scan,
+    scan_csv,
+    scan_json,
+    scan_table,
+    values_between,
+    verdict,
+)
 
 GAMES, POINTS = 400, 9
 

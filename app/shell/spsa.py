@@ -25,14 +25,16 @@ from merino.inner.match.errors import MatchError
 from merino.inner.match.openings import PLIES
 from merino.inner.tune import paper
 from merino.inner.tune.curves import SETTINGS
-from merino.inner.tune.formats import fishtest_lines, openbench_lines, read_file
 from merino.inner.tune.methods import DEFAULT, METHODS
 from merino.inner.tune.parameters import (
     TunedParameter,
     TuneError,
     best_step,
     check_known,
+    fishtest_lines,
+    openbench_lines,
     own_parameters,
+    read_file,
     rounding_warnings,
 )
 from merino.inner.tune.plan import advice, loss_left, pairs_needed

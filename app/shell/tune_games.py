@@ -30,9 +30,8 @@ from merino.inner.match.errors import MatchError
 from merino.inner.match.players import OwnPlayer, Player, find_program
 from merino.inner.match.report import live_line
 from merino.inner.match.runner import MatchOutput, run_match
-from merino.inner.tune.formats import read_file
 from merino.inner.tune.methods import METHODS
-from merino.inner.tune.parameters import TuneError, check_known, own_parameters, rounding_warnings
+from merino.inner.tune.parameters import TuneError, check_known, own_parameters, read_file, rounding_warnings
 from merino.inner.tune.playing import (
     MAX_PROOF_GAMES,
     PROOF,

@@ -27,15 +27,16 @@ from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import learn
 from merino.inner.learn.improve.state import Folder, ImproveState, Plan, TermsRound, weights_text
-from merino.inner.learn.inputs import ReadOptions, read_rows
+from merino.inner.learn.inputs import ReadOptions, read_rows, split
 from merino.inner.learn.installing import replace_weights
 from merino.inner.learn.request import Events, Say, start_of
-from merino.inner.learn.rounds.loop import Finished, Loop, Until
-from merino.inner.learn.rounds.state import OPEN, SAME, WORSE, pieces_alone
-from merino.inner.learn.rounds.steps import (
+from merino.inner.learn.rounds.loop import (
     OUTCOMES,
+    Finished,
+    Loop,
     StepContext,
     StepStoppedError,
+    Until,
     announce,
     elo_of,
     kept_fit,
@@ -43,8 +44,8 @@ from merino.inner.learn.rounds.steps import (
     play_games,
     play_match,
 )
-from merino.inner.learn.run_files import WeightsPaths, weights_paths
-from merino.inner.learn.source import split
+from merino.inner.learn.rounds.state import OPEN, SAME, WORSE, pieces_alone
+from merino.inner.learn.run import WeightsPaths, weights_paths
 from merino.inner.match.games import Tally
 
 GAMES, CANDIDATE, FIT = "games.pgn", "candidate.txt", "fit.json"

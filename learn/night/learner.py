@@ -48,8 +48,7 @@ from merino.inner.learn.night.state import (
     nothing,
     validation_share,
 )
-from merino.inner.learn.rounds.state import OPEN
-from merino.inner.learn.rounds.steps import (
+from merino.inner.learn.rounds.loop import (
     OUTCOMES,
     StepContext,
     StepStoppedError,
@@ -60,6 +59,7 @@ from merino.inner.learn.rounds.steps import (
     play_games,
     play_match,
 )
+from merino.inner.learn.rounds.state import OPEN
 from merino.inner.match.games import Tally
 from merino.inner.match.report import signed
 

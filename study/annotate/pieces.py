@@ -17,7 +17,7 @@ from merino.inner.engine.search.limits import Score
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.reasons.ends import follow
 from merino.inner.study.reporting import quiet_end
-from merino.inner.study.shapley.values import MOVE_ERROR, shapley_values
+from merino.inner.study.shapley import MOVE_ERROR, shapley_values
 
 NAMED = 3  # pieces that a sentence names
 _ALIKE = ("Q", "R", "BN", "P")  # pieces that are exchanged for one another

@@ -3,6 +3,8 @@
 A matrix has rows of five differences and the result, for other programs. Plain text, as Medvedev's program writes it,
 has six numbers a row and nothing else. CSV (`.csv`) and JSON (`.json`) name the columns and add the number of the game,
 which plain text lacks.
+
+`values_of` goes on to the point values of their games, which `sets_of` divides into sets on request.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -24,14 +26,19 @@ from merino.inner.formats.pgn_tokens import UNFINISHED
 from merino.inner.formats.sources import Source as Stream
 from merino.inner.formats.sources import SourceError, name_of, open_source, plain_name
 from merino.inner.study.errors import StudyError
-from merino.inner.study.points.sets import Collection, Filters
-from merino.inner.study.points.vectors import DRAW, PIECES, Vectors, joined, vectors_of_games
+from merino.inner.study.points.sets import BY, Collection, Filters, grouped
+from merino.inner.study.points.values import SEED, SKIP, PointValues, enough_to_fit, point_values
+from merino.inner.study.points.vectors import DRAW, PHASES, PIECES, Vectors, joined, vectors_of_games
 
 # Makes a context for some work, named for people, in which to report the share that is done, None if unknown.
 ProgressOf = Callable[[str], AbstractContextManager[Callable[[float | None], object]]]
 COLUMNS = (*PIECES, "result", "game")
 _NUMBERS = len(COLUMNS) - 1  # in a row of plain text
 _MAX_PIECES = 64  # pieces of a kind on a board
+MIN_GAMES = 100  # in a set
+MAX_SETS_SHOWN = 20
+SUGGESTED_PLAYERS = 5
+BY_PHASE = "phase"
 
 
 @dataclass(frozen=True)
@@ -209,3 +216,101 @@ def _check(path: Path, number: int, row: list[str], width: int) -> None:
 def _is_integer(word: str | bytes) -> bool:
     digits = word.lstrip("-" if isinstance(word, str) else b"-")  # type: ignore[arg-type]
     return digits.isdigit() and len(word) - len(digits) <= 1 and len(digits) < 10
+
+
+@dataclass(frozen=True)
+class PointsRequest:
+    """The files and filters, the division into sets, the treatment of draws, and optional fits.
+
+    `by` is a key of BY or BY_PHASE, None for one set per file.
+    """
+
+    filters: Filters = field(default_factory=Filters)
+    by: str | None = None
+    min_games: int = MIN_GAMES  # in a set of `by`
+    top: int = MAX_SETS_SHOWN  # sets of `by`, the largest
+    draws: str = SKIP
+    seed: int = SEED
+    features: bool = False
+    descent: bool = False
+    search: bool = False  # also the values by the scores of searches
+
+    @property
+    def needs_tags(self) -> bool:
+        """Whether the tags of the games are needed."""
+        return self.by in BY or self.filters != Filters()
+
+    @property
+    def extras(self) -> Extras:
+        """What to read besides the balance."""
+        return Extras(self.features, self.by == BY_PHASE, self.search)
+
+
+@dataclass(frozen=True)
+class GameSets:
+    """The vectors of the games of each set, by its label; `left_out` counts the smaller sets."""
+
+    sets: Sequence[tuple[str, Vectors]]
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
+class PointsResult:
+    """The values of the sets that can have some, and label and number of games of those that are too small."""
+
+    values: Sequence[PointValues]
+    too_small: Sequence[tuple[str, int]]
+
+
+def sets_of(sources: Sequence[PointsSource], request: PointsRequest) -> GameSets:
+    """The games of all files that count, in sets; raises StudyError where there are none."""
+    wanted = [source.filtered(request.filters) for source in sources]
+    if not sum(source.vectors.games for source in wanted):
+        raise StudyError(_nothing_found(sources, request.filters))
+    if request.by is None:
+        return GameSets([(source.label, source.vectors) for source in wanted])
+    if request.by == BY_PHASE:
+        return _by_phase(joined([source.vectors for source in wanted]), request.min_games)
+    labels: list[tuple[str, ...]] = []
+    for source in wanted:
+        if source.collection is None:
+            raise StudyError(f"'{source.label}' is a matrix, which has no data for --by {request.by}")
+        labels += BY[request.by](source.collection, request.filters)
+    sets, left_out = grouped(labels, request.min_games, request.top)
+    if not any(labels):
+        raise StudyError(f"no game here has the tags that --by {request.by} looks at")
+    if not sets:
+        raise StudyError(f"no set by {request.by} has {request.min_games} games here (--min-games)")
+    vectors = joined([source.vectors for source in wanted])
+    return GameSets([(label, vectors.of_games(chosen)) for label, chosen in sets.items()], left_out)
+
+
+def _by_phase(vectors: Vectors, least: int) -> GameSets:
+    """The vectors by phase of the game, in the games that have some; raises StudyError where all are too small."""
+    sets = [(name, vectors.of_phase(number)) for number, name in enumerate(PHASES)]
+    large = [(name, found) for name, found in sets if found.games >= least]
+    if not large:
+        raise StudyError(f"no phase has {least} games here (--min-games)")
+    return GameSets(large, len(sets) - len(large))
+
+
+def values_of(sets: Sequence[tuple[str, Vectors]], request: PointsRequest) -> PointsResult:
+    """The values of each set; none where no set has games enough to fit.
+
+    Raises StudyError where scores of searches are asked for and too few games have some.
+    """
+    values, too_small = [], []
+    for label, vectors in sets:
+        if enough_to_fit(vectors, request.draws):
+            values.append(point_values(label, vectors, request.draws, request.seed, request.descent))
+        else:
+            too_small.append((label, vectors.games))
+    return PointsResult(values, too_small)
+
+
+def _nothing_found(sources: Sequence[PointsSource], filters: Filters) -> str:
+    collections = [source.collection for source in sources if source.collection is not None]
+    if filters.player and not any(c.chosen(Filters(player=filters.player)).any() for c in collections):
+        known = ", ".join(f"'{name}'" for name in collections[0].frequent_players(SUGGESTED_PLAYERS))
+        return f"no game of '{filters.player}' here; most games are by {known}"
+    return "no game passes all filters"

@@ -20,7 +20,7 @@ from merino.inner.learn.rescoring import Rescore
 from merino.inner.study.analyser import Analyser, best_line, expected_of
 from merino.inner.study.annotate.analysis import MISTAKE
 from merino.inner.study.profile.choices import Choices
-from merino.inner.study.profile.intervals import Interval, share_of
+from merino.inner.study.profile.groups import Interval, share_of
 from merino.inner.study.profile.players import PlayerGames
 from merino.inner.study.reasons.mistakes import MistakeKind, as_found, mistake_in
 

@@ -10,8 +10,7 @@ import numpy as np
 from merino.inner.core.board.fen import COLOUR_NAMES, START_FEN, to_fen
 from merino.inner.engine.notation.san import san
 from merino.inner.engine.search.known_openings import longest_opening, opening_by
-from merino.inner.study.profile.groups import JudgedMoves, MoveGroup
-from merino.inner.study.profile.intervals import Interval, mean_of
+from merino.inner.study.profile.groups import Interval, JudgedMoves, MoveGroup, mean_of
 from merino.inner.study.profile.mistakes import KindCount, Mistakes
 from merino.inner.study.profile.players import PlayerGame, PlayerGames
 

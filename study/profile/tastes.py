@@ -14,9 +14,8 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import halves
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.match.statistics import Z_95
-from merino.inner.study.profile.choices import Choices
+from merino.inner.study.profile.choices import Choices, FittedChoice
 from merino.inner.study.profile.mistakes import EXAMPLES, Example, example_of
-from merino.inner.study.profile.model import FittedChoice
 from merino.inner.study.profile.players import PlayerGames
 
 _SEARCH = slice(0, FIRST_HABIT)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from merino.inner.core.board.fen import COLOUR_NAMES
-from merino.inner.study.profile.groups import MoveGroup, OverTime
-from merino.inner.study.profile.intervals import Interval
+from merino.inner.study.profile.groups import Interval, MoveGroup, OverTime
 from merino.inner.study.profile.mistakes import Example, Temptation
 from merino.inner.study.profile.openings import OpeningRecord
 from merino.inner.study.profile.profile import Profile

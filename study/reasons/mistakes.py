@@ -18,10 +18,9 @@ from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.engine.report.phrases import listed
 from merino.inner.engine.search.limits import Line
 from merino.inner.eval.evaluation import Evaluation
-from merino.inner.study.reasons.castling import left_in_the_centre
 from merino.inner.study.reasons.ends import end_after
 from merino.inner.study.reasons.motifs import PIECES, exchanged, is_back_rank_mate, pawns_of, piece_name
-from merino.inner.study.reasons.placing import Costs, ThreeEnds, reasons
+from merino.inner.study.reasons.placing import Costs, ThreeEnds, left_in_the_centre, reasons
 from merino.inner.study.reasons.winning import MIN_GAIN, FoundLine, Means, balance, more_of, win_by
 from merino.inner.study.words.telling import in_terms
 

@@ -1,6 +1,8 @@
 """How a line of the search wins material: by a piece that hangs, by a motif of its first move, by a promotion.
 
 A motif counts only where its line takes what it attacks.
+
+Threats are what the other side would win so if it were to move now.
 """
 
 from __future__ import annotations
@@ -13,7 +15,12 @@ from functools import cached_property
 
 import chess
 
+from merino.inner.core.board.game import Position
+from merino.inner.engine.notation.san import as_chess_move, board_of
+from merino.inner.engine.notation.scores import score_text
 from merino.inner.engine.report.phrases import listed
+from merino.inner.engine.search.limits import Limits
+from merino.inner.study.analyser import Analyser
 from merino.inner.study.reasons.motifs import (
     MIN_PIECE_WON,
     WORTH,
@@ -244,3 +251,41 @@ def _takes(line: FoundLine, targets: Iterable[chess.Square]) -> bool:
 
 def _by_worth(board: chess.Board) -> Callable[[chess.Square], int]:
     return lambda square: -worth_at(board, square)
+
+
+@dataclass(frozen=True)
+class Threat:
+    """What the other side threatens: its move, coordinates, and a sentence with the line.
+
+    `score`, White's, and `depth` are those of the search in which it was its turn.
+    """
+
+    move: str
+    sentence: str
+    score: str
+    depth: int
+
+
+def threat_in(position: Position, analyser: Analyser, limits: Limits) -> Threat | None:
+    """What the other side would win if it were to move; None if nothing, or in check."""
+    board = board_of(position)
+    if board.is_check() or not position.legal_moves:
+        return None
+    board.push(chess.Move.null())
+    passed = Position(board.fen(), position.chess960)
+    if not passed.legal_moves:
+        return None
+    for found in analyser(passed, limits):
+        moves = tuple(as_chess_move(move, position.chess960) for move in found.pv)
+        mate = found.score.mate
+        line = FoundLine(board_of(passed), moves, mate if mate and mate > 0 else None)
+        said = _sentence(line, "White" if passed.turn == 0 else "Black")
+        return Threat(moves[0].uci(), said, score_text(found.score, passed.turn), found.depth) if said else None
+    return None
+
+
+def _sentence(line: FoundLine, side: str) -> str | None:
+    if line.mate:
+        return f"{side} threatens mate in {line.mate}: {line.text}."
+    win = win_by(line, line.gain)
+    return f"{side} threatens {line.board.san(line.moves[0])}: {win.sentence} ({line.text})." if win else None

@@ -20,9 +20,8 @@ from merino.inner.engine.report.summary import MIN_TOLD
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.evaluate import stages_of
 from merino.inner.eval.material import FULL_BOARD
-from merino.inner.study.shapley.values import shapley_values
-from merino.inner.study.words.account import account_around
-from merino.inner.study.words.shipped import start_of
+from merino.inner.study.shapley import shapley_values
+from merino.inner.study.words.account import account_around, start_of
 from merino.inner.study.words.telling import tell
 
 MIN_REST = 10.0  # centipawns; a smaller rest is not asked about

@@ -17,9 +17,8 @@ from merino.inner.core.board.fen import COLOUR_NAMES
 from merino.inner.engine.report.summary import MIN_TOLD, largest_for_each_side
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.explanation import PieceValues
-from merino.inner.study.shapley.coalitions import Coalitions, white_scores_of
-from merino.inner.study.words.account import account_around
-from merino.inner.study.words.shipped import start_of
+from merino.inner.study.shapley import Coalitions, white_scores_of
+from merino.inner.study.words.account import account_around, start_of
 
 NAMED_PIECES = 2  # in whose absence the rest would be less, at most
 MIN_R2 = 0.005  # told as 1% or more

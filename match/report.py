@@ -15,8 +15,12 @@ VERDICTS = {"H0": "H0 is accepted", "H1": "H1 is accepted", "": "not decided"}
 
 
 def signed(value: float, error: float) -> str:
-    """A value with the half-width of its interval."""
-    return f"{value:+.1f} +- {error:.1f}" if math.isfinite(value) else f"{value:+.0f}"
+    """A value with the half-width of its interval, in words where that has no end: few games, or a lopsided result."""
+    if math.isinf(value):
+        return f"{value:+.0f}"
+    if math.isinf(error):
+        return f"{value:+.0f} or far {'more' if value > 0 else 'less'}" if value else "not known"
+    return f"{value:+.1f} +- {error:.1f}"
 
 
 def counts_text(tally: Tally) -> str:

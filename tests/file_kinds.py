@@ -81,8 +81,7 @@ from merino.inner.match.games import Tally
 from merino.inner.match.keeping import Journal, MatchKeeper, PositionFile
 from merino.inner.study.annotate.pgn import read_sources
 from merino.inner.study.annotate.work import Partial
-from merino.inner.study.drill.exercises import Exercise, hint_for
-from merino.inner.study.drill.export import as_anki, as_pgn
+from merino.inner.study.drill.exercises import Exercise, as_anki, as_pgn, hint_for
 from merino.inner.study.drill.practice import Practice, load_progress
 from merino.inner.study.points.reading import read_source, render_matrix
 from merino.inner.study.points.vectors import Vectors

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from merino.inner.match.games import Tally
-from merino.inner.match.report import GameRate, count_line, live_line
+from merino.inner.match.report import GameRate, count_line, live_line, signed
 from merino.inner.match.statistics import Model, Sprt, elo_of, estimate, llr, moments, score_of
 from merino.inner.match.validate import SHAPES, coverage, shares_for, simulate_test
 
@@ -159,3 +159,10 @@ def test_games_against_oneself_show_no_strength():
     tally.points[:] = 3, 4, 5
     assert count_line(tally, 20, None) == "12/20  4 drawn"
     assert count_line(tally, 20, 2.0) == "12/20  4 drawn  2 games/s, 4 s left"
+
+
+def test_strength_without_an_interval_is_told_in_words() -> None:
+    assert signed(12.34, 5.6) == "+12.3 +- 5.6"
+    assert (signed(636.4, math.inf), signed(-636.4, math.inf)) == ("+636 or far more", "-636 or far less")
+    assert signed(0.0, math.inf) == "not known"
+    assert signed(math.inf, math.inf) == "+inf"

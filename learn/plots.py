@@ -11,6 +11,7 @@ from merino.inner.core.common.pictures import GREY, SETTINGS, load_matplotlib, s
 from merino.inner.eval.linear.phases import SUFFIXES, halves
 from merino.inner.eval.linear.registry import Group
 from merino.inner.learn.improve.state import ImproveState
+from merino.inner.learn.night.report import ladder_of
 from merino.inner.learn.night.state import NightState
 from merino.inner.learn.rounds.state import LoopState, Round
 
@@ -190,7 +191,10 @@ def _draw_elo(figure: Any, state: LoopState[Any, Any], gauges: Mapping[str, str]
 
 
 def _is_known(found: Round, name: str) -> bool:
-    value = getattr(found, name)
+    return _is_finite(getattr(found, name))
+
+
+def _is_finite(value: float | None) -> bool:
     return value is not None and bool(np.isfinite(value))
 
 
@@ -267,6 +271,38 @@ def _nets_elo(figure: Any, state: NightState) -> None:
     _draw_elo(figure, state, {"from_start": "the start", "from_terms": "the terms"})
 
 
+def _nets_ladder(figure: Any, state: NightState) -> None:
+    """Elo of each net that has won against the older nets of the ladder, by generation and by hour.
+
+    An Elo without bounds is left out.
+    """
+    figure.set_size_inches(8, 8)
+    panels = figure.subplots(2, 1)
+    for axes, name in zip(panels, ("generation", f"hours ({len(state.rounds)} generations)"), strict=True):
+        axes.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
+        axes.set_xlabel(name)
+        axes.set_ylabel("Elo, 95% intervals")
+    panels[0].set_title("Elo of the best against older nets, which stay the same")
+    panels[0].xaxis.get_major_locator().set_params(integer=True)
+    for colour, opponent in zip(COLOURS, ladder_of(state), strict=False):
+        met = [
+            (found.number, hours, rung.elo, rung.elo_error if _is_finite(rung.elo_error) else np.nan)
+            for found, hours in zip(state.rounds, state.hours, strict=True)
+            for rung in found.ladder
+            if rung.name == opponent and _is_finite(rung.elo)
+        ]
+        if met:
+            numbers, hours, elos, errors = zip(*met, strict=True)
+            for axes, places in zip(panels, (numbers, hours), strict=True):
+                axes.errorbar(
+                    places, elos, errors, color=colour, fmt="o-", markersize=4, linewidth=1.1,
+                    label=f"against {opponent}",
+                )  # fmt: skip
+            panels[0].legend(frameon=False)
+    panels[0].set_xlim(0.5, len(state.rounds) + 0.5)
+    panels[1].set_xlim(left=0)
+
+
 def _nets_error(figure: Any, state: NightState) -> None:
     """The error on validation games, by generation."""
     lines = (([found.error for found in state.rounds], "its own validation games", COLOURS[0]),)
@@ -293,6 +329,7 @@ def _nets_data(figure: Any, state: NightState) -> None:
 
 NIGHT_PICTURES: dict[str, Callable[[Any, NightState], None]] = {
     "elo": _nets_elo,
+    "ladder": _nets_ladder,
     "error": _nets_error,
     "data": _nets_data,
 }

@@ -10,6 +10,7 @@ import bz2
 import gzip
 import json
 import lzma
+import math
 import re
 import shutil
 import tempfile
@@ -69,7 +70,7 @@ from merino.inner.learn.improve.state import ImproveState, Plan, TermsRound, loa
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.net.training import Trainer, TrainingSettings
 from merino.inner.learn.night.report import summary
-from merino.inner.learn.night.state import Generation, GenerationData, NightPlan, NightState
+from merino.inner.learn.night.state import Generation, GenerationData, LadderMatch, NightPlan, NightState
 from merino.inner.learn.night.state import load_state as load_night
 from merino.inner.learn.night.state import table_of as night_table
 from merino.inner.learn.positions import Selection
@@ -85,6 +86,8 @@ from merino.inner.study.drill.exercises import Exercise, as_anki, as_pgn, hint_f
 from merino.inner.study.drill.practice import Practice, load_progress
 from merino.inner.study.points.reading import read_source, render_matrix
 from merino.inner.study.points.vectors import Vectors
+from merino.inner.study.probes.nights import PROBES_NAME, keep_probes, kept_probes, told
+from merino.inner.study.probes.probe import Probed
 from merino.inner.study.words.account import load_account
 from merino.inner.tune.parameters import own_parameters
 from merino.inner.tune.parameters import read_file as read_tuned
@@ -413,20 +416,37 @@ def _improve(path: Path) -> object:
     return state.best, state.hours, state.last_proven
 
 
-@cache
-def _night_states() -> Sequence[bytes]:
+def _night_state() -> NightState:
     data = GenerationData(games=10, positions=100, bytes=560, hash="0" * 32, player="nothing")
     numbers = {"from_terms": -3.0, "from_terms_error": 9.0, "play_seconds": 1.0, "train_seconds": 0.5}
-    found = Generation(
-        **PLAYED, **numbers, neurons=8, continued=False, error=0.01, net="0" * 16, data=data, nodes_a_second=1e6
+    numbers |= {"neurons": 8, "continued": False, "error": 0.01, "nodes_a_second": 1e6}
+    ladder = (
+        LadderMatch("gen12", "1" * 16, 50, -math.inf, math.inf),
+        LadderMatch("generation 1", "0" * 16, 50, 30.0, 90.0),
     )
-    state = NightState(plan=NightPlan(), start_name="nothing", rounds=(found,), seconds=2.5)
-    return [as_json(state.as_json(), indent=1)]
+    found = Generation(**PLAYED, **numbers, net="0" * 16, data=data, ladder=ladder)
+    return NightState(plan=NightPlan(), start_name="nothing", rounds=(found,), seconds=2.5)
+
+
+@cache
+def _night_states() -> Sequence[bytes]:
+    return [as_json(_night_state().as_json(), indent=1)]
 
 
 def _night(path: Path) -> object:
     state = load_night(path)
     return state.hours, state.last_proven, night_table(state), summary(state)
+
+
+@cache
+def _night_probes() -> Sequence[bytes]:
+    probed = [Probed("VAL_Q", True, 300, {"1": 0.5}, 0.1, 0.9), Probed("fork", False, 30, {"1": 0.0}, 0.0, 0.0)]
+    keep_probes(_scratch(), _night_state(), probed)
+    return [(_scratch() / PROBES_NAME).read_bytes()]
+
+
+def _probes(path: Path) -> object:
+    return told(kept_probes(path, _night_state()))
 
 
 @cache
@@ -786,6 +806,7 @@ KINDS: tuple[FileKind, ...] = (
     FileKind("match state", ".state", _match_states, {"match": _match}, **JSON_FORM),
     FileKind("improve state", ".json", _improve_states, {"improve": _improve}, **JSON_FORM),
     FileKind("night state", ".json", _night_states, {"night": _night}, **JSON_FORM),
+    FileKind("probes of a night", ".json", _night_probes, {"probes": _probes}, **JSON_FORM),
     FileKind("round's fit", ".json", _fits, {"fit": _fit}, **JSON_FORM),
     FileKind(
         "account of a net",

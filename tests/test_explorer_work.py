@@ -7,10 +7,12 @@ from pathlib import Path
 
 from selenium.webdriver.common.keys import Keys
 
+from merino.inner.app.explorer.nights import report
 from merino.inner.core.common.sealed import as_json
-from merino.inner.learn.night.state import Generation, GenerationData, NightPlan, NightState
+from merino.inner.study.probes.probe import Probed
 from tests.access import violations_in_all
 from tests.browser import ROOT, Explorer, Page, needs_browser
+from tests.nights import night_of
 from tests.test_explorer_page import MIDDLEGAME, shows
 
 pytestmark = needs_browser
@@ -172,12 +174,34 @@ def test_the_report_of_a_night_is_shown_from_its_state(page: Page, tmp_path: Pat
     page.until(lambda: "No run in the usual folder" in page.text("#night"))
     page.choose_file("#night-open", tmp_path / "night.json")
     page.until(lambda: "2 generations in" in page.text("#night-summary"))
-    assert len(page.all("#night-table tbody tr")) == 2 and len(page.all("#night .chart svg")) == 2
+    assert len(page.all("#night-table tbody tr")) == 2 and len(page.all("#night .chart svg")) == 6
+    assert "-90 \u00b1 40" in page.text("#night-ladder") and "1,000,000" in page.text("#night-table")
+    intervals = "#night .chart svg[aria-label='Elo of the best'] .series line"
+    assert len(page.all(intervals)) == 2
+    page.choose("#night-by", "hours")
+    page.until(lambda: "hours" in page.text("#night .chart svg[aria-label='Error']"))
+    assert len(page.all(intervals)) == 2
     assert page.text("#night-table .strong th") == "2", "the best one is the last that has won"
     assert violations_in_all(page, "#night") == []
     (tmp_path / "night.json").write_text("{}")
     page.choose_file("#night-open", tmp_path / "night.json")
     page.until(lambda: page.error.startswith("'night.json' is "))
+
+
+def test_what_the_nets_of_a_night_know_is_unfolded(page: Page) -> None:
+    probed = (
+        Probed("VAL_Q", is_term=True, seen=300, r2={"1": 0.31, "4": 0.62}, chance=0.01, board=0.96),
+        Probed("fork", is_term=False, seen=27, r2={"1": 0.0, "4": 0.0}, chance=0.0, board=0.0),
+    )
+    told = json.dumps(report(night_of(4), "here", probed))
+    page.tab("player")
+    page.until(lambda: page.text("#panel-player"))
+    show = f"document.querySelector('#panel-player').replaceChildren(...module.nightReport({told}, () => 0).flat())"
+    page.of_module("night_report.js", show)
+    page.click("#night-probes summary")
+    queens, forks = (row.text.split() for row in page.all("#night-known tbody tr"))
+    assert queens == ["Queens", "0.96", "0.01", "0.31", "0.62", "4"] and forks[:2] == ["fork", "(motif)"]
+    assert violations_in_all(page, "#night-probes") == []
 
 
 def test_a_night_is_begun_watched_and_stopped_on_the_page(page: Page) -> None:
@@ -192,17 +216,6 @@ def test_a_night_is_begun_watched_and_stopped_on_the_page(page: Page) -> None:
     page.click("#night-stop")
     page.until(lambda: page.all("#night-start") and "No generation is finished yet" in page.text("#night"))
     assert violations_in_all(page, "#night") == []
-
-
-def night_of(count: int) -> NightState:
-    """A night of so many generations, each of which has won."""
-    data = GenerationData(10, 1000, 5000, "hash", "player")
-    usual = {"verdict": "H1", "games": 10, "positions": 1000, "match_games": 40, "elo": 30.0, "elo_error": 20.0}
-    more = {"from_start": 30.0, "from_start_error": 20.0, "from_terms": None, "from_terms_error": None}
-    net = {"neurons": 32, "continued": False, "error": 0.07, "net": "net", "data": data}
-    times = {"play_seconds": 9.0, "train_seconds": 3.0, "nodes_a_second": 1e6, "seconds": 60.0}
-    rounds = (Generation(number=number, **usual, **more, **net, **times) for number in range(1, count + 1))
-    return NightState(plan=NightPlan(), start_name="nothing", rounds=tuple(rounds))
 
 
 def test_the_page_says_when_the_server_has_ended_during_work(page: Page) -> None:

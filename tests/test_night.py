@@ -46,8 +46,10 @@ pytestmark = pytest.mark.usefixtures("data_folder")
 
 TINY: dict[str, Any] = {
     "nodes": 40, "games": 12, "window": 2, "match_nodes": 40, "match_games": 8, "gauge": 4, "elo0": 0.0, "elo1": 60.0,
+    "ladder": 2,
 }  # fmt: skip
-WORDS = ["--games", "12", "--nodes", "40", "--match-games", "8", "--match-nodes", "40", "--gauge", "4", "--quiet"]
+WORDS = ["--games", "12", "--nodes", "40", "--match-games", "8", "--match-nodes", "40", "--gauge", "4"]
+WORDS += ["--ladder", "2", "--quiet"]
 STEPS = {"play_games": 2, "fit_generation": 2, "play_match": 1}  # at which call a run is killed
 
 
@@ -101,7 +103,7 @@ def test_generations_are_played_trained_and_told(tmp_path: Path) -> None:
         assert sum(len(some.moves) for some in played) == each.data.positions
         assert each.data.bytes == (folder / "games.vf").stat().st_size
         assert digest(load_net(folder / "candidate.net")) == each.net
-        left = {path.name for path in folder.iterdir()} - {"gauge-3.state", "gauge-4.state"}
+        left = {path.name for path in folder.iterdir() if not path.name.startswith(("gauge-", "ladder-"))}
         assert left == {"games.vf", "games.state", "candidate.net", "fit.json", "match.state"}
     rows = (tmp_path / "run" / "table.csv").read_text().splitlines()
     assert rows == table_of(found.state).splitlines() and len(rows) == 3
@@ -249,9 +251,9 @@ def test_programs_get_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[s
     words = [*WORDS, "--from", "nothing", "--generations", "1", "--state", str(tmp_path / "run"), "--json"]
     assert run_night(words) == 0
     found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"best", "generations"} and Path(found["best"]).exists()
+    assert set(found) == {"best", "generations", "probes"} and Path(found["best"]).exists()
     (generation,) = found["generations"]
-    assert set(generation) == {"positions", "neurons", "elo", "elo_error", "kept"}
+    assert set(generation) >= {"positions", "neurons", "elo", "elo_error", "kept", "hours", "ladder"}
     assert generation["neurons"] == 16 and generation["kept"] in (True, False)
 
 
@@ -470,9 +472,9 @@ def test_pictures_of_a_night_are_drawn(
         for each in (state, replace(state, rounds=(endless, state.rounds[1])), replace(state, rounds=())):
             assert draw(each, NIGHT_PICTURES[name], ".svg").lstrip().startswith(b"<?xml")
     assert main(["plot", str(tmp_path / "run")]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(NIGHT_PICTURES)
+    assert len(capsys.readouterr().out.splitlines()) == len(NIGHT_PICTURES) + 1  # and the probes
 
 
 def test_every_step_of_a_generation_has_a_seed_of_its_own() -> None:
-    seeds = [NightPlan(seed=seed).seed_of(number, step) for seed in (1, 2) for number in range(99) for step in range(5)]
+    seeds = [NightPlan(seed=seed).seed_of(number, step) for seed in (1, 2) for number in range(99) for step in range(6)]
     assert len(set(seeds)) == len(seeds)

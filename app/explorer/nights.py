@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ from merino.inner.app.explorer.fields import Fields, RequestError
 from merino.inner.app.explorer.server_night import MAX_HOURS, ServerNight, usual_folder
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.stopping import Message
-from merino.inner.core.common.json_text import finite
 from merino.inner.core.common.user_files import is_there
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.night.report import summary
-from merino.inner.learn.night.state import STATE_NAME, Generation, NightState, load_state
+from merino.inner.learn.night.report import as_plain, ladder_of, summary
+from merino.inner.learn.night.state import STATE_NAME, NightState, load_state
+from merino.inner.study.probes.nights import PROBES_NAME, kept_probes
+from merino.inner.study.probes.probe import Probed
 
 _BEGINNING = threading.Lock()
 
@@ -24,7 +25,10 @@ _BEGINNING = threading.Lock()
 def night(_: Fields, state: ServerState) -> Message:
     """GET /api/night: the report of the run in the user's folder, null where there is none; `run` at work, or null."""
     path = usual_folder() / STATE_NAME
-    found = report(load_state(path), str(path.parent)) if is_there(path) else None
+    found = None
+    if is_there(path):
+        known = load_state(path)
+        found = report(known, str(path.parent), kept_probes(path.with_name(PROBES_NAME), known))
     return {"night": found, "run": state.night and state.night.as_json(), "place": str(path.parent)}
 
 
@@ -59,19 +63,15 @@ def read_night(fields: Fields, _: ServerState) -> Message:
             raise LearnError(str(error).replace(str(path), name)) from error
 
 
-def report(state: NightState, place: str) -> dict[str, Any]:
-    """The generations as plain data, and how it went in a sentence."""
+def report(state: NightState, place: str, probed: Sequence[Probed] = ()) -> dict[str, Any]:
+    """The generations as plain data, how it went in a sentence, and what its nets know, as far as they were asked."""
     return {
         "place": place,
         "start": state.start_name,
         "plan": state.plan.as_json(),
-        "generations": [_generation(found, hours) for found, hours in zip(state.rounds, state.hours, strict=True)],
+        "generations": as_plain(state),
+        "ladder": ladder_of(state),
         "best": state.last_proven,
         "summary": summary(state)[-1],
+        "probes": [each.as_plain() for each in probed],
     }
-
-
-def _generation(found: Generation, hours: float) -> dict[str, Any]:
-    """A generation, with the hours at its end; an infinite Elo is null."""
-    elos = ("elo", "elo_error", "from_start", "from_start_error", "from_terms", "from_terms_error")
-    return asdict(found) | {name: finite(getattr(found, name)) for name in elos} | {"hours": round(hours, 4)}

@@ -12,6 +12,7 @@ from merino.inner.core.common.work import cores
 from merino.inner.learn.night.start import begin
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Until
+from merino.inner.study.probes.nights import keep_probes, probes_of
 
 MAX_HOURS = 24
 
@@ -52,7 +53,9 @@ class ServerNight:
         events = Events(say=self._tell, progressed=self._progressed, match_state=self._tell)
         threads = max(1, cores() - 1)  # so that the page is answered meanwhile
         try:
-            begin(usual_folder(), None, {}, Until(hours=self._hours), events, threads)
+            state = begin(usual_folder(), None, {}, Until(hours=self._hours), events, threads).state
+            self._doing = "Asking the nets what they know"
+            keep_probes(usual_folder(), state, probes_of(usual_folder(), state))
         except (*FAULTS, OSError) as error:
             self._error = str(error)
 

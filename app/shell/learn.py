@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,15 @@ from merino.inner.learn.installing import Verdict
 from merino.inner.learn.net.plots import PICTURES as NET_PICTURES
 from merino.inner.learn.net.plots import load_run, pictures_of
 from merino.inner.learn.night.state import STATE_NAME as NIGHT_NAME
+from merino.inner.learn.night.state import NightState
 from merino.inner.learn.night.state import load_state as load_night
 from merino.inner.learn.plots import IMPROVE_PICTURES, NIGHT_PICTURES, PICTURES, draw
 from merino.inner.learn.report import load_record
 from merino.inner.learn.run import RECORD_NAME
+from merino.inner.study.probes.nights import PROBE_FAULTS, probes_of
+from merino.inner.study.probes.probe import paint
 
+PROBES = "probes"  # the picture of what the nets of a night know
 FORMATS = tuple(ending.lstrip(".") for ending in ENDINGS)
 
 
@@ -65,7 +70,8 @@ def run_plot(arguments: Sequence[str]) -> int:
             f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name a record"
         )
     if is_folder(path) and is_there(path / NIGHT_NAME):
-        _plot(path / NIGHT_NAME, args.out or path, args.format, load_night, lambda _: NIGHT_PICTURES)
+        pictures = partial(_pictures_of_night, path)
+        _plot(path / NIGHT_NAME, args.out or path, args.format, load_night, pictures)
     elif is_folder(path):
         _plot(path / STATE_NAME, args.out or path, args.format, load_state, lambda _: IMPROVE_PICTURES)
     elif is_net_file(path):
@@ -75,11 +81,21 @@ def run_plot(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _pictures_of_night(folder: Path, state: NightState) -> dict[str, Callable[[Any, NightState], None]]:
+    """Those of its state, and that of the probes if a net has won and can be asked."""
+    try:
+        probed = probes_of(folder, state, lambda text: print(f"{text} ...", file=sys.stderr))
+    except PROBE_FAULTS as error:
+        print(f"plot: no picture of {PROBES}: {error}", file=sys.stderr)
+        return NIGHT_PICTURES
+    return NIGHT_PICTURES | ({PROBES: lambda figure, _: paint(figure, probed)} if probed else {})
+
+
 def _plot_parser() -> Parser:
     parser = Parser(
         prog="merino plot",
         description=f"Draw a run of 'merino learn' ({', '.join(PICTURES)}); given its folder, of 'merino improve' "
-        f"({', '.join(IMPROVE_PICTURES)}) or 'merino night' ({', '.join(NIGHT_PICTURES)}); or a net "
+        f"({', '.join(IMPROVE_PICTURES)}) or 'merino night' ({', '.join([*NIGHT_PICTURES, PROBES])}); or a net "
         f"({', '.join(NET_PICTURES)}). One file per picture.",
         examples=(
             "merino plot",

@@ -12,7 +12,7 @@ from typing import Any
 from merino.inner.app.cluster.address import Needs
 from merino.inner.app.cluster.connection import cluster_executor
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser, positive
+from merino.inner.app.console.command_line import Parser, natural, positive
 from merino.inner.app.console.learning import shown
 from merino.inner.app.console.rounds_options import (
     add_deciding_match,
@@ -24,7 +24,6 @@ from merino.inner.app.console.rounds_options import (
 )
 from merino.inner.core.common.command import errors_named
 from merino.inner.core.common.interrupt import INTERRUPTED
-from merino.inner.core.common.json_text import finite
 from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.common.work import WorkError
 from merino.inner.eval.evaluation import EvaluationError
@@ -32,11 +31,13 @@ from merino.inner.eval.net.shape_text import EXAMPLE
 from merino.inner.formats.packed import PackedError
 from merino.inner.formats.sources import SourceError
 from merino.inner.learn.errors import TrainingError
-from merino.inner.learn.night.report import summary
+from merino.inner.learn.night.report import as_plain, summary
 from merino.inner.learn.night.start import DEFAULT_START, begin
 from merino.inner.learn.night.state import NOTHING, NightPlan, NightState
 from merino.inner.learn.rounds.loop import Finished, Until
 from merino.inner.match.errors import MatchError
+from merino.inner.study.probes.nights import PROBE_FAULTS, keep_probes, probes_of, told
+from merino.inner.study.probes.probe import Probed
 
 DEFAULTS = NightPlan()
 
@@ -57,9 +58,10 @@ def run_night(words: Sequence[str]) -> int:
     except OSError as error:
         raise work_kept("night", error) from error
     if args.json:
-        print(json.dumps(_as_object(found)))
+        print(json.dumps(_as_object(found, _probed(found, say, args.quiet))))
     else:
-        _tell(found)
+        print("\n".join(summary(found.state)))
+        _tell(found, _probed(found, say, args.quiet))
     return INTERRUPTED if found.interrupted else 0
 
 
@@ -71,6 +73,23 @@ def _carry_out(args: argparse.Namespace, say: shared.Say) -> Finished[NightState
         cluster_executor(args.cluster, "night", events.say, Needs(("match",))) as executor,
     ):
         return begin(folder, args.start, _asked(args), until, events, args.concurrency, executor)
+
+
+def _probed(found: Finished[NightState], say: shared.Say, is_quiet: bool) -> tuple[Probed, ...]:
+    """What the nets know, unless Ctrl-C has ended the run; a reason why they cannot be asked is said."""
+    if found.interrupted:
+        return ()
+    folder = found.best.parent
+    try:
+        with shown(say, shared.progress_stream(is_quiet)) as events:
+            probed = probes_of(folder, found.state, lambda text: events.progressed(text, None))
+        keep_probes(folder, found.state, probed)
+    except PROBE_FAULTS as error:
+        say(f"What the nets know cannot be told: {error}")
+        return ()
+    except OSError as error:
+        raise work_kept("night", error) from error
+    return probed
 
 
 def _parser() -> Parser:
@@ -105,6 +124,11 @@ def _parser() -> Parser:
     parser.group(shared.TRAINING).add_argument("--shape", metavar="EXPR", help=sentence)
     shared.add_gpu(parser, is_kept=True)
     add_deciding_match(parser, DEFAULTS, "the start, and against the terms,")
+    sentence = (
+        "games after each success against each rung of the ladder, older nets that stay the same: of Merino, and those "
+        f"of this run that were the first, second, fourth, eighth... to win; 0 for none (default: {DEFAULTS.ladder})"
+    )
+    parser.group("deciding match").add_argument("--ladder", type=natural, metavar="N", help=sentence)
     add_round_seed(parser, DEFAULTS)
     shared.add_state(parser, "FOLDER")
     shared.add_json(parser)
@@ -119,9 +143,10 @@ def _asked(args: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _tell(found: Finished[NightState]) -> None:
-    """The report in the morning."""
-    print("\n".join(summary(found.state)))
+def _tell(found: Finished[NightState], probed: tuple[Probed, ...]) -> None:
+    """The end of the report in the morning: what the nets know, and what to do with them."""
+    if probed:
+        print("\n".join(["", *told(probed), ""]))
     print(f"The best is in '{found.best}'.")
     if found.interrupted:
         print("Stopped; the same command continues.")
@@ -131,18 +156,10 @@ def _tell(found: Finished[NightState]) -> None:
         print(f"To draw it: merino plot '{found.best.parent}'")
 
 
-def _as_object(found: Finished[NightState]) -> dict[str, Any]:
+def _as_object(found: Finished[NightState], probed: tuple[Probed, ...]) -> dict[str, Any]:
     """The result for programs; an Elo without bounds, of a match without a point for one side, is null."""
     return {
         "best": str(found.best),
-        "generations": [
-            {
-                "positions": each.positions,
-                "neurons": each.neurons,
-                "elo": finite(each.elo),
-                "elo_error": finite(each.elo_error),
-                "kept": each.is_proven,
-            }
-            for each in found.state.rounds
-        ],
+        "generations": as_plain(found.state),
+        "probes": [each.as_plain() for each in probed],
     }

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
 
 from merino.inner.app.console import shared_options as shared
@@ -19,9 +18,7 @@ from merino.inner.formats.packed import PackedError, unpack
 from merino.inner.formats.packed_files import all_positions, evenly
 from merino.inner.formats.sources import SourceError
 from merino.inner.study.errors import StudyError
-from merino.inner.study.probes.probe import Probed, draw, probe
-
-POSITIONS = 12_000
+from merino.inner.study.probes.probe import POSITIONS, draw, probe, table
 
 
 def run_probes(arguments: Sequence[str]) -> int:
@@ -46,11 +43,7 @@ def run_probes(arguments: Sequence[str]) -> int:
         found = probe(nets, positions, lambda text: print(f"{text} ...", file=sys.stderr))
     if args.plot:
         write_output(args.plot, draw(found, ending_of(args.plot)), "probes")
-    print(
-        json.dumps([asdict(each) | {"learned": each.learned} for each in found])
-        if args.json
-        else "\n".join(_rows(found, list(nets)))
-    )
+    print(json.dumps([each.as_plain() for each in found]) if args.json else "\n".join(table(found)))
     return 0
 
 
@@ -67,16 +60,3 @@ def _named(files: Sequence[str]) -> dict[str, str]:
         if all(names) and len(set(names)) == len(names):
             return dict(zip(names, files, strict=True))
     raise CommandError(f"probes: '{next(file for file in files if files.count(file) > 1)}' is named twice")
-
-
-def _rows(found: Sequence[Probed], nets: Sequence[str]) -> Iterator[str]:
-    """R2 by net, terms and then motifs, what is learned first at the top."""
-    width = max(5, *map(len, nets)) + 2
-    for title, is_term in (("term", True), ("motif", False)):
-        heads = "".join(f"{net:>{width}}" for net in nets)
-        yield f"{title:<24}{'positions':>9}{'board':>7}{'chance':>8}{heads}  learned by"
-        for each in (each for each in found if each.is_term == is_term):
-            told = "".join(f"{each.r2[net]:{width}.2f}" for net in nets)
-            yield f"{each.name:<24}{each.seen:9}{each.board:7.2f}{each.chance:8.2f}{told}  {each.learned or '-'}"
-        yield ""
-    yield "board: by the pieces on their squares alone. chance: by neurons with shuffled weights, the best of the nets."

@@ -36,6 +36,7 @@ from merino.inner.learn.net.training import (
     TrainingState,
     learned_by,
 )
+from merino.inner.learn.night.ladder import Gauges, gauges_of
 from merino.inner.learn.night.state import (
     CANDIDATE,
     GAMES,
@@ -64,8 +65,6 @@ from merino.inner.match.games import Tally
 from merino.inner.match.report import signed
 
 POSITIONS, FIT = "positions.bin", "fit.json"
-GAUGE_START, GAUGE_TERMS = 3, 4  # steps of seeds
-Elo = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ class NetLearner:
         announce(trial, context)
         tally = play_match(net_evaluation(fitted.network), player, trial, folder / "match.state", context)
         verdict = trial.test.verdict(tally.counts) or OPEN
-        gauges = self._gauges(state, number, verdict, fitted.network, folder, context)
+        gauges = gauges_of(self.folder, state, verdict, fitted.network, context)
         nodes_a_second = data[number].positions * plan.nodes / max(seconds, 1e-9)
         return _generation(number, verdict, tally, data, fitted, gauges, seconds, nodes_a_second)
 
@@ -156,30 +155,6 @@ class NetLearner:
                 found[each] = state.rounds[each - 1].data
                 check_data(self.folder.of_round(each), found[each])
         return found | {number: played}
-
-    def _gauges(
-        self, state: NightState, number: int, verdict: str, network: Network, folder: Path, context: StepContext
-    ) -> tuple[Elo, Elo]:
-        """The Elo of the best against the start and against the terms, by matches of their own after a proof."""
-        if verdict != "H1":
-            last = state.rounds[-1] if state.rounds else None
-            if last is None:
-                return (None, None), (None, None)
-            return (last.from_start, last.from_start_error), (last.from_terms, last.from_terms_error)
-        if not state.plan.gauge:
-            return (None, None), (None, None)
-        new, start = net_evaluation(network), self.folder.start(state)
-        opponents: dict[int, Evaluation] = {
-            GAUGE_START: net_evaluation(start) if isinstance(start, Network) else start,
-            GAUGE_TERMS: default(),
-        }
-        first, second = (
-            play_match(
-                new, old, state.plan.gauge_trial(number, step), folder / f"gauge-{step}.state", context, decides=False
-            )
-            for step, old in opponents.items()
-        )
-        return elo_of(first), elo_of(second)
 
     def line(self, found: Generation) -> str:
         """See Learner."""
@@ -205,13 +180,13 @@ def _generation(
     tally: Tally,
     data: dict[int, GenerationData],
     fitted: NightFit,
-    gauges: tuple[Elo, Elo],
+    gauges: Gauges,
     play_seconds: float,
     nodes_a_second: float,
 ) -> Generation:
     """The record of a generation."""
     elo, elo_error = elo_of(tally)
-    (from_start, from_start_error), (from_terms, from_terms_error) = gauges
+    (from_start, from_start_error), (from_terms, from_terms_error) = gauges.from_start, gauges.from_terms
     return Generation(
         number=number,
         verdict=verdict,
@@ -232,6 +207,7 @@ def _generation(
         play_seconds=play_seconds,
         train_seconds=fitted.seconds,
         nodes_a_second=nodes_a_second,
+        ladder=gauges.ladder,
     )
 
 

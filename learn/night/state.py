@@ -63,7 +63,8 @@ class NightPlan(RoundPlan):
 
     The games of the first generation have `nodes` a move; each net that wins takes three tenths of them
     away, to no less than `fewest_nodes`, for more games in the same time: the more the player knows, the more its games
-    teach and the less its nodes do (docs/lab/nets.md).
+    teach and the less its nodes do (docs/lab/nets.md). Each net that wins plays `ladder` games against every rung of
+    the ladder (`learn.night.ladder`), 0 for none.
     """
 
     nodes: int = 600
@@ -75,12 +76,13 @@ class NightPlan(RoundPlan):
     power: float = Objective.power
     ahead: float = 0.0  # lambda, as `formats.packed.Filter` has it
     gpu: bool = False  # train on a graphics card
+    ladder: int = 50
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
         """See RoundPlan: a run that is older than some settings goes on as it was."""
-        former = {"ahead": 0.0, "power": FORMER_POWER, "fewest_nodes": data["nodes"], "gpu": False, "shape": ""}
-        return super().from_json(former | data)
+        former = {"ahead": 0.0, "power": FORMER_POWER, "fewest_nodes": data["nodes"], "gpu": False}
+        return super().from_json(former | {"shape": "", "ladder": 0} | data)
 
     def check(self) -> Self:
         """See RoundPlan."""
@@ -107,7 +109,8 @@ class NightPlan(RoundPlan):
             f"merino night --from {start} --generations {generations} --games {self.games} --nodes {self.nodes} "
             f"--fewest-nodes {self.fewest_nodes} --window {self.window} --power {self.power:g} "
             f"--lambda {self.ahead:g} --match-games {self.match_games} --match-nodes {self.match_nodes} "
-            f"--sprt {self.elo0:g} {self.elo1:g} --gauge {self.gauge} --seed {self.seed}"
+            f"--sprt {self.elo0:g} {self.elo1:g} --gauge {self.gauge} --ladder {self.ladder} "
+            f"--seed {self.seed}"
             + (f" --blend {self.share:g}" if self.share is not None else "")
             + (f" --shape '{self.shape}'" if self.shape else "")
             + (" --gpu" if self.gpu else "")
@@ -130,13 +133,34 @@ class GenerationData:
     player: str
 
 
+@dataclass(frozen=True)
+class LadderMatch:
+    """A match of a net that has won against a net of the ladder, its name and hash; Elo is that of the new net.
+
+    `elo_error` is half the width of its 95% interval; both are None without a game.
+    """
+
+    name: str
+    net: str
+    games: int
+    elo: float | None
+    elo_error: float | None
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """The rung that `asdict` made; raises KeyError, TypeError or ValueError."""
+        elo, error = (None if data[name] is None else float(data[name]) for name in ("elo", "elo_error"))
+        return cls(str(data["name"]), str(data["net"]), int(data["games"]), elo, error)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Generation(Round):
     """A finished generation. `games` and `positions` are those that it has learned from, `data` what it has played.
 
     `net` is the hash of its net, `error` that on validation games. `continued` says that its training began with the
-    best. `from_terms` is the Elo of the best against the terms that come with Merino, as `from_start`. Seconds and
-    nodes a second are those of playing its games, and of training.
+    best. `from_terms` is the Elo of the best against the terms that come with Merino, as `from_start`. `ladder` has the
+    matches against older nets, of a net that has won. Seconds and nodes a second are those of playing its games, and
+    of training.
     """
 
     neurons: int
@@ -149,12 +173,14 @@ class Generation(Round):
     play_seconds: float
     train_seconds: float
     nodes_a_second: float
+    ladder: tuple[LadderMatch, ...] = ()
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """See Round."""
-        found = super().from_json(data)
-        return replace(found, data=GenerationData(**data["data"]))
+        """See Round; a run that is older than the ladder has none."""
+        found = super().from_json({"ladder": ()} | data)
+        ladder = tuple(map(LadderMatch.from_json, found.ladder))  # plain data until here
+        return replace(found, data=GenerationData(**data["data"]), ladder=ladder)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,9 +199,14 @@ class NightState(LoopState[NightPlan, Generation]):
         return replace(self, rounds=self.rounds[: number - 1])
 
     @property
+    def kept(self) -> list[int]:
+        """The generations whose nets have won."""
+        return [found.number for found in self.rounds if found.is_proven]
+
+    @property
     def plan_now(self) -> NightPlan:
         """The settings of the next generation."""
-        return self.plan.after(sum(found.is_proven for found in self.rounds))
+        return self.plan.after(len(self.kept))
 
     def as_json(self) -> dict[str, Any]:
         """See LoopState."""
@@ -196,7 +227,7 @@ class NightFolder(RunFolder[NightState]):
         """See RunFolder."""
         contents, number = {TABLE: table_of(state).encode()}, state.last_proven
         if number != self._written:
-            network, contents[BEST] = self._net(self.of_round(number) / CANDIDATE)
+            network, contents[BEST] = _read_net(self.of_round(number) / CANDIDATE)
             _check_hash(network, state.rounds[number - 1].net, self.of_round(number) / CANDIDATE)
             self._written = number
         return contents
@@ -212,24 +243,29 @@ class NightFolder(RunFolder[NightState]):
         number = state.last_proven
         if not number and state.is_from_nothing:
             return None
-        path = self.of_round(number) / CANDIDATE if number else self.path / START_NET
-        network, _ = self._net(path)
-        _check_hash(network, state.rounds[number - 1].net if number else state.start_hash, path)
-        return network
+        return net_of(self.path, state, number)
 
     def start(self, state: NightState) -> Network | LinearEvaluation:
         """What the run began with; raises LearnError and EvaluationError."""
-        if state.is_from_nothing:
-            return nothing()
-        network, _ = self._net(self.path / START_NET)
-        _check_hash(network, state.start_hash, self.path / START_NET)
-        return network
+        return nothing() if state.is_from_nothing else net_of(self.path, state, 0)
 
-    def _net(self, path: Path) -> tuple[Network, bytes]:
-        if not is_there(path):
-            raise LearnError(f"'{path}' is missing: a run of night needs it; give a new folder, or put it back")
-        content = read_user_file(path, NET)
-        return net_in(content, path), content
+
+def net_of(folder: Path, state: NightState, number: int) -> Network:
+    """The net of a generation of the run in a folder, or with 0 the one that it began with.
+
+    Raises LearnError and EvaluationError.
+    """
+    path = NightFolder.round_path(folder, number) / CANDIDATE if number else folder / START_NET
+    network, _ = _read_net(path)
+    _check_hash(network, state.rounds[number - 1].net if number else state.start_hash, path)
+    return network
+
+
+def _read_net(path: Path) -> tuple[Network, bytes]:
+    if not is_there(path):
+        raise LearnError(f"'{path}' is missing: a run of night needs it; give a new folder, or put it back")
+    content = read_user_file(path, NET)
+    return net_in(content, path), content
 
 
 def _check_hash(network: Network, known: str, path: Path) -> None:

@@ -223,9 +223,14 @@ class RunFolder(ABC, Generic[StateT]):
     def __exit__(self, *_: object) -> None:
         self._lock.close()
 
+    @classmethod
+    def round_path(cls, path: Path, number: int) -> Path:
+        """The folder of a round of the run in the folder `path`."""
+        return path / f"{cls.round_name}-{number:04}"
+
     def of_round(self, number: int) -> Path:
         """The folder of a round; made if it does not exist."""
-        path = self.path / f"{self.round_name}-{number:04}"
+        path = self.round_path(self.path, number)
         path.mkdir(exist_ok=True)
         return path
 

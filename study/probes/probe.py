@@ -14,8 +14,8 @@ The chart shows R2 of terms and motifs by net, the controls beside them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import chess
@@ -31,6 +31,7 @@ from merino.inner.study.errors import StudyError
 from merino.inner.study.probes.motifs import MOTIFS
 from merino.inner.study.words.account import told
 
+POSITIONS = 12_000  # that tell R2 to 0.03
 HELD_OUT = 4  # one position of so many is told, the others are fitted to
 RIDGE = 1.0  # per neuron, whose values are 0 to 1
 MIN_POSITIONS = 200
@@ -64,6 +65,10 @@ class Probed:
         """Sorts what is learned first to the top, and then what the last net tells best."""
         nets, learned = list(self.r2), self.learned
         return nets.index(learned) if learned else len(nets), -self.r2[nets[-1]]
+
+    def as_plain(self) -> dict[str, Any]:
+        """Plain data for `json.dumps`."""
+        return asdict(self) | {"learned": self.learned}
 
 
 def probe(
@@ -147,34 +152,58 @@ def _told_by(neurons: np.ndarray, targets: np.ndarray) -> np.ndarray:
     return np.array([max(0.0, told(targets[kept, at], said[:, at])) for at in range(targets.shape[1])])
 
 
+def table(found: Sequence[Probed]) -> Iterator[str]:
+    """R2 by net as lines of text, terms and then motifs, in the order given."""
+    for title, is_term in (("term", True), ("motif", False)):
+        chosen = [each for each in found if each.is_term == is_term]
+        if not chosen:
+            continue
+        nets = list(chosen[0].r2)
+        width = max(5, *map(len, nets)) + 2
+        heads = "".join(f"{net:>{width}}" for net in nets)
+        yield f"{title:<24}{'positions':>9}{'board':>7}{'chance':>8}{heads}  learned by"
+        for each in chosen:
+            told = "".join(f"{each.r2[net]:{width}.2f}" for net in nets)
+            yield f"{each.name:<24}{each.seen:9}{each.board:7.2f}{each.chance:8.2f}{told}  {each.learned or '-'}"
+        yield ""
+    yield "board: by the pieces on their squares alone. chance: by neurons with shuffled weights, the best of the nets."
+
+
 def draw(probed: Sequence[Probed], ending: str) -> bytes:
     """The picture's bytes in the format of its ending; raises MerinoError where matplotlib is not installed.
 
     Each row is a term or motif, in the order given, each column a net or, apart from them, a control.
     """
     figure_class, style = load_matplotlib()
+    with style.rc_context(SETTINGS | {"svg.fonttype": "none", "font.size": 8}):
+        figure = figure_class(layout="constrained")
+        paint(figure, probed)
+        return saved(figure, ending)
+
+
+def paint(figure: Any, probed: Sequence[Probed]) -> None:
+    """Draw the chart on a figure."""
     rows = [each for is_term in (True, False) for each in probed if each.is_term == is_term]
     controls = [[each.chance, each.board] for each in rows]
     nets = list(rows[0].r2)
-    with style.rc_context(SETTINGS | {"svg.fonttype": "none", "font.size": 8}):
-        size = (2.6 + 0.42 * (len(nets) + 2), 0.19 * len(rows) + 1.3)
-        figure = figure_class(figsize=size, layout="constrained")
-        panels = figure.subplots(1, 2, sharey=True, width_ratios=[len(nets), 2])
-        for axes, values, names in (
-            (panels[0], [list(each.r2.values()) for each in rows], nets),
-            (panels[1], controls, ["chance", "board"]),
-        ):
-            _fill(axes, np.array(values), names)
-        panels[0].set_yticks(range(len(rows)), [f"{each.name}{'' if each.is_term else ' (motif)'}" for each in rows])
-        panels[1].tick_params(left=False)
-        figure.suptitle("R2 of linear probes in hundredths, on positions kept apart", fontsize=9)
-        return saved(figure, ending)
+    figure.set_size_inches(2.6 + 0.42 * (len(nets) + 2), 0.19 * len(rows) + 1.3)
+    panels = figure.subplots(1, 2, sharey=True, width_ratios=[len(nets), 2])
+    for axes, values, names in (
+        (panels[0], [list(each.r2.values()) for each in rows], nets),
+        (panels[1], controls, ["chance", "board"]),
+    ):
+        _fill(axes, np.array(values), names)
+    names = [f"{each.name}{'' if each.is_term else ' (motif)'}" for each in rows]
+    panels[0].set_yticks(range(len(rows)), names, fontsize=8)
+    panels[1].tick_params(left=False)
+    figure.suptitle("R2 of linear probes in hundredths, on positions kept apart", fontsize=9)
 
 
 def _fill(axes: Any, values: np.ndarray, names: Sequence[str]) -> None:
     """Draw the cells of R2, each with its number of hundredths."""
     axes.imshow(values, cmap="Blues", vmin=0, vmax=0.8, aspect="auto")
-    axes.set_xticks(range(len(names)), names, rotation=45 if max(map(len, names)) > 6 else 0)
+    axes.grid(visible=False)
+    axes.set_xticks(range(len(names)), names, rotation=45 if max(map(len, names)) > 6 else 0, fontsize=8)
     axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     axes.spines[:].set_visible(False)
     for (row, column), r2 in np.ndenumerate(values):

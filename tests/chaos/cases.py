@@ -77,12 +77,12 @@ CASES = (
     Case(
         "night",
         f"night --from nothing --generations 1 --games 16 --nodes 40 --match-games 8 --match-nodes 40 --gauge 2 "
-        f"--state run {_TWO}",
+        f"--ladder 2 --state run {_TWO}",
     ),
     Case(
         "night --from NET",
         f"night --from older.net --generations 1 --games 16 --nodes 40 --match-games 8 --match-nodes 40 --gauge 0 "
-        f"--state run {_TWO}",
+        f"--ladder 2 --state run {_TWO}",
         {"older.net": "older.net"},
     ),
     Case(

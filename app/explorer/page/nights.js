@@ -1,23 +1,8 @@
-// A run of `merino night`: begun and stopped here, and what it has brought: generations of nets, as table and graphs.
+// A run of `merino night`: begun and stopped here, and its report.
 
 import { get, post } from "./api.js";
-import { COLOURS, chart } from "./chart.js";
-import {
-    button,
-    byId,
-    guarded,
-    h,
-    number,
-    openFile,
-    options,
-    plainTable,
-    plural,
-    shortName,
-    showError,
-    tableRow,
-} from "./dom.js";
-
-const VERDICTS = { H1: "kept", H0: "dropped" };
+import { button, byId, guarded, h, openFile, options, plural, shortName, showError } from "./dom.js";
+import { nightReport, redrawNight } from "./night_report.js";
 
 const HOURS = [1, 2, 4, 8, 12];
 const LOOK_MS = 2000; // while one is at work
@@ -32,8 +17,6 @@ let isAsked = false;
 let timer = 0;
 let isOpen = false;
 let draw = () => {};
-/** @type {any} */
-let charts = null;
 
 const askUsual = guarded(async () => {
     isAsked = true;
@@ -106,43 +89,6 @@ const openState = guarded(async () => {
     draw();
 });
 
-const known = (field) =>
-    night.generations.filter((each) => each[field] !== null).map((each) => [each.number, each[field]]);
-
-const xAxis = () => ({ xName: "generation", x: [1, Math.max(2, night.generations.length)] });
-
-const line = (name, field, index) => ({ name, colour: COLOURS[index], dots: true, points: known(field) });
-
-function eloData() {
-    if (!night?.generations.length) return { series: [] };
-    const series = [line("From the start", "from_start", 0), line("From the terms", "from_terms", 1)];
-    return { series: series.filter((each) => each.points.length), yName: "Elo of the best", ...xAxis() };
-}
-
-function nightErrors() {
-    if (!night?.generations.length) return { series: [] };
-    return { series: [line("On its own validation games", "error", 0)], yName: "error", yDigits: 5, ...xAxis() };
-}
-
-const elo = (value, error) =>
-    value === null || error === null ? "" : `${number(value, 0, true)} ± ${number(error, 0)}`;
-
-function generationRow(found) {
-    const cells = [
-        found.neurons + (found.continued ? " (continued)" : ""),
-        found.positions.toLocaleString("en"),
-        found.error.toFixed(5),
-        elo(found.elo, found.elo_error),
-        VERDICTS[found.verdict] ?? "not settled",
-        elo(found.from_start, found.from_start_error),
-        elo(found.from_terms, found.from_terms_error),
-        `${number(found.hours, 1)} h`,
-    ];
-    return tableRow(found.number, cells, { class: found.number === night.best ? "strong" : "" });
-}
-
-const HEADS = ["Net", "Neurons", "Positions", "Error", "Elo", "", "From the start", "From the terms", "At"];
-
 function content() {
     const bar = h(
         "div",
@@ -158,13 +104,7 @@ function content() {
     if (!night) return [runBar(), bar];
     if (!night.generations.length)
         return [runBar(), bar, h("p", { id: "night-summary" }, "No generation is finished yet.")];
-    return [
-        runBar(),
-        bar,
-        h("p", { class: "summary", id: "night-summary" }, `${night.summary}.`),
-        plainTable("night-table", HEADS, night.generations.map(generationRow)),
-        h("div", { class: "two charts" }, charts.elo, charts.error),
-    ];
+    return [runBar(), bar, nightReport(night, draw)];
 }
 
 function askAgain() {
@@ -175,10 +115,6 @@ function askAgain() {
 /** The report, to be unfolded; `redraw` draws the panel that it is in. */
 export function nightSection(redraw) {
     draw = redraw;
-    charts ??= {
-        elo: chart({ label: "Elo by generation", height: 210, read: eloData }),
-        error: chart({ label: "Error by generation", height: 210, read: nightErrors }),
-    };
     const box = h(
         "details",
         { id: "night", open: isOpen },
@@ -191,9 +127,4 @@ export function nightSection(redraw) {
         redrawNight();
     });
     return box;
-}
-
-/** Draw the graphs, which need a place on the page. */
-export function redrawNight() {
-    for (const each of Object.values(charts ?? {})) if (each.isConnected) each.redraw();
 }

@@ -19,7 +19,8 @@ import {
 } from "./dom.js";
 import { calibrationData, errorData, learnedSections, pathData } from "./learning_report.js";
 import { chosenSettings, settingFields } from "./learning_settings.js";
-import { nightSection, redrawNight } from "./nights.js";
+import { redrawNight } from "./night_report.js";
+import { nightSection } from "./nights.js";
 import { balanceData, pointSections } from "./point_values.js";
 import { addFiles, chosenFiles, filesField } from "./teaching_games.js";
 import { beginMatch, clearMatch, isMatchOn, matchAtServer, matchResult, matchSection } from "./teaching_match.js";

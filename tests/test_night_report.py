@@ -1,0 +1,158 @@
+"""What is told of a night in the morning: the ladder of older nets, what the nets know; the same over an executor."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from merino.inner.app.explorer.nights import report
+from merino.inner.app.shell.cli import main
+from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.eval.families import find_net
+from merino.inner.eval.net.file import digest, load_net
+from merino.inner.learn.net import bearing
+from merino.inner.learn.night import ladder, learner
+from merino.inner.learn.night.ladder import rungs_of
+from merino.inner.learn.night.report import summary
+from merino.inner.learn.night.start import begin
+from merino.inner.learn.night.state import NightFolder, NightState, load_state
+from merino.inner.learn.request import Events
+from merino.inner.learn.rounds.loop import Until
+from merino.inner.study.errors import StudyError
+from merino.inner.study.probes import nights
+from merino.inner.study.probes.nights import PROBES_NAME, asked, keep_probes, kept_probes, probes_of, told
+from tests.fake_remote import FakeRemote
+from tests.killing import dies_at
+from tests.nights import night_of
+from tests.test_night import TINY, WORDS, proving, ran, settled
+
+pytestmark = pytest.mark.usefixtures("data_folder")
+
+
+@pytest.fixture(autouse=True)
+def few_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bearing, "epochs_for", lambda *_: 4)
+
+
+@pytest.fixture
+def remote() -> Iterator[FakeRemote]:
+    executor = FakeRemote(2)
+    yield executor
+    executor.shutdown()
+
+
+@pytest.fixture
+def winning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every net wins its deciding match; those that measure are played."""
+    monkeypatch.setattr(learner, "play_match", proving(True))
+
+
+def long_run(kept: int, start_hash: str = "") -> NightState:
+    """A run in which so many nets have won, every second one."""
+    state = night_of(2 * kept)
+    rounds = tuple(replace(found, verdict="H1" if found.number % 2 else "H0") for found in state.rounds)
+    return replace(state, rounds=rounds, start_hash=start_hash)
+
+
+def test_a_night_over_an_executor_is_that_of_this_machine(tmp_path: Path, remote: FakeRemote, winning: None) -> None:
+    here = ran(tmp_path / "here").state
+    there = begin(tmp_path / "there", "nothing", TINY, Until(rounds=2), Events(), 2, remote).state
+    assert settled(here) == settled(there) and remote.sent > 0
+    for path in sorted((tmp_path / "here").rglob("*.vf")) + sorted((tmp_path / "here").rglob("*.net")):
+        assert path.read_bytes() == (tmp_path / "there" / path.relative_to(tmp_path / "here")).read_bytes()
+
+
+def test_each_net_that_wins_meets_a_ladder_of_older_nets_that_stays(tmp_path: Path, winning: None) -> None:
+    first, second, third = ran(tmp_path / "run", generations=3).state.rounds
+    shipped = [(name, digest(load_net(find_net(name)))) for name in ("gen1", "gen12")]
+    own = [("generation 1", first.net), ("generation 2", second.net)]
+    for found, rungs in ((first, shipped), (second, shipped + own[:1]), (third, shipped + own)):
+        assert [(rung.name, rung.net) for rung in found.ladder] == rungs
+        assert all(rung.games == 2 and rung.elo is not None for rung in found.ladder)
+    assert load_state(tmp_path / "run" / "night.json").rounds[2].ladder == third.ladder
+    lines = summary(load_state(tmp_path / "run" / "night.json"))
+    (heads,) = (line for line in lines if "from gen12" in line)
+    assert heads.split("  ")[-1] == "from generation 2" and "Ladder: 2 games" in "\n".join(lines)
+
+
+def test_a_long_run_has_few_rungs_and_a_start_that_is_no_rung(tmp_path: Path) -> None:
+    assert rungs_of(long_run(9)) == [1, 3, 7, 15]
+    with NightFolder(tmp_path / "run") as folder:
+        start = digest(load_net(find_net("gen12")))
+        assert list(ladder._rungs(folder, long_run(0, start))) == []
+        assert [name for name, _ in ladder._rungs(folder, long_run(0, "another"))] == ["gen12"]
+
+
+@pytest.mark.parametrize("call", [1, 3])
+def test_a_night_killed_on_the_ladder_goes_on_to_the_same_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, winning: None, call: int
+) -> None:
+    whole = ran(tmp_path / "whole", generations=1).state
+    with monkeypatch.context() as patch:
+        patch.setattr(ladder, "play_match", dies_at(call, ladder.play_match))
+        with pytest.raises(RuntimeError, match="killed"):
+            ran(tmp_path / "killed", generations=1)
+    assert settled(ran(tmp_path / "killed", generations=1).state) == settled(whole)
+
+
+def test_a_run_that_is_older_than_the_ladder_goes_on_without(tmp_path: Path, winning: None) -> None:
+    ran(tmp_path / "run", generations=1)
+    path = tmp_path / "run" / "night.json"
+    data = from_json(path.read_bytes(), "it")
+    del data["plan"]["ladder"], data["rounds"][0]["ladder"]
+    path.write_bytes(as_json(data))
+    state = load_state(path)
+    assert state.plan.ladder == 0 and state.rounds[0].ladder == ()
+    known = {name: value for name, value in TINY.items() if name != "ladder"}
+    found = begin(tmp_path / "run", None, known, Until(rounds=2), Events(), 2).state
+    assert found.rounds[1].ladder == () and not any("Ladder" in line for line in summary(found))
+
+
+def test_the_nets_of_a_night_are_asked_once_what_they_know(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, winning: None
+) -> None:
+    state, folder = ran(tmp_path / "run").state, tmp_path / "run"
+    assert kept_probes(folder / PROBES_NAME, state) == ()
+    found = probes_of(folder, state)
+    keep_probes(folder, state, found)
+    assert list(found[0].r2) == ["1", "2"] and {"VAL_P", "passed pawn"} < {each.name for each in found}
+    assert told(found)[-1].endswith("than chance.")
+    longer = ran(tmp_path / "run", generations=3).state
+    monkeypatch.setattr(nights, "probe", None)
+    assert probes_of(folder, state) == kept_probes(folder / PROBES_NAME, longer) == found
+    assert report(longer, "here", found)["probes"][0] == json.loads(json.dumps(found[0].as_plain()))
+    with pytest.raises(TypeError):
+        probes_of(folder, longer)  # asks anew
+    assert kept_probes(folder / PROBES_NAME, long_run(2)) == ()  # of other nets
+    (folder / PROBES_NAME).write_text("{}")
+    with pytest.raises(StudyError, match=r"probes.json' is not the probes of a night"):
+        kept_probes(folder / PROBES_NAME, state)
+
+
+def test_at_most_ten_nets_are_asked_evenly_with_the_start_first() -> None:
+    assert asked(long_run(3)) == {"1": 1, "3": 3, "5": 5}
+    many = asked(long_run(40, "hash"))
+    assert len(many) == 11 and many["start"] == 0 and (many["1"], many["79"]) == (1, 79)
+    assert asked(long_run(0, "hash")) == {}
+
+
+def test_the_report_of_a_night_tells_the_ladder_and_what_is_learned(
+    tmp_path: Path, winning: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["night", *WORDS, "--from", "nothing", "--generations", "1", "--state", str(tmp_path / "run")]
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert "nodes a second" in text and "from gen12" in text and "What the nets know" in text
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (generation,) = found["generations"]
+    assert generation["kept"] is True and [rung["name"] for rung in generation["ladder"]] == ["gen1", "gen12"]
+    assert {"name", "is_term", "r2", "chance", "learned"} <= set(found["probes"][0])
+    (tmp_path / "run" / "generation-0001" / "games.vf").unlink()
+    (tmp_path / "run" / PROBES_NAME).unlink()
+    assert main([word for word in words if word != "--quiet"]) == 0
+    assert "What the nets know cannot be told: " in capsys.readouterr().out

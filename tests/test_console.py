@@ -15,9 +15,8 @@ from types import ModuleType
 import pytest
 
 from merino.inner.app.console import dispatch as dispatch_module
-from merino.inner.app.console.completion import completions
 from merino.inner.app.console.loop import HINT_AFTER_INTERRUPT, run_lines, run_piped
-from merino.inner.app.console.registry import COMMANDS
+from merino.inner.app.console.registry import COMMANDS, completions
 from merino.inner.app.console.session import Session
 from merino.inner.app.console.terminal import Terminal
 from merino.inner.core.board.fen import START_FEN

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.app.console.completion import completions
-from merino.inner.app.console.registry import COMMANDS
+from merino.inner.app.console.registry import COMMANDS, completions
 from merino.inner.app.console.terminal import Terminal
 from merino.inner.app.shell.explain import run_compare, run_explain, run_moves
 from merino.inner.core.board.bitboard import BLACK, WHITE

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from merino.inner.app.shell.cli import main
-from merino.inner.app.shell.search_options import default_analyser
+from merino.inner.app.shell.search_request import default_analyser
 from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT
 from merino.inner.eval.families import default
 from merino.inner.eval.linear.registry import TERMS

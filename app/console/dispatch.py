@@ -1,21 +1,21 @@
-"""Carries out a typed line: a command, a move, or an unambiguous beginning of a command."""
+"""Carries out a typed line: a command, a move, or an unambiguous beginning of a command; and the command `help`."""
 
 from __future__ import annotations
+
+import textwrap
 
 # These fill the registry.
 import merino.inner.app.console.commands_engine
 import merino.inner.app.console.commands_explain
-import merino.inner.app.console.commands_files
-import merino.inner.app.console.commands_help
-import merino.inner.app.console.commands_limits
 import merino.inner.app.console.commands_play
 import merino.inner.app.console.commands_position  # noqa: F401
-from merino.inner.app.console.registry import COMMANDS, ConsoleCommand, by_name, by_prefix
+from merino.inner.app.console.arguments import no_argument
+from merino.inner.app.console.registry import COMMANDS, ConsoleCommand, Section, by_name, by_prefix, command
 from merino.inner.app.console.session import Session
 from merino.inner.core.common.checks import abridged
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.errors import MerinoError
-from merino.inner.core.common.nearest import nearest
+from merino.inner.core.common.nearest import did_you_mean, nearest
 from merino.inner.engine.notation.positions import looks_like_fen
 from merino.inner.engine.notation.san import (
     MoveRejected,
@@ -27,6 +27,13 @@ from merino.inner.engine.notation.san import (
 )
 
 MAX_SHOWN = 40  # characters of a word that is not understood
+TEXT_COLUMN = 27
+MIN_ROOM = 5  # lines of a window
+MORE = "-- Enter shows more, q ends -- "
+MOVES_HELP = """Type moves as e4, Nf3, exd5, Nbd2, O-O, e8=Q, or by squares: e2e4, e7e8q. A list such as 1. e4 e5 plays
+the moves of both sides. The engine answers each move; press Enter or Ctrl-C while it thinks to make it move at once.
+Scores are from White's point of view. You may shorten a command as long as it stays unambiguous, unless it ends the
+game. 'help COMMAND' explains one command. Ctrl-D leaves Merino."""
 
 
 def dispatch(session: Session, line: str) -> int | None:
@@ -41,11 +48,10 @@ def dispatch(session: Session, line: str) -> int | None:
     word, *rest = text.split(maxsplit=1)
     arguments = rest[0] if rest else ""
     try:
-        command = by_name(word)
-        if command is None and _played(session, line.strip()):
+        named = by_name(word)
+        if named is None and _played(session, line.strip()):
             return None
-        command = command or _abbreviated(session, word)
-        return _run(session, command, arguments)
+        return _run(session, named or _abbreviated(session, word), arguments)
     except MerinoError as error:
         session.tell(_sentence(str(error)))
     return None
@@ -78,11 +84,11 @@ def _listed_moves(session: Session, line: str) -> list[str]:
     return listed.moves
 
 
-def _run(session: Session, command: ConsoleCommand, arguments: str) -> int | None:
+def _run(session: Session, entry: ConsoleCommand, arguments: str) -> int | None:
     try:
-        return command.run(session, arguments)
+        return entry.run(session, arguments)
     except UsageError as error:
-        raise CommandError(f"{error}. Usage: {command.usage}") from error
+        raise CommandError(f"{error}. Usage: {entry.usage}") from error
 
 
 def _abbreviated(session: Session, word: str) -> ConsoleCommand:
@@ -99,7 +105,7 @@ def _abbreviated(session: Session, word: str) -> ConsoleCommand:
     if len(found) == 1:
         return found[0]
     if found:
-        raise CommandError(f"'{word}' is ambiguous: {', '.join(command.name for command in found)}")
+        raise CommandError(f"'{word}' is ambiguous: {_names(found)}")
     raise CommandError(_explain_unknown(session, word))
 
 
@@ -118,7 +124,7 @@ def _explain_unknown(session: Session, word: str) -> str:
         return "this looks like a FEN; type setboard before it"
     if looks_like_move(word):
         return f"{word} is a move, but what follows is none; type moves alone, as in e4 or 1. e4 e5"
-    names = [name for command in COMMANDS for name in command.names]
+    names = [name for entry in COMMANDS for name in entry.names]
     moves = san_moves(session.position, session.position.legal_moves)
     near = nearest(word, [*names, *moves], count=3, likeness=0.55)
     if near:
@@ -131,3 +137,77 @@ def _sentence(text: str) -> str:
     first = text.partition(" ")[0]
     capital = text[:1].upper() + text[1:] if first.isalpha() else text
     return capital if capital.endswith((".", "?", "!")) else f"{capital}."
+
+
+@command("help", Section.LEAVE, "[COMMAND]", aliases=("h",))
+def show_help(session: Session, arguments: str) -> None:
+    """List the commands, or explain one."""
+    if arguments:
+        session.say(_describe(_named(arguments), session.text_width))
+        return
+    rows = list[str]()
+    for section in Section:
+        rows.append(f"{section.value}:")
+        for entry in COMMANDS:
+            if entry.section is section:
+                rows += session.row(f"  {entry.usage}", entry.sentence, TEXT_COLUMN).splitlines()
+    text = textwrap.fill(" ".join(MOVES_HELP.split()), session.text_width)
+    _show_pages(session, [*rows, "", *text.splitlines()])
+
+
+def _show_pages(session: Session, rows: list[str]) -> None:
+    """Print rows; for a person, a window full at a time, until they have seen enough."""
+    ask, room = session.ask, max(MIN_ROOM, session.terminal.height - 1)
+    if ask is None or len(rows) <= room:
+        session.say("\n".join(rows))
+        return
+    for at in range(0, len(rows), room):
+        if at and ask(MORE) != "":
+            return
+        session.say("\n".join(rows[at : at + room]))
+
+
+def _named(word: str) -> ConsoleCommand:
+    exact, near = by_name(word), by_prefix(word)
+    if exact is None and len(near) != 1:
+        if near:
+            raise CommandError(f"'{word}' is ambiguous: {_names(near)}")
+        hint = did_you_mean(word, (name for entry in COMMANDS for name in entry.names))
+        raise CommandError(f"there is no command '{word[:40]}'{hint}")
+    return exact or near[0]
+
+
+def _describe(entry: ConsoleCommand, width: int) -> str:
+    text = f"{entry.sentence} {entry.details}".rstrip()
+    lines = [entry.usage, textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  ")]
+    if entry.ends_game:
+        lines.append("  Type it in full; it has no short form.")
+    if entry.aliases:
+        lines.append(f"  Also: {', '.join(entry.aliases)}")
+    return "\n".join(lines)
+
+
+def _names(commands: list[ConsoleCommand]) -> str:
+    return ", ".join(sorted(entry.name for entry in commands))
+
+
+@command("uci", Section.LEAVE, ends_game=True)
+def uci(session: Session, arguments: str) -> int:
+    """Switch to the UCI protocol.
+
+    The game ends here, as with `quit`, which then leaves Merino.
+    """
+    no_argument(arguments)
+    if session.is_live:
+        session.say("Merino speaks UCI now; quit leaves.")
+    session.goes_on_in_uci = True
+    return 0
+
+
+@command("quit", Section.LEAVE, aliases=("exit",), ends_game=True)
+def leave(session: Session, arguments: str) -> int:
+    """Leave Merino.
+
+    An unfinished game is kept: `resume` goes on with it in the next session.
+    """
+    return 0

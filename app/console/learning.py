@@ -25,15 +25,6 @@ from merino.inner.app.console.learn_options import (
     read_arguments,
     set_in_use,
 )
-from merino.inner.app.console.rounds_options import (
-    add_deciding_match,
-    add_games,
-    add_round_seed,
-    add_when_to_stop,
-    check_will_end,
-    work_kept,
-)
-from merino.inner.app.console.shared_options import progress_stream, unless_quiet
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter, ProgressOfMany
@@ -84,9 +75,9 @@ def carry_out(args: LearnArguments, say: Say, trial: StrengthTest = GAIN, comman
 
     `command` is the name of the command for messages. Raises CommandError.
     """
-    stream = progress_stream(args.is_quiet)
+    stream = shared.progress_stream(args.is_quiet)
     try:
-        with shown(unless_quiet(say, args.is_quiet), stream) as events:
+        with shown(shared.unless_quiet(say, args.is_quiet), stream) as events:
             if args.use is not None:
                 result = use_weights(args.use, args.request.weights, events.say)
             else:
@@ -150,18 +141,18 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
     """
     parser = improve_parser(command)
     args = parser.parse_args(list(words))
-    check_will_end(parser, args, "rounds")
+    shared.check_will_end(parser, args, "rounds")
     if args.of_set is not None and args.weights is not None:
         parser.error("--set starts from the pieces alone; leave out --weights")
     folder = args.state or user_folder("data") / "improve"
     try:
-        with shown(shared.unless_quiet(say, args.quiet), progress_stream(args.quiet)) as events:
+        with shown(shared.unless_quiet(say, args.quiet), shared.progress_stream(args.quiet)) as events:
             until = Until(args.hours, args.rounds)
             found = begin(folder, args.weights, _asked(args, parser), until, events, args.concurrency, args.of_set)
     except (SourceError, EvaluationError, MatchError) as error:
         raise CommandError(f"improve: {error}") from error
     except OSError as error:
-        raise work_kept("improve", error) from error
+        raise shared.work_kept("improve", error) from error
     _report(found, say, command)
     return found
 
@@ -180,17 +171,17 @@ def improve_parser(command: str = "merino improve") -> Parser:
             "merino plot from-greko",
         ),
     )
-    add_when_to_stop(parser, "rounds")
-    add_games(parser, DEFAULTS, "round")
+    shared.add_when_to_stop(parser, "rounds")
+    shared.add_games(parser, DEFAULTS, "round")
     add_what_to_fit(parser, ", such as 6-27 (default: all)", str(DEFAULTS.phases), f"{BLEND}={DEFAULTS.share:g}")
     add_position_choice(parser, usual=None)
-    add_deciding_match(parser, DEFAULTS, "the first weights")
+    shared.add_deciding_match(parser, DEFAULTS, "the first weights")
     sentence = "start from this file and leave the weights in use alone (default: the weights in use)"
     start = parser.group(shared.EVALUATION).add_argument("--weights", metavar="FILE", help=sentence)
     parser.also_accept("--from", start)
     sentence = "start from the values of the pieces alone, with all other terms of this set at 0"
     parser.group(shared.EVALUATION).add_argument("--set", dest="of_set", metavar="SET", help=sentence)
-    add_round_seed(parser, DEFAULTS)
+    shared.add_round_seed(parser, DEFAULTS)
     shared.add_state(parser, "FOLDER")
     shared.add_quiet(parser)
     return parser

@@ -6,9 +6,10 @@ import logging
 import sys
 from typing import IO
 
-from merino.inner.app.console.completion import completions
+from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.dispatch import dispatch
 from merino.inner.app.console.keyboard import Reader, line_editing, overheard, read_piped
+from merino.inner.app.console.registry import completions
 from merino.inner.app.console.session import Session
 from merino.inner.app.console.terminal import detect
 from merino.inner.app.console.unfinished import Unfinished
@@ -21,7 +22,6 @@ from merino.inner.eval.evaluation import EvaluationError
 log = logging.getLogger(__name__)
 
 HINT_AFTER_INTERRUPT = "Type quit or press Ctrl-D to leave."
-FALLBACK_HASH_MB = 16
 
 
 def run_typed(session: Session) -> int:
@@ -83,7 +83,7 @@ def _obey(session: Session, line: str) -> int | None:
 
 def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_only: bool = False) -> Session:
     """A session on standard output with the engine loaded; requests that failed are reported."""
-    runtime = Runtime(FALLBACK_HASH_MB)
+    runtime = Runtime(shared.SMALL_HASH_MB)
     session = Session(runtime, detect(sys.stdout, ascii_only=ascii_only), sys.stdout)
     try:
         if weights:
@@ -95,7 +95,7 @@ def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_o
     try:
         runtime.set_hash(hash_mb)
     except MemoryError as error:
-        session.say(f"{error}; the transposition table has {FALLBACK_HASH_MB} MB.")
+        session.say(f"{error}; the transposition table has {shared.SMALL_HASH_MB} MB.")
     runtime.searcher.set_threads(threads)
     runtime.searcher.move_overhead = 0  # no network between the engine and the person
     runtime.evaluation.explain(Position().record)

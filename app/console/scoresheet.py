@@ -1,4 +1,4 @@
-"""The game as PGN: its tags, and saving it."""
+"""What is recorded of a game: how it ended, its tags, and the PGN that is saved."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
 from merino.inner.core.board.bitboard import BLACK, WHITE
-from merino.inner.core.board.game import Position
+from merino.inner.core.board.fen import COLOUR_NAMES
+from merino.inner.core.board.game import RESULTS, Outcome, Position, Termination
 from merino.inner.core.board.move import Move
 from merino.inner.core.common.about import NAME, __version__
 from merino.inner.core.common.command import CommandError, errors_named
@@ -21,11 +23,44 @@ from merino.inner.core.common.user_files import WHOLE_GAMES, is_there, read_user
 from merino.inner.engine.notation.san import as_chess_move, start_board_of
 from merino.inner.formats.pgn_text import UNKNOWN_TAGS, game_text, plain_value, push_move, start_tags
 
+UNFINISHED = "*"  # the result of an unfinished game, as PGN writes it
 PERSON = "Human"
 WAITING_SECONDS = 10.0  # for another console that saves its game in the same file
 _DATE = "%Y.%m.%d"
 _TAG = re.compile(rb'^\s*\[\w+\s+"', re.MULTILINE)
 _FIRST_TAG = re.compile(rb"^\[Event ", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The end of a game: the result as PGN writes it, and the reason."""
+
+    result: str
+    words: str
+
+    def __str__(self) -> str:
+        return f"{self.result}, {self.words}"
+
+
+DRAW_AGREED = Ending(RESULTS[None], "a draw by agreement")
+
+
+def by_rule(outcome: Outcome) -> Ending:
+    """The end of the game by the rules: "1-0, White wins by checkmate"."""
+    if outcome.winner is not None:
+        return Ending(outcome.result, f"{side_name(outcome.winner)} wins by {outcome.termination.value}")
+    article = "the " if outcome.termination is Termination.FIFTY_MOVES else ""
+    return Ending(outcome.result, f"a draw by {article}{outcome.termination.value}")
+
+
+def resignation(colour: int) -> Ending:
+    """The end when a side resigns."""
+    return Ending(RESULTS[1 - colour], f"{side_name(colour)} resigns")
+
+
+def side_name(colour: int) -> str:
+    """White or Black, as a word."""
+    return COLOUR_NAMES[colour]
 
 
 class Saved(NamedTuple):

@@ -6,9 +6,9 @@ import sys
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, positive
-from merino.inner.app.console.ending import side_name
 from merino.inner.app.console.loading import wait_message
 from merino.inner.app.console.loop import open_session
+from merino.inner.app.console.scoresheet import side_name
 from merino.inner.app.console.session import Session
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.move import Move
@@ -17,11 +17,10 @@ from merino.inner.engine.notation.san import san, san_paragraph
 from merino.inner.engine.notation.scores import score_text
 from merino.inner.engine.search.limits import Limits, Line
 
-PLIES = 60
-MOVE_MS = 100
-HASH_MB = 16
+DEFAULT_PLIES = 60
+DEFAULT_MOVE_MS = 100
 BOARD_EVERY = 10  # plies
-_STOP = f"stop after N full moves (default: {PLIES // 2})"
+_STOP = f"stop after N full moves (default: {DEFAULT_PLIES // 2})"
 
 
 def play_game(argv: list[str]) -> int:
@@ -32,14 +31,14 @@ def play_game(argv: list[str]) -> int:
         examples=("merino demo", "merino demo --maxmoves 20 --movetime 500"),
     )
     add = parser.group(shared.SEARCH).add_argument
-    plies = add("--maxmoves", dest="plies", type=_full_moves, default=PLIES, metavar="N", help=_STOP)
+    plies = add("--maxmoves", dest="plies", type=_full_moves, default=DEFAULT_PLIES, metavar="N", help=_STOP)
     parser.also_accept_form("--plies", plies, type=positive)
     sentence = "milliseconds per move (default: %(default)s)"
-    add("--movetime", metavar="MS", type=positive, default=MOVE_MS, help=sentence)
+    add("--movetime", metavar="MS", type=positive, default=DEFAULT_MOVE_MS, help=sentence)
     options = parser.parse_args(argv)
     print(f"{NAME} {__version__} plays a short game against itself, {options.movetime} ms per move.", flush=True)
     with wait_message(sys.stdout):
-        session = open_session(HASH_MB, threads=1)
+        session = open_session(shared.SMALL_HASH_MB, threads=1)
     session.say(f"Weights: {session.runtime.weights_file}")
     play(session, options.plies, Limits(movetime=options.movetime))
     return 0

@@ -8,13 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
-from merino.inner.app.console.board_view import draw
-from merino.inner.app.console.ending import UNFINISHED, Ending, by_rule, side_name
 from merino.inner.app.console.opponent import Opponent
 from merino.inner.app.console.pace import Pace, by_time
-from merino.inner.app.console.scoresheet import Scoresheet
-from merino.inner.app.console.terminal import Terminal
-from merino.inner.app.console.thinking import ThinkingLine
+from merino.inner.app.console.scoresheet import UNFINISHED, Ending, Scoresheet, by_rule, side_name
+from merino.inner.app.console.terminal import Terminal, ThinkingLine, draw
 from merino.inner.app.console.unfinished import ConsoleGame, KeptGame, Offer, Place, Unfinished
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.board.game import Position

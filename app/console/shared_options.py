@@ -5,25 +5,36 @@ from __future__ import annotations
 import argparse
 import io
 from collections.abc import Callable
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from merino.inner.app.cluster.address import ClusterAddress
 from merino.inner.app.console.command_line import OUTPUT as _OUTPUT
 from merino.inner.app.console.command_line import (
+    KeyValues,
     Parser,
+    any_number,
     as_read_by,
     file_path,
+    hours,
     natural,
+    number,
     number_above_zero,
     positive,
     scale,
     share,
     share_or_all,
 )
+from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.files import write_fault
+from merino.inner.engine.search.limits import Limits
+
+if TYPE_CHECKING:
+    from merino.inner.learn.rounds.state import RoundPlan
 
 Say = Callable[[str], object]
 
-HASH_MB = 64
+DEFAULT_HASH_MB, SMALL_HASH_MB = 64, 16  # of a search that may last, and of many or short ones
+DEFAULT_POSITION_MS = 1000  # for a position, without another limit
 cluster_address = as_read_by(ClusterAddress.read)
 
 EVALUATION, SEARCH, OPENINGS, TRAINING = "evaluation", "search", "openings", "training"  # titles of groups
@@ -48,12 +59,47 @@ def add_k(parser: Parser) -> None:
     parser.group(EVALUATION).add_argument("--k", type=scale, metavar="CP", help=sentence)
 
 
-def add_limits(parser: Parser, per: str, nodes: int | None = None, movetime: int | None = None) -> None:
+def add_limits(
+    parser: Parser, per: str, nodes: int | None = None, movetime: int | None = None, group: str = SEARCH
+) -> None:
     """--nodes, --depth and --movetime; the help shows the limit that holds without another."""
-    add = parser.group(SEARCH).add_argument
+    add_work_limits(parser, per, nodes, group)
+    sentence = f"milliseconds {per}{_without_another(movetime)}"
+    parser.group(group).add_argument("--movetime", metavar="MS", type=positive, help=sentence)
+
+
+def add_work_limits(parser: Parser, per: str, nodes: int | None = None, group: str = SEARCH) -> None:
+    """--nodes and --depth, which mean the same on every machine, as `add_limits`."""
+    add = parser.group(group).add_argument
     add("--nodes", metavar="N", type=positive, help=f"nodes {per}{_without_another(nodes)}")
     add("--depth", metavar="N", type=positive, help=f"depth {per} in plies")
-    add("--movetime", metavar="MS", type=positive, help=f"milliseconds {per}{_without_another(movetime)}")
+
+
+def add_search(parser: Parser, nodes: int | None = None, movetime: int | None = None) -> None:
+    """The limits of the search of a position, its threads and its table, as `add_limits`."""
+    add_limits(parser, "per position", nodes, movetime)
+    add_threads(parser)
+    add_hash(parser)
+
+
+def asked_limits(args: argparse.Namespace) -> Limits:
+    """The limits of a search that a command line names."""
+    return Limits(depth=args.depth, nodes=args.nodes, movetime=args.movetime)
+
+
+def add_shapley(parser: Parser, error: float, sentence: str) -> None:
+    """--shapley and --error."""
+    from merino.inner.study.shapley import MAX_ERROR, MIN_ERROR  # noqa: PLC0415 (heavy)
+
+    add = parser.group(OUTPUT).add_argument
+    add("--shapley", action="store_true", help=sentence)
+    kind, sentence = number(MIN_ERROR, MAX_ERROR, "centipawns"), "their standard error (default: %(default)g)"
+    add("--error", type=kind, default=error, metavar="CP", help=sentence)
+
+
+def asked_error(args: argparse.Namespace) -> float | None:
+    """The standard error of the Shapley values that are asked for, None if none are."""
+    return float(args.error) if args.shapley else None
 
 
 def _without_another(limit: int | None) -> str:
@@ -63,7 +109,7 @@ def _without_another(limit: int | None) -> str:
 def add_hash(parser: Parser) -> None:
     """--hash."""
     sentence = "transposition table in MiB (default: %(default)s)"
-    parser.group(SEARCH).add_argument("--hash", metavar="MB", type=positive, default=HASH_MB, help=sentence)
+    parser.group(SEARCH).add_argument("--hash", metavar="MB", type=positive, default=DEFAULT_HASH_MB, help=sentence)
 
 
 def add_threads(parser: Parser, default: int | None = 1, shown: str = "%(default)s") -> None:
@@ -185,3 +231,55 @@ class _Nowhere(io.StringIO):
 def progress_stream(is_quiet: bool) -> TextIO | None:
     """Where progress goes: None for standard error, a stream that drops it after --quiet."""
     return _Nowhere() if is_quiet else None
+
+
+def add_when_to_stop(parser: Parser, unit: str) -> None:
+    """--hours and --rounds, or what else a round is called."""
+    add = parser.group("when to stop").add_argument
+    add("--hours", type=hours, metavar="H", help="stop after H hours")
+    add(f"--{unit}", type=positive, metavar="N", help=f"stop after N {unit}, those of earlier runs included")
+
+
+def add_games(parser: Parser, usual: RoundPlan, unit: str) -> None:
+    """--nodes, --games, --window and --concurrency."""
+    add = parser.group("training games").add_argument
+    add("--nodes", type=positive, metavar="N", help=f"nodes per move (default: {usual.nodes})")
+    add("--games", type=positive, metavar="N", help=f"games per {unit} (default: {usual.games})")
+    sentence = f"learn from the games of the last N {unit}s (default: {usual.window})"
+    add("--window", type=positive, metavar="N", help=sentence)
+    add_concurrency(parser, "games")
+
+
+def add_deciding_match(parser: Parser, usual: RoundPlan, opponents: str) -> None:
+    """--match-nodes, --match-games, --sprt and --gauge; `opponents` are those of the matches that measure."""
+    add = parser.group("deciding match").add_argument
+    add("--match-nodes", type=positive, metavar="N", help=f"nodes per move (default: {usual.match_nodes})")
+    add("--match-games", type=positive, metavar="N", help=f"maximum number of games (default: {usual.match_games})")
+    add_sprt(parser, "deciding match", f"bounds in normalised Elo (default: {usual.elo0:g} {usual.elo1:g})")
+    sentence = f"games against {opponents} after each success, to show progress; 0 for none (default: {usual.gauge})"
+    add("--gauge", type=natural, metavar="N", help=sentence)
+
+
+def add_sprt(parser: Parser, group: str, sentence: str) -> None:
+    """--sprt."""
+    keys, metavar = ("elo0", "elo1"), ("ELO0", "ELO1")
+    to = parser.group(group)
+    to.add_argument("--sprt", action=KeyValues, keys=keys, plain=keys, kind=any_number, metavar=metavar, help=sentence)
+
+
+def add_round_seed(parser: Parser, usual: RoundPlan) -> None:
+    """--seed."""
+    sentence = f"seed of all random choices (default: {usual.seed})"
+    parser.add_argument("--seed", type=natural, metavar="N", help=sentence)
+
+
+def check_will_end(parser: Parser, args: argparse.Namespace, unit: str) -> None:
+    """Raise UsageError if nothing says when to stop."""
+    if args.hours is None and getattr(args, unit) is None:
+        parser.error(f"give --hours H or --{unit} N; without them it would never end")
+
+
+def work_kept(command: str, fault: OSError) -> CommandError:
+    """What to tell of a run that could not write, as on a full disk."""
+    kept = "the work so far is kept: make room on the disk and start the same command again"
+    return CommandError(f"{command}: {write_fault(fault)}; {kept}")

@@ -8,19 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.arguments import evaluation_in, file_name, words_in
 from merino.inner.app.console.command_line import Parser
-from merino.inner.app.console.explain_options import (
-    MOVE_MS,
-    RANKING_MS,
-    asked_limits,
+from merino.inner.app.console.explaining import (
+    DEFAULT_RANKING_MS,
+    Explainer,
     compare_parser,
     explain_parser,
+    explain_words,
     moves_parser,
+    no_threat,
 )
-from merino.inner.app.console.explaining import Explainer, explain_words, no_threat
 from merino.inner.app.console.session import Session
-from merino.inner.app.console.thinking import ThinkingLine
+from merino.inner.app.console.terminal import ThinkingLine
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import UsageError
 from merino.inner.engine.notation.positions import looks_like_fen
@@ -34,7 +35,7 @@ BY_EVALUATION, BY_SEARCH = "eval", "search"  # ways of ranking the moves
 
 def explain(session: Session, arguments: str) -> None:
     """Explain the position, a move, or another position; raises UsageError, MoveRejected or CommandError."""
-    explainer = _explainer(session, explain_parser, arguments, MOVE_MS)
+    explainer = _explainer(session, explain_parser, arguments, shared.DEFAULT_POSITION_MS)
     if explainer is None:
         return
     words = explainer.args.words
@@ -52,7 +53,7 @@ def explain(session: Session, arguments: str) -> None:
 
 def compare(session: Session, arguments: str) -> None:
     """Compare two moves, or two files of weights; raises UsageError, MoveRejected or CommandError."""
-    explainer = _explainer(session, compare_parser, arguments, MOVE_MS)
+    explainer = _explainer(session, compare_parser, arguments, shared.DEFAULT_POSITION_MS)
     if explainer is None:
         return
     words = explainer.args.words
@@ -67,7 +68,7 @@ def compare(session: Session, arguments: str) -> None:
 
 def rank(session: Session, arguments: str) -> None:
     """List all legal moves in order, by search or by evaluation at once; raises UsageError or StudyError."""
-    explainer = _explainer(session, moves_parser, arguments, RANKING_MS)
+    explainer = _explainer(session, moves_parser, arguments, DEFAULT_RANKING_MS)
     if explainer is None:
         return
     words = explainer.args.words
@@ -78,7 +79,7 @@ def rank(session: Session, arguments: str) -> None:
 
 def threat(session: Session) -> None:
     """Say what the other side would win if it were to move."""
-    explainer = _explainer(session, explain_parser, "", MOVE_MS)
+    explainer = _explainer(session, explain_parser, "", shared.DEFAULT_POSITION_MS)
     if explainer is not None:
         session.tell(explainer.threat(session.position) or no_threat(session.position))
 
@@ -92,7 +93,7 @@ def _explainer(
         session.say(parser.format_help().rstrip())
         return None
     args = parser.parse_intermixed_args(words)
-    asked, evaluation = asked_limits(args), session.runtime.evaluation
+    asked, evaluation = shared.asked_limits(args), session.runtime.evaluation
     is_limited = asked != Limits()
     beside = None if evaluation.has_terms else session.runtime.terms
     return Explainer(

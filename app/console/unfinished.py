@@ -19,10 +19,9 @@ from typing import IO
 
 import chess.pgn
 
-from merino.inner.app.console.ending import UNFINISHED, Ending, side_name
 from merino.inner.app.console.opponent import Opponent
 from merino.inner.app.console.pace import ClockPace, Pace, pace_of
-from merino.inner.app.console.scoresheet import Scoresheet
+from merino.inner.app.console.scoresheet import UNFINISHED, Ending, Scoresheet, side_name
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move

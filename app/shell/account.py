@@ -22,7 +22,7 @@ from merino.inner.study.words.account import ENDING, WholeAccount, account_for, 
 from merino.inner.study.words.faithfulness import Faithfulness, faithfulness
 
 MAX_POSITIONS = 200_000  # that an account is fitted to, evenly from a file
-POSITIONS = 500  # that the words are tried in
+DEFAULT_POSITIONS = 500  # that the words are tried in
 
 
 def run_account(arguments: Sequence[str]) -> int:
@@ -86,7 +86,7 @@ def run_faithfulness(arguments: Sequence[str]) -> int:
     parser.add_argument("net", metavar="NET", help="a net, or the name of one in weights/")
     parser.add_argument("file", type=file_path, metavar="FILE", help="a file of scored positions")
     sentence = "how many of them, evenly from the file (default: %(default)s)"
-    parser.add_argument("--positions", type=positive, default=POSITIONS, metavar="N", help=sentence)
+    parser.add_argument("--positions", type=positive, default=DEFAULT_POSITIONS, metavar="N", help=sentence)
     shared.add_json(parser)
     args = parser.parse_args(arguments)
     with errors_named("faithfulness", EvaluationError, PackedError, SourceError):

@@ -11,12 +11,9 @@ from pathlib import Path
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
-from merino.inner.app.console.explain_options import add_shapley, asked_error
 from merino.inner.app.shell.output_files import check_picture, holding_output
-from merino.inner.app.shell.search_options import (
+from merino.inner.app.shell.search_request import (
     SearchRequest,
-    add_search_options,
-    add_weights_options,
     evaluation_of,
     searcher_of,
 )
@@ -38,7 +35,7 @@ from merino.inner.study.annotate.work import (
 from merino.inner.study.errors import StudyError
 from merino.inner.study.shapley import MOVE_ERROR
 
-NODES = 50_000  # a position, without another limit: the same on every machine
+DEFAULT_NODES = 50_000  # a position, without another limit: the same on every machine
 MAX_NAMED = 20  # faulty games in the sentence at the end
 
 
@@ -51,7 +48,7 @@ def run_annotate(arguments: Sequence[str]) -> int:
     picture, out = args.plot, args.out
     _check(picture, out)
     evaluation = evaluation_of(args.weights, args.k, args.evalfile)
-    search = SearchRequest.of(args, Limits(nodes=NODES))
+    search = SearchRequest.of(args, Limits(nodes=DEFAULT_NODES))
     with errors_named("annotate", StudyError):
         sources = read_sources(args.file)
         encoding = sources.encoding if out else "utf-8"
@@ -63,7 +60,7 @@ def run_annotate(arguments: Sequence[str]) -> int:
             search.threads,
             encoding,
             picture,
-            asked_error(args),
+            shared.asked_error(args),
         )
         progress = _AnnotationProgress(len(sources.games), args.quiet)
         if out is None:
@@ -169,11 +166,12 @@ def _parser() -> Parser:
         examples=("merino annotate games.pgn --out annotated.pgn --plot course.png",),
     )
     parser.add_argument("file", metavar="FILE.pgn", type=file_path, help="the games, plain or compressed")
-    add_weights_options(parser)
-    add_search_options(parser, nodes=NODES)
+    shared.add_evaluation(parser)
+    shared.add_k(parser)
+    shared.add_search(parser, nodes=DEFAULT_NODES)
     sentence = "write the PGN to this file (default: standard output)"
     parser.group(shared.OUTPUT).add_argument("--out", metavar="FILE", type=file_path, help=sentence)
-    add_shapley(parser, MOVE_ERROR, "also say what each mistake makes of the pieces, by Shapley values")
+    shared.add_shapley(parser, MOVE_ERROR, "also say what each mistake makes of the pieces, by Shapley values")
     shared.add_json(parser, "print each game as a JSON object on a line, instead of PGN")
     shared.add_plot(parser, "the evaluation of the game")
     shared.add_quiet(parser)

@@ -48,7 +48,7 @@ openings are sent; other programs must be on the worker under the same path.
 A worker runs any code that a client sends, so protect the ports by a firewall
 or by TLS: https://distributed.dask.org/en/stable/tls.html
 """
-GAMES_EACH, NODES = 8, 1000  # of the measurement, for each thread
+DEFAULT_GAMES, NODES = 8, 1000  # of the measurement: for each thread, and a move
 
 
 def run_cluster(words: Sequence[str]) -> int:
@@ -74,7 +74,7 @@ def _parser() -> Parser:
     sentence = "Dask scheduler, tcp://HOST:PORT, or local:N for N processes of this machine"
     parser.add_argument("address", nargs="?", type=shared.cluster_address, metavar="ADDRESS", help=sentence)
     sentence = f"games of the measurement for each thread, {NODES} nodes a move (default: %(default)s)"
-    parser.add_argument("--games", type=positive, metavar="N", default=GAMES_EACH, help=sentence)
+    parser.add_argument("--games", type=positive, metavar="N", default=DEFAULT_GAMES, help=sentence)
     return parser
 
 

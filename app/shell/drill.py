@@ -10,12 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.board_view import draw
 from merino.inner.app.console.command_line import Parser, file_path, positive
-from merino.inner.app.console.ending import side_name
-from merino.inner.app.console.terminal import detect
+from merino.inner.app.console.scoresheet import side_name
+from merino.inner.app.console.terminal import detect, draw
 from merino.inner.app.shell.output_files import check_output, holding_output, write_output
-from merino.inner.app.shell.search_options import default_analyser
+from merino.inner.app.shell.search_request import default_analyser
 from merino.inner.core.board.bitboard import BLACK
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
@@ -37,7 +36,7 @@ from merino.inner.study.drill.exercises import (
 from merino.inner.study.drill.practice import Practice, practice_from, progress_file, scheduling
 from merino.inner.study.errors import StudyError
 
-AT_ONCE = 10  # exercises of a session
+DEFAULT_COUNT = 10  # exercises of a session
 _HELP = "a move such as Nf3; 'hint', 'show' or 'quit'"
 
 
@@ -177,7 +176,7 @@ def _parser() -> Parser:
     sentence = "keep the progress in this file (default: GAMES.pgn.drill.json)"
     parser.add_argument("--progress", metavar="FILE", type=file_path, help=sentence)
     sentence = "ask so many exercises (default: %(default)s)"
-    parser.add_argument("--count", metavar="N", type=positive, default=AT_ONCE, help=sentence)
+    parser.add_argument("--count", metavar="N", type=positive, default=DEFAULT_COUNT, help=sentence)
     sentence = "make so many exercises at most (default: %(default)s)"
     parser.add_argument("--most", metavar="N", type=positive, default=MAX_EXERCISES, help=sentence)
     parser.add_argument("--list", action="store_true", help="list the exercises with their solutions")

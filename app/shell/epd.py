@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
-from merino.inner.app.shell.search_options import SearchRequest, add_search_options
+from merino.inner.app.shell.search_request import SearchRequest
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
 from merino.inner.core.common.command import CommandError
@@ -17,8 +17,6 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_chosen
 from merino.inner.formats.epd import EpdTest, read_tasks
-
-MOVE_MS = 1000  # per position, without another limit
 
 
 class _SolutionWatch:
@@ -49,7 +47,7 @@ def solve(searcher: Searcher, task: EpdTest, limits: Limits) -> tuple[SearchResu
 def run_epd(arguments: Sequence[str]) -> int:
     """The command: one row per position, then the number solved. 0, or 1 for faulty lines; raises CommandError."""
     args = _parser().parse_args(arguments)
-    limits = SearchRequest.of(args, Limits(movetime=MOVE_MS)).limits
+    limits = SearchRequest.of(args, Limits(movetime=shared.DEFAULT_POSITION_MS)).limits
     try:
         tasks, faults = read_tasks(args.file)
     except OSError as error:
@@ -77,7 +75,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("file", metavar="FILE", type=file_path, help="EPD, one position per line")
     shared.add_evaluation(parser)
-    add_search_options(parser, movetime=MOVE_MS)
+    shared.add_search(parser, movetime=shared.DEFAULT_POSITION_MS)
     return parser
 
 

@@ -7,18 +7,20 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 
+from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import file_path
-from merino.inner.app.console.explain_options import (
-    MOVE_MS,
-    RANKING_MS,
+from merino.inner.app.console.explaining import (
+    DEFAULT_RANKING_MS,
+    Explainer,
     compare_parser,
+    exactly,
     explain_parser,
+    explain_words,
     moves_parser,
 )
-from merino.inner.app.console.explaining import Explainer, exactly, explain_words
 from merino.inner.app.console.positions import read_positions, take_position
 from merino.inner.app.console.terminal import detect
-from merino.inner.app.shell.search_options import SearchRequest, evaluation_of, searcher_of
+from merino.inner.app.shell.search_request import SearchRequest, evaluation_of, searcher_of
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import UsageError
 from merino.inner.engine.notation.positions import names_position
@@ -37,7 +39,7 @@ def run_explain(arguments: Sequence[str]) -> int:
     beside = None
     if args.beside or not evaluation.has_terms:
         beside = evaluation_of(args.beside or args.weights)
-    explainer = _explainer(args, evaluation, MOVE_MS, beside)
+    explainer = _explainer(args, evaluation, shared.DEFAULT_POSITION_MS, beside)
     if names_position(args.words[0]):
         explain_words(explainer, args.words)
         return 0
@@ -51,7 +53,7 @@ def run_compare(arguments: Sequence[str]) -> int:
     """Compare two moves in a position, or two files of weights; raises CommandError."""
     args = compare_parser().parse_intermixed_args(arguments)
     evaluation = evaluation_of(args.weights, args.k, args.evalfile)
-    explainer = _explainer(args, evaluation, MOVE_MS)
+    explainer = _explainer(args, evaluation, shared.DEFAULT_POSITION_MS)
     if names_position(args.words[0]):
         position, rest = take_position(args.words, "compare")
         explainer.compare_moves(position, exactly(rest, 2, "compare"))
@@ -72,7 +74,7 @@ def run_moves(arguments: Sequence[str]) -> int:
     position, rest = take_position(args.words, "moves")
     exactly(rest, 0, "moves")
     evaluation = evaluation_of(args.weights, args.k, args.evalfile)
-    _explainer(args, evaluation, RANKING_MS).rank_moves(position, args.static)
+    _explainer(args, evaluation, DEFAULT_RANKING_MS).rank_moves(position, args.static)
     return 0
 
 

@@ -20,7 +20,7 @@ from merino.inner.match.report import as_json, summary
 from merino.inner.match.statistics import Model, Sprt
 from merino.inner.match.validate import SHAPES, coverage, shares_for, simulate_test
 
-MATCHES = 2000
+DEFAULT_MATCHES = 2000
 TESTS = (
     Sprt(0, 10, model=Model.NORMALIZED),
     Sprt(-5, 5, model=Model.NORMALIZED),
@@ -78,7 +78,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("a", metavar="A", help="the first player")
     parser.add_argument("b", metavar="B", help="its opponent")
-    options.add_game_options(parser, options.GAMES, "of the match")
+    options.add_game_options(parser, options.DEFAULT_GAMES, "of the match")
     options.add_test(parser)
     shared.add_state(parser)
     shared.add_json(parser)
@@ -96,7 +96,7 @@ def _validate(words: Sequence[str]) -> int:
         examples=("merino match --validate --matches 500",),
     )
     sentence = "simulated matches per row (default: %(default)s)"
-    parser.add_argument("--matches", metavar="N", type=positive, default=MATCHES, help=sentence)
+    parser.add_argument("--matches", metavar="N", type=positive, default=DEFAULT_MATCHES, help=sentence)
     shared.add_seed(parser, "the simulated games")
     args = parser.parse_args(words)
     random = np.random.default_rng(args.seed)

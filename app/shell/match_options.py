@@ -28,9 +28,9 @@ from merino.inner.match.runner import BrokenOffError, MatchOutput, MatchResult, 
 from merino.inner.match.statistics import Model, Sprt
 from merino.inner.match.time_control import Adjudication, Clock, TimeControl
 
-GAMES = 1000
-NODES = 1000
-MARGIN_MS = 20
+DEFAULT_GAMES = 1000
+DEFAULT_NODES = 1000
+DEFAULT_MARGIN_MS = 20
 PLIES_OF_A_MOVE = 2
 LIMITS, ADJUDICATION, TEST = "time control", "adjudication", "sequential test"  # titles of groups
 
@@ -49,14 +49,11 @@ def full_moves(text: str) -> int:
     return PLIES_OF_A_MOVE * whole(1, MAX_PLIES // PLIES_OF_A_MOVE)(text)
 
 
-def add_time_control(parser: Parser, movetime: bool = True) -> None:
-    """--nodes and --depth; also --movetime, --tc and --hash where time may limit a move."""
-    add = parser.group(LIMITS).add_argument
-    add("--nodes", type=positive, metavar="N", help=f"nodes per move (default: {NODES} without another limit)")
-    add("--depth", type=positive, metavar="N", help="depth per move in plies")
-    if movetime:
-        add("--movetime", type=positive, metavar="MS", help="milliseconds per move")
-        add("--tc", type=clock, metavar="TC", help="clock, [moves/][minutes:]seconds[+increment]: 10+0.1, 40/5:00+2")
+def add_time_control(parser: Parser) -> None:
+    """--nodes, --depth, --movetime and --tc."""
+    shared.add_limits(parser, "per move", DEFAULT_NODES, group=LIMITS)
+    sentence = "clock, [moves/][minutes:]seconds[+increment]: 10+0.1, 40/5:00+2"
+    parser.group(LIMITS).add_argument("--tc", type=clock, metavar="TC", help=sentence)
 
 
 def add_game_options(parser: Parser, games: int, per: str) -> None:
@@ -65,7 +62,7 @@ def add_game_options(parser: Parser, games: int, per: str) -> None:
     add_time_control(parser)
     add = parser.group(LIMITS).add_argument
     sentence = "milliseconds by which a move may exceed its time (default: %(default)s)"
-    margin = add("--timemargin", type=natural, default=MARGIN_MS, metavar="MS", help=sentence)
+    margin = add("--timemargin", type=natural, default=DEFAULT_MARGIN_MS, metavar="MS", help=sentence)
     parser.also_accept("--margin", margin)
     sentence = "transposition table of each player in MiB (default: by the nodes)"
     add("--hash", metavar="MB", type=positive, help=sentence)
@@ -106,16 +103,8 @@ def add_resign(parser: Parser, default: dict[str, int] | None = None) -> None:
 
 def add_test(parser: Parser) -> None:
     """The sequential test."""
+    shared.add_sprt(parser, TEST, "stop as soon as the test accepts one of two Elo differences of A over B")
     add = parser.group(TEST).add_argument
-    add(
-        "--sprt",
-        action=KeyValues,
-        keys=("elo0", "elo1"),
-        plain=("elo0", "elo1"),
-        kind=any_number,
-        metavar=("ELO0", "ELO1"),
-        help="stop as soon as the test accepts one of two Elo differences of A over B",
-    )
     add(
         "--alpha",
         type=any_number,
@@ -171,9 +160,9 @@ def time_control(
     tc: Clock | None = None,
     hash_mb: int | None = None,
 ) -> TimeControl:
-    """The limits of a move: NODES if there is no other."""
+    """The limits of a move: DEFAULT_NODES if there is no other."""
     limited = any(value is not None for value in (nodes, depth, movetime, tc))
-    return TimeControl(nodes if limited else NODES, depth, movetime, tc, hash_mb)
+    return TimeControl(nodes if limited else DEFAULT_NODES, depth, movetime, tc, hash_mb)
 
 
 def read_test(args: argparse.Namespace) -> Sprt | None:

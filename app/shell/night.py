@@ -14,14 +14,6 @@ from merino.inner.app.cluster.connection import cluster_executor
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, natural, positive
 from merino.inner.app.console.learning import shown
-from merino.inner.app.console.rounds_options import (
-    add_deciding_match,
-    add_games,
-    add_round_seed,
-    add_when_to_stop,
-    check_will_end,
-    work_kept,
-)
 from merino.inner.core.common.command import errors_named
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.user_files import user_folder
@@ -46,7 +38,7 @@ def run_night(words: Sequence[str]) -> int:
     """The command in a shell: 0, or 130 after Ctrl-C; raises CommandError."""
     parser = _parser()
     args = parser.parse_args(words)
-    check_will_end(parser, args, "generations")
+    shared.check_will_end(parser, args, "generations")
     shared.check_cluster(parser, args)
 
     def say(line: str) -> None:
@@ -56,7 +48,7 @@ def run_night(words: Sequence[str]) -> int:
         with errors_named("night", SourceError, EvaluationError, PackedError, TrainingError, MatchError, WorkError):
             found = _carry_out(args, shared.unless_quiet(say, args.quiet))
     except OSError as error:
-        raise work_kept("night", error) from error
+        raise shared.work_kept("night", error) from error
     if args.json:
         print(json.dumps(_as_object(found, _probed(found, say, args.quiet))))
     else:
@@ -106,13 +98,13 @@ def _parser() -> Parser:
             "merino plot from-nothing",
         ),
     )
-    add_when_to_stop(parser, "generations")
+    shared.add_when_to_stop(parser, "generations")
     sentence = (
         f"begin with this net, a file or a name in weights/, or with '{NOTHING}': the values of the pieces, and no "
         f"other knowledge (default: {DEFAULT_START})"
     )
     parser.group(shared.EVALUATION).add_argument("--from", dest="start", metavar="NET", help=sentence)
-    add_games(parser, DEFAULTS, "generation")
+    shared.add_games(parser, DEFAULTS, "generation")
     sentence = (
         "fewest nodes per move: each net that wins takes three tenths of them away, down to N, for more games in the "
         f"same time (default: {DEFAULTS.fewest_nodes})"
@@ -123,13 +115,13 @@ def _parser() -> Parser:
     sentence = f"shape of all nets, as in '{EXAMPLE}' (default: what the positions bear)"
     parser.group(shared.TRAINING).add_argument("--shape", metavar="EXPR", help=sentence)
     shared.add_gpu(parser, is_kept=True)
-    add_deciding_match(parser, DEFAULTS, "the start, and against the terms,")
+    shared.add_deciding_match(parser, DEFAULTS, "the start, and against the terms,")
     sentence = (
         "games after each success against each rung of the ladder, older nets that stay the same: of Merino, and those "
         f"of this run that were the first, second, fourth, eighth... to win; 0 for none (default: {DEFAULTS.ladder})"
     )
     parser.group("deciding match").add_argument("--ladder", type=natural, metavar="N", help=sentence)
-    add_round_seed(parser, DEFAULTS)
+    shared.add_round_seed(parser, DEFAULTS)
     shared.add_state(parser, "FOLDER")
     shared.add_json(parser)
     shared.add_quiet(parser)

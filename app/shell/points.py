@@ -12,7 +12,7 @@ from pathlib import Path
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, natural
 from merino.inner.app.shell.output_files import check_output, check_picture, ending_of, picture_fault, write_output
-from merino.inner.app.shell.search_options import evaluation_of
+from merino.inner.app.shell.search_request import evaluation_of
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.pictures import PictureError
 from merino.inner.core.common.progress import Progress

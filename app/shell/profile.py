@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, positive
-from merino.inner.app.shell.search_options import default_analyser
+from merino.inner.app.shell.search_request import default_analyser
 from merino.inner.core.common.command import errors_named
 from merino.inner.core.common.progress import ProgressOfMany
 from merino.inner.engine.search.people import people

@@ -28,7 +28,7 @@ from merino.inner.tune.scan import (
     verdict,
 )
 
-GAMES, POINTS = 400, 9
+DEFAULT_GAMES, DEFAULT_POINTS = 400, 9
 
 
 def add_scan(parser: Parser) -> None:
@@ -37,10 +37,10 @@ def add_scan(parser: Parser) -> None:
     add("name", metavar="NAME", help="a weight, or a parameter of the search")
     add("--from", dest="low", type=_whole, metavar="V", help="smallest value (default: its lower bound)")
     add("--to", dest="high", type=_whole, metavar="V", help="largest value (default: its upper bound)")
-    add("--points", type=whole(2), metavar="N", help=f"number of values, evenly spaced (default: {POINTS})")
+    add("--points", type=whole(2), metavar="N", help=f"number of values, evenly spaced (default: {DEFAULT_POINTS})")
     add("--values", type=_wholes, metavar="V,V", help="these values instead")
     add("--against", type=_whole, metavar="V", help="value that all others play against (default: the one in use)")
-    options.add_game_options(parser, GAMES, "of each value")
+    options.add_game_options(parser, DEFAULT_GAMES, "of each value")
     shared.add_evaluation(parser)
     shared.add_state(parser, "FOLDER")
     form = parser.group(shared.OUTPUT).add_mutually_exclusive_group()
@@ -85,7 +85,7 @@ def _request(args: argparse.Namespace) -> ScanRequest:
     high = round(number.high) if args.high is None else args.high
     if not low < high:
         raise UsageError(f"spsa scan: --from {low} is not below --to {high}")
-    return make_request(name, values_between(low, high, args.points or POINTS), args.against, evaluation)
+    return make_request(name, values_between(low, high, args.points or DEFAULT_POINTS), args.against, evaluation)
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -25,7 +25,7 @@ from merino.inner.match.time_control import RandomMoves
 
 EARLY = 6  # plies at which any good move may be played, as GreKo did
 EARLY_LOSS = 100  # centipawns that such a move may lose
-GAMES = Path("selfplay.pgn")  # where no other output is named
+DEFAULT_PGN = Path("selfplay.pgn")  # where no other output is named
 RESIGN = {"movecount": 4, "score": 1000}  # a position that is won so clearly teaches nothing
 
 
@@ -58,7 +58,7 @@ def _parser() -> Parser:
     shared.add_concurrency(parser, "games")
     shared.add_cluster(parser, "play")
     shared.add_evaluation(parser)
-    options.add_time_control(parser, movetime=False)
+    shared.add_work_limits(parser, "per move", options.DEFAULT_NODES, options.LIMITS)
     shared.add_openings(parser, f"{PLIES} if random")
     options.add_resign(parser, RESIGN)
     shared.add_pgn(parser)
@@ -86,7 +86,7 @@ def _play(args: argparse.Namespace) -> int:
         options.adjudication(args.resign),
         RandomMoves(args.early, args.early_loss, args.seed),
     )
-    pgn = GAMES if args.pgn is None and args.positions is None else args.pgn
+    pgn = DEFAULT_PGN if args.pgn is None and args.positions is None else args.pgn
     with LivePrinter(shared.progress_stream(args.quiet)) as show:
         output = options.output(args, "Merino self-play", pgn, args.state, show, count_line)
         output = replace(output, positions=args.positions)

@@ -16,7 +16,7 @@ from merino.inner.app.console.command_line import Parser, file_path, number_abov
 from merino.inner.app.shell.arena import add_arena
 from merino.inner.app.shell.match_options import add_time_control
 from merino.inner.app.shell.scan import add_scan
-from merino.inner.app.shell.tune_games import AHEAD, engine_command, replay_games, tune_new, tune_on
+from merino.inner.app.shell.tune_games import DEFAULT_AHEAD, engine_command, replay_games, tune_new, tune_on
 from merino.inner.core.common.command import UsageError, errors_named
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.eval.evaluation import EvaluationError
@@ -185,7 +185,7 @@ def _add_games(commands: argparse._SubParsersAction[Parser]) -> None:
     add_time_control(tune)
     shared.add_openings(tune, f"{PLIES} if random")
     sentence = "pairs under way; each is made without the results of the N - 1 before it (default: %(default)s)"
-    add("--ahead", type=positive, metavar="N", default=AHEAD, help=sentence)
+    add("--ahead", type=positive, metavar="N", default=DEFAULT_AHEAD, help=sentence)
     sentence = "keep the tune in this file, from which the same command continues (default: FILE.tune.npz)"
     tune.group(shared.OUTPUT).add_argument("--state", type=file_path, metavar="FILE", help=sentence)
     tune.set_defaults(run=tune_new)

@@ -24,7 +24,7 @@ from merino.inner.match.report import counts_text, faults, faults_text
 from merino.inner.match.runner import MatchResult
 from merino.inner.match.tournament import Schedule, pool_table, rate, run_tournament, table
 
-GAMES = 100
+DEFAULT_GAMES = 100
 
 
 def run_gauntlet(words: Sequence[str]) -> int:
@@ -98,7 +98,7 @@ def _parser(kind: Schedule, sentence: str) -> Parser:
         parser.add_argument("players", nargs="+", metavar="PLAYER", help="two players or more")
         usual = "the last one, at 0"
     parser.add_argument("--anchor", metavar="NAME=ELO", help=f"fix the rating of a player (default: {usual})")
-    options.add_game_options(parser, GAMES, "per pairing")
+    options.add_game_options(parser, DEFAULT_GAMES, "per pairing")
     shared.add_state(parser, "FOLDER")
     shared.add_json(parser)
     shared.add_quiet(parser)

@@ -13,7 +13,7 @@ from pathlib import Path
 from merino.inner.app.cluster.address import Needs
 from merino.inner.app.cluster.connection import cluster_executor
 from merino.inner.app.console.shared_options import progress_stream
-from merino.inner.app.shell.match_options import MARGIN_MS, time_control
+from merino.inner.app.shell.match_options import DEFAULT_MARGIN_MS, time_control
 from merino.inner.app.shell.output_files import check_output, check_picture, ending_of, holding_output, write_picture
 from merino.inner.core.board.fen import FenError
 from merino.inner.core.common.about import NAME
@@ -49,7 +49,7 @@ from merino.inner.tune.report import TuneProgress, draw, result_lines, tune_json
 from merino.inner.tune.tuning import Configuration, Tune, load_tune, replay
 
 SAVE_EVERY = 30.0  # seconds
-AHEAD = 32  # pairs under way, whoever plays them, so that a tune depends on its seed alone
+DEFAULT_AHEAD = 32  # pairs under way, whoever plays them, so that a tune depends on its seed alone
 
 
 def tune_new(args: argparse.Namespace) -> int:
@@ -89,7 +89,7 @@ def _configuration(args: argparse.Namespace) -> Configuration:
         time_control=time_control(args.nodes, args.depth, args.movetime, args.tc),
         openings=args.openings,
         plies=args.plies,
-        margin=MARGIN_MS,
+        margin=DEFAULT_MARGIN_MS,
         identity=evaluation.identity if evaluation else {},
         engine=engine,
     )

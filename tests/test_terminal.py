@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from merino.inner.app.console.board_view import draw
-from merino.inner.app.console.terminal import Terminal, detect
+from merino.inner.app.console.terminal import Terminal, detect, draw
 from merino.inner.core.board.game import Position
 
 COLOURED = Terminal(colour=True, unicode=True, rewrites=True)

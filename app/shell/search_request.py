@@ -1,4 +1,4 @@
-"""The options of the commands that evaluate or search, and the evaluation and searcher made from them."""
+"""The evaluation, the searcher and the limits that a command line asks for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser
 from merino.inner.core.common.command import CommandError
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
@@ -29,22 +28,9 @@ class SearchRequest:
     @classmethod
     def of(cls, args: argparse.Namespace, default: Limits) -> SearchRequest:
         """The request of a command line, with `default` if it names no limit."""
-        limits = Limits(depth=args.depth, nodes=args.nodes, movetime=args.movetime)
+        limits = shared.asked_limits(args)
         is_limited = limits != Limits()
         return cls(limits if is_limited else default, args.threads, args.hash, is_limited)
-
-
-def add_weights_options(parser: Parser) -> None:
-    """--weights, --evalfile and --k."""
-    shared.add_evaluation(parser)
-    shared.add_k(parser)
-
-
-def add_search_options(parser: Parser, nodes: int | None = None, movetime: int | None = None) -> None:
-    """--nodes, --depth, --movetime, --threads, --hash; the help shows the limit that holds without another."""
-    shared.add_limits(parser, "per position", nodes, movetime)
-    shared.add_threads(parser)
-    shared.add_hash(parser)
 
 
 def evaluation_of(name: str | None, k: float | None = None, net: str | None = None) -> Evaluation:
@@ -73,4 +59,6 @@ def searcher_of(request: SearchRequest, evaluation: Evaluation) -> Searcher:
 @cache
 def default_analyser() -> Analyser:
     """Searches for studies with the evaluation in use, one thread and a small table; raises CommandError."""
-    return analyser(searcher_of(SearchRequest(Limits(), 1, 16, is_limited=True), default()), gives_up=True)
+    return analyser(
+        searcher_of(SearchRequest(Limits(), 1, shared.SMALL_HASH_MB, is_limited=True), default()), gives_up=True
+    )

@@ -29,14 +29,14 @@ import chess
 import numpy as np
 from starlette.testclient import TestClient
 
-from merino.inner.app.console.commands_files import load as load_game
+from merino.inner.app.console.commands_position import load as load_game
 from merino.inner.app.console.opponent import Opponent
 from merino.inner.app.console.pace import ClockPace, pace_of
 from merino.inner.app.console.positions import read_positions
 from merino.inner.app.console.scoresheet import Scoresheet
 from merino.inner.app.console.unfinished import ConsoleGame, KeptGame, Offer, Unfinished
 from merino.inner.app.explorer.app import create_app
-from merino.inner.app.explorer.pasted_text import read_text as read_pasted
+from merino.inner.app.explorer.game_text import read_text as read_pasted
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.shell.net import _positions as positions_of_net
 from merino.inner.app.shell.recipes import read_comparison as read_recipes

@@ -20,8 +20,8 @@ import pytest
 from merino.inner.app.cluster import connection, preparation
 from merino.inner.app.cluster.address import ClusterAddress, Needs
 from merino.inner.app.cluster.connection import ClusterError, ClusterSession, session
+from merino.inner.app.cluster.executor import Workers
 from merino.inner.app.cluster.preparation import difference, identity, inspect
-from merino.inner.app.cluster.workers import Workers
 from merino.inner.app.shell.cli import main
 from merino.inner.core.common.files import lock
 from merino.inner.core.common.runs import RunName, at_work, stop_here

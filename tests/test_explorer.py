@@ -25,7 +25,7 @@ from websockets.sync.client import connect as websocket
 from merino.inner.app.explorer import sockets
 from merino.inner.app.explorer.app import create_app
 from merino.inner.app.explorer.evaluations import Evaluations
-from merino.inner.app.explorer.games_file import GamesFile
+from merino.inner.app.explorer.game_files import GamesFile
 from merino.inner.app.explorer.guard import MAX_BYTES
 from merino.inner.app.explorer.learning import learn
 from merino.inner.app.explorer.page_files import HOME, PageFiles

@@ -10,7 +10,7 @@ import uvicorn
 
 from merino.inner.app.explorer import serving as serving_module
 from merino.inner.app.explorer.app import create_app
-from merino.inner.app.explorer.pasted_text import Read
+from merino.inner.app.explorer.game_text import Read
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.serving import config_of
 from tests.load_explorer import SHORT, TRIALS, Server, run_trial

@@ -3,7 +3,7 @@
 import pytest
 
 from merino.inner.app.explorer.fields import RequestError
-from merino.inner.app.explorer.pasted_text import read_text
+from merino.inner.app.explorer.game_text import read_text
 from merino.inner.engine.notation.san import MoveList, move_list, without_move_number
 from tests.talk import Talk
 

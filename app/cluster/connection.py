@@ -14,14 +14,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from merino.inner.app.cluster.address import ClusterAddress, Needs
-from merino.inner.app.cluster.workers import Workers
 from merino.inner.core.common.command import errors_named
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.match.players import OtherPlayer, Player
 
 if TYPE_CHECKING:
-    from merino.inner.app.cluster.executor import ClusterExecutor
+    from merino.inner.app.cluster.executor import ClusterExecutor, Workers
 
 Say = Callable[[str], object]
 
@@ -63,13 +62,14 @@ def session(address: ClusterAddress, needs: Needs, say: Say) -> Iterator[Cluster
     _silence_dask()
     with ExitStack() as stack:
         client = stack.enter_context(_client(distributed, address))
-        workers = Workers(f"merino-{uuid.uuid4().hex[:12]}", say)
+        executors = import_module("merino.inner.app.cluster.executor")
+        workers = executors.Workers(f"merino-{uuid.uuid4().hex[:12]}", say)
         stack.callback(workers.close)
         try:
             identity = _make_ready(client, workers, address, needs, say)
         except OSError as error:
             raise ClusterError(f"the scheduler of the cluster {address} does not answer any more") from error
-        executor = import_module("merino.inner.app.cluster.executor").ClusterExecutor(client, workers, str(address))
+        executor = executors.ClusterExecutor(client, workers, str(address))
         yield ClusterSession(executor, workers, identity, "" if address.processes else client.dashboard_link)
 
 

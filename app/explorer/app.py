@@ -14,11 +14,10 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from merino.inner.app.explorer import learning, matching, studying, thinking
+from merino.inner.app.explorer import learning, runs, studying, thinking
 from merino.inner.app.explorer.fields import Fields
 from merino.inner.app.explorer.guard import MAX_BYTES, Guard
-from merino.inner.app.explorer.page_files import PageFiles
-from merino.inner.app.explorer.pieces import drawing
+from merino.inner.app.explorer.page_files import PageFiles, drawing
 from merino.inner.app.explorer.routes import ROUTES, Answer
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.sockets import MAX_SOCKETS, Channel, Work
@@ -36,7 +35,7 @@ SOCKETS: tuple[tuple[str, Work, int], ...] = (  # path, work, characters of a me
     ("/ws/annotate", thinking.annotate, MAX_BYTES),
     ("/ws/learn", learning.learn, MAX_MESSAGE),
     ("/ws/points", learning.points, MAX_MESSAGE),
-    ("/ws/match", matching.match, MAX_BYTES),
+    ("/ws/match", runs.match, MAX_BYTES),
     ("/ws/profile", studying.profile, MAX_MESSAGE),
     ("/ws/drill", studying.drill, MAX_MESSAGE),
 )

@@ -12,12 +12,10 @@ import numpy as np
 
 from merino.inner.app.explorer.evaluations import IN_USE, terms, text_of
 from merino.inner.app.explorer.fields import MAX_TEXT, Fields
-from merino.inner.app.explorer.matching import match_so_far
-from merino.inner.app.explorer.nights import night, read_night, start_night, stop_night
-from merino.inner.app.explorer.pasted_text import course_of, read_game, read_pgn, read_text
+from merino.inner.app.explorer.game_text import course_of, pgn_of, read_game, read_pgn, read_text
+from merino.inner.app.explorer.runs import match_so_far, night, read_night, start_night, stop_night
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.studying import answer_exercise, review_exercise
-from merino.inner.app.explorer.trees import pgn_of
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.common.about import NAME, __version__
 from merino.inner.core.common.user_files import first_there

@@ -10,9 +10,8 @@ from typing import Any
 
 from merino.inner.app.explorer.evaluations import Evaluations
 from merino.inner.app.explorer.fields import RequestError
-from merino.inner.app.explorer.games_file import GamesFile
-from merino.inner.app.explorer.server_match import ServerMatch
-from merino.inner.app.explorer.server_night import ServerNight
+from merino.inner.app.explorer.game_files import GamesFile
+from merino.inner.app.explorer.server_runs import ServerMatch, ServerNight
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.drill.practice import Practice

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from merino.inner.app.explorer.fields import Fields, RequestError
-from merino.inner.app.explorer.sent_games import SentGames
+from merino.inner.app.explorer.game_files import SentGames
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.stopping import Message, Say, Stop
 from merino.inner.core.common.errors import MerinoError

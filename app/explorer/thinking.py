@@ -6,6 +6,7 @@ import threading
 from dataclasses import asdict
 from typing import Any
 
+from merino.inner.app.console.shared_options import DEFAULT_POSITION_MS
 from merino.inner.app.explorer.fields import MAX_MOVES, Fields, RequestError
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.stopping import Message, Say, Stop
@@ -27,8 +28,7 @@ from merino.inner.study.shapley import MOVE_ERROR
 MAX_LINES = 256
 MAX_MS = 3_600_000
 MAX_NODES = 10**9
-MOVE_MS = 1000  # to answer a move, without another limit
-NODES_A_MOVE = 20_000  # in a game, without another limit
+DEFAULT_NODES = 20_000  # in a game, without another limit
 
 
 def search(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
@@ -54,7 +54,7 @@ def search(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
 def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
     """Search for a move to play, at a level, or as a player with a profile would, who is the `style`."""
     position, evaluation = fields.position(), fields.evaluation(state.evaluations)
-    limits = _limits(fields, Limits(movetime=MOVE_MS))
+    limits = _limits(fields, Limits(movetime=DEFAULT_POSITION_MS))
     level = fields.number("level", 0, FULL_LEVEL)
     with state.searchers.borrowed(evaluation) as searcher:
         searcher.strength = None if level is None else at_level(level)
@@ -69,7 +69,7 @@ def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Messag
     """Report for each move of a game what it loses, as `merino annotate` does; from the ply `first` on, if given."""
     start, evaluation = position_of(fields.text("fen")), fields.evaluation(state.evaluations)
     before = (fields.number("first", 1, MAX_MOVES + 1) or 1) - 1
-    limits = _limits(fields, Limits(nodes=NODES_A_MOVE))
+    limits = _limits(fields, Limits(nodes=DEFAULT_NODES))
     moves, is_whole = fields.texts("moves"), True
     start.push_all(moves[:before])
     current, done = start.copy(), list[AnnotatedMove]()

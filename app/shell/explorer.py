@@ -14,7 +14,7 @@ from merino.inner.core.common.errors import MerinoError
 from merino.inner.engine.notation.positions import names_position
 from merino.inner.formats.sources import decoded
 
-PORT = 8765
+DEFAULT_PORT = 8765
 
 
 def run_explorer(arguments: Sequence[str]) -> int:
@@ -28,7 +28,7 @@ def run_explorer(arguments: Sequence[str]) -> int:
     sentence = "position or games to begin with (default: the starting position)"
     parser.add_argument("words", nargs="*", default=[], metavar="FEN | FILE.pgn", help=sentence)
     sentence = "port to listen on, 0 for any free one (default: %(default)s)"
-    parser.add_argument("--port", type=whole(0, 65535), default=PORT, metavar="N", help=sentence)
+    parser.add_argument("--port", type=whole(0, 65535), default=DEFAULT_PORT, metavar="N", help=sentence)
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     args = parser.parse_args(arguments)
     typed, path = _first(args.words)
@@ -41,7 +41,7 @@ def run_explorer(arguments: Sequence[str]) -> int:
             f"explorer: it needs {error.name}; install Merino with the extra 'web', as in pip install '.[web]'"
         ) from error
     from merino.inner.app.explorer.fields import MAX_TEXT  # noqa: PLC0415 (what they serve)
-    from merino.inner.app.explorer.games_file import GamesFile  # noqa: PLC0415
+    from merino.inner.app.explorer.game_files import GamesFile  # noqa: PLC0415
     from merino.inner.app.explorer.server_state import ServerState  # noqa: PLC0415
     from merino.inner.app.explorer.serving import serve  # noqa: PLC0415
 

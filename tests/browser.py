@@ -166,7 +166,7 @@ class Page:
         return self.driver.execute_script(script, *arguments)
 
     def of_module(self, name: str, expression: str) -> Any:
-        """The value of an expression of `module`, a module of the page by its name."""
+        """The value of an expression of `module`, a module of the page by its path."""
         address = "document.querySelector('script[type=module]').src.replace('main.js', arguments[0])"
         return self.run(f"return import({address}).then((module) => {expression})", name)
 

@@ -441,8 +441,8 @@ def test_files_of_the_page_are_at_addresses_that_change_with_them(page: TestClie
     home = page.get("/")
     assert home.headers["cache-control"] == "no-cache"
     addresses = set(re.findall(r'="(/page/[^"]*)"', home.text))
-    later = set(PageFiles.read().contents) - {HOME} - {Path(address).name for address in addresses}
-    assert "teaching.js" in later and not later & {"main.js", "board.js", "base.css"}
+    later = set(PageFiles.read().contents) - {HOME} - {address.split("/", 3)[-1] for address in addresses}
+    assert "panels/teaching.js" in later and not later & {"main.js", "board/board.js", "base.css"}
     folder = next(address for address in addresses if address.endswith("main.js")).removesuffix("main.js")
     for address in addresses | {folder + name for name in later}:
         assert "immutable" in page.get(address).headers["cache-control"], address

@@ -65,7 +65,7 @@ def test_the_first_lines_after_a_move_come_at_once(page: Page) -> None:
         "seen.observe(document.getElementById('analysis'), { childList: true, subtree: true });"
         "module.play('e2e4'); })"
     )
-    assert float(page.of_module("store.js", play)) < 2000, "some 150 ms on an idle machine"
+    assert float(page.of_module("state/store.js", play)) < 2000, "some 150 ms on an idle machine"
 
 
 def test_each_line_tells_what_it_leads_to_as_explain_does(page: Page) -> None:
@@ -99,9 +99,9 @@ def test_a_move_drawn_under_a_pointer_at_rest_shows_its_board(page: Page) -> Non
     first = f"{LINES} .ply:first-child button"
     page.until(lambda: page.all(first))
     page.hover(first, until=lambda: shown_after(page, *first_moves(page)))
-    page.of_module("store.js", "module.play('e1e6')")
+    page.of_module("state/store.js", "module.play('e1e6')")
     page.until(lambda: page.text(first) == "fxe6")
-    page.of_module("store.js", "module.goTo(0)")
+    page.of_module("state/store.js", "module.goTo(0)")
     page.until(lambda: "fxe6" not in first_moves(page) and shown_after(page, *first_moves(page)))
 
 
@@ -146,12 +146,12 @@ def test_two_evaluations_analyse_side_by_side(page: Page) -> None:
 def test_the_analysis_rests_while_nobody_looks(page: Page) -> None:
     analysed(page, MIDDLEGAME)
     page.until(lambda: depth(page) > 2)
-    page.of_module("attention.js", "module.patience.ms = 1")
+    page.of_module("base/attention.js", "module.patience.ms = 1")
     page.until(lambda: page.text("#analysis-status").startswith("resting until somebody looks"))
-    page.until(lambda: page.of_module("analysis.js", "!module.searches[0].search.isRunning"))
-    page.of_module("attention.js", "module.patience.ms = 1e6")
+    page.until(lambda: page.of_module("state/analysis.js", "!module.searches[0].search.isRunning"))
+    page.of_module("base/attention.js", "module.patience.ms = 1e6")
     page.hover(square("e4"))
-    page.until(lambda: page.of_module("analysis.js", "module.searches[0].search.isRunning"))
+    page.until(lambda: page.of_module("state/analysis.js", "module.searches[0].search.isRunning"))
 
 
 def test_the_page_tells_how_long_the_compiler_will_take(page: Page) -> None:
@@ -162,7 +162,7 @@ def test_the_page_tells_how_long_the_compiler_will_take(page: Page) -> None:
         " ? Promise.resolve(new Response(JSON.stringify({compiling: {share: 0.4, seconds_left: 12}})))"
         " : path === '/api/slow' ? new Promise((settle) => (window.settle = settle)) : fetched(path, ...rest)"
     )
-    page.of_module("api.js", "void module.get('/api/slow')")
+    page.of_module("base/api.js", "void module.get('/api/slow')")
     told = "compiling for this machine, once: 40%, 12 s left"
     page.until(lambda: page.text("#analysis-status") == told)
     page.run("window.settle(new Response('{}'))")
@@ -172,7 +172,7 @@ def test_the_page_tells_how_long_the_compiler_will_take(page: Page) -> None:
 def test_the_analysis_stops_while_the_page_is_hidden(page: Page) -> None:
     analysed(page, MIDDLEGAME)
     page.until(lambda: depth(page) > 2)
-    running = partial(page.of_module, "analysis.js", "module.searches[0].search.isRunning")
+    running = partial(page.of_module, "state/analysis.js", "module.searches[0].search.isRunning")
     hide = (
         "Object.defineProperty(document, 'hidden', { value: arguments[0], configurable: true });"
         "document.dispatchEvent(new Event('visibilitychange'))"

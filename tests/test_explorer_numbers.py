@@ -60,7 +60,7 @@ def test_sentences_of_the_terms_lead_to_the_score_and_to_each_term(page: Page) -
 
 def test_sentences_of_a_net_lead_to_the_account_and_to_the_pieces(page: Page) -> None:
     page.open(at(BOTVINNIK))
-    page.of_module("weights.js", 'module.useWeights("gen12.net")')
+    page.of_module("panels/weights.js", 'module.useWeights("gen12.net")')
     press(page, "Black is ahead by ")
     page.until(lambda: "does not tell its score by terms" in pointed(page))
     press(page, "Around this position")

@@ -549,7 +549,7 @@ def test_an_error_is_shown_and_goes(page: Page) -> None:
 def test_a_link_brings_back_what_was_on_the_board(page: Page) -> None:
     page.enter("1. e4 e5 2. Nf3")
     page.until(lambda: len(page.moves) == 3)
-    link = page.of_module("share.js", "module.link()")
+    link = page.of_module("controls/share.js", "module.link()")
     assert link.startswith(f"{page.address}#fen=")
     page.open(link.removeprefix(page.address))
     page.until(lambda: page.moves == ["e4", "e5", "Nf3"])

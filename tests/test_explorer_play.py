@@ -93,7 +93,7 @@ def test_merino_plays_like_a_player_whose_profile_was_made(page: Page) -> None:
     page.choose("#play-like", "Anna")
     page.click("#play-begin")
     page.until(lambda: len(page.moves) == 1)
-    assert page.of_module("store.js", "module.state.game.style.player") == "Anna"
+    assert page.of_module("state/store.js", "module.state.game.style.player") == "Anna"
 
 
 def test_a_game_survives_a_reload_and_is_resigned_saved_and_played_again(page: Page) -> None:
@@ -129,7 +129,7 @@ def test_the_end_of_a_game_is_told(page: Page) -> None:
 def test_clocks_run_and_a_flag_falls(page: Page) -> None:
     begin(page, clock=1)
     page.until(lambda: page.text("#clock-white") == "0:59")
-    page.of_module("store.js", "module.state.game.clock.left.white = 1")
+    page.of_module("state/store.js", "module.state.game.clock.left.white = 1")
     page.until(lambda: page.text("#play-state") == "0-1: White has no time left")
 
 
@@ -139,13 +139,13 @@ def test_a_bare_king_does_not_win_on_time(page: Page) -> None:
     page.click("#play")
     page.click("#play-begin")
     page.until(lambda: page.all("#clock-white.runs") and not page.all("#clock-black.runs"))
-    page.of_module("store.js", "module.state.game.clock.left.white = 1")
+    page.of_module("state/store.js", "module.state.game.clock.left.white = 1")
     page.until(lambda: page.text("#play-state") == "1/2-1/2: White has no time left, Black only a king")
 
 
 def test_a_move_made_too_early_is_played_in_turn(page: Page) -> None:
     begin(page)
-    page.of_module("playing.js", "module.setPremove('d2d4')")
+    page.of_module("board/playing.js", "module.setPremove('d2d4')")
     page.move("e2", "e4")
     page.until(lambda: len(page.moves) == 4 and page.moves[2] == "d4")
 
@@ -154,7 +154,7 @@ def test_a_move_of_the_list_stays_in_its_place_when_the_name_of_the_opening_come
     page.enter("1. e4 e5")
     page.until(lambda: len(page.moves) == 2 and page.text("#move-list b"))
     move = page.find('#move-list [data-ply="1"]')
-    page.of_module("store.js", "(module.state.opening = 'Another', module.changed('opening'))")
+    page.of_module("state/store.js", "(module.state.opening = 'Another', module.changed('opening'))")
     assert page.text("#move-list b") == "Another" and move.text == "e4"
 
 
@@ -221,7 +221,7 @@ def test_nobody_moves_for_merino_and_merino_for_nobody_in_a_game(page: Page) -> 
     page.until(lambda: "one move at a time" in page.text("#entry-error"))
     page.enter("e4")
     page.until(lambda: len(page.moves) == 2 and page.moves[0] == "e4" and page.find("#hint-move").is_enabled())
-    page.of_module("store.js", "(module.state.game.side = 'black')")
+    page.of_module("state/store.js", "(module.state.game.side = 'black')")
     page.enter("d4")
     page.until(lambda: "it is Merino's turn" in page.text("#entry-error"))
     assert len(page.moves) == 2

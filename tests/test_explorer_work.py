@@ -150,7 +150,7 @@ def test_a_profile_tells_what_is_sure_with_moves_to_look_at(page: Page) -> None:
     page.tab("player")
     page.until(lambda: page.all("#player-open"))  # the panel is loaded when it is first opened
     show = f"document.querySelector('#panel-player').replaceChildren(module.profileSections({json.dumps(PROFILE)}))"
-    page.of_module("profile_report.js", show)
+    page.of_module("panels/profile_report.js", show)
     text = page.text("#profile")
     assert "Anna, rating 1800" in text and "Of 12 mistakes" in text and "1 game cannot be read" in text
     assert "5 by 1 ply, 7 farther" in text

@@ -1,6 +1,7 @@
 """The shape of the project: who may import whom, where code is compiled, how long things may get."""
 
 import ast
+import posixpath
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -70,7 +71,7 @@ OWN_FILES = {
     "core.compiled.cache:is_whole": "compiled code",
     "app.console.keyboard:_load_history": "readline reads it, after a look",
     "app.console.loop:converse": "standard input",
-    "app.explorer.page_files:read": "the page",
+    "app.explorer.page_files:_files_in": "the page",
     "app.explorer.evaluations:text_of": "a file that it has made",
     "engine.uci.runtime:_free_megabytes": "what Linux says of its memory",
     "formats.packed:open_packed": "maps a file that has come through the door",
@@ -80,17 +81,7 @@ OWN_FILES = {
 }
 
 PAGE = ROOT / "app" / "explorer" / "page"
-PAGE_FLOORS = {
-    "compiling": set(),
-    "api": {"compiling"},
-    "dom": set(),
-    "browser_storage": set(),
-    "look": {"browser_storage"},
-    "tree": set(),
-    "store": {"api", "dom", "tree"},
-    "board": {"dom", "look", "store"},
-    "work": {"dom"},
-}
+PAGE_FLOORS = ("base", "state", "board", "panels", "controls", "main")  # its folders, lowest first, and what makes it
 
 MAX_MODULE, MAX_KERNEL, MAX_TEST_NAME = 400, 60, 80
 
@@ -300,20 +291,22 @@ def test_modules_kernels_classes_and_tests_are_short_and_say_what_they_are():
 
 @cache
 def scripts() -> dict[str, str]:
-    """The modules of the page in the browser, by name."""
-    return {path.stem: path.read_text(encoding="utf-8") for path in PAGE.glob("*.js")}
+    """The modules of the page in the browser, by their paths without the ending."""
+    found = {path.relative_to(PAGE).with_suffix("").as_posix(): path for path in PAGE.rglob("*.js")}
+    return {script: path.read_text(encoding="utf-8") for script, path in found.items()}
 
 
 @cache
 def script_imports(script: str) -> dict[str, list[str]]:
     """The modules that one of the page imports, each with the names taken from it."""
-    found = re.findall(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', scripts()[script], re.MULTILINE)
-    later = re.findall(r'\(await import\("\./(\w+)\.js"\)\)\.(\w+)', scripts()[script])  # when a panel is opened
+    found = re.findall(r'^import \{([^}]*)\} from "(\.[\w./]*)\.js";$', scripts()[script], re.MULTILINE)
+    later = re.findall(r'\(await import\("(\.[\w./]*)\.js"\)\)\.(\w+)', scripts()[script])  # when a panel is opened
     found += [(name, module) for module, name in later]
     assert len(found) == len(re.findall(r"\bimport\b", re.sub(r"//.*|/\*.*?\*/", "", scripts()[script]))), script
     taken: dict[str, list[str]] = {}
     for names, module in found:
-        taken.setdefault(module, []).extend(re.findall(r"(\w+)(?: as \w+)?", names))
+        there = posixpath.normpath(posixpath.join(posixpath.dirname(script), module))
+        taken.setdefault(there, []).extend(re.findall(r"(\w+)(?: as \w+)?", names))
     return taken
 
 
@@ -323,9 +316,13 @@ def test_no_module_of_the_page_imports_itself_by_a_detour():
     assert "main" not in {name for script in scripts() for name in script_imports(script)}
 
 
-def test_the_lowest_modules_of_the_page_know_none_of_its_panels():
-    for lowest, known in PAGE_FLOORS.items():
-        assert script_imports(lowest).keys() <= known, lowest
+def test_a_module_of_the_page_imports_from_its_own_folder_and_from_lower_ones():
+    def floor(script: str) -> int:
+        return PAGE_FLOORS.index(script.partition("/")[0])
+
+    assert {path.name for path in PAGE.iterdir() if path.is_dir()} | {"main"} == set(PAGE_FLOORS)
+    for script in scripts():
+        assert not [name for name in script_imports(script) if floor(name) > floor(script)], script
 
 
 def test_what_a_module_of_the_page_imports_is_exported_and_what_it_exports_imported():

@@ -113,7 +113,7 @@ def _channel(
 
 
 def _page_routes() -> list[Route]:
-    """The page, and its files by version and name."""
+    """The page, and its files by version and path."""
     kept: dict[str, PageFiles] = {}
 
     async def home(_: Request) -> Response:
@@ -128,7 +128,7 @@ def _page_routes() -> list[Route]:
         kind = MEDIA.get(name.rpartition(".")[2], "application/octet-stream")
         return Response(found.contents[name], media_type=kind, headers={"cache-control": FOR_EVER})
 
-    return [Route("/", home), Route("/page/{version}/{name}", file)]
+    return [Route("/", home), Route("/page/{version}/{name:path}", file)]
 
 
 async def _piece(request: Request) -> Response:

@@ -6,10 +6,13 @@ The addresses of the files change with what they hold, so that a browser need no
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from posixpath import dirname, join, normpath
 
 import chess
 import chess.svg
@@ -18,7 +21,7 @@ FOLDER = files(__name__.rpartition(".")[0]) / "page"
 HOME, MAIN = "index.html", "main.js"
 IN_HOME = '="/page/'  # how HOME begins the address of another file
 
-_IMPORTED = re.compile(rb'^(?:import|export)\b[^;]*?"\./([\w.]+)";', re.MULTILINE)
+_IMPORTED = re.compile(r'^(?:import|export)\b[^;]*?"(\.[\w./]+)";', re.MULTILINE)
 _NAMES = {f"{'w' if letter.isupper() else 'b'}{letter.upper()}": letter for letter in "PNBRQKpnbrqk"}
 _FOOT = "M11 39h23v-3.2c0-1.6-1.2-2.8-2.8-2.8H13.8c-1.6 0-2.8 1.2-2.8 2.8z"
 # What stands on the foot, and the lines inside, in the other colour.
@@ -54,15 +57,14 @@ SETS = ("classic", "plain", "letters")
 
 @dataclass(frozen=True)
 class PageFiles:
-    """The content of each file of the page, by its name."""
+    """The content of each file of the page, by its path in the folder, such as `base/dom.js`."""
 
     contents: dict[str, bytes]
 
     @classmethod
     def read(cls) -> PageFiles:
         """The files as they are now: who edits them has only to load the page again."""
-        entries = sorted((entry for entry in FOLDER.iterdir() if entry.is_file()), key=lambda entry: entry.name)
-        return cls({entry.name: entry.read_bytes() for entry in entries})
+        return cls(dict(sorted(_files_in(FOLDER))))
 
     @cached_property
     def version(self) -> str:
@@ -78,8 +80,9 @@ class PageFiles:
         found = {MAIN}
         waiting = [MAIN]
         while waiting:
-            text = self.contents[waiting.pop()]
-            imported = {name.decode() for name in _IMPORTED.findall(text)} - found
+            module = waiting.pop()
+            named = _IMPORTED.findall(self.contents[module].decode())
+            imported = {normpath(join(dirname(module), name)) for name in named} - found
             found |= imported
             waiting += imported
         return sorted(found)
@@ -91,6 +94,15 @@ class PageFiles:
         modules = self.first_modules
         links = (f'<link rel="modulepreload" href="/page/{self.version}/{name}">\n' for name in modules)
         return text.replace("</head>", f"{''.join(links)}</head>")
+
+
+def _files_in(folder: Traversable, inside: str = "") -> Iterator[tuple[str, bytes]]:
+    for entry in folder.iterdir():
+        name = f"{inside}{entry.name}"
+        if entry.is_file():
+            yield name, entry.read_bytes()
+        else:
+            yield from _files_in(entry, f"{name}/")
 
 
 def drawing(name: str, of: str = "classic") -> str | None:

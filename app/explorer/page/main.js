@@ -1,34 +1,34 @@
 // The page: makes its parts, reads the address, and knows the keys.
 
-import { makeAnalysis, switchAnalysis } from "./analysis.js";
-import { get } from "./api.js";
-import { makeBars } from "./bars.js";
-import { makeBoard } from "./board.js";
-import { flip, makeControls, nextWay, redo, setMode, undo } from "./controls.js";
-import { around, byId, h, replace, showError, tellError } from "./dom.js";
-import { enter, makeEntry } from "./entry.js";
-import { makeExpectedBar } from "./expected_bar.js";
-import { makeFree } from "./free.js";
-import { ofFile, ofServer } from "./game_sources.js";
-import { makeGames, openGames } from "./games.js";
-import { makeHands } from "./hands.js";
-import { makeLive } from "./analysis_view.js";
-import { showLink } from "./links.js";
-import { makeLook } from "./look_dialog.js";
-import { makeMoveList } from "./move_list.js";
-import { makeMoves } from "./moves.js";
-import { makeOpening } from "./opening.js";
-import { askToPlay, makePlayControls } from "./play_controls.js";
-import { makePlaying } from "./playing.js";
-import { makeReload, restoreBoard, wasReloaded } from "./reload.js";
-import { makeShapley } from "./shapley.js";
-import { makeShare } from "./share.js";
-import { goTo, listen, redoEdit, refresh, setFree, state, undoEdit } from "./store.js";
-import { makeTabs, openTab, shownTab } from "./tabs.js";
-import { makeTerms } from "./terms.js";
-import { makeVerdict } from "./verdict.js";
-import { loadWeights, makeWeights } from "./weights.js";
-import { isFirstVisit, welcome } from "./welcome.js";
+import { get } from "./base/api.js";
+import { around, byId, h, replace, showError, tellError } from "./base/dom.js";
+import { makeBoard } from "./board/board.js";
+import { makeExpectedBar } from "./board/expected_bar.js";
+import { makeFree } from "./board/free.js";
+import { makePlaying } from "./board/playing.js";
+import { flip, makeControls, nextWay, redo, setMode, undo } from "./controls/controls.js";
+import { enter, makeEntry } from "./controls/entry.js";
+import { makeHands } from "./controls/hands.js";
+import { showLink } from "./controls/links.js";
+import { makeLook } from "./controls/look_dialog.js";
+import { askToPlay, makePlayControls } from "./controls/play_controls.js";
+import { makeShare } from "./controls/share.js";
+import { isFirstVisit, welcome } from "./controls/welcome.js";
+import { makeLive } from "./panels/analysis_view.js";
+import { makeBars } from "./panels/bars.js";
+import { ofFile, ofServer } from "./panels/game_sources.js";
+import { makeGames, openGames } from "./panels/games.js";
+import { makeMoveList } from "./panels/move_list.js";
+import { makeMoves } from "./panels/moves.js";
+import { makeShapley } from "./panels/shapley.js";
+import { makeTerms } from "./panels/terms.js";
+import { makeVerdict } from "./panels/verdict.js";
+import { loadWeights, makeWeights } from "./panels/weights.js";
+import { makeAnalysis, switchAnalysis } from "./state/analysis.js";
+import { makeOpening } from "./state/opening.js";
+import { makeReload, restoreBoard, wasReloaded } from "./state/reload.js";
+import { goTo, listen, redoEdit, refresh, setFree, state, undoEdit } from "./state/store.js";
+import { makeTabs, openTab, shownTab } from "./state/tabs.js";
 
 const KEYS = [
     ["\u2190 \u2192", "A move back or forward in the game; on the board, from square to square"],
@@ -136,7 +136,7 @@ async function takeDropped(files) {
     const [file] = files;
     const isShared = file.name.endsWith(".json");
     if (isShared) openTab("learning");
-    if (shownTab() === "learning") await (await import("./teaching.js")).dropOnTeaching(files);
+    if (shownTab() === "learning") await (await import("./panels/teaching.js")).dropOnTeaching(files);
     else await openGames(ofFile(file, file.name));
 }
 
@@ -167,11 +167,11 @@ const TABS = [
     ["terms", "Terms", makeTerms],
     ["pieces", "Pieces", makeBars],
     ["moves", "Moves", makeMoves],
-    ["compare", "Compare", null, async () => (await import("./compare.js")).makeCompare],
+    ["compare", "Compare", null, async () => (await import("./panels/compare.js")).makeCompare],
     ["weights", "Weights", makeWeights],
     ["games", "Games", makeGames],
-    ["player", "Player", null, async () => (await import("./player.js")).makePlayer],
-    ["learning", "Teach", null, async () => (await import("./teaching.js")).makeTeaching],
+    ["player", "Player", null, async () => (await import("./panels/player.js")).makePlayer],
+    ["learning", "Teach", null, async () => (await import("./panels/teaching.js")).makeTeaching],
 ];
 
 async function begin() {

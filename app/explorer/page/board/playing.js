@@ -1,0 +1,209 @@
+// A game against Merino: whose turn it is, clocks, taking back, hints, and how it ends.
+
+import { keep, recall } from "../base/browser_storage.js";
+import { say } from "../base/dom.js";
+import { styleOf } from "../base/player_styles.js";
+import { chime } from "../base/sound.js";
+import { Work } from "../base/work.js";
+import {
+    START,
+    askedOf,
+    changed,
+    goTo,
+    isPlaying,
+    listen,
+    play,
+    question,
+    setGame,
+    sideAfter,
+    state,
+    truncate,
+} from "../state/store.js";
+import { showArrows } from "./board.js";
+
+const MOVE_MS = 1000; // for a move of Merino's, at most
+const HINT_MS = 600;
+const SHARE = 25; // a move may take this part of the time left
+const TICK_MS = 200;
+const MAX_SAVED = 200; // games that are kept
+
+const thinking = new Work("/ws/play", {
+    done: (message) => {
+        if (message.best && isPlaying()) play(message.best);
+    },
+});
+const hints = new Work("/ws/play", {
+    done: (message) => {
+        if (!message.best || !isPlaying()) return;
+        showArrows("hint", [{ uci: message.best, kind: "best", share: 1 }]);
+        say(`Hint: ${message.san}`);
+    },
+});
+
+export const opposite = (side) => (side === "white" ? "black" : "white");
+
+/** The side to move after all moves, whose report may still be on its way. */
+const turn = () => sideAfter(state.fen, state.moves.length);
+
+/** Whether the pieces on the board may not be moved now, for it is Merino's turn. */
+export const isMerinosTurn = () => isPlaying() && sideAfter(state.fen, state.at) !== state.game.side;
+
+/** Begin a game: { side, level, by, like, minutes, increment, fromHere }; without minutes it has no clocks. */
+export function startGame(wanted) {
+    const { side, level, by, like, minutes, increment, fromHere } = wanted;
+    const ms = minutes * 60000;
+    const fen = fromHere ? state.report.fen : START;
+    state.flipped = side === "black";
+    const against = {
+        wanted,
+        side,
+        level,
+        by,
+        style: styleOf(like),
+        clock: minutes ? { increment: increment * 1000, left: { white: ms, black: ms }, began: Date.now() } : null,
+        result: null,
+        premove: null,
+    };
+    changed("view");
+    return setGame({ fen, label: side === "white" ? "You - Merino" : "Merino - You", against });
+}
+
+/** The same game once more, with the colours changed. */
+export const rematch = () => startGame({ ...state.game.wanted, side: opposite(state.game.side), fromHere: false });
+
+/** End the game with a result such as "1-0" and a reason, and keep it. */
+function finish(score, reason) {
+    thinking.drop();
+    state.game = { ...state.game, result: { score, reason }, premove: null };
+    showArrows("hint", []);
+    save(score, reason);
+    chime("end");
+    say(`${score}: ${reason}`);
+    changed("play");
+}
+
+function save(score, reason) {
+    const moves = state.moves.map(({ san, uci }) => ({ san, uci }));
+    const saved = { fen: state.fen, moves, label: state.label, score, reason, at: new Date().toISOString() };
+    keep("played", [...playedGames(), saved].slice(-MAX_SAVED));
+}
+
+/** The games that were finished or left, the oldest first. */
+export const playedGames = () => recall("played", [], Array.isArray);
+
+const wins = (side) => (side === "white" ? "1-0" : "0-1");
+const named = (side) => (side === "white" ? "White" : "Black");
+export const resign = () => finish(wins(opposite(state.game.side)), `${named(state.game.side)} resigns`);
+
+/** Leave the game; its moves stay on the board. One that goes on is kept without a result. */
+export function leaveGame() {
+    thinking.drop();
+    if (isPlaying() && state.moves.length) save("*", "left");
+    state.game = null;
+    showArrows("hint", []);
+    changed("play");
+}
+
+/** Take back the last move of the user's, and the answer to it. */
+export function takeBack() {
+    thinking.drop();
+    state.game = { ...state.game, result: null, premove: null };
+    const count = state.moves.length; // counted, as the report of the last move may still be on its way
+    const own = sideAfter(state.fen, count) === state.game.side ? 2 : 1;
+    return truncate(Math.max(0, count - own));
+}
+
+/** Keep a move for when it is the user's turn. */
+export function setPremove(uci) {
+    state.game.premove = uci;
+    showArrows("premove", uci ? [{ uci, kind: "tried", share: 0.4 }] : []);
+}
+
+/** Show a good move as an arrow. */
+export function hint() {
+    hints.begin({ ...question(), free: false, movetime: HINT_MS });
+}
+
+/** Whether the clock of a side runs. */
+export const isRunning = (side) => state.game.result === null && turn() === side && state.report.ending === null;
+
+/** Milliseconds left to a side, at this moment. */
+export function timeLeft(side) {
+    const { clock } = state.game;
+    return Math.max(0, clock.left[side] - (isRunning(side) ? Date.now() - clock.began : 0));
+}
+
+const gameNow = () => `${state.fen} ${state.moves.map((move) => move.uci)}`;
+let charged = ""; // the game at the last move that the clock was charged for
+
+/** Charge the one who has moved, at the moment of the move. */
+function chargeClock() {
+    const now = gameNow();
+    if (!isPlaying() || now === charged) return;
+    charged = now;
+    const { clock } = state.game;
+    if (!clock) return;
+    const mover = opposite(turn());
+    if (state.moves.length) clock.left[mover] += clock.increment - (Date.now() - clock.began);
+    clock.began = Date.now();
+}
+
+/** The game of a side without time is lost, but for an opponent with a bare king, who can never mate. */
+function flagFalls(side) {
+    const letters = state.report.fen.split(" ")[0].replace(/[^a-z]/gi, "");
+    const others = side === "white" ? /[a-jl-z]/ : /[A-JL-Z]/;
+    const told = `${named(side)} has no time left`;
+    if (others.test(letters)) finish(wins(opposite(side)), told);
+    else finish("1/2-1/2", `${told}, ${named(opposite(side))} only a king`);
+}
+
+function checkFlag() {
+    if (!isPlaying() || !state.game.clock || !state.report) return;
+    const side = turn();
+    if (timeLeft(side) > 0) changed("clock");
+    else if (state.at === state.moves.length) flagFalls(side);
+    else goTo(state.moves.length); // where the pieces tell whether the other side can mate
+}
+
+function answer() {
+    const { level, by, style, clock, side } = state.game;
+    const ms = clock ? Math.min(MOVE_MS, timeLeft(opposite(side)) / SHARE + clock.increment / 2) : MOVE_MS;
+    const asked = { ...question(), free: false, level, style, movetime: Math.max(20, Math.round(ms)) };
+    thinking.begin(askedOf(by, asked));
+    changed("play");
+}
+
+function tryPremove() {
+    const { premove } = state.game;
+    if (!premove) return;
+    setPremove(null);
+    const legal = state.report.moves.find((move) => move.uci.startsWith(premove));
+    if (legal) play(legal.uci);
+}
+
+let last = ""; // the position that was last taken notice of
+
+/** Go on with the game after a move. */
+function goOn() {
+    const now = gameNow();
+    if (!isPlaying() || now === last || state.at !== state.moves.length) return;
+    last = now;
+    showArrows("hint", []);
+    if (state.moves.length) chime("move");
+    const { ending } = state.report;
+    if (ending) finish(ending === "checkmate" ? wins(opposite(turn())) : "1/2-1/2", ending);
+    else if (turn() === state.game.side) tryPremove();
+    else answer();
+}
+
+export function makePlaying() {
+    setInterval(checkFlag, TICK_MS);
+    listen((topics) => {
+        if (topics.has("leave") || (topics.has("mode") && state.mode === "free")) leaveGame();
+        if (topics.has("moves")) {
+            thinking.drop();
+            chargeClock();
+        }
+        if (topics.has("report")) goOn();
+    });
+}

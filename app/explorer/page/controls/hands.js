@@ -1,0 +1,227 @@
+// Hands on the board: pieces dragged, clicked, or moved by the keyboard.
+
+import { say } from "../base/dom.js";
+import {
+    boardSvg,
+    cellOf,
+    describe,
+    drawMarks,
+    drawPieces,
+    hand,
+    pieceOn,
+    placePieces,
+    squareUnder,
+} from "../board/board.js";
+import { dropFree, eraseFree, placeFree, takesPieces } from "../board/free.js";
+import { isMerinosTurn, setPremove } from "../board/playing.js";
+import { askPromotion } from "../board/promotion.js";
+import { movesFrom, play, preview, state } from "../state/store.js";
+import { explainRefusal } from "./entry.js";
+
+const FILES = "abcdefgh";
+const DRAG_PIXELS = 4;
+
+/** Let the board that has been made be moved by pointer and keyboard. */
+export function makeHands() {
+    const svg = boardSvg();
+    svg.addEventListener("pointerdown", down);
+    svg.addEventListener("pointermove", move);
+    svg.addEventListener("pointerup", up);
+    svg.addEventListener("pointercancel", cancel);
+    svg.addEventListener("keydown", key);
+    svg.addEventListener("keyup", (event) => {
+        if (event.key === "Tab") {
+            hand.byKeys = true;
+            drawMarks();
+        }
+    });
+    svg.addEventListener("focusin", (event) => focused(event.target.dataset.square));
+    svg.addEventListener("focusout", () => requestAnimationFrame(drawMarks));
+    svg.addEventListener("contextmenu", (event) => {
+        if (state.mode === "free") event.preventDefault();
+    });
+}
+
+/** A square has got the focus: say what stands there, and try the move to it. */
+function focused(square) {
+    cellOf(hand.focus)?.setAttribute("tabindex", -1);
+    hand.focus = square;
+    cellOf(square).setAttribute("tabindex", 0);
+    say(describe(square));
+    drawMarks();
+    if (hand.chosen && !hand.drag) preview(legal(hand.chosen, square)[0] ?? null);
+}
+
+const legal = (from, to) => movesFrom(from).filter((uci) => uci.slice(2, 4) === to);
+
+/** Play a move of the board, after asking what a pawn becomes; tell why where it is none. */
+async function attempt(from, to) {
+    hand.chosen = null;
+    preview(null);
+    if (from === to) {
+        drawMarks();
+        return;
+    }
+    if (state.mode === "free") {
+        dropFree(from, to);
+        return;
+    }
+    if (isMerinosTurn()) {
+        setPremove(from + to);
+        drawPieces();
+        drawMarks();
+        return;
+    }
+    let found = legal(from, to);
+    if (found.length > 1) {
+        const letter = await askPromotion(pieceOn(from)?.letter ?? "P");
+        if (!letter) {
+            drawPieces();
+            drawMarks();
+            return;
+        }
+        found = found.filter((uci) => uci.endsWith(letter));
+    }
+    if (found.length) {
+        await play(found[0]);
+        return;
+    }
+    drawPieces();
+    drawMarks();
+    const meant = await explainRefusal(from + to);
+    if (meant) await play(meant);
+}
+
+function point(event) {
+    const box = boardSvg().getBoundingClientRect();
+    return [(800 * (event.clientX - box.left)) / box.width, (800 * (event.clientY - box.top)) / box.height];
+}
+
+function down(event) {
+    hand.byKeys = false;
+    if (event.button > 0) {
+        const square = squareUnder(event);
+        if (state.mode === "free" && square) {
+            event.preventDefault();
+            eraseFree(square);
+        }
+        return;
+    }
+    const square = squareUnder(event);
+    if (!square) return;
+    event.preventDefault();
+    cellOf(square).focus({ preventScroll: true });
+    if (state.mode === "free" && takesPieces()) {
+        placeFree(square);
+        return;
+    }
+    if (hand.chosen && hand.chosen !== square && (state.mode === "free" || legal(hand.chosen, square).length)) {
+        attempt(hand.chosen, square);
+        return;
+    }
+    if (!pieceOn(square)) {
+        hand.chosen = null;
+        preview(null);
+        drawMarks();
+        return;
+    }
+    boardSvg().setPointerCapture(event.pointerId);
+    hand.drag = {
+        from: square,
+        start: [event.clientX, event.clientY],
+        moving: false,
+        over: null,
+        wasChosen: hand.chosen === square,
+        piece: pieceOn(square),
+    };
+    drawMarks();
+}
+
+function move(event) {
+    if (!hand.drag) return;
+    if (
+        !hand.drag.moving &&
+        Math.hypot(event.clientX - hand.drag.start[0], event.clientY - hand.drag.start[1]) < DRAG_PIXELS
+    )
+        return;
+    hand.drag.moving = true;
+    hold(hand.drag.piece.image, event);
+    const over = squareUnder(event);
+    if (over === hand.drag.over) return;
+    hand.drag.over = over;
+    preview(over && over !== hand.drag.from ? (legal(hand.drag.from, over)[0] ?? null) : null);
+    drawMarks();
+}
+
+/** Let a piece follow the pointer. */
+function hold(image, event) {
+    const [x, y] = point(event),
+        size = Number(image.getAttribute("width"));
+    image.classList.add("dragged");
+    image.parentNode.append(image);
+    image.style.transform = `translate(${x - size / 2}px, ${y - size / 2}px)`;
+}
+
+function up(event) {
+    if (!hand.drag) return;
+    const { from, moving, wasChosen, piece } = hand.drag;
+    const to = squareUnder(event);
+    hand.drag = null;
+    piece.image.classList.remove("dragged");
+    if (!moving) {
+        hand.chosen = wasChosen ? null : from;
+        drawMarks();
+        return;
+    }
+    if (to) {
+        attempt(from, to);
+        return;
+    }
+    preview(null);
+    if (state.mode === "free") {
+        eraseFree(from);
+        return;
+    }
+    placePieces();
+    drawMarks();
+}
+
+function cancel() {
+    if (!hand.drag) return;
+    hand.drag.piece.image.classList.remove("dragged");
+    hand.drag = null;
+    preview(null);
+    placePieces();
+    drawMarks();
+}
+
+function key(event) {
+    hand.byKeys = true;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    if (step) {
+        const sign = state.flipped ? -1 : 1;
+        const file = FILES.indexOf(hand.focus[0]) + sign * step[0],
+            rank = Number(hand.focus[1]) + sign * step[1];
+        if (file >= 0 && file < 8 && rank >= 1 && rank <= 8) cellOf(FILES[file] + rank).focus();
+    } else if (event.key === "Enter" || event.key === " ") {
+        if (state.mode === "free" && takesPieces()) placeFree(hand.focus);
+        else if (hand.chosen) attempt(hand.chosen, hand.focus);
+        else if (pieceOn(hand.focus)) {
+            hand.chosen = hand.focus;
+            drawMarks();
+            say(`${describe(hand.focus)}, chosen`);
+        }
+    } else if (event.key === "Escape" && (hand.chosen || hand.drag)) {
+        hand.chosen = null;
+        cancel();
+        preview(null);
+        drawMarks();
+    } else if (state.mode === "free" && (event.key === "Delete" || event.key === "Backspace")) {
+        eraseFree(hand.focus);
+    } else if (state.mode === "free" && /^[pnbrqk]$/i.test(event.key)) {
+        placeFree(hand.focus, event.key);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+}

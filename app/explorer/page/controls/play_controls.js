@@ -1,0 +1,181 @@
+// To play against Merino: the dialog that begins a game, and the bar with clocks and what can be done in it.
+
+import { keep, recall } from "../base/browser_storage.js";
+import { button, byId, h, options, replace, segments } from "../base/dom.js";
+import { styledPlayers } from "../base/player_styles.js";
+import { hasSound, setSound } from "../base/sound.js";
+import {
+    hint,
+    isRunning,
+    leaveGame,
+    opposite,
+    rematch,
+    resign,
+    startGame,
+    takeBack,
+    timeLeft,
+} from "../board/playing.js";
+import { chooser } from "../panels/weights.js";
+import { SHOWN, listen, state } from "../state/store.js";
+
+const CLOCKS = [
+    [0, 0, "none"],
+    [1, 0, "1 minute"],
+    [3, 2, "3 minutes + 2 s a move"],
+    [10, 5, "10 minutes + 5 s a move"],
+    [30, 0, "30 minutes"],
+];
+const DEFAULTS = { side: "white", level: 10, clock: 0, fromHere: false, like: "" };
+/** @type {(number | null)[]} */
+let elos = []; // of each level, null for full strength
+const NOBODY = ["", "nobody in particular"];
+const wanted = { ...DEFAULTS, ...recall("play", {}), by: SHOWN };
+
+const label = (text, element) => h("label", {}, h("span", {}, text), element);
+
+function select(id, pairs, name) {
+    const choose = (event) => {
+        wanted[name] = Number(event.target.value);
+    };
+    return h("select", { id, onchange: choose }, options(pairs, wanted[name]));
+}
+
+const levelName = (level) => (elos[level] === null ? "full strength" : `level ${level}, about ${elos[level]} Elo`);
+const levelNames = () => elos.map((_, level) => [level, levelName(level)]);
+
+const chooseSide = (side) => {
+    wanted.side = side;
+    drawSides();
+};
+
+function drawSides() {
+    const sides = [
+        ["white", "White"],
+        ["black", "Black"],
+    ];
+    segments(byId("play-side"), sides, wanted.side, chooseSide);
+}
+
+function begin() {
+    const { by, ...kept } = wanted;
+    const [minutes, increment] = CLOCKS[wanted.clock];
+    keep("play", kept);
+    byId("play-dialog").close();
+    startGame({ ...kept, by, minutes, increment });
+}
+
+const check = (id, text, checked, change) =>
+    h(
+        "label",
+        {},
+        h("input", { type: "checkbox", id, checked, onchange: (event) => change(event.target.checked) }),
+        text,
+    );
+
+/** Whom Merino plays like: a player whose profile was made; at full strength that is their own level. */
+function likeField() {
+    const players = styledPlayers();
+    if (!players.includes(wanted.like)) wanted.like = "";
+    const choose = (event) => {
+        wanted.like = event.target.value;
+    };
+    const pairs = [NOBODY, ...players.map((name) => [name, name])];
+    const title = "A player of whom a profile was made under Player; at full strength it plays at their own level";
+    return label("Like", h("select", { id: "play-like", title, onchange: choose }, options(pairs, wanted.like)));
+}
+
+export function askToPlay() {
+    const dialog = byId("play-dialog");
+    const by = chooser("play-by", wanted.by, (id) => (wanted.by = id), [[SHOWN, "the evaluation shown"]]);
+    const clocks = CLOCKS.map(([, , name], index) => [index, name]);
+    replace(
+        dialog,
+        h("h2", { id: "play-title" }, "Play against Merino"),
+        h(
+            "div",
+            { class: "play-form" },
+            label(
+                "You play",
+                h("div", { id: "play-side", class: "segments", role: "radiogroup", "aria-label": "You play" }),
+            ),
+            label("Level", select("play-level", levelNames(), "level")),
+            label("Plays by", by),
+            likeField(),
+            label("Clock", select("play-clock", clocks, "clock")),
+            check("play-here", "From the position on the board", wanted.fromHere, (isOn) => (wanted.fromHere = isOn)),
+            check("play-sound", "Sound", hasSound(), setSound),
+        ),
+        h(
+            "div",
+            { class: "panel-bar" },
+            h("button", { type: "button", class: "main", id: "play-begin", onclick: begin }, "Begin"),
+            h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
+        ),
+    );
+    dialog.showModal();
+    drawSides();
+}
+
+function clockText(side) {
+    const seconds = Math.ceil(timeLeft(side) / 1000);
+    return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+const clockClass = (side) => `clock ${isRunning(side) ? "runs" : ""}`;
+const clockElement = (side) => [
+    h("span", { class: "note" }, side === state.game.side ? "You" : "Merino"),
+    h("span", { class: clockClass(side), id: `clock-${side}`, "data-side": side }, clockText(side)),
+];
+
+function drawClocks() {
+    for (const side of ["white", "black"]) {
+        const clock = byId(`clock-${side}`);
+        if (!clock) continue;
+        clock.textContent = clockText(side);
+        clock.className = clockClass(side);
+    }
+}
+
+function draw() {
+    const box = byId("play-bar");
+    box.hidden = !state.game;
+    byId("game-controls").classList.toggle("playing", Boolean(state.game));
+    if (!state.game) return;
+    const { result, side, clock, level } = state.game;
+    const who = `You are ${side === "white" ? "White" : "Black"}, Merino plays at ${levelName(level)}.`;
+    const noMoves = !state.moves.length;
+    const during = [
+        button("take-back", "Take back", takeBack, { disabled: noMoves }),
+        button("hint-move", "Hint", hint, { disabled: state.report?.to_move !== side }),
+        button("resign", "Resign", resign),
+    ];
+    const after = [
+        button("rematch", "Rematch", rematch),
+        button("take-back", "Take back", takeBack, { disabled: noMoves }),
+    ];
+    replace(
+        box,
+        clock ? [clockElement(opposite(side)), clockElement(side)] : null,
+        h(
+            "span",
+            { class: "note", id: "play-state", role: "status" },
+            result ? `${result.score}: ${result.reason}` : who,
+        ),
+        h(
+            "span",
+            { class: "group" },
+            result ? after : during,
+            button("leave-game", result ? "Analyse" : "Leave", leaveGame),
+        ),
+    );
+}
+
+/** Make them; `levels` are the Elo of each level, null for full strength. */
+export function makePlayControls(levels) {
+    elos = levels;
+    listen((topics) => {
+        if (topics.has("clock") && state.game?.clock) drawClocks();
+        if (topics.has("play") || topics.has("report")) draw();
+    });
+    draw();
+}

@@ -1,0 +1,152 @@
+// A first visit: three examples, and a tour of five steps.
+
+import { keep, recall } from "../base/browser_storage.js";
+import { byId, guarded, h, replace } from "../base/dom.js";
+import { settings, switchAnalysis } from "../state/analysis.js";
+import { openTab } from "../state/tabs.js";
+import { enter } from "./entry.js";
+
+const EXAMPLES = [
+    [
+        "A middlegame",
+        "What is each piece worth, and what does Black threaten?",
+        "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13",
+        "terms",
+    ],
+    [
+        "A game with mistakes",
+        "Where was it lost? Its graph shows the chances, and marks what lost them.",
+        '[White "Anna"]\n[Black "Bert"]\n[Result "0-1"]\n\n' +
+            "1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3# 0-1",
+        "games",
+    ],
+    [
+        "An endgame",
+        "White wins, but not with a queen: let the search find out.",
+        "8/8/1KP5/3r4/8/8/8/k7 w - - 0 1",
+        "moves",
+    ],
+];
+const STEPS = [
+    ["#entry-text", "Paste anything", "A move, a FEN, a game as PGN, or moves such as 1. e4 e5."],
+    [
+        "#board",
+        "Values on the board",
+        "Each piece shows what it is worth. Drag one and hold it: you see what would change.",
+    ],
+    [
+        "#analysis",
+        "Analysis",
+        "The best lines while you look, and what each leads to. Point at a move; click to play it.",
+    ],
+    ["#tabs", "Reasons", "Terms add up to the score. Moves ranks every move; Compare sets evaluations side by side."],
+    ["#tab-games", "Your games", "Open a PGN of any size, and see where chances were lost. Teach learns from it."],
+];
+
+let at = 0; // the step of the tour
+/** @type {any} */
+let box = null; // that of the tour
+/** @type {any} */
+let before = null; // what had the focus
+
+const showExample = guarded(async ([, , text, tab]) => {
+    await enter(text);
+    openTab(tab);
+});
+
+function example(each) {
+    const [title, what] = each;
+    return h(
+        "button",
+        { type: "button", class: "example", onclick: () => showExample(each) },
+        h("b", {}, title),
+        h("span", {}, what),
+    );
+}
+
+function close() {
+    keep("visited", true);
+    byId("welcome").hidden = true;
+}
+
+/** Show the examples; the page does so by itself on a first visit. */
+export function welcome() {
+    replace(
+        byId("welcome"),
+        h("h2", {}, "Welcome to Merino's explorer"),
+        h("div", { class: "examples" }, EXAMPLES.map(example)),
+        h(
+            "div",
+            { class: "panel-bar" },
+            h("button", { type: "button", class: "main", id: "tour-start", onclick: startTour }, "Take the tour"),
+            h("button", { type: "button", id: "welcome-close", onclick: close }, "Close"),
+        ),
+    );
+    byId("welcome").hidden = false;
+}
+
+export const isFirstVisit = () => !recall("visited", false);
+
+function startTour() {
+    before = document.activeElement;
+    if (!settings.isOn) switchAnalysis();
+    box ??= document.body.appendChild(h("div", { id: "tour", class: "tour", role: "dialog", "aria-live": "polite" }));
+    box.onkeydown = (event) => {
+        if (event.key === "Escape") endTour();
+        if (event.key === "ArrowRight" && at < STEPS.length - 1) showStep(at + 1);
+        if (event.key === "ArrowLeft" && at > 0) showStep(at - 1);
+        event.stopPropagation();
+    };
+    box.hidden = false;
+    showStep(0);
+}
+
+function endTour() {
+    mark(null);
+    box.hidden = true;
+    before?.focus();
+    close();
+}
+
+function mark(element) {
+    for (const each of document.querySelectorAll(".toured")) each.classList.remove("toured");
+    element?.classList.add("toured");
+}
+
+function showStep(step) {
+    at = step;
+    const [selector, title, text] = STEPS[step];
+    const target = document.querySelector(selector) ?? document.body;
+    const isLast = step === STEPS.length - 1;
+    const go = isLast ? endTour : () => showStep(step + 1);
+    const next = h("button", { type: "button", class: "main", id: "tour-next", onclick: go }, isLast ? "Done" : "Next");
+    const back = { type: "button", disabled: step === 0, onclick: () => showStep(step - 1) };
+    replace(
+        box,
+        h("h2", { id: "tour-title" }, title),
+        h("p", {}, text),
+        h(
+            "div",
+            { class: "panel-bar" },
+            h("span", { class: "note" }, `${step + 1} of ${STEPS.length}`),
+            h("button", back, "Back"),
+            next,
+            isLast ? null : h("button", { type: "button", class: "quiet", id: "tour-end", onclick: endTour }, "End"),
+        ),
+    );
+    box.setAttribute("aria-labelledby", "tour-title");
+    target.scrollIntoView({ block: "nearest", behavior: "instant" });
+    mark(target);
+    placeBeside(target);
+    next.focus();
+}
+
+/** Put the box below its target, or above where there is no room, inside the window. */
+function placeBeside(target) {
+    const around = target.getBoundingClientRect(),
+        own = box.getBoundingClientRect();
+    const below = around.bottom + 10;
+    const top = below + own.height < innerHeight ? below : Math.max(8, around.top - own.height - 10);
+    box.style.top = `${Math.min(top, innerHeight - own.height - 8)}px`;
+    box.style.left = `${Math.max(8, Math.min(around.left, innerWidth - own.width - 8))}px`;
+}

@@ -1,0 +1,174 @@
+// The settings of learning on the page, as `merino learn` has them.
+
+import { byId, h, options, showError } from "../base/dom.js";
+
+/**
+ * @type {{first: number, target: string, blend: number, phases: number | null, rescore: number | null,
+ *     perGame: number | null}}
+ */
+const settings = {
+    first: 6,
+    target: "net", // what to predict; see TARGETS
+    blend: 0.5, // the share of the result in the target "blend"
+    phases: null, // values a weight has, 1 or 2; null for as many as at the start
+    rescore: null, // nodes of the search that scores each position; null for the scores in the games
+    perGame: null, // positions used of each game; null for all
+};
+
+const TARGETS = [
+    ["net", "what a net says of the positions"],
+    ["result", "the results of the games"],
+    ["search", "scores of searches"],
+    ["blend", "results and scores together"],
+];
+const SENT = { net: "search", blend: () => `blend=${settings.blend}` };
+const isSearched = () => settings.target === "search" || settings.target === "blend";
+
+/** The settings as the server takes them. */
+export function chosenSettings() {
+    const sent = SENT[settings.target] ?? settings.target;
+    return {
+        first: settings.first,
+        target: typeof sent === "function" ? sent() : sent,
+        teacher: settings.target === "net",
+        phases: settings.phases,
+        per_game: settings.perGame,
+        rescore: isSearched() ? settings.rescore : null,
+    };
+}
+
+/** A field for a whole number, empty for none. */
+function countField(id, label, value, most, title, set) {
+    return h(
+        "label",
+        { title },
+        `${label} `,
+        h("input", {
+            id,
+            type: "number",
+            min: 1,
+            max: most,
+            step: 1,
+            value: value ?? "",
+            placeholder: "all",
+            onchange: (event) => {
+                const text = event.target.value;
+                const number = Number(text);
+                if (text !== "" && !(Number.isInteger(number) && number >= 1 && number <= most)) {
+                    showError(`${label} takes a whole number from 1 to ${most}, or nothing`);
+                    event.target.value = value ?? "";
+                    return;
+                }
+                showError(null);
+                set(text === "" ? null : number);
+            },
+        }),
+    );
+}
+
+function select(id, label, choices, chosen, title, set) {
+    return h(
+        "label",
+        { title },
+        `${label} `,
+        h("select", { id, onchange: (event) => set(event.target.value) }, options(choices, chosen)),
+    );
+}
+
+function setShare(event) {
+    const value = Number(event.target.value);
+    if (event.target.value === "" || !(value >= 0 && value <= 1)) {
+        showError("the share of the result is a number from 0 to 1");
+        event.target.value = settings.blend;
+        return;
+    }
+    showError(null);
+    settings.blend = value;
+}
+
+const shareField = () =>
+    h("input", {
+        id: "learn-blend",
+        type: "number",
+        min: 0,
+        max: 1,
+        step: 0.05,
+        value: settings.blend,
+        "aria-label": "Share of the result in the target",
+        onchange: setShare,
+    });
+
+function rescoringField() {
+    const title = "Search each position for this many nodes to score it; leave empty to use the scores in the games";
+    const set = (value) => {
+        settings.rescore = value;
+    };
+    const field = countField("learn-rescore", "Nodes for scores", settings.rescore, 1_000_000, title, set);
+    field.querySelector("input").placeholder = "in games";
+    return field;
+}
+
+function targetField(redraw) {
+    const title = "What the new weights shall foretell; of few games a net says more than their results";
+    return select("learn-target", "From", TARGETS, settings.target, title, (value) => {
+        settings.target = value;
+        redraw();
+        byId("learn-target").focus();
+    });
+}
+
+function phasesField() {
+    const title = "One value per weight, or two: middlegame and endgame";
+    const choices = [
+        ["", "as they are"],
+        ["1", "1"],
+        ["2", "2"],
+    ];
+    return select(
+        "learn-phases",
+        "Phases",
+        choices,
+        settings.phases === null ? "" : String(settings.phases),
+        title,
+        (value) => {
+            settings.phases = value === "" ? null : Number(value);
+        },
+    );
+}
+
+function perGameField() {
+    const title = "Use at most this many positions of each game, drawn at random";
+    return countField("learn-per-game", "Positions per game", settings.perGame, 1000, title, (value) => {
+        settings.perGame = value;
+    });
+}
+
+/** The fields of the settings: what is predicted and from which positions; `redraw` where one changes the others. */
+export const settingFields = (redraw) =>
+    h(
+        "div",
+        { class: "panel-bar" },
+        termsField(),
+        targetField(redraw),
+        settings.target === "blend" ? h("label", {}, "of the result ", shareField()) : null,
+        isSearched() ? rescoringField() : null,
+        phasesField(),
+        perGameField(),
+    );
+
+/** The field for the terms to fit. */
+function termsField() {
+    return select(
+        "learn-first",
+        "Learn",
+        [
+            ["6", "the positional terms"],
+            ["2", "piece values too"],
+        ],
+        String(settings.first),
+        "Whether the values of the pieces are fitted as well",
+        (value) => {
+            settings.first = Number(value);
+        },
+    );
+}

@@ -1,0 +1,168 @@
+// The moves of the game on the board: the main line, its variations in brackets, comments and signs; and what edits them.
+
+import { button, byId, h, replace } from "../base/dom.js";
+import { promote, remove } from "../base/tree.js";
+import { edit, goToNode, listen, numbered, redoEdit, state, undoEdit } from "../state/store.js";
+
+/** Numeric Annotation Glyphs of the PGN standard that have a sign. */
+const SIGNS = new Map([
+    [1, "!"],
+    [2, "?"],
+    [3, "!!"],
+    [4, "??"],
+    [5, "!?"],
+    [6, "?!"],
+]);
+const NAMES = {
+    1: "good move",
+    2: "mistake",
+    3: "brilliant move",
+    4: "blunder",
+    5: "interesting move",
+    6: "dubious move",
+};
+const parts = {};
+
+const signsOf = (move) => move.nags.map((nag) => SIGNS.get(nag) ?? ` $${nag}`).join("");
+
+function moveElements(move, ply, isFirst) {
+    const number = numbered(state.fen, ply, isFirst);
+    const at = state.moves.indexOf(move);
+    const attributes = {
+        type: "button",
+        class: "plain",
+        "data-ply": at >= 0 ? at + 1 : undefined,
+        "aria-current": move === state.node ? "true" : undefined,
+        onclick: () => goToNode(move),
+    };
+    return [
+        number ? h("span", { class: "number" }, number) : null,
+        h("button", attributes, move.san + signsOf(move)),
+        move.comment ? h("span", { class: "comment" }, move.comment) : null,
+    ];
+}
+
+/** What follows a node: its first child and on, each with the variations in its place in brackets. */
+function following(parent, ply, isFirst) {
+    const elements = [];
+    let isNumbered = isFirst;
+    for (let at = parent, count = ply; at.children.length; at = at.children[0], count++) {
+        const [main, ...others] = at.children;
+        elements.push(...moveElements(main, count, isNumbered));
+        for (const other of others) elements.push(variation(other, count));
+        isNumbered = others.length > 0 || Boolean(main.comment);
+    }
+    return elements;
+}
+
+const variation = (start, ply) =>
+    h(
+        "span",
+        { class: "variation" },
+        "(",
+        moveElements(start, ply, true),
+        following(start, ply + 1, Boolean(start.comment)),
+        ")",
+    );
+
+function drawHeading() {
+    const heading = [state.label, state.opening].filter(Boolean).join(" \u00b7 ");
+    parts.heading.textContent = heading;
+    parts.heading.hidden = !heading;
+}
+
+function draw() {
+    const list = byId("move-list");
+    drawHeading();
+    replace(list, parts.heading, following(state.root, 0, true));
+    const now = list.querySelector("[aria-current]");
+    if (now) list.scrollTop = now.offsetTop - list.offsetTop - list.clientHeight / 2;
+    drawEditing();
+}
+
+function drawEditing() {
+    const move = state.node.parent ? state.node : null;
+    parts.box.hidden = !state.root.children.length || Boolean(state.game);
+    for (const signed of parts.signs) {
+        signed.disabled = !move;
+        signed.setAttribute("aria-pressed", String(Boolean(move?.nags.includes(Number(signed.dataset.nag)))));
+    }
+    parts.comment.disabled = parts.promote.disabled = parts.remove.disabled = !move;
+    if (document.activeElement !== parts.comment) parts.comment.value = move?.comment ?? "";
+    parts.undo.disabled = !state.edits.length;
+    parts.redo.disabled = !state.undone.length;
+}
+
+function sign(nag) {
+    edit((move) => {
+        const others = move.nags.filter((each) => !SIGNS.has(each));
+        move.nags = move.nags.includes(nag) ? others : [...others, nag];
+    });
+}
+
+const signButton = ([nag, text]) =>
+    h(
+        "button",
+        {
+            type: "button",
+            class: "icon",
+            "data-nag": nag,
+            title: NAMES[nag],
+            "aria-label": NAMES[nag],
+            onclick: () => sign(nag),
+        },
+        text,
+    );
+
+function takeOff() {
+    edit((move) => {
+        remove(move);
+        return move.parent;
+    });
+}
+
+function makeEditing() {
+    parts.signs = [...SIGNS].map(signButton);
+    parts.comment = h("input", {
+        id: "comment",
+        placeholder: "Comment on this move",
+        "aria-label": "Comment on this move",
+    });
+    parts.comment.addEventListener("change", () => {
+        const text = parts.comment.value.trim();
+        edit((move) => {
+            move.comment = text;
+        });
+    });
+    const makeMain = () => edit((move) => promote(move));
+    parts.promote = button("promote", "Main line", makeMain, { title: "Make this variation the main line" });
+    parts.remove = button("remove-move", "Remove", takeOff, { title: "Take this move and what follows off the game" });
+    parts.undo = button("undo-edit", "Undo", undoEdit, { title: "Undo the last change of the game (Ctrl+Z)" });
+    parts.redo = button("redo-edit", "Redo", redoEdit, { title: "Do it again (Ctrl+Y)" });
+    parts.box = h(
+        "details",
+        { class: "editing", hidden: true },
+        h("summary", {}, "Annotate"),
+        h(
+            "div",
+            { class: "panel-bar" },
+            parts.signs,
+            parts.comment,
+            parts.promote,
+            parts.remove,
+            parts.undo,
+            parts.redo,
+        ),
+    );
+    byId("move-list").after(parts.box);
+}
+
+export function makeMoveList() {
+    makeEditing();
+    parts.heading = h("b", {});
+    listen((topics) => {
+        if (["moves", "mode", "play"].some((topic) => topics.has(topic))) draw();
+        else if (topics.has("opening")) drawHeading(); // it comes late: a move that is being clicked stays in its place
+    });
+    draw();
+}

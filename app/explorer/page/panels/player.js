@@ -1,0 +1,153 @@
+// One player of the games that are loaded: what their moves say of them, and exercises from their mistakes.
+
+import { recall, keep } from "../base/browser_storage.js";
+import { button, byId, h, percent, plural, replace, say, showError, tellError } from "../base/dom.js";
+import { keepStyle } from "../base/player_styles.js";
+import { Work } from "../base/work.js";
+import { listen } from "../state/store.js";
+import { closePractice, drillSection, makeDrilling, openPractice } from "./drilling.js";
+import { loadedGames, openPgn } from "./games.js";
+import { profileSections } from "./profile_report.js";
+
+const NAMED = 60; // players to choose from, the most frequent first
+
+let wanted = recall("player", "");
+/** @type {any} */
+let working = null; // "profile" or "drill"
+let progress = "";
+/** @type {any} */
+let profile = null;
+let draw = () => {};
+
+const works = { profile: workOf("profile", showProfile), drill: workOf("drill", openPractice) };
+
+async function begin(kind) {
+    const games = loadedGames();
+    if (!games) return;
+    wanted = byId("player-name").value.trim();
+    if (!wanted) {
+        showError("Name a player, or a part of the name");
+        byId("player-name").focus();
+        return;
+    }
+    keep("player", wanted);
+    showError(null);
+    working = kind;
+    progress = "Starting; this part is compiled first, once";
+    if (kind === "profile") profile = null;
+    draw();
+    try {
+        works[kind].begin({ ...(await games.request()), player: wanted });
+    } catch (error) {
+        working = null;
+        tellError(error);
+        draw();
+    }
+}
+
+function workOf(kind, done) {
+    const told = (message) => {
+        progress = `${message.what} ${percent(message.done)}`;
+        byId("player-state").textContent = progress;
+    };
+    const ended = () => {
+        working = null;
+        progress = "";
+        draw();
+    };
+    return new Work(`/ws/${kind}`, { told, done, ended });
+}
+
+function showProfile(message) {
+    profile = message.profile;
+    keepStyle(profile);
+    say(`The profile of ${profile.player} is ready`);
+}
+
+function nameField(games) {
+    const names = games.players(NAMED);
+    const isThere = games.players(Infinity).some(([name]) => name.toLowerCase().includes(wanted.toLowerCase()));
+    return h(
+        "label",
+        {},
+        "Player ",
+        h("input", {
+            id: "player-name",
+            type: "text",
+            list: "player-names",
+            value: (isThere && wanted) || names[0]?.[0] || "",
+            placeholder: "a name, or a part of it",
+            spellcheck: "false",
+            autocomplete: "off",
+        }),
+        h(
+            "datalist",
+            { id: "player-names" },
+            names.map(([name, count]) => h("option", { value: name }, plural(count, "game"))),
+        ),
+    );
+}
+
+function buttons() {
+    if (working) return button("player-stop", "Stop", () => works[working].stop(), { class: "on" });
+    return [
+        button("profile-start", "Profile", () => begin("profile"), { class: "main" }),
+        button("drill-start", "Exercises from mistakes", () => begin("drill")),
+    ];
+}
+
+function nothing() {
+    return [
+        h("p", { class: "empty" }, "Open games first: a player is looked for in the games listed under Games."),
+        h(
+            "div",
+            { class: "panel-bar middle" },
+            h("button", { type: "button", id: "player-open", class: "main", onclick: openPgn }, "Open a PGN file"),
+        ),
+    ];
+}
+
+function drawPanel(panel) {
+    const games = loadedGames();
+    if (!games) {
+        replace(panel, nothing());
+        return;
+    }
+    replace(
+        panel,
+        h(
+            "div",
+            { class: "panel-bar" },
+            nameField(games),
+            buttons(),
+            h("span", { class: "note", id: "player-state", role: "status" }, progress),
+        ),
+        h("p", { class: "note" }, `Of ${plural(games.count, "game")} in ${games.name}.`),
+        drillSection(),
+        profile ? profileSections(profile) : null,
+    );
+}
+
+/** @type {any} */
+let studied = null; // the source of the games that all here is about
+
+function followGames() {
+    const source = loadedGames()?.source;
+    if (source === studied) return;
+    studied = source;
+    profile = null;
+    closePractice();
+}
+
+export function makePlayer(panel, isShown) {
+    draw = () => {
+        if (isShown()) drawPanel(panel);
+    };
+    makeDrilling(draw);
+    listen((topics) => {
+        if (topics.has("games")) followGames();
+        if (topics.has("tab") || topics.has("games")) draw();
+    });
+    followGames();
+    draw();
+}

@@ -1,0 +1,126 @@
+// The weights: which are chosen, a slider for each, and the file of what was made of them.
+
+import { get, post } from "../base/api.js";
+import { guarded, h, openFile, options, replace, saveFile, say, tellError } from "../base/dom.js";
+import { USUAL, changed, refresh, state } from "../state/store.js";
+import { followReport, makeSliders, markAll } from "./sliders.js";
+import { learnTerms } from "./terms.js";
+
+export let catalogue = /** @type {any} */ ({ weights: [], terms: [], values: {}, has_terms: true, about: "" });
+const watchers = [];
+
+/** Call a function when there are new weights to choose from. */
+export const onCatalogue = (watcher) => watchers.push(watcher);
+
+/** Ask for the weights there are, and the values of those chosen. */
+export async function loadWeights() {
+    catalogue = await get(`/api/weights?weights=${encodeURIComponent(state.weights)}`);
+    learnTerms(catalogue.terms);
+    watchers.forEach((watcher) => watcher());
+}
+
+/** Let another evaluation stand beside, none with null. */
+async function useBeside(id) {
+    state.beside = id;
+    await refresh();
+}
+
+/** Use other weights from now on. */
+export async function useWeights(id, changes = {}) {
+    const before = { weights: state.weights, changes: state.changes };
+    Object.assign(state, { weights: id, changes });
+    try {
+        await loadWeights();
+        changed("weights");
+        await refresh();
+    } catch (error) {
+        Object.assign(state, before);
+        tellError(error);
+    }
+}
+
+/** A list of all evaluations to choose from, behind `others` as pairs of id and name. */
+export function chooser(id, chosen, choose, others = []) {
+    return h(
+        "select",
+        { id, onchange: (event) => choose(event.target.value) },
+        options(others, chosen ?? ""),
+        options(
+            catalogue.weights.map((entry) => [entry.id, entry.name]),
+            chosen,
+        ),
+    );
+}
+
+/** Open a weights file or a net of the user's; its id. */
+export async function openWeights() {
+    const { name, content } = await openFile(".txt,.net,.bin,text/plain", true);
+    const entry = await post("/api/weights", { name, content });
+    await loadWeights();
+    return entry.id;
+}
+
+export async function saveWeights(weights, changes) {
+    const { text } = await post("/api/weights/text", { weights, changes });
+    await saveFile("weights.txt", text, "text/plain");
+}
+
+function reset() {
+    state.changes = {};
+    markAll();
+    refresh();
+    say("All weights are back to their values");
+}
+
+const OTHERS = [
+    [USUAL, "as usual"],
+    ["", "nothing"],
+];
+
+function bar() {
+    const save = guarded(() => saveWeights(state.weights, state.changes));
+    const open = guarded(async () => useWeights(await openWeights()));
+    const saving = { type: "button", id: "weights-save", class: "main", disabled: !catalogue.has_terms, onclick: save };
+    return h(
+        "div",
+        { class: "panel-bar" },
+        h(
+            "label",
+            {},
+            "Weights ",
+            chooser("weights-chosen", state.weights, (id) => useWeights(id)),
+        ),
+        h("button", { type: "button", id: "weights-open", onclick: open }, "Open a file"),
+        h(
+            "label",
+            {},
+            "Beside ",
+            chooser("beside-chosen", state.beside, (id) => useBeside(id || null), OTHERS),
+        ),
+        h("button", { type: "button", id: "weights-reset", disabled: true, onclick: reset }, "Reset"),
+        h("button", saving, "Save as weights file"),
+    );
+}
+
+function aboutNet() {
+    if (catalogue.has_terms) return null;
+    return [
+        h("p", { class: "empty" }, "A net has no weights that can be read or moved one by one."),
+        h(
+            "details",
+            {},
+            h("summary", {}, "What it is made of, and how it was trained"),
+            h("pre", { class: "about", id: "net-about" }, catalogue.about),
+        ),
+    ];
+}
+
+export function makeWeights(panel) {
+    const note = "Centipawns. What you move here changes the page at once, and no file until you save.";
+    onCatalogue(() => {
+        const sliders = catalogue.has_terms ? [makeSliders(catalogue), h("p", { class: "note" }, note)] : aboutNet();
+        replace(panel, bar(), sliders);
+        markAll();
+    });
+    followReport();
+}

@@ -1,0 +1,66 @@
+// What each move of the game on the board has lost, by search: at once and roughly, and deeper when asked.
+
+import { say } from "../base/dom.js";
+import { Work } from "../base/work.js";
+import { wholeGame } from "./store.js";
+
+export const FIRST_NODES = 2000; // a move, searched without being asked
+
+const work = new Work("/ws/annotate", {
+    told: (message) => {
+        annotation.found.set(message.ply, message);
+        tell("move");
+    },
+    done: (message) => {
+        annotation.account = isWhole ? message.account : [];
+        say(annotation.account.join(" "));
+    },
+    ended: () => tell("done"),
+});
+
+/** `found` has what the server tells of each move, by ply; `account` is a sentence for each side. */
+export const annotation = {
+    found: new Map(),
+    account: [],
+    get isWorking() {
+        return work.isRunning;
+    },
+};
+
+let key = ""; // the start and the evaluation of what was searched
+/** @type {any} */
+let searched = []; // its moves
+let isWhole = true; // whether the search began at the first move
+/** @type {(what: "begun" | "move" | "done") => void} */
+let tell = () => {};
+
+/** Search every move of the game with so many nodes; with `onlyNew` those that have not been searched. */
+export function annotate(nodes, onlyNew = false) {
+    const { moves, ...conditions } = wholeGame();
+    const isSame = JSON.stringify(conditions) === key;
+    const common = isSame && onlyNew ? commonLength(moves, searched) : 0;
+    key = JSON.stringify(conditions);
+    searched = moves;
+    for (const ply of [...annotation.found.keys()]) if (ply > common) annotation.found.delete(ply);
+    annotation.account = [];
+    if (common === moves.length && annotation.found.size === common) return;
+    isWhole = annotation.found.size === 0;
+    work.begin({ ...conditions, moves, nodes, first: annotation.found.size + 1 });
+    tell("begun");
+}
+
+function commonLength(moves, others) {
+    const at = moves.findIndex((move, index) => move !== others[index]);
+    return Math.min(at < 0 ? moves.length : at, annotation.found.size);
+}
+
+export function stopAnnotating() {
+    if (!annotation.isWorking) return;
+    work.drop();
+    tell("done");
+}
+
+/** Call `listener` with what has happened: "begun", "move" or "done". */
+export function onAnnotation(listener) {
+    tell = listener;
+}

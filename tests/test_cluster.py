@@ -228,11 +228,11 @@ def test_a_match_that_ctrl_c_ends_stops_its_workers_at_once(local: ClusterSessio
 
 
 def test_who_waits_for_an_executor_that_is_shut_gets_an_error(local: ClusterSession) -> None:
-    executor = type(local.executor)(local.executor._client, local.workers, "here")
+    executor = type(local.executor)(local.executor.client, local.workers, "here")
     endless = MatchConfig((OwnPlayer("a"), OwnPlayer("b")), TimeControl(nodes=10**12))
     with threads(1) as pool:
         playing = pool.submit(run_match, endless, 2, executor=executor)
-        while not executor._open:
+        while not executor.under_way:
             time.sleep(0.01)
         executor.shutdown()
         with pytest.raises(MatchError, match="the work was stopped"):

@@ -127,10 +127,10 @@ class ClusterExecutor(RemoteExecutor):
 
     def __init__(self, client: Client, workers: Workers, address: str) -> None:
         """`address` names the cluster in sentences."""
-        self._client, self._workers, self._address = client, workers, address
+        self.client, self._workers, self._address = client, workers, address
         # By `id`: the callable, and the future for it on the workers.
         self._sent: OrderedDict[int, tuple[Any, DaskFuture]] = OrderedDict()
-        self._open: dict[Future[Any], DaskFuture] = {}  # futures given to callers
+        self.under_way: dict[Future[Any], DaskFuture] = {}  # futures given to callers
         self._lock, self._is_shut = threading.Lock(), False
 
     @property
@@ -151,8 +151,8 @@ class ClusterExecutor(RemoteExecutor):
         """See RemoteExecutor."""
         if self._workers.is_lost:
             return
-        stopping = self._client._run(_stop, run, on_error="ignore")  # on all workers, those being prepared too
-        waiting = asyncio.run_coroutine_threadsafe(stopping, self._client.loop.asyncio_loop)
+        stopping = self.client._run(_stop, run, on_error="ignore")  # on all workers, those being prepared too
+        waiting = asyncio.run_coroutine_threadsafe(stopping, self.client.loop.asyncio_loop)
         with suppress(TimeoutError, OSError):  # a worker that does not hear this has its tasks cancelled
             waiting.result(STOP_SECONDS)
 
@@ -160,7 +160,7 @@ class ClusterExecutor(RemoteExecutor):
         """End all work at once: waiting for a result raises WorkError. Only the runs of `stop` end on workers."""
         self._is_shut = True
         with suppress(TimeoutError, OSError):
-            self._client.cancel(list(self._open.values()), force=True)
+            self.client.cancel(list(self.under_way.values()), force=True)
 
     def each(self, work: Callable[..., Any], *args: Any) -> dict[str, list[Future[Any]]]:
         """Let every thread of every worker do the same: the futures by address."""
@@ -172,7 +172,7 @@ class ClusterExecutor(RemoteExecutor):
 
     def _hand_out(self, work: Callable[..., Any], args: tuple[Any, ...], worker: str | None = None) -> DaskFuture:
         only: dict[str, Any] = {} if worker is None else {"workers": [worker], "allow_other_workers": False}
-        return self._client.submit(
+        return self.client.submit(
             _do, self._stand_in(work), *args, pure=False, resources={self._workers.name: 1}, **only
         )
 
@@ -182,7 +182,7 @@ class ClusterExecutor(RemoteExecutor):
             return work
         with self._lock:
             if id(work) not in self._sent:
-                future = self._client.submit(_same, work, pure=False, resources={self._workers.name: 1})
+                future = self.client.submit(_same, work, pure=False, resources={self._workers.name: 1})
                 self._sent[id(work)] = work, future
                 if len(self._sent) > MAX_SENT:
                     self._sent.popitem(last=False)
@@ -200,13 +200,13 @@ class ClusterExecutor(RemoteExecutor):
     def _as_future(self, future: DaskFuture) -> Future[Any]:
         """The future as one of `concurrent.futures`; cancelled there, it is dropped here."""
         found: Future[Any] = Future()
-        self._open[found] = future
+        self.under_way[found] = future
         found.add_done_callback(self._close)
-        self._client.loop.add_callback(self._pass_on, future, found)
+        self.client.loop.add_callback(self._pass_on, future, found)
         return found
 
     def _close(self, done: Future[Any]) -> None:
-        future = self._open.pop(done)
+        future = self.under_way.pop(done)
         if done.cancelled():
             future.release()
 

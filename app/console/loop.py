@@ -6,7 +6,6 @@ import logging
 import sys
 from typing import IO
 
-from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.dispatch import dispatch
 from merino.inner.app.console.keyboard import Reader, line_editing, overheard, read_piped
 from merino.inner.app.console.registry import completions
@@ -15,6 +14,7 @@ from merino.inner.app.console.terminal import detect
 from merino.inner.app.console.unfinished import Unfinished
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.user_files import user_folder
+from merino.inner.engine.search.limits import DEFAULT_HASH_MB
 from merino.inner.engine.uci import files
 from merino.inner.engine.uci.runtime import Runtime
 from merino.inner.eval.evaluation import EvaluationError
@@ -83,7 +83,7 @@ def _obey(session: Session, line: str) -> int | None:
 
 def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_only: bool = False) -> Session:
     """A session on standard output with the engine loaded; requests that failed are reported."""
-    runtime = Runtime(shared.SMALL_HASH_MB)
+    runtime = Runtime(DEFAULT_HASH_MB)
     session = Session(runtime, detect(sys.stdout, ascii_only=ascii_only), sys.stdout)
     try:
         if weights:
@@ -95,7 +95,7 @@ def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_o
     try:
         runtime.set_hash(hash_mb)
     except MemoryError as error:
-        session.say(f"{error}; the transposition table has {shared.SMALL_HASH_MB} MB.")
+        session.say(f"{error}; the transposition table has {DEFAULT_HASH_MB} MB.")
     runtime.searcher.set_threads(threads)
     runtime.searcher.move_overhead = 0  # no network between the engine and the person
     runtime.evaluation.explain(Position().record)

@@ -15,7 +15,7 @@ from merino.inner.core.board.move import Move
 from merino.inner.core.common.about import NAME, __version__
 from merino.inner.engine.notation.san import san, san_paragraph
 from merino.inner.engine.notation.scores import score_text
-from merino.inner.engine.search.limits import Limits, Line
+from merino.inner.engine.search.limits import DEFAULT_HASH_MB, Limits, Line
 
 DEFAULT_PLIES = 60
 DEFAULT_MOVE_MS = 100
@@ -38,7 +38,7 @@ def play_game(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     print(f"{NAME} {__version__} plays a short game against itself, {options.movetime} ms per move.", flush=True)
     with wait_message(sys.stdout):
-        session = open_session(shared.SMALL_HASH_MB, threads=1)
+        session = open_session(DEFAULT_HASH_MB, threads=1)
     session.say(f"Weights: {session.runtime.weights_file}")
     play(session, options.plies, Limits(movetime=options.movetime))
     return 0

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], object]
 
-DEFAULT_HASH_MB, SMALL_HASH_MB = 64, 16  # of a search that may last, and of many or short ones
+DEFAULT_TABLE_MB = 64  # of the searches of shell and console, which may last
 DEFAULT_POSITION_MS = 1000  # for a position, without another limit
 cluster_address = as_read_by(ClusterAddress.read)
 
@@ -109,7 +109,7 @@ def _without_another(limit: int | None) -> str:
 def add_hash(parser: Parser) -> None:
     """--hash."""
     sentence = "transposition table in MiB (default: %(default)s)"
-    parser.group(SEARCH).add_argument("--hash", metavar="MB", type=positive, default=DEFAULT_HASH_MB, help=sentence)
+    parser.group(SEARCH).add_argument("--hash", metavar="MB", type=positive, default=DEFAULT_TABLE_MB, help=sentence)
 
 
 def add_threads(parser: Parser, default: int | None = 1, shown: str = "%(default)s") -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from merino.inner.app.explorer.stopping import FAULTS, Message, Say, Stop
-from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.common.json_text import finite
+from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.common.work import cores
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.learn.night.start import begin

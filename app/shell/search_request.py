@@ -8,7 +8,7 @@ from functools import cache
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.core.common.command import CommandError
-from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.limits import DEFAULT_HASH_MB, Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.warmup import warm_up
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
@@ -59,6 +59,4 @@ def searcher_of(request: SearchRequest, evaluation: Evaluation) -> Searcher:
 @cache
 def default_analyser() -> Analyser:
     """Searches for studies with the evaluation in use, one thread and a small table; raises CommandError."""
-    return analyser(
-        searcher_of(SearchRequest(Limits(), 1, shared.SMALL_HASH_MB, is_limited=True), default()), gives_up=True
-    )
+    return analyser(searcher_of(SearchRequest(Limits(), 1, DEFAULT_HASH_MB, is_limited=True), default()), gives_up=True)

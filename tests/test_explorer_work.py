@@ -7,7 +7,7 @@ from pathlib import Path
 
 from selenium.webdriver.common.keys import Keys
 
-from merino.inner.app.explorer.nights import report
+from merino.inner.app.explorer.runs import report
 from merino.inner.core.common.sealed import as_json
 from merino.inner.study.probes.probe import Probed
 from tests.access import violations_in_all
@@ -197,7 +197,7 @@ def test_what_the_nets_of_a_night_know_is_unfolded(page: Page) -> None:
     page.tab("player")
     page.until(lambda: page.text("#panel-player"))
     show = f"document.querySelector('#panel-player').replaceChildren(...module.nightReport({told}, () => 0).flat())"
-    page.of_module("night_report.js", show)
+    page.of_module("panels/night_report.js", show)
     page.click("#night-probes summary")
     queens, forks = (row.text.split() for row in page.all("#night-known tbody tr"))
     assert queens == ["Queens", "0.96", "0.01", "0.31", "0.62", "4"] and forks[:2] == ["fork", "(motif)"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.app.explorer.nights import report
+from merino.inner.app.explorer.runs import report
 from merino.inner.app.shell.cli import main
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.eval.families import find_net

@@ -80,7 +80,7 @@ def _probed(found: Finished[NightState], say: shared.Say, is_quiet: bool) -> tup
         say(f"What the nets know cannot be told: {error}")
         return ()
     except OSError as error:
-        raise work_kept("night", error) from error
+        raise shared.work_kept("night", error) from error
     return probed
 
 

@@ -299,7 +299,7 @@ def _nets_ladder(figure: Any, state: NightState) -> None:
                     label=f"against {opponent}",
                 )  # fmt: skip
             panels[0].legend(frameon=False)
-    panels[0].set_xlim(0.5, len(state.rounds) + 0.5)
+    panels[0].set_xlim(0.5, max(1, len(state.rounds)) + 0.5)
     panels[1].set_xlim(left=0)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import errno
 import gzip
 import json
 import os
@@ -15,6 +16,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import chess
 import pytest
@@ -22,7 +24,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from websockets.sync.client import connect as websocket
 
-from merino.inner.app.explorer import sockets
+from merino.inner.app.explorer import sockets, studying
 from merino.inner.app.explorer.app import create_app
 from merino.inner.app.explorer.evaluations import Evaluations
 from merino.inner.app.explorer.game_files import GamesFile
@@ -935,7 +937,7 @@ def test_weights_put_in_use_are_those_that_merino_plays_with(page: TestClient, d
     assert "no weights" in refused(page.post("/api/weights/use", json={"weights": "gen1.net"}))
 
 
-def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path) -> None:
+def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     games = tmp_path / "mine.pgn"
     games.write_text(
         '[White "Me"]\n[Black "You"]\n[FEN "5k2/5ppp/6r1/7n/7n/8/5PPP/R5K1 w - - 0 1"]\n\n'
@@ -957,6 +959,8 @@ def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path) -> None:
         kept = load_progress(tmp_path / "mine.pgn.drill.json")
         assert kept is not None and list(kept.cards) == [identity]
         assert "no longer known" in refused(page.post("/api/drill/answer", json=about | {"practice": "/etc/passwd"}))
+        monkeypatch.setattr(studying, "held", Mock(side_effect=OSError(errno.ENOSPC, "no room")))
+        assert refused(page.post("/api/drill/review", json={**about, "found": True})).endswith(".drill.json': no room")
         with connect(page, "/ws/profile") as socket:
             socket.send_json({"file": True, "player": "nobody"})
             assert "has no player 'nobody'" in heard(socket, "done")[-1]["error"]

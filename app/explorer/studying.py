@@ -86,10 +86,9 @@ def review_exercise(fields: Fields, state: ServerState) -> Message:
     """POST /api/drill/review: note whether an exercise was `found`, and say when it comes again."""
     practice, exercise = _exercise(fields, state)
     place = Path(fields.text("practice"))
-    with held(place):
+    with writing(RequestError, place), held(place):
         again = practice.review(exercise, fields.flag("found"), datetime.now(UTC))
-        with writing(RequestError, place):
-            practice.save(place)
+        practice.save(place)
     return {"again": again.isoformat(), **_standing(practice)}
 
 

@@ -188,8 +188,8 @@ CASES = (
     Case("warmup", "warmup play", compiles=("fen._complete",)),
     Case(
         "explorer",
-        "explorer many.pgn --port 0 --no-browser",
-        {"many.pgn": "many.pgn", "home/data/weights.txt": "wrong.txt"},
+        "explorer five.pgn --port 0 --no-browser",
+        {"five.pgn": "five.pgn", "home/data/weights.txt": "wrong.txt"},
         changes="home/data/weights.txt",
         program="tests.chaos.page",
         has_home=True,

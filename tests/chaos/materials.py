@@ -82,6 +82,7 @@ MATERIALS: Mapping[str, Maker] = {
     "games.pgn": _made(f"selfplay {GAMES} --nodes 200 --pgn {{OUT}}"),
     "few.pgn": _some_games("games.pgn", 5),
     "many.pgn": _some_games(ROOT / "games" / "selfplay.pgn", 100),
+    "five.pgn": _some_games(ROOT / "games" / "selfplay.pgn", 5),
     "wrong.txt": _wrong_weights,
     **{
         name: _text((SHIPPED / name).read_text(encoding="utf-8"))

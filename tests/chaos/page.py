@@ -68,7 +68,7 @@ def _ask(address: str, question: Mapping[str, Any]) -> None:
     try:
         urllib.request.urlopen(asked, timeout=PATIENCE).close()
     except urllib.error.HTTPError as error:
-        raise OSError(json.load(error)["error"]) from error
+        raise OSError(error.read().decode()) from error
 
 
 if __name__ == "__main__":

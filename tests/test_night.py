@@ -155,7 +155,7 @@ def test_a_night_trains_on_a_card_if_asked_and_says_so(tmp_path: Path, monkeypat
         ran(tmp_path / "other", generations=1, gpu=True)
     assert not (tmp_path / "other" / "night.json").exists()
     save_net(quantised(Shape("H", 8), random_layers(Shape("H", 8), 1), 200.0, {}), tmp_path / "h.net")
-    with pytest.raises(TrainingError, match=r"see pieces on squares.*not \(H: 96 -> 8\)"):
+    with pytest.raises(TrainingError, match=r"see pieces on squares.*not H -> 8 -> 1"):
         ran(tmp_path / "other", str(tmp_path / "h.net"), generations=1, gpu=True)
     assert not (tmp_path / "other" / "night.json").exists()
 

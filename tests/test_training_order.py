@@ -26,6 +26,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(order, "PORTION", 2)
 
 
+def numbered() -> np.ndarray:
+    """Positions whose scores are their places."""
+    records = sample().copy()
+    records["score"] = np.arange(len(records))
+    return records
+
+
 def order_of(records: np.ndarray, together: int = 1, seed: int = 1) -> TrainingOrder:
     return TrainingOrder(blocks_of(records), SHARE, together, seed, mirrors=True)
 
@@ -33,7 +40,7 @@ def order_of(records: np.ndarray, together: int = 1, seed: int = 1) -> TrainingO
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("games_are_known", [True, False])
 def test_an_epoch_goes_through_each_position_once(games_are_known: bool) -> None:
-    records = sample().copy()
+    records = numbered()
     records["game"] *= games_are_known
     apart = is_held_out(records["game"], SHARE)
     found, epochs = order_of(records), []
@@ -41,28 +48,31 @@ def test_an_epoch_goes_through_each_position_once(games_are_known: bool) -> None
     for epoch in range(2):
         portions = list(found.portions(epoch))
         assert len(portions) == 4 and len({portion.mirror for portion in portions}) == 4
-        places = np.concatenate([portion.places[portion.order] for portion in portions])
+        found_in = [portion.records["score"][portion.order] for portion in portions]
+        places = np.concatenate(found_in)
         assert sorted(places.tolist()) == np.flatnonzero(~apart).tolist()
-        for portion in portions:
-            assert np.array_equal(portion.records, records[portion.places])
-            blocks = portion.places[portion.order] // 60
-            assert len(set(blocks.tolist())) <= 2 and (np.diff(portion.places[portion.order]) < 0).any()
+        assert all(np.array_equal(portion.records, records[portion.records["score"]]) for portion in portions)
+        assert all(len(set((some // 60).tolist())) <= 2 and (np.diff(some) < 0).any() for some in found_in)
         epochs.append(places.tolist())
     assert epochs[0] != epochs[1]
-    again, other = (np.concatenate([p.places[p.order] for p in order_of(records, 1, s).portions(0)]) for s in (1, 2))
+    again, other = (
+        np.concatenate([some.records["score"][some.order] for some in order_of(records, 1, seed).portions(0)])
+        for seed in (1, 2)
+    )
     assert again.tolist() == epochs[0] != other.tolist()
 
 
 @pytest.mark.usefixtures("small")
 def test_records_that_are_learned_together_stay_together() -> None:
-    records = sample()[:399]
+    records = numbered()[:399]
     found = order_of(records, together=3)
-    firsts = np.concatenate([p.places[p.order] for p in found.portions(0)])
+    firsts = np.concatenate([some.records["score"][some.order] for some in found.portions(0)])
     assert (firsts % 3 == 0).all() and len(set(firsts.tolist())) == len(firsts) == found.count
     assert 3 * found.count + len(found.validation) == 399
     for portion in found.portions(0):
-        assert np.array_equal(portion.records, records[portion.places])
-        assert (np.diff(portion.places.reshape(-1, 3), axis=1) == 1).all()
+        places = portion.records["score"]
+        assert np.array_equal(portion.records, records[places])
+        assert (np.diff(places.reshape(-1, 3), axis=1) == 1).all()
 
 
 def test_of_many_positions_that_validate_some_are_taken_evenly(monkeypatch: pytest.MonkeyPatch) -> None:

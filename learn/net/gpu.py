@@ -1,8 +1,8 @@
 """The error of a net over packed positions and its gradient, computed by an NVIDIA graphics card.
 
 It takes the place of `learn.net.gradient.Gradient` for nets of one layer whose features are pieces on squares, by the
-place of the own king or not. All positions are copied to the card, 32 bytes each. A seed gives the same net each time;
-on processor and card, whose sums are rounded otherwise, two nets a little different.
+place of the own king or not. Positions are copied to the card a portion at a time, 32 bytes each. A seed gives the same
+net each time; on processor and card, whose sums are rounded otherwise, two nets a little different.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 
 from merino.inner.eval.net.network import Shape
 from merino.inner.eval.net.rows import PIECES, is_by_piece_and_king, piece_features
-from merino.inner.formats.packed_blocks import PackedBlocks, blocks_of
 from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.net.gradient import Layout, Objective
 
@@ -41,12 +40,10 @@ class GpuGradient:
         self._rates = self._cuda.device_array(RATES, dtype=np.float64)
         self._weights: Any = None
         self._moments: Any = None
-        self._records: list[tuple[np.ndarray | PackedBlocks, Any]] = []
+        self._records: tuple[np.ndarray, Any] | None = None  # the last ones, and their copy
         self._options: tuple[bytes, Any] = b"", None
 
-    def add_up(
-        self, weights: np.ndarray, records: np.ndarray | PackedBlocks, places: np.ndarray, options: np.ndarray
-    ) -> None:
+    def add_up(self, weights: np.ndarray, records: np.ndarray, places: np.ndarray, options: np.ndarray) -> None:
         """Add up the errors over records[places], for `errors`, and their gradient, for `step`.
 
         `weights` are those to begin with: after a first call, the card has newer ones.
@@ -97,22 +94,12 @@ class GpuGradient:
         learn = self._kernels.learn_scores[blocks, self._threads]
         learn(self._weights, gradient, error, records, places, self._rows, self._options[1], self._half)
 
-    def _on_card(self, records: np.ndarray | PackedBlocks) -> Any:
-        """Positions on the card, uint64[n, 4]; copied once, in blocks."""
-        for known, copied in self._records:
-            if known is records:
-                return copied
-        try:
-            copied = self._cuda.device_array((len(records), self._kernels.WORDS), dtype=np.uint64)
-        except self._cuda.cudadrv.driver.CudaAPIError as error:
-            raise TrainingError(f"{len(records)} positions do not fit into the memory of the card ({error})") from error
-        first = 0
-        for block in blocks_of(records).blocks():
-            words = np.ascontiguousarray(block).view(np.uint64).reshape(-1, self._kernels.WORDS)
-            copied[first : first + len(words)].copy_to_device(words)
-            first += len(words)
-        self._records.append((records, copied))
-        return copied
+    def _on_card(self, records: np.ndarray) -> Any:
+        """PACKED[n] on the card, uint64[n, 4]; copied unless they are the same as the last time."""
+        if self._records is None or self._records[0] is not records:
+            words = np.ascontiguousarray(records).view(np.uint64).reshape(-1, self._kernels.WORDS)
+            self._records = records, self._copied(words)
+        return self._records[1]
 
     def _copied(self, array: np.ndarray) -> Any:
         return self._cuda.to_device(array)

@@ -24,12 +24,10 @@ MAX_VALIDATION = 1 << 20  # positions (or triples) that validate; of more, some 
 class Portion:
     """Positions to train on next, in memory.
 
-    `places` says where in all files each is, `order` which comes when: of triples, the first record of each. `mirror`
-    decides which are mirrored, 0 for none.
+    `order` says which comes when: of triples, the first record of each. `mirror` decides which are mirrored, if not 0.
     """
 
     records: np.ndarray  # PACKED[n]
-    places: np.ndarray  # int64[n]
     order: np.ndarray  # int64[n / together]
     mirror: int
 
@@ -55,15 +53,13 @@ class TrainingOrder:
                 yield found
 
     def _portion(self, blocks: np.ndarray, draw: np.random.Generator) -> Portion:
-        kept, places = [], []
+        kept = []
         for first in (self._block * blocks).tolist():
             some = self._positions.read(first, min(first + self._block, len(self._positions)))
-            wanted = np.repeat(~self._is_held_out(first, some), self._together)
-            kept.append(some[wanted])
-            places.append(first + np.flatnonzero(wanted))
+            kept.append(some[np.repeat(~self._is_held_out(first, some), self._together)])
         records = np.concatenate(kept)
         order = self._together * draw.permutation(len(records) // self._together)
-        return Portion(records, np.concatenate(places), order, int(draw.integers(1, 1 << 62)) if self._mirrors else 0)
+        return Portion(records, order, int(draw.integers(1, 1 << 62)) if self._mirrors else 0)
 
     def _blocks(self) -> Iterator[tuple[int, np.ndarray]]:
         size = PORTION * self._block

@@ -217,15 +217,10 @@ class Trainer:
     def _compile(self, gradient: Gradient | GpuGradient) -> None:
         """Compile what an epoch needs, by one position: compiling is not to count as training."""
         objective, first = self._settings.objective, np.zeros(1, dtype=np.int64)
-        gradient.add_up(self._weights, self._at_hand(None), first, self._layout.options(objective))
+        records = self._positions.read(0, objective.together)
+        gradient.add_up(self._weights, records, first, self._layout.options(objective))
         gradient.whole()
         gradient.errors(clears=True)
-
-    def _at_hand(self, portion: Portion | None) -> Any:
-        """What places are counted in: all blocks for a graphics card, else PACKED[n], a portion or the first ones."""
-        if self._settings.gpu:
-            return self._positions
-        return portion.records if portion else self._positions.read(0, self._settings.objective.together)
 
     def _portions(self, pool: ThreadPoolExecutor) -> Iterator[Portion]:
         """The portions of the present epoch; for a graphics card, which would wait for it, one is made ahead."""
@@ -238,18 +233,13 @@ class Trainer:
             ahead = pool.submit(next, portions, None)
             yield portion
 
-    def _batches(self, portion: Portion) -> Iterator[np.ndarray]:
-        """The places of a portion's positions, as many in each batch; those of `_at_hand`."""
-        order = portion.places[portion.order] if self._settings.gpu else portion.order
-        yield from np.array_split(order, -(-len(order) // self._settings.batch))
-
     def _run_epoch(self, gradient: Gradient | GpuGradient, pool: ThreadPoolExecutor, report: Report | None) -> None:
         settings = self._settings
         seen, began, shown = 0, time.monotonic(), 0.0
         for portion in self._portions(pool):
             options = self._layout.options(settings.objective_of(self._epoch), portion.mirror)
-            for chosen in self._batches(portion):
-                gradient.add_up(self._weights, self._at_hand(portion), chosen, options)
+            for chosen in np.array_split(portion.order, -(-len(portion.order) // settings.batch)):
+                gradient.add_up(self._weights, portion.records, chosen, options)
                 gradient.step(self._weights, self._moments, self._rates(seen, len(chosen)))
                 seen += len(chosen)
                 now = time.monotonic() - began

@@ -54,7 +54,7 @@ def exercise(fen: str = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1", solution: str = 
         "Me - You",
         "1.",
         (solution,),
-        ("h6", "Ra8+"),
+        ("h6", solution.replace("#", "+")),
     )
 
 

@@ -362,7 +362,7 @@ def test_a_net_is_listed_opened_and_has_no_weights_to_save(page: TestClient) -> 
     assert listed["gen1.net"]["has_terms"] is False and listed["gen1.net"]["values_pieces"] is False
     assert listed["pieces1.net"]["values_pieces"] is True and listed["default"]["has_terms"] is True
     told = page.get("/api/weights", params={"weights": "gen1.net"}).json()
-    assert told["values"] == {} and told["has_terms"] is False and "ALL: 768" in told["about"]
+    assert told["values"] == {} and told["has_terms"] is False and "ALL -> 64 -> 1" in told["about"]
     content = base64.b64encode(DEFAULT_FILE.with_name("gen1.net").read_bytes()).decode()
     entry = page.post("/api/weights", json={"name": "mine.net", "content": content}).json()
     assert entry["has_terms"] is False

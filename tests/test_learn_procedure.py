@@ -76,7 +76,9 @@ def test_a_table_for_a_dash_is_printed_and_one_with_a_name_is_asked_for_as_a_fil
 
 
 @pytest.mark.parametrize("option", ["--csv", "--record"])
-@pytest.mark.parametrize(("name", "reason"), [("none/t.txt", "there is no such folder"), ("w", "it is a folder")])
+@pytest.mark.parametrize(
+    ("name", "reason"), [("none/t.txt", "there is no such folder"), ("w", "it is a folder, not a regular file")]
+)
 def test_other_files_are_looked_at_before_the_work(
     weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, name: str, reason: str
 ) -> None:

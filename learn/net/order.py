@@ -17,6 +17,7 @@ from merino.inner.formats.packed_blocks import PackedBlocks
 from merino.inner.formats.packed_files import is_held_out
 
 BLOCK, PORTION = 4096, 256  # positions (or triples) of a block, and blocks of a portion
+_BYTES = np.dtype(("V", PACKED.itemsize))  # a record as one thing, which numpy copies ten times as fast as its fields
 MAX_VALIDATION = 1 << 20  # positions (or triples) that validate; of more, some are taken
 
 
@@ -56,8 +57,9 @@ class TrainingOrder:
         kept = []
         for first in (self._block * blocks).tolist():
             some = self._positions.read(first, min(first + self._block, len(self._positions)))
-            kept.append(some[np.repeat(~self._is_held_out(first, some), self._together)])
-        records = np.concatenate(kept)
+            wanted = np.repeat(~self._is_held_out(first, some), self._together)
+            kept.append(some.view(_BYTES).take(np.flatnonzero(wanted)))
+        records = np.concatenate(kept).view(PACKED)
         order = self._together * draw.permutation(len(records) // self._together)
         return Portion(records, order, int(draw.integers(1, 1 << 62)) if self._mirrors else 0)
 

@@ -223,11 +223,8 @@ class Trainer:
         gradient.errors(clears=True)
 
     def _portions(self, pool: ThreadPoolExecutor) -> Iterator[Portion]:
-        """The portions of the present epoch; for a graphics card, which would wait for it, one is made ahead."""
+        """The portions of the present epoch; the next is made while one is learned from."""
         portions = self._order.portions(self._epoch)
-        if not self._settings.gpu:
-            yield from portions
-            return
         ahead = pool.submit(next, portions, None)
         while portion := ahead.result():
             ahead = pool.submit(next, portions, None)

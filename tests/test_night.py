@@ -26,7 +26,7 @@ from merino.inner.eval.net.shape_text import parse_shape
 from merino.inner.formats.packed_files import games_with_scores, rescaled
 from merino.inner.learn.errors import LearnError, TrainingError
 from merino.inner.learn.net import bearing, training
-from merino.inner.learn.net.bearing import BORNE, caution, epochs_for, neurons_for
+from merino.inner.learn.net.bearing import BORNE, bearing_for, caution, epochs_for
 from merino.inner.learn.net.gradient import Gradient, Layout, Objective
 from merino.inner.learn.net.starting import is_part, random_layers
 from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE
@@ -331,9 +331,9 @@ def test_a_shape_that_was_asked_for_is_kept() -> None:
 
 def test_few_positions_bear_few_neurons_and_many_epochs() -> None:
     widths = [row.shape.hidden for row in BORNE]
-    assert widths == sorted(widths) == [neurons_for(row.least) for row in BORNE]
+    assert widths == sorted(widths) == [bearing_for(row.least).shape.hidden for row in BORNE]
     assert all(row.least < other.least and row.reason for row, other in pairwise(BORNE))
-    assert neurons_for(49_999) < neurons_for(50_000)
+    assert bearing_for(49_999).shape.hidden < bearing_for(50_000).shape.hidden
     assert epochs_for(10_000_000, 4096) == 10 < epochs_for(20_000, 4096)
     assert "68,000 positions bear about 32 neurons; 128 learn them by heart" in caution(Shape(hidden=128), 68_000)
     assert "about 120,000 positions" in caution(Shape(hidden=128), 68_000)

@@ -68,11 +68,6 @@ def bearing_for(positions: int) -> Bearing:
     return next(row for row in reversed(BORNE) if positions >= row.least)
 
 
-def neurons_for(positions: int) -> int:
-    """The neurons that so many positions bear."""
-    return bearing_for(positions).shape.hidden
-
-
 def grown(shape: Shape, positions: int) -> Shape:
     """The shape of a net that is trained further on so many positions: its own, and what more they bear.
 

@@ -189,6 +189,20 @@ def test_code_for_another_processor_is_not_used(script, tmp_path):
     assert answer(start(script, tmp_path / "home", NUMBA_CPU_NAME="generic"))[:2] == (42, 1)
 
 
+def test_compiled_code_is_found_on_a_disk_that_is_full(script, tmp_path):
+    folder = answer(start(script, tmp_path / "home"))[2]
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "sitecustomize.py").write_text(
+        "import errno, tempfile\n"
+        "def create(*words, **named):\n    raise OSError(errno.ENOSPC, 'No space left on device')\n"
+        "tempfile.TemporaryFile = tempfile.NamedTemporaryFile = create\n",
+        encoding="utf-8",
+    )
+    path = f"{full}{os.pathsep}{ROOT}"
+    assert answer(start(script, tmp_path / "home", PYTHONPATH=path)) == (42, 1, folder)
+
+
 def test_engine_runs_where_nothing_can_be_written(script, tmp_path):
     blocked = tmp_path / "file"
     blocked.touch()

@@ -66,22 +66,27 @@ def fingerprint(group: str, *versions: str) -> str:
 
 @cache
 def folder_of(group: str, checks_bounds: bool) -> Path | None:
-    """The folder of this group's compiled code with or without bounds checks, or None if none can be written."""
+    """The folder of this group's compiled code with or without bounds checks, or None if there can be none."""
     return compile_cache(group, version("numba"), *(["bounds"] if checks_bounds else []))
 
 
 def compile_cache(group: str, *versions: str) -> Path | None:
-    """A writable folder for code of `group` compiled from these sources, or None where there is none.
+    """A folder for code of `group` compiled from these sources, or None where there is none.
 
-    The user's cache folder comes first, then a private folder among the temporary files. Without either
-    the engine runs all the same and compiles at each start; that is said in the log.
+    It holds such code, or can be written. The user's cache folder comes first, then a private folder among the
+    temporary files. Without either the engine runs all the same and compiles at each start; that is said in the log.
     """
     name = fingerprint(group, *versions)
     for parent in (user_folder("cache"), _private_temporary_folder()):
-        if parent and _writable(parent / name):
+        if parent and (holds_code(parent / name) or _writable(parent / name)):
             return parent / name
     log.warning("no writable folder for compiled code: Merino compiles anew at each start")
     return None
+
+
+def holds_code(folder: Path) -> bool:
+    """Whether compiled code lies in a folder; it can be read even where the disk is full."""
+    return next(folder.rglob("*.code"), None) is not None
 
 
 def remove_stale(folder: Path) -> int:

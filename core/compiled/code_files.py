@@ -84,10 +84,18 @@ def _checksum(code: bytes | memoryview) -> bytes:
     return zlib.crc32(code).to_bytes(_HEAD)
 
 
+class _Readable(UserProvidedCacheLocator):
+    """A folder may be used that can only be read, as on a full disk: numba would compile anew what lies there."""
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder, and do not try to write there; raises OSError."""
+        Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
+
+
 class _InOurFolder(CompileResultCacheImpl):
     """Code goes where we say or nowhere: numba would go on to folders that no hash of the sources names."""
 
-    _locator_classes = (UserProvidedCacheLocator,)
+    _locator_classes = (_Readable,)
 
 
 class CodeCache(FunctionCache):

@@ -20,7 +20,7 @@ from numba.core import event
 from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import intrinsic
 
-from merino.inner.core.compiled.cache import CACHE_GROUPS, folder_of, group_of
+from merino.inner.core.compiled.cache import CACHE_GROUPS, folder_of, group_of, holds_code
 from merino.inner.core.compiled.code_files import CodeCache
 from merino.inner.core.compiled.compiling import WATCH, NoCollections
 from merino.inner.core.compiled.program import BorrowingCompiler, install, name_lines
@@ -107,7 +107,7 @@ def must_compile(compiled: Any) -> bool:
 def has_code(group: str) -> bool:
     """Whether compiled code of this group is in the cache; also where nothing is kept."""
     folder = cache_of(group)
-    return folder is None or next(folder.rglob("*.code"), None) is not None
+    return folder is None or holds_code(folder)
 
 
 def code_in_use() -> list[Path] | None:

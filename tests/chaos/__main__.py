@@ -9,9 +9,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from textwrap import fill
@@ -23,61 +23,47 @@ from merino.inner.core.common.work import cores
 from tests.chaos.cases import CASES, Case
 from tests.chaos.harms import HARMS, Harm, NotPossibleError, TooLateError
 from tests.chaos.laboratory import ROOT, FaultError, Laboratory, Reference
+from tests.chaos.results import Cell, Results, Row
 
 PAGE = ROOT / "docs" / "commands.md"
+RESULTS = ROOT / "build" / "chaos.json"
 ATTEMPTS = 8  # at a trial, until the harm comes in time
 KILLS = 20
 _INSIDE = "MERINO_CHAOS_MAY_MOUNT"
 
 
-@dataclass
-class Cell:
-    """The trials of one case with one harm."""
-
-    trials: int = 0
-    faults: int = 0
-    not_possible: str = ""
-
-    def __str__(self) -> str:
-        if self.not_possible:
-            return "-"
-        return f"{self.trials}, **{self.faults} faulty**" if self.faults else str(self.trials)
-
-
 class Examination:
-    """The trials of a run, and what they have come to."""
+    """Examines cases with a seed and a number of kills."""
 
-    def __init__(self, laboratory: Laboratory, kills: int, at_a_time: int) -> None:
-        self._laboratory, self._kills, self._at_a_time = laboratory, kills, at_a_time
-        self.cells: dict[tuple[str, str], Cell] = {}
-        self.writes: dict[str, int] = {}  # of each case, those at which a disk can be full
-        self.tried_writes: dict[str, int] = {}  # and those at which it was
-        self.faults: list[str] = []
+    def __init__(self, laboratory: Laboratory, seed: int, kills: int, at_a_time: int) -> None:
+        self._laboratory, self._seed, self._kills, self._at_a_time = laboratory, seed, kills, at_a_time
 
-    def examine(self, case: Case, harms: Mapping[str, Harm]) -> None:
+    def examine(self, case: Case, harms: Mapping[str, Harm]) -> Row:
         """All trials of a case, after a run to compare them with and one that must be equal to it."""
-        began = time.monotonic()
+        began, row = time.monotonic(), Row(_commit(), self._seed, self._kills)
         try:
             reference = self._reference(case)
         except FaultError as error:
-            self._note(f"{case.name}: undisturbed runs fail or differ, so there is nothing to compare with: {error}")
-            return
+            _note(row, f"{case.name}: undisturbed runs fail or differ, so there is nothing to compare with: {error}")
+            return row
         trials = [(name, number) for name, harm in harms.items() for number in harm.trials(self._kills, reference)]
-        writes = self.writes[case.name] = len(reference.takes_room)
-        self.tried_writes[case.name] = sum(name == "full" and number < writes for name, number in trials)
+        row.writes = len(reference.takes_room)
+        row.tried_writes = sum(name == "full" and number < row.writes for name, number in trials)
         with ThreadPoolExecutor(self._at_a_time) as pool:
             outcomes = list(pool.map(lambda trial: self._outcome(case, reference, *trial), trials))
         for (name, number), outcome in zip(trials, outcomes, strict=True):
-            cell = self.cells.setdefault((case.name, name), Cell())
+            cell = row.cells.setdefault(name, Cell())
             if isinstance(outcome, NotPossibleError):
                 cell.not_possible = str(outcome)
                 continue
             cell.trials += 1
             if outcome is not None:
                 cell.faults += 1
-                self._note(f"{case.name}, {harms[name].title}, trial {number}: {outcome}")
-        row = ", ".join(f"{name} {self.cells[case.name, name]}" for name in harms)
-        _say(f"{case.name}: {row}; {time.monotonic() - began:.0f} s")
+                _note(row, f"{case.name}, {harms[name].title}, trial {number}: {outcome}")
+        row.seconds = time.monotonic() - began
+        said = ", ".join(f"{name} {cell}" for name, cell in row.cells.items())
+        _say(f"{case.name}: {said}; {row.seconds:.0f} s")
+        return row
 
     def _reference(self, case: Case) -> Reference:
         """An undisturbed run, and the time of another, which must be equal; raises FaultError."""
@@ -87,10 +73,6 @@ class Examination:
         ended = control.run()
         control.check_ended(ended, reference)
         return replace(reference, seconds=ended.seconds)  # watching takes its time, too
-
-    def _note(self, fault: str) -> None:
-        self.faults.append(fault)
-        _say(f"  {fault}")
 
     def _outcome(
         self, case: Case, reference: Reference, name: str, number: int
@@ -114,21 +96,25 @@ def main() -> int:
     """Run the trials and print the table; 1 if there is a fault."""
     args = _parser().parse_args()
     _enter_namespace()
-    began = time.monotonic()
     cases = [case for case in CASES if not args.only or {case.name, case.command} & set(args.only)]
     harms = {name: harm for name, harm in HARMS.items() if not args.harms or name in args.harms}
-    place = Path(tempfile.mkdtemp(prefix="merino-chaos-"))
-    examination = Examination(Laboratory(place, user_folder("cache"), args.seed), args.trials, args.at_a_time)
+    place, results = Path(tempfile.mkdtemp(prefix="merino-chaos-")), Results(args.results, args.resume)
+    laboratory = Laboratory(place, user_folder("cache"), args.seed)
+    examination = Examination(laboratory, args.seed, args.trials, args.at_a_time)
+    done = {name for name, row in results.rows.items() if row.serves(args.seed, args.trials, harms)}
     try:
         for case in cases:
-            examination.examine(case, harms)
+            if case.name not in done:
+                results.add(case.name, examination.examine(case, harms))
+                done.add(case.name)
     except KeyboardInterrupt:
-        _say("Interrupted; the table has the commands that were examined.")
-    text = _report(examination, cases, harms, args.seed, time.monotonic() - began)
+        _say("Interrupted; the table has the commands that were examined, and --resume goes on with the others.")
+    rows = {case.name: results.rows[case.name] for case in cases if case.name in done}
+    text = _report(rows, harms)
     print(text)
     if args.write:
         PAGE.write_text(with_section(PAGE.read_text(encoding="utf-8"), "chaos", text.rstrip()), encoding="utf-8")
-    if examination.faults:
+    if any(row.faults for row in rows.values()):
         _say(f"The folders of the faulty trials are in '{place}'.")
         return 1
     shutil.rmtree(place)
@@ -144,6 +130,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--trials", type=int, default=KILLS, metavar="N", help="kills of each command (default: %(default)s)")
     add("--seed", type=int, default=1, metavar="N", help="seed of all random moments (default: %(default)s)")
     add("--at-a-time", type=int, default=cores(), metavar="N", help="trials at a time (default: one per core)")
+    add("--resume", action="store_true", help="keep the rows without a fault of the last run")
+    add(
+        "--results",
+        type=Path,
+        default=RESULTS,
+        metavar="FILE",
+        help=f"where rows are kept (default: {RESULTS.relative_to(ROOT)})",
+    )
     add("--write", action="store_true", help=f"write the table to {PAGE.relative_to(ROOT)}")
     return parser
 
@@ -159,28 +153,28 @@ def _enter_namespace() -> None:
             os.execvp(command[0], [*command, sys.executable, "-m", "tests.chaos", *sys.argv[1:]])
 
 
-def _report(
-    examination: Examination, cases: Iterable[Case], harms: Mapping[str, Harm], seed: int, seconds: float
-) -> str:
+def _report(rows: Mapping[str, Row], harms: Mapping[str, Harm]) -> str:
     """The table, and what it is of."""
-    cells = examination.cells
-    examined = [case for case in cases if all((case.name, name) in cells for name in harms)]
-    rows = [(f"`{case.name}`", *(str(cells[case.name, name]) for name in harms)) for case in examined]
-    table = markdown_table(("Command", *(harm.title for harm in harms.values())), rows, range(1, len(harms) + 1))
-    trials, faults = sum(cell.trials for cell in cells.values()), len(examination.faults)
-    why = sorted({cell.not_possible for cell in cells.values() if cell.not_possible})
-    notes = "".join(f"- {reason}\n" for reason in why)
+    examined = {name: row for name, row in rows.items() if row.cells.keys() == harms.keys()}
+    lines = [(f"`{name}`", *(str(row.cells[harm]) for harm in harms)) for name, row in examined.items()]
+    table = markdown_table(("Command", *(harm.title for harm in harms.values())), lines, range(1, len(harms) + 1))
+    cells = [cell for row in examined.values() for cell in row.cells.values()]
+    faults = sum(len(row.faults) for row in rows.values())
+    commits = dict.fromkeys(f"`{row.commit}`" for row in rows.values())
+    seeds = ", ".join(dict.fromkeys(str(row.seed) for row in rows.values()))
+    notes = "".join(f"- {reason}\n" for reason in sorted({cell.not_possible for cell in cells if cell.not_possible}))
     about = (
-        f"{NAME} {__version__} at `{_commit()}`, {date.today():%Y-%m-%d}, seed {seed}: {trials:,} trials, "
-        f"{faults or 'none'} with a fault, in {seconds / 60:.0f} minutes on {cores()} shared cores. "
-        + (f"The disk was full at {_share(examination)} writes. " if "full" in harms else "")
+        f"{NAME} {__version__} at {', '.join(commits)}, {date.today():%Y-%m-%d}, seed {seeds}: "
+        f"{sum(cell.trials for cell in cells):,} trials, {faults or 'none'} with a fault, "
+        f"in {sum(row.seconds for row in rows.values()) / 60:.0f} minutes on {cores()} shared cores. "
+        + (f"The disk was full at {_share(rows.values())} writes. " if "full" in harms else "")
     )
-    return f"{fill(about, 120)}\n\n{table}\n" + (f"\nNot tried (-):\n\n{notes}" if why else "")
+    return f"{fill(about, 120)}\n\n{table}\n" + (f"\nNot tried (-):\n\n{notes}" if notes else "")
 
 
-def _share(examination: Examination) -> str:
+def _share(rows: Collection[Row]) -> str:
     """At how many of the writes there are the disk was full."""
-    tried, there = sum(examination.tried_writes.values()), sum(examination.writes.values())
+    tried, there = sum(row.tried_writes for row in rows), sum(row.writes for row in rows)
     return f"each of {there:,}" if tried == there else f"{tried:,} of {there:,}"
 
 
@@ -190,6 +184,11 @@ def _commit() -> str:
         ["git", "rev-parse", "--short=7", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     return found.stdout.strip() or "an unknown commit"
+
+
+def _note(row: Row, fault: str) -> None:
+    row.faults.append(fault)
+    _say(f"  {fault}")
 
 
 def _say(line: str) -> None:

@@ -6,7 +6,6 @@ without a name first, which is gone when it is closed, or when the program ends 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import IO, Self
 import numpy as np
 
 from merino.inner.core.common import user_files
+from merino.inner.core.common.array_files import RowFile
 from merino.inner.core.common.user_files import open_user_file
 from merino.inner.formats.packed import PACKED, PackedError, check_blocks, count_of
 
@@ -111,11 +111,11 @@ def open_blocks(path: Path) -> PackedBlocks:
 
 
 def spooled(chunks: Iterable[np.ndarray], folder: Path) -> PackedBlocks:
-    """Positions, PACKED[n] at a time, in a file without a name in `folder`; raises OSError."""
+    """Positions, PACKED[n] at a time, in a file without a name in `folder`; raises OSError, which names it."""
+    rows = RowFile(np.zeros(0, dtype=PACKED), folder)
     with ExitStack() as opened:
-        file, count = opened.enter_context(tempfile.TemporaryFile(dir=folder, prefix=".merino-positions-")), 0
+        opened.enter_context(rows.file)
         for chunk in chunks:
-            file.write(chunk.tobytes())
-            count += len(chunk)
+            rows.add(chunk)
         opened.pop_all()  # closed by the caller
-    return PackedBlocks([_FilePart(file, count, f"the file of positions in '{folder}'")])
+    return PackedBlocks([_FilePart(rows.file, len(rows), f"the file of positions in '{folder}'")])

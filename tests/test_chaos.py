@@ -13,7 +13,7 @@ import pytest
 from merino.inner.app.shell.cli import COMMANDS, main
 from merino.inner.core.common.files import held
 from tests.chaos.cases import CASES, WRITES_NOTHING, Case
-from tests.chaos.harms import HARMS, MOST_WRITES, kill_at_write, two_at_once
+from tests.chaos.harms import HARMS, MAX_WRITES, kill_at_write, two_at_once
 from tests.chaos.laboratory import ROOT, FaultError, Laboratory
 from tests.chaos.readers import fault_of
 
@@ -79,7 +79,7 @@ def test_a_change_is_told_by_what_is_done_and_where_and_how_often(laboratory: La
 def test_at_each_write_that_takes_room_the_disk_is_full_once(laboratory: Laboratory):
     reference = replace(laboratory.trial(CARELESS, "reference").refer(), sites=tuple(f"write {n}" for n in range(90)))
     assert HARMS["full"].trials(20, reference)[:5] == [0, 1, 3, 4, 6]
-    assert len(HARMS["full"].trials(20, reference)) == MOST_WRITES + 2
+    assert len(HARMS["full"].trials(20, reference)) == MAX_WRITES + 2
     few = replace(reference, sites=reference.sites[:3])
     assert HARMS["full"].trials(20, few) == [0, 1, 2, 3, 4] and HARMS["kill"].trials(20, few) == list(range(20))
 

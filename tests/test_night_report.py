@@ -24,7 +24,7 @@ from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Until
 from merino.inner.study.errors import StudyError
 from merino.inner.study.probes import nights
-from merino.inner.study.probes.nights import PROBES_NAME, asked, keep_probes, kept_probes, probes_of, told
+from merino.inner.study.probes.nights import PROBES_NAME, asked, kept_probes, probes_of, told
 from tests.fake_remote import FakeRemote
 from tests.killing import dies_at
 from tests.nights import night_of
@@ -118,7 +118,6 @@ def test_the_nets_of_a_night_are_asked_once_what_they_know(
     state, folder = ran(tmp_path / "run").state, tmp_path / "run"
     assert kept_probes(folder / PROBES_NAME, state) == ()
     found = probes_of(folder, state)
-    keep_probes(folder, state, found)
     assert list(found[0].r2) == ["1", "2"] and {"VAL_P", "passed pawn"} < {each.name for each in found}
     assert told(found)[-1].endswith("than chance.")
     longer = ran(tmp_path / "run", generations=3).state

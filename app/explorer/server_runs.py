@@ -20,7 +20,7 @@ from merino.inner.match.games import Game, Tally
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.prove import StrengthTest, prove
 from merino.inner.match.statistics import estimate
-from merino.inner.study.probes.nights import keep_probes, probes_of
+from merino.inner.study.probes.nights import probes_of
 
 SIDES = ("new", "old")
 KEPT_GAMES = 100  # that are told to those who come later, the last ones
@@ -191,7 +191,7 @@ class ServerNight:
         try:
             state = begin(usual_folder(), None, {}, Until(hours=self._hours), events, threads).state
             self._doing = "Asking the nets what they know"
-            keep_probes(usual_folder(), state, probes_of(usual_folder(), state))
+            probes_of(usual_folder(), state)  # they are kept there for the page
         except (*FAULTS, OSError) as error:
             self._error = str(error)
 

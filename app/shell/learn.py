@@ -85,7 +85,7 @@ def _pictures_of_night(folder: Path, state: NightState) -> dict[str, Callable[[A
     """Those of its state, and that of the probes if a net has won and can be asked."""
     try:
         probed = probes_of(folder, state, lambda text: print(f"{text} ...", file=sys.stderr))
-    except PROBE_FAULTS as error:
+    except (*PROBE_FAULTS, OSError) as error:
         print(f"plot: no picture of {PROBES}: {error}", file=sys.stderr)
         return NIGHT_PICTURES
     return NIGHT_PICTURES | ({PROBES: lambda figure, _: paint(figure, probed)} if probed else {})

@@ -28,7 +28,7 @@ from merino.inner.learn.night.start import DEFAULT_START, begin
 from merino.inner.learn.night.state import NOTHING, NightPlan, NightState
 from merino.inner.learn.rounds.loop import Finished, Until
 from merino.inner.match.errors import MatchError
-from merino.inner.study.probes.nights import PROBE_FAULTS, keep_probes, probes_of, told
+from merino.inner.study.probes.nights import PROBE_FAULTS, probes_of, told
 from merino.inner.study.probes.probe import Probed
 
 DEFAULTS = NightPlan()
@@ -74,14 +74,12 @@ def _probed(found: Finished[NightState], say: shared.Say, is_quiet: bool) -> tup
     folder = found.best.parent
     try:
         with shown(say, shared.progress_stream(is_quiet)) as events:
-            probed = probes_of(folder, found.state, lambda text: events.progressed(text, None))
-        keep_probes(folder, found.state, probed)
+            return probes_of(folder, found.state, lambda text: events.progressed(text, None))
     except PROBE_FAULTS as error:
         say(f"What the nets know cannot be told: {error}")
         return ()
     except OSError as error:
         raise shared.work_kept("night", error) from error
-    return probed
 
 
 def _parser() -> Parser:

@@ -2,7 +2,7 @@
 
 Named arrays are NumPy's `.npz`, a zip archive, which has a checksum of each. Rows go into files without a name: they
 fill no memory, but what of them was used last, as long as there is room. Those files are in the folder for temporary
-files, and end with the array or the process.
+files or in one that is named, and end with the array or the process.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -72,23 +73,27 @@ def _array(member: bytes) -> np.ndarray:
 class RowFile:
     """Rows of one shape, gathered in a file; raises OSError, which names the folder, where that has no room."""
 
-    def __init__(self, rows: np.ndarray) -> None:
-        """Begins with these rows."""
+    def __init__(self, rows: np.ndarray, folder: Path | None = None) -> None:
+        """Begins with these rows; in the folder for temporary files, if none is given."""
         self._kind, self._shape, self._count = rows.dtype, rows.shape[1:], 0
+        self._folder = folder or Path(tempfile.gettempdir())
         try:
-            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  (it lives as long as this object)
+            self.file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  (it lives as long as this object)
         except OSError as error:
-            raise _in_folder(error) from error
+            raise self._in_folder(error) from error
         self.add(rows)
+
+    def __len__(self) -> int:
+        return self._count
 
     def add(self, rows: np.ndarray) -> None:
         """Add rows behind those that are there."""
         content = np.ascontiguousarray(rows, dtype=self._kind).reshape(-1).data.cast("B")
         try:
             while len(content):
-                content = content[self._file.write(content) :]
+                content = content[self.file.write(content) :]
         except OSError as error:
-            raise _in_folder(error) from error
+            raise self._in_folder(error) from error
         self._count += len(rows)
 
     def array(self) -> np.ndarray:
@@ -96,8 +101,11 @@ class RowFile:
         if not self._count:
             return np.zeros((0, *self._shape), dtype=self._kind)
         size = self._count * self._kind.itemsize * int(np.prod(self._shape, dtype=np.int64))
-        found = np.frombuffer(mmap.mmap(self._file.fileno(), size), dtype=self._kind)
+        found = np.frombuffer(mmap.mmap(self.file.fileno(), size), dtype=self._kind)
         return found.reshape((self._count, *self._shape))
+
+    def _in_folder(self, error: OSError) -> OSError:
+        return OSError(error.errno, os.strerror(error.errno or 0), str(self._folder))
 
 
 def joined(parts: Sequence[np.ndarray], in_file: bool) -> np.ndarray:
@@ -145,7 +153,3 @@ def _map_of(array: np.ndarray) -> mmap.mmap | None:
     if isinstance(base, memoryview):
         base = base.obj
     return base if isinstance(base, mmap.mmap) else None
-
-
-def _in_folder(error: OSError) -> OSError:
-    return OSError(error.errno, os.strerror(error.errno or 0), tempfile.gettempdir())

@@ -25,7 +25,7 @@ from merino.inner.study.probes.probe import POSITIONS, Probed, probe, table
 
 PROBES_NAME = "probes.json"
 FORMAT = "merino night probes 1"
-MOST_NETS = 10  # that are asked, so that their table is read at a glance
+MAX_NETS = 10  # that are asked, so that their table is read at a glance
 DIGITS = 4  # of R2
 START = "start"
 PROBE_FAULTS = (LearnError, EvaluationError, PackedError, SourceError, StudyError)  # why nets cannot be asked
@@ -35,7 +35,7 @@ def asked(state: NightState) -> dict[str, int]:
     """The generations that are asked, by name: the start, if it is a net, and those that have won, evenly if many."""
     kept = state.kept
     last = len(kept) - 1
-    chosen = {kept[round(place * last / (MOST_NETS - 1))] for place in range(MOST_NETS)} if kept else set()
+    chosen = {kept[round(place * last / (MAX_NETS - 1))] for place in range(MAX_NETS)} if kept else set()
     named = {str(number): number for number in sorted(chosen)}
     return named if state.is_from_nothing or not named else {START: 0} | named
 
@@ -60,9 +60,13 @@ def _rounded(each: Probed) -> Probed:
 
 
 def probes_of(folder: Path, state: NightState, watch: Callable[[str], object] = lambda _: None) -> tuple[Probed, ...]:
-    """As `probe_night`, but from the folder if they were kept there."""
+    """As `probe_night`, but from the folder if they were kept there; else they are kept. Raises OSError, too."""
     kept = kept_probes(folder / PROBES_NAME, state)
-    return kept if kept and list(kept[0].r2) == list(asked(state)) else probe_night(folder, state, watch)
+    if kept and list(kept[0].r2) == list(asked(state)):
+        return kept
+    probed = probe_night(folder, state, watch)
+    keep_probes(folder, state, probed)
+    return probed
 
 
 def keep_probes(folder: Path, state: NightState, probed: Sequence[Probed]) -> None:

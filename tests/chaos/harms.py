@@ -21,9 +21,9 @@ PAGE = 4096  # bytes that a file on a tmpfs takes at least
 LOADING = 0.3  # of the time of a run, in which Python loads and nothing can be lost
 ROOM = "1g"
 STOPPED_SECONDS = 0.5
-MOST_WRITES = 60  # at which the disk of a command is full
+MAX_WRITES = 60  # at which the disk of a command is full
 MORE_PAGES = 1024  # for what is on the disk only meanwhile
-MOST_NAMES = 300  # of files and folders that come
+MAX_NAMES = 300  # of files and folders that come
 _CODE_OF_PLAY = CACHE.name if CACHE else ""
 
 
@@ -83,7 +83,7 @@ def full_disk(trial: Trial, reference: Reference) -> None:
     largest = max((_pages(content) for content in reference.after.values()), default=0)
     if trial.number < len(writes):
         write = writes[trial.number]
-        with _mounted(trial, used + wanted + largest + MORE_PAGES, f",nr_inodes={len(reference.before) + MOST_NAMES}"):
+        with _mounted(trial, used + wanted + largest + MORE_PAGES, f",nr_inodes={len(reference.before) + MAX_NAMES}"):
             ended = trial.start("fill", write).end()
             _make_room(trial)
             _check_starved(trial, reference, ended, f"full before '{write}', {write.site}")
@@ -172,7 +172,7 @@ def two_at_once(trial: Trial, reference: Reference) -> None:
 class Harm(NamedTuple):
     """A column of the table: its title, how it is done, and its number of trials for twenty kills.
 
-    With `at_each_write` there are more: one for each of the writes that take room, at most MOST_WRITES.
+    With `at_each_write` there are more: one for each of the writes that take room, at most MAX_WRITES.
     """
 
     title: str
@@ -183,7 +183,7 @@ class Harm(NamedTuple):
     def trials(self, kills: int, reference: Reference) -> list[int]:
         """The numbers of its trials, at least one, where a command is killed so often."""
         first = len(reference.takes_room) if self.at_each_write else 0
-        most = max(1, round(MOST_WRITES * kills / 20))
+        most = max(1, round(MAX_WRITES * kills / 20))
         writes = range(first) if first <= most else [place * first // most for place in range(most)]
         return [*writes, *range(first, first + max(1, round(self.for_twenty * kills / 20)))]
 

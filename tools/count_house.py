@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,17 +66,24 @@ class House:
     def counts(self) -> dict[str, str]:
         """What the table shows, by its words."""
         importers = [name for names in self.imports.values() for name in names]
-        rooms = [(_room(module), _room(name)) for module, names in self.imports.items() for name in names]
-        lines = {module: _lines_of_code(path) for module, path in self.sources.items()}
-        largest = max({_room(module) for module in lines}, key=lambda room: _in_room(lines, room))
+        rooms = [(room_of(module), room_of(name)) for module, names in self.imports.items() for name in names]
+        lines = self.lines_by_room()
+        largest = max(lines, key=lambda room: lines[room])
         pairs = {pair for pair in rooms if pair[0] < pair[1] and pair[::-1] in rooms}
         return {
-            "modules": f"{len(lines):,}",
-            "of these with one importer": f"{sum(importers.count(module) == 1 for module in lines):,}",
+            "modules": f"{len(self.sources):,}",
+            "of these with one importer": f"{sum(importers.count(module) == 1 for module in self.sources):,}",
             "lines of code, without blanks, comments and docstrings": f"{sum(lines.values()):,}",
             "folders at the top that import each other": f"{len(pairs)} pairs",
-            "the largest folder at the top": f"`{largest}/`, {_in_room(lines, largest) / sum(lines.values()):.0%}",
+            "the largest folder at the top": f"`{largest}/`, {lines[largest] / sum(lines.values()):.0%}",
         }
+
+    def lines_by_room(self) -> dict[str, int]:
+        """The lines of code of each folder at the top."""
+        lines: Counter[str] = Counter()
+        for module, path in self.sources.items():
+            lines[room_of(module)] += _lines_of_code(path)
+        return lines
 
     def compiled(self) -> set[str]:
         """The compiled functions, as `path:name`."""
@@ -122,12 +130,9 @@ def _imported(tree: ast.Module) -> set[str]:
     return found
 
 
-def _room(module: str) -> str:
+def room_of(module: str) -> str:
+    """The folder at the top that a module lies in."""
     return module.split(".", maxsplit=1)[0]
-
-
-def _in_room(lines: dict[str, int], room: str) -> int:
-    return sum(count for module, count in lines.items() if _room(module) == room)
 
 
 def _lines_of_code(path: Path) -> int:

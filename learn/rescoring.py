@@ -194,11 +194,11 @@ class ScoreFile:
         if self._executor is not None:
             self._executor.stop(self._run)
         with self._open:
-            if error is None and self.made:
+            if error is None and list(self._pieces) != sorted(self._pieces):
                 self._put_in_order()
 
     def _put_in_order(self) -> None:
-        """Let the file be the same whichever thread was quicker; raises LearnError."""
+        """Let the file be the same whichever thread was quicker, in this run or one before; raises LearnError."""
         self._close_file()
         with writing(LearnError, self.path):
             self._write()

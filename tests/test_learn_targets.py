@@ -202,15 +202,34 @@ def test_positions_are_searched_once_and_a_broken_run_goes_on(tmp_path: Path, mo
     assert np.array_equal(read(path, rescore)[0].scores, whole.scores)
 
 
+def score_pieces(path: Path, firsts: tuple[int, ...]) -> ScoreFile:
+    """Ask for the scores of pieces that begin there, in this order; the file is still open."""
+    file = ScoreFile(path, Rescore(60, default()), "games")
+    for first in firsts:
+        file.scores_of(first, parse_fen(START_FEN))
+    return file
+
+
 def test_scores_lie_in_the_order_of_the_games_whichever_thread_was_quicker(tmp_path: Path) -> None:
     contents = []
     for firsts in ((0, 500, 900), (900, 0, 500)):
         path = tmp_path / f"{firsts[0]}.scores"
-        with ScoreFile(path, Rescore(60, default()), "games") as file:
-            for first in firsts:
-                file.scores_of(first, parse_fen(START_FEN))
+        with score_pieces(path, firsts):
+            pass
         contents.append(path.read_bytes())
     assert contents[0] == contents[1]
+
+
+def test_scores_that_a_run_left_out_of_order_are_put_in_order_by_the_next(tmp_path: Path) -> None:
+    path, like = tmp_path / "games.scores", tmp_path / "like.scores"
+    with pytest.raises(OSError, match="full"), score_pieces(path, (900, 0, 500)):
+        raise OSError("full")
+    with score_pieces(like, (0, 500, 900)):
+        pass
+    assert path.read_bytes() != like.read_bytes()
+    with score_pieces(path, (0, 500, 900)) as file:
+        assert file.made == 0
+    assert path.read_bytes() == like.read_bytes()
 
 
 def test_other_nodes_or_choices_are_searched_anew(tmp_path: Path) -> None:

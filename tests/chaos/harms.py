@@ -152,7 +152,7 @@ def damaged_code(trial: Trial, reference: Reference) -> None:
 def two_at_once(trial: Trial, reference: Reference) -> None:
     """The same command twice at once: both end well, or one refuses; then once more, unless each of them adds."""
     first = trial.start()
-    first.reaches(reference.seconds * trial.random.uniform(0, 0.6))
+    first.reaches(reference.seconds * trial.random.uniform(0, 0.6) / 2**trial.attempt)
     second = trial.start()
     ended = [first.end(), second.end()]
     for each in ended:

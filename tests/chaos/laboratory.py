@@ -158,12 +158,15 @@ class Running:
 class Trial:
     """One run of a case in a folder of its own, with a home of its own that shares the compiled code."""
 
-    def __init__(self, case: Case, place: Path, material: Need, code: Path, random: Random, number: int) -> None:
+    def __init__(
+        self, case: Case, place: Path, material: Need, code: Path, random: Random, number: int, attempt: int
+    ) -> None:
         """Make the folders; `material` gives the files that cases begin with, `code` is that of compiled code.
 
-        `number` tells the trials of a harm apart.
+        `number` tells the trials of a harm apart, `attempt` those of one for which the harm came too late.
         """
-        self.case, self.place, self.random, self.code, self.number = case, place, random, code, number
+        self.case, self.place, self.random, self.code = case, place, random, code
+        self.number, self.attempt = number, attempt
         self.folder, self.disk = place / "work", place / "disk"
         self._home = (self.folder if case.has_home else place) / HOME
         self._count = 0
@@ -336,7 +339,7 @@ class Laboratory:
         name = f"{case.name}-{what}-{number}-{attempt}"
         place = self._place / re.sub(r"[^a-z0-9]+", "-", name.lower())
         code = self._own_code() if case.compiles else self._code
-        return Trial(case, place, self._material, code, Random(f"{self._seed} {name}"), number)
+        return Trial(case, place, self._material, code, Random(f"{self._seed} {name}"), number, attempt)
 
     def _own_code(self) -> Path:
         """A copy of the compiled code of play as it was at first: others may add to that of the user meanwhile."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from merino.inner.app.shell.cli import COMMANDS, main
+from merino.inner.app.shell.output_files import holding_output
+from merino.inner.core.common import files as core_files
+from merino.inner.core.common.command import CommandError
 from tests.pipes import named_pipes
 
 pytestmark = named_pipes
@@ -132,3 +137,15 @@ def check(line: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert code in (1, 2), (line, code, said)
     assert said and said[-1].startswith("merino: "), (line, said)
     assert "Traceback" not in "".join(said), (line, said)
+
+
+def test_an_output_for_whose_lock_a_disk_has_no_room_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path) -> NoReturn:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(core_files, "open_to_append", full)
+    with (
+        pytest.raises(CommandError, match=r"annotate: cannot write '.*out.pgn': No space left on device"),
+        holding_output(tmp_path / "out.pgn", "annotate"),
+    ):
+        pytest.fail("it began to work")

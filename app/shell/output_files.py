@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
@@ -22,7 +22,9 @@ def check_output(path: Path, command: str) -> None:
 def holding_output(path: Path, command: str) -> Iterator[None]:
     """Keep other runs from a file for this block; raises CommandError if one has it, or if it cannot be written."""
     check_output(path, command)
-    with errors_named(command, FileInUseError), held(path):
+    with ExitStack() as stack:
+        with errors_named(command, FileInUseError), writing(CommandError, path, f"{command}: "):
+            stack.enter_context(held(path))
         yield
 
 

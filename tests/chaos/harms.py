@@ -124,7 +124,7 @@ def read_only(trial: Trial, reference: Reference) -> None:
             ended.check_told("Cannot write")
         elif trial.case.compiles:
             ended.check()  # compiled code finds another place, or is made anew at each start
-        elif reference.changes or ended.code != 0:
+        elif reference.changes_files or ended.code != 0:
             ended.check_refusal()
         if trial.contents() != before:
             raise FaultError("files have changed on a disk that is read-only")

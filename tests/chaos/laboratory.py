@@ -28,6 +28,7 @@ SPY = Path(__file__).with_name("spy")
 PATIENCE = 300.0  # seconds for a command on a slow, busy machine
 CODE = "code"  # the folder of compiled code, where a case is about that
 HOME = "home"  # the folder of Merino's own files, where a case is about those
+PRINT = "print"  # begins the site of what a command prints
 FOR_ROOM = ("create", "mkdir", "write")  # kinds of changes that a full disk does not allow
 _REPORT = "report"
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -103,6 +104,11 @@ class Reference:
     def changes(self) -> tuple[Change, ...]:
         """All changes."""
         return tuple(Change(site, self.sites[: place + 1].count(site)) for place, site in enumerate(self.sites))
+
+    @property
+    def changes_files(self) -> bool:
+        """Whether there are changes to files; else the sites are those of prints."""
+        return any(not site.startswith(PRINT) for site in self.sites)
 
     @property
     def takes_room(self) -> tuple[Change, ...]:
@@ -239,7 +245,7 @@ class Trial:
         report = (self.place / _REPORT).read_text(encoding="utf-8").splitlines()
         code = {Path(line.removeprefix("code ")).resolve() for line in report if line.startswith("code ")}
         came = [line for line in report if not line.startswith("code ")]
-        changes_files = [site for site in came if not site.startswith("print")]
+        changes_files = [site for site in came if not site.startswith(PRINT)]
         self._check_valid()
         outcome, changes = outcome_of(self.folder), self.case.changes
         if changes and outcome.get(changes) == at_first.get(changes):

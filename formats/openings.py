@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 
 import chess.pgn
 
 from merino.inner.core.board.fen import START_FEN, FenError
-from merino.inner.core.board.game import Position
+from merino.inner.core.board.game import IllegalMoveError, Position
 from merino.inner.core.common.user_files import OPENINGS, read_user_text, user_path
-from merino.inner.engine.notation.games import FaultKeeper
+from merino.inner.engine.notation.games import FaultKeeper, VariantError, loaded
+from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.tables.book import Book, BookError
 
 MAX_PGN_PLIES = 16  # of a game
 BOOK_PLIES = 12
-_GAME = re.compile(r"^\[Event ", re.MULTILINE)
+_GAME = re.compile(r"^\[\w+ |\b\d+\.", re.MULTILINE)
+_BOOK, _GAMES = ".bin", ".pgn"  # endings of files
 
 
 class OpeningError(ValueError):
@@ -31,14 +33,14 @@ class OpeningError(ValueError):
 
 @dataclass(frozen=True)
 class Opening:
-    """The start of a game: a FEN and the book moves from it, as coordinates."""
+    """The start of a game: a FEN and the book moves from it, as coordinates; those of Chess960 if the FEN needs it."""
 
     fen: str = START_FEN
     moves: tuple[str, ...] = ()
 
     def position(self) -> Position:
         """The position after the moves, with its history; raises FenError and IllegalMoveError."""
-        position = Position(self.fen)
+        position = position_of(self.fen)
         position.push_all(self.moves)
         return position
 
@@ -53,7 +55,7 @@ class FileOpenings:
         except OSError as error:
             raise OpeningError(f"cannot read openings '{path}': {error.strerror}") from error
         self._path, self._seed, self._plies = path, seed, plies
-        self._book = _open_book(path) if path.suffix == ".bin" else None
+        self._book = _open_book(path) if path.suffix.lower() == _BOOK else None
         self._entries = [] if self._book else _entries(path)
         Random(seed).shuffle(self._entries)
 
@@ -65,22 +67,30 @@ class FileOpenings:
         """The opening with this number; raises OpeningError if it is faulty."""
         if self._book is not None:
             return self._walk(self._book, Random(f"{self._seed} {number}"))
-        place, text = self._entries[number % len(self._entries)]
-        opening = self._of_game(place, text) if self._path.suffix == ".pgn" else Opening(_fen(text))
+        index, text = self._entries[number % len(self._entries)]
+        place = f"{'game' if _holds_games(self._path) else 'line'} {index}"
         try:
+            opening = self._of_game(index, text) if _holds_games(self._path) else Opening(_fen(text))
             position = opening.position()
-        except FenError as error:
+        except VariantError as error:
+            raise OpeningError(f"{self._path}: {error}") from error
+        except (FenError, IllegalMoveError) as error:
             raise OpeningError(f"{self._path}, {place}: {error}") from error
         if position.outcome() is not None:
             raise OpeningError(f"{self._path}, {place}: the game is already over")
         return opening
 
-    def _of_game(self, place: str, text: str) -> Opening:
+    def _of_game(self, index: int, text: str) -> Opening:
         game = chess.pgn.read_game(io.StringIO(text), Visitor=FaultKeeper)
         if game is None or game.errors:
-            raise OpeningError(f"{self._path}, {place}: {game.errors[0] if game else 'no game'}")
-        moves = [move.uci() for move in game.mainline_moves()][: self._plies or MAX_PGN_PLIES]
-        return Opening(game.board().fen(), tuple(moves))
+            raise OpeningError(f"{self._path}, game {index}: {game.errors[0] if game else 'no game'}")
+        found = loaded(game, index).position
+        start, moves = position_of(found.start_fen()), found.moves[: self._plies or MAX_PGN_PLIES]
+        texts = []
+        for move in moves:
+            texts.append(start.uci(move))
+            start.push(move)
+        return Opening(found.start_fen(), tuple(texts))
 
     def _walk(self, book: Book, random: Random) -> Opening:
         """Random moves of the book by their weights, until it ends."""
@@ -100,22 +110,33 @@ def _open_book(path: Path) -> Book:
         raise OpeningError(str(error)) from error
 
 
-def _entries(path: Path) -> list[tuple[str, str]]:
-    """The place of each opening in a file, in words, and its text."""
+def _entries(path: Path) -> list[tuple[int, str]]:
+    """The number of the line or game of each opening in a file, and its text."""
     try:
         text = read_user_text(path, OPENINGS, "replace")
     except OSError as error:
         raise OpeningError(f"cannot read openings '{path}': {error.strerror or error}") from error
-    if path.suffix == ".pgn":
-        starts = [found.start() for found in _GAME.finditer(text)]
-        games = [text[begin:end] for begin, end in pairwise([*starts, len(text)])]
-        found = [(f"game {number}", game) for number, game in enumerate(games, start=1)]
+    if _holds_games(path):
+        found = list(enumerate(_games(text), start=1))
     else:
         lines = enumerate(text.splitlines(), start=1)
-        found = [(f"line {number}", line) for number, line in lines if line.strip() and not line.startswith("#")]
+        found = [(number, line) for number, line in lines if line.strip() and not line.startswith("#")]
     if not found:
         raise OpeningError(f"'{path}' holds no openings")
     return found
+
+
+def _holds_games(path: Path) -> bool:
+    return path.suffix.lower() == _GAMES
+
+
+def _games(text: str) -> Iterator[str]:
+    """The text of each game of a PGN: what has tags or numbers of moves."""
+    lines, begin = io.StringIO(text), 0
+    while chess.pgn.skip_game(lines):
+        begin, game = lines.tell(), text[begin : lines.tell()]
+        if _GAME.search(game):
+            yield game
 
 
 def _fen(line: str) -> str:

@@ -22,6 +22,7 @@ from merino.inner.core.board.movegen import MAX_MOVES
 from merino.inner.core.board.position import POSITION
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import copy_record, record_dtype
+from merino.inner.engine.notation.variants import is_played
 from merino.inner.formats.pgn_moves import AMBIGUOUS, ILLEGAL, resolve
 from merino.inner.formats.pgn_scores import NO_SCORE, OF_MOVER, OF_POSITION, score_between
 from merino.inner.formats.pgn_tokens import (
@@ -66,8 +67,6 @@ _REASONS = {
     UNCLOSED: "opens a comment that is never closed",
     CONTRADICTION: "is not the result in the tag",
 }
-_STANDARD_CHESS = {"", "chess", "classical", "from position", "illegal", "normal", "standard"}
-_SHUFFLED_CHESS = {"chess960", "chess 960", "fischerandom", "fischerrandom", "fischer random"}
 _RESULT, _FEN, _VARIANT, _EVENT = (TAG_NAMES.index(name) for name in ("Result", "FEN", "Variant", "Event"))
 
 
@@ -374,8 +373,7 @@ def _mark_variants(data: np.ndarray, table: np.ndarray) -> None:
     spans = table["tags"][:, _VARIANT]
     for number in np.flatnonzero((spans[:, 1] > spans[:, 0]) & (table["fault"] == NO_FAULT)):
         start, stop = spans[number]
-        name = decoded(data[start:stop]).strip().lower()
-        if name not in _STANDARD_CHESS | _SHUFFLED_CHESS and not name.startswith("wild/"):
+        if not is_played(decoded(data[start:stop])):
             table["fault"][number], table["fault_at"][number] = BAD_VARIANT, start
 
 

@@ -52,9 +52,10 @@ def plain_value(value: str) -> str:
     return re.sub(r'\\(["\\])', r"\1", value)
 
 
-def start_tags(fen: str) -> dict[str, str]:
-    """The tags of a game that starts from this FEN; none for the usual start."""
-    return {} if fen == START_FEN else {"SetUp": "1", "FEN": fen}
+def start_tags(fen: str, chess960: bool = False) -> dict[str, str]:
+    """The tags of a game that starts from this FEN; none for the usual start, unless it is one of Chess960."""
+    variant = {"Variant": "Chess960"} if chess960 else {}
+    return variant if fen == START_FEN else {"SetUp": "1", "FEN": fen} | variant
 
 
 def comment(text: str) -> str:

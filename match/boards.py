@@ -15,12 +15,13 @@ from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.board.move import Move
 from merino.inner.engine.notation.san import as_chess_move, start_board_of
 from merino.inner.engine.search.iterative_deepening import NO_LIMIT
-from merino.inner.engine.search.limits import MAX_PLY
+from merino.inner.engine.search.limits import MAX_MS, MAX_PLY
 from merino.inner.engine.search.transposition import TranspositionTable
 from merino.inner.engine.search.worker import Worker
 from merino.inner.formats.openings import Opening
 from merino.inner.match.compiled_game import GAME_RULES, MAX_PLIES, UNFINISHED, judge_scores, play_game
 from merino.inner.match.engines import EngineFault, EnginePlayer, Situation, other, start_engine
+from merino.inner.match.errors import MatchError
 from merino.inner.match.games import BY_NUMBER, Game, Played, Reason
 from merino.inner.match.players import OwnPlayer, Player
 from merino.inner.match.rng import seed_state
@@ -41,10 +42,13 @@ class CompiledBoard:
         stop_flag: np.ndarray,
         random_moves: RandomMoves = NO_RANDOM_MOVES,
     ) -> None:
-        """`stop_flag`, uint64[1], ends a game soon after it is set."""
+        """`stop_flag`, uint64[1], ends a game soon after it is set. Raises MatchError if there is not enough memory."""
         self._seed = random_moves.seed
         own = players[:1] if players[0] is players[1] else players
-        self._tables = [TranspositionTable(player.hash_mb or time_control.hash_mb) for player in own]
+        try:
+            self._tables = [TranspositionTable(player.hash_mb or time_control.hash_mb) for player in own]
+        except MemoryError as error:
+            raise MatchError("not enough memory for the hash tables of a match") from error
         self._workers = [
             Worker(table, stop_flag, player.evaluation, player.parameters)
             for player, table in zip(own, self._tables, strict=True)
@@ -219,7 +223,7 @@ class _GameInPlay:
         """The clocks as the players see them, and how many milliseconds the side to move may use."""
         time_control = self._conditions.time_control
         if self._left is not None and time_control.clock is not None:
-            self._left[turn] += time_control.clock.increment
+            self._left[turn] = min(self._left[turn] + time_control.clock.increment, MAX_MS)
             return (int(self._left[0]), int(self._left[1])), self._left[turn]
         return None, float("inf") if time_control.movetime is None else float(time_control.movetime)
 

@@ -6,6 +6,7 @@ from datetime import date
 
 import chess
 
+from merino.inner.engine.notation.positions import needs_chess960
 from merino.inner.engine.notation.san import as_chess_move
 from merino.inner.engine.search.limits import Score
 from merino.inner.formats.pgn_text import PgnTermination, comment, game_text, push_move, start_tags
@@ -29,12 +30,17 @@ def write_game(game: Game, names: tuple[str, str], event: str, day: date) -> str
         "PlyCount": str(len(game.opening.moves) + len(game.moves)),
         "Termination": _termination(game.reason),
     }
-    return game_text(tags | start_tags(game.opening.fen), _words(game), _WIDTH)
+    board = _start_board(game)
+    return game_text(tags | start_tags(game.opening.fen, board.chess960), _words(game, board), _WIDTH)
 
 
-def _words(game: Game) -> list[str]:
-    """The words of the move text; a comment is one word."""
-    board = chess.Board(game.opening.fen)
+def _start_board(game: Game) -> chess.Board:
+    fen = game.opening.fen
+    return chess.Board(fen, chess960=needs_chess960(fen))
+
+
+def _words(game: Game, board: chess.Board) -> list[str]:
+    """The words of the move text; a comment is one word. The moves are made on `board`."""
     words: list[str] = []
     for text in game.opening.moves:
         words += push_move(board, board.parse_uci(text), bool(words))

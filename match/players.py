@@ -131,7 +131,7 @@ def read_player(text: str) -> Player:
             raise PlayerError(f"player '{text}': '{part}' must have the form name=value")
         else:
             head = part.strip()
-    label = settings.pop("name", text)
+    label = settings.pop("name", text).encode("utf-8", "replace").decode()  # bytes of a path may be no text
     try:
         command = _command(head)
     except ValueError as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import NoneType
 
 from merino.inner.core.common.checks import instance, whole_number
+from merino.inner.engine.search.limits import MAX_MS
 from merino.inner.match.compiled_game import MAX_PLIES
 
 NODES_PER_MEGABYTE = 1000  # per move: a table of this size is about filled by a game of usual length
@@ -41,6 +42,8 @@ class Clock:
         clock = cls(round(1000 * (60 * minutes + seconds)), round(1000 * increment), int(moves))
         if clock.base < 1:
             raise ValueError(f"the clock {text!r} has no time")
+        if max(clock.base, clock.increment) > MAX_MS:
+            raise ValueError(f"the clock {text!r} has more than {MAX_MS // 1000:,} seconds")
         return clock
 
     def moves_to_go(self, made: int) -> int | None:

@@ -218,6 +218,13 @@ def test_what_cannot_be_loaded_is_told_and_the_game_stays(
     assert talk.moves == ["e2e4"]
 
 
+@pytest.mark.parametrize("variant", ["From Position", "Chess 960", "wild/2"])
+def test_a_game_of_chess_under_another_name_is_loaded(talk: Talk, path: Path, variant: str) -> None:
+    path.write_text(f'[Variant "{variant}"]\n[SetUp "1"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]\n\n1. e4 *\n')
+    talk.say(f"load {path}")
+    assert talk.moves == ["e2e4"]
+
+
 def test_a_file_that_is_not_there_is_told(talk: Talk, path: Path) -> None:
     assert "No such file" in talk.say(f"load {path}")
     assert "Usage: load" in talk.say("load")

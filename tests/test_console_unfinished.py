@@ -213,6 +213,18 @@ def test_a_chess960_game_from_a_position_is_kept(start: Callable[[], Console]) -
     assert second.session.position.start_fen() == first.session.position.start_fen() != START_FEN
 
 
+def test_a_loaded_game_that_was_played_on_and_taken_back_is_kept(start: Callable[[], Console], tmp_path: Path) -> None:
+    path = tmp_path / "old.pgn"
+    path.write_text('[Date "1992.??.??"]\n[White "Fischer"]\n[Result "1-0"]\n[PlyCount "9"]\n\n1. e4 e5 1-0\n')
+    first = start()
+    first.say("force", f"load {path}", "Nf3", "undo")
+    first.leave()
+    second = start()
+    assert "damaged" not in second.greeting
+    second.say("resume")
+    assert second.moves == ["e2e4", "e7e5"]
+
+
 @pytest.mark.parametrize("line", ["quit", None])
 def test_leaving_says_that_the_game_is_kept(start: Callable[[], Console], line: str | None) -> None:
     assert start().run("e4", line).endswith("The game is kept: resume goes on with it when you are back.\n")
@@ -301,7 +313,10 @@ def test_playing_without_resume_keeps_both_games_the_last_one_first(
     ]
     third.say("resume 2")
     assert third.moves[0] == "d2d4"
-    assert third.say("resume 2") == "There is no unfinished game 2.\n"
+    assert third.say("resume 2") == "This game waits no more.\n"
+    assert third.say("resume 3") == "There is no unfinished game 3.\n"
+    third.say("resume 1")  # as it was offered, though it is the only one by now
+    assert third.moves[0] == "e2e4"
 
 
 def test_two_consoles_at_once_do_not_touch_each_other(start: Callable[[], Console], tmp_path: Path) -> None:

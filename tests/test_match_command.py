@@ -424,9 +424,25 @@ def test_openings_come_from_an_epd_a_pgn_or_a_book(tmp_path: Path) -> None:
     pgn.write_text('[Event "a"]\n\n1. e4 e5 2. Nf3 *\n\n[Event "b"]\n\n1. d4 *\n')
     found = {FileOpenings(pgn, 1, 2).opening(number).moves for number in range(2)}
     assert found == {("e2e4", "e7e5"), ("d2d4",)}
+    without_tags = tmp_path / "O.PGN"
+    without_tags.write_text("1. e4 e5 2. Nf3 *\n\n1. d4 *\n")
+    assert {FileOpenings(without_tags, 1, 2).opening(number).moves for number in range(2)} == found
     key, move = chess.polyglot.zobrist_hash(chess.Board()), (chess.E2 | 0) * 64 + chess.E4
     book.write_bytes(key.to_bytes(8, "big") + move.to_bytes(2, "big") + (1).to_bytes(2, "big") + bytes(4))
     assert FileOpenings(book, 1).opening(0).moves == ("e2e4",)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_games_of_chess960_are_played_and_read_back(threads: int, tmp_path: Path) -> None:
+    openings, games = tmp_path / "o.epd", tmp_path / "games.pgn"
+    openings.write_text("bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/BBQNNRKR w HFhf - 0 1\n3k4/8/8/8/8/8/8/R2KR3 w EA - 0 1\n")
+    words = ["--games", "4", "--nodes", "50", "--maxmoves", "40", "--openings", str(openings), "--pgn", str(games)]
+    assert main(["match", "default", f"default,threads={threads},name=caf\udce9", *words, "--quiet"]) == 0
+    with games.open(encoding="utf-8") as file:
+        read = list(iter(lambda: chess.pgn.read_game(file), None))
+    assert [game.headers["Variant"] for game in read] == ["Chess960"] * 4 and not any(game.errors for game in read)
+    assert {game.headers["White"] for game in read} == {"default", "caf?"}
+    assert "O-O" in games.read_text()
 
 
 @pytest.mark.parametrize(
@@ -437,6 +453,8 @@ def test_openings_come_from_an_epd_a_pgn_or_a_book(tmp_path: Path) -> None:
         ("x.pgn", "no game at all\n", "holds no opening"),
         ("x.pgn", '[Event "?"]\n\n1. e5 *\n', "game 1"),
         ("x.pgn", '[Event "?"]\n\n1. d4 d4) d5 *\n', "game 1: illegal san: 'd4'"),
+        ("x.PGN", "1. e4 -- 2. d4 d5 *\n", "game 1: '0000' is no move"),
+        ("x.pgn", '[Variant "Atomic"]\n\n1. e4 *\n', "x.pgn: game 1 is one of Atomic"),
         ("x.fen", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\n", "the game is already over"),
     ],
 )
@@ -452,6 +470,8 @@ def test_a_faulty_file_of_openings_is_refused(name: str, text: str, complaint: s
         (["--tc", "fast"], "a time control looks like 10+0.1"),
         (["--sprt", "5", "0"], "takes the lower Elo first"),
         (["--games", "0"], "a whole number above 0"),
+        (["--hash", "900000000"], "is not a whole number from 1 to 65536"),
+        (["--tc", "2000000"], "a time control looks like 10+0.1"),
         (["--openings", "missing.pgn"], "cannot read openings 'missing.pgn'"),
         (["--pgn", "/no/such/folder/x.pgn"], "cannot write '/no/such/folder/x.pgn': there is no such folder"),
         (["--state", "/no/such/folder/x"], "cannot write '/no/such/folder/x'"),

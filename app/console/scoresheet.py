@@ -128,17 +128,24 @@ class Scoresheet:
 
     def pgn(self, position: Position, result: str) -> str:
         """The game of `position` with its tags, moves and result."""
-        tags = self._own_tags()
         if self._loaded_tags and position.moves == self._loaded_moves:
             result = self._loaded_tags.get("Result", result)
-            tags = {name: plain_value(value) for name, value in self._loaded_tags.items()}
-        variant = {"Variant": "Chess960"} if position.chess960 else {}
+            return self._written(
+                position, {name: plain_value(value) for name, value in self._loaded_tags.items()}, result
+            )
+        return self.own_pgn(position, result)
+
+    def own_pgn(self, position: Position, result: str) -> str:
+        """The same with the tags of a game played here, which `from_own_tags` reads, also of a loaded game."""
+        return self._written(position, self._own_tags(), result)
+
+    def _written(self, position: Position, tags: Mapping[str, str], result: str) -> str:
         board = start_board_of(position)
         words: list[str] = []
         for move in position.moves:
             words += push_move(board, as_chess_move(move, position.chess960), follows_move=bool(words))
-        start = start_tags(position.start_fen())
-        return game_text(UNKNOWN_TAGS | start | variant | tags | {"Result": result}, [*words, result]).rstrip("\n")
+        start = start_tags(position.start_fen(), position.chess960)
+        return game_text(UNKNOWN_TAGS | start | dict(tags) | {"Result": result}, [*words, result]).rstrip("\n")
 
     def save(self, path: Path, position: Position, result: str) -> int:
         """Add the game to a PGN file, replacing an earlier version of it; returns its number there.

@@ -158,7 +158,7 @@ class Session:
 
     def offer_unfinished(self) -> None:
         """Tell which unfinished games of earlier sessions may be continued."""
-        for number, offer in enumerate(self.unfinished.offers() if self.unfinished else [], start=1):
+        for number, offer in enumerate(self.unfinished.numbered() if self.unfinished else [], start=1):
             self._offered = self._offered or offer
             self.tell(f"Unfinished: a game of {offer}; resume{f' {number}' if number > 1 else ''} goes on with it.")
 
@@ -171,7 +171,7 @@ class Session:
         if number is None and self._left:
             game = self._left.pop()
         else:
-            game, awaits_engine = self._unfinished_game(number or 1)
+            game, awaits_engine = self._unfinished_game(number)
         self._leave()
         self._take_up(game)
         count = len(game.position.moves)
@@ -181,18 +181,19 @@ class Session:
         if awaits_engine:
             self.engine_move()
 
-    def _unfinished_game(self, number: int) -> tuple[ConsoleGame, bool]:
-        """The game of an earlier session, from 1, and whether the engine is to move; sets its limits and how it plays.
+    def _unfinished_game(self, number: int | None) -> tuple[ConsoleGame, bool]:
+        """A game of those offered, and whether the engine is to move; sets its limits and how it plays.
 
         Raises CommandError.
         """
-        offers = self.unfinished.offers() if self.unfinished else []
-        if self.unfinished is None or len(offers) < number:
-            raise CommandError(f"there is no unfinished game{f' {number}' if offers else ''}")
-        place, kept = self.unfinished.take(offers[number - 1]), offers[number - 1].kept
-        if place is None:
-            raise CommandError("another console plays this game now")
-        self._offered = None
+        try:
+            offer = self.unfinished.offer(number) if self.unfinished else None
+        except IndexError as error:
+            raise CommandError(f"there is no unfinished game {number}") from error
+        place = self.unfinished.take(offer) if self.unfinished and offer else None
+        if offer is None or place is None:
+            raise CommandError("there is no unfinished game" if number is None else "this game waits no more")
+        self._offered, kept = None, offer.kept
         self.pace = kept.game.pace
         kept.opponent.put_into(self.runtime.searcher)
         return replace(kept.game, place=place), kept.person not in (None, kept.game.position.turn)

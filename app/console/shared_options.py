@@ -23,10 +23,11 @@ from merino.inner.app.console.command_line import (
     scale,
     share,
     share_or_all,
+    whole,
 )
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.files import write_fault
-from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits
 
 if TYPE_CHECKING:
     from merino.inner.learn.rounds.state import RoundPlan
@@ -109,14 +110,16 @@ def _without_another(limit: int | None) -> str:
 def add_hash(parser: Parser) -> None:
     """--hash."""
     sentence = "transposition table in MiB (default: %(default)s)"
-    parser.group(SEARCH).add_argument("--hash", metavar="MB", type=positive, default=DEFAULT_TABLE_MB, help=sentence)
+    parser.group(SEARCH).add_argument(
+        "--hash", metavar="MB", type=whole(1, MAX_HASH_MB), default=DEFAULT_TABLE_MB, help=sentence
+    )
 
 
 def add_threads(parser: Parser, default: int | None = 1, shown: str = "%(default)s") -> None:
     """--threads."""
     sentence = f"search threads (default: {shown})" if default else f"threads (default: {shown})"
     parser.group(SEARCH if default else "training").add_argument(
-        "--threads", metavar="N", type=positive, default=default, help=sentence
+        "--threads", metavar="N", type=whole(1, MAX_THREADS), default=default, help=sentence
     )
 
 

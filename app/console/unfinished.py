@@ -109,11 +109,29 @@ class Unfinished:
     def __init__(self, folder: Path, say: Callable[[str], object]) -> None:
         self._folder, self._say = folder, say
         self._is_able = True
+        self._numbered: list[Path] = []  # the games in the order in which they were told
 
     def offers(self) -> list[Offer]:
         """The games that no console plays, the last one first. Damaged files are set aside."""
         found = [offer for path in self._paths() if (offer := self._offer(path)) is not None]
         return sorted(found, key=lambda offer: offer.path.stat().st_mtime, reverse=True)
+
+    def numbered(self) -> list[Offer]:
+        """The same, which are the first, the second and so on from now on."""
+        found = self.offers()
+        self._numbered = [offer.path for offer in found]
+        return found
+
+    def offer(self, number: int | None) -> Offer | None:
+        """The game of this number, as it is now; without one the first that still waits. None if it waits no more.
+
+        Raises IndexError if there never was one.
+        """
+        waiting = {offer.path: offer for offer in self.offers()}
+        paths = self._numbered or list(waiting)
+        if number is None:
+            return next((waiting[path] for path in paths if path in waiting), None)
+        return waiting.get(paths[number - 1])
 
     def take(self, offer: Offer) -> Place | None:
         """The place of an offered game; None if another console has taken it meanwhile."""
@@ -224,7 +242,11 @@ class KeptGame:
         if game.undone:
             tags["Undone"] = " ".join(game.position.uci(move) for move in reversed(game.undone))
         tags |= game.sheet.saved_tag([*game.position.moves, *reversed(game.undone)])
-        return "".join(f"{tag_pair(*tag)}\n" for tag in tags.items()) + game.sheet.pgn(game.position, UNFINISHED) + "\n"
+        return (
+            "".join(f"{tag_pair(*tag)}\n" for tag in tags.items())
+            + game.sheet.own_pgn(game.position, UNFINISHED)
+            + "\n"
+        )
 
     @classmethod
     def read(cls, text: str) -> KeptGame:

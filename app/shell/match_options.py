@@ -17,6 +17,7 @@ from merino.inner.core.common.files import check_writable, writing
 from merino.inner.core.common.progress import LivePrinter
 from merino.inner.core.common.user_files import real_path
 from merino.inner.core.common.work import cores
+from merino.inner.engine.search.limits import MAX_HASH_MB
 from merino.inner.match.compiled_game import MAX_PLIES
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.errors import MatchError, PlayerError
@@ -65,7 +66,7 @@ def add_game_options(parser: Parser, games: int, per: str) -> None:
     margin = add("--timemargin", type=natural, default=DEFAULT_MARGIN_MS, metavar="MS", help=sentence)
     parser.also_accept("--margin", margin)
     sentence = "transposition table of each player in MiB (default: by the nodes)"
-    add("--hash", metavar="MB", type=positive, help=sentence)
+    add("--hash", metavar="MB", type=whole(1, MAX_HASH_MB), help=sentence)
     shared.add_openings(parser, f"{PLIES} if random")
     add_resign(parser)
     add = parser.group(ADJUDICATION).add_argument

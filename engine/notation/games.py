@@ -10,6 +10,7 @@ import chess.pgn
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.engine.notation.positions import position_of
+from merino.inner.engine.notation.variants import is_played
 
 
 class VariantError(MerinoError):
@@ -53,7 +54,7 @@ class FaultKeeper(chess.pgn.GameBuilder[chess.pgn.Game]):
 def loaded(game: chess.pgn.Game, number: int) -> Loaded:
     """A game read by python-chess, up to its first illegal move. Raises VariantError, FenError or IllegalMoveError."""
     tags = game.headers
-    if tags.get("Variant", "").lower() not in ("", "standard", "chess") and not tags.is_chess960():
+    if not is_played(tags.get("Variant", "")):
         raise VariantError(f"game {number} is one of {tags['Variant']}, which Merino does not play")
     fen = tags.get("FEN", chess.STARTING_FEN)
     position = position_of(fen)

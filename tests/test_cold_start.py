@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import chess
 import pytest
 
+from merino.inner.core.board.fen import parse_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.compiled import cache
 from merino.inner.core.compiled.compiling import WATCH
@@ -295,6 +296,17 @@ def test_a_position_that_is_not_legal_gets_no_move(session: Session, text: str) 
     said = session.go("wtime 100 btime 100")
     assert "info string error: position" in said
     assert said.rstrip().endswith("bestmove (none)")
+
+
+@pytest.mark.parametrize(
+    "fen",
+    ["4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1", "4k3/8/8/8/8/8/8/4K2R w KQkq - 0 1", "4k3/8/8/8/8/8/8/R3K3 w Q e3 0 1"],
+)
+def test_rights_and_squares_that_change_nothing_make_no_position_illegal(session: Session, fen: str) -> None:
+    parse_fen(fen)
+    session.cold.position(f"fen {fen}")
+    said = session.go("wtime 100 btime 100")
+    assert "error" not in said and "(none)" not in said
 
 
 def test_a_mated_side_has_no_move(session: Session) -> None:

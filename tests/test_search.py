@@ -6,6 +6,7 @@ import gc
 import threading
 import time
 import weakref
+from typing import NoReturn
 
 import chess
 import numpy as np
@@ -114,6 +115,33 @@ def test_go_mate_ends_without_a_mate(searcher: Searcher) -> None:
     line = searcher.search(Position("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1"), Limits(mate=1)).line
     assert line is not None
     assert line.score.mate is None
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_a_report_raises_ends_the_search_and_comes_out(threads: int) -> None:
+    searcher = Searcher(hash_mb=1, threads=threads)
+
+    def fail(line: Line) -> NoReturn:
+        raise RuntimeError(f"depth {line.depth}")
+
+    with pytest.raises(RuntimeError, match=r"^depth 1$"):
+        searcher.search("startpos", Limits(depth=60), fail)
+    assert not searcher.searching and searcher.search("startpos", Limits(depth=1)).move is not None
+
+
+def test_an_interrupted_search_is_not_left_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    searcher, waits = Searcher(hash_mb=1), []
+
+    def interrupted() -> None:
+        waits.append(1)
+        if len(waits) == 2:  # the first is that before a search begins
+            raise KeyboardInterrupt
+        Searcher.wait(searcher)
+
+    monkeypatch.setattr(searcher, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        searcher.search("startpos", Limits(depth=60))
+    assert not searcher.searching
 
 
 def test_a_mated_root_has_no_move_and_says_so(searcher: Searcher) -> None:

@@ -17,6 +17,7 @@ from merino.inner.eval.families import DEFAULT_FILE, find_weights, load
 
 TEXT_COLUMN = 32
 OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that are useful only for a GUI
+OF_BOOKS_AND_TABLES = ("ownbook", "bookfile", "syzygypath", "syzygyprobedepth")  # which the console does not ask
 
 
 @command("weights", Section.ENGINE, "[ACTION [FILE]]")
@@ -143,7 +144,8 @@ def set_option(session: Session, arguments: str) -> None:
 
 
 def _options() -> list[UciOption]:
-    return [option for name, option in OPTIONS.items() if name not in OF_THE_PROTOCOL and not option.is_about_dialogue]
+    others = OF_THE_PROTOCOL + OF_BOOKS_AND_TABLES
+    return [option for name, option in OPTIONS.items() if name not in others and not option.is_about_dialogue]
 
 
 def _split(text: str) -> tuple[UciOption, str]:

@@ -137,12 +137,29 @@ class Searcher:
     def search(self, position: Position | str, limits: Limits, on_line: LineReport | None = None) -> SearchResult:
         """Search a position, FEN or "startpos", and return the result.
 
-        It blocks, so not for `infinite` unless another thread stops it. Raises FenError, and TypeError for other things
-        than a position and limits.
+        It blocks, so not for `infinite` unless another thread stops it. Raises FenError, TypeError for other things
+        than a position and limits, and what `on_line` raises; then, and after Ctrl-C, no search is left running.
         """
         results: list[SearchResult] = []
-        self.start(position, limits, on_line or _ignore_line, results.append)
-        self.wait()
+        faults: list[Exception] = []
+
+        def report(line: Line) -> None:
+            try:
+                if on_line is not None and not faults:
+                    on_line(line)
+            except Exception as fault:  # noqa: BLE001  (raised again below)
+                faults.append(fault)
+                self.stop()
+
+        self.start(position, limits, report, results.append)
+        try:
+            self.wait()
+        except BaseException:
+            self.stop()
+            self.wait()
+            raise
+        if faults:
+            raise faults[0]
         return results[0]
 
     def start(
@@ -203,10 +220,6 @@ class Searcher:
     def wait(self) -> None:
         """Wait until no search is running."""
         self._thread.wait()
-
-
-def _ignore_line(line: Line) -> None:
-    """For callers that only want the result."""
 
 
 def _table_of(megabytes: int) -> TranspositionTable:

@@ -216,6 +216,9 @@ class ColdStart:
         fen = " ".join(words[1:moves_at]) if words[:1] == ["fen"] else chess.STARTING_FEN
         try:
             board = chess.Board(fen, chess960=self.chess960)
+            board.castling_rights = board.clean_castling_rights()  # as the engine reads a FEN, which drops what is moot
+            if not board.has_legal_en_passant():
+                board.ep_square = None
             for move in words[moves_at + 1 :]:
                 board.push_uci(move)
         except ValueError as error:

@@ -16,7 +16,7 @@ from typing import TextIO
 
 import numpy as np
 
-from merino.inner.core.common.files import check_writable, write_fault
+from merino.inner.core.common.files import check_writable, overwritten, write_fault
 from merino.inner.core.common.user_files import (
     WEIGHTS,
     is_folder,
@@ -28,9 +28,11 @@ from merino.inner.core.common.user_files import (
     user_path,
 )
 from merino.inner.core.common.work import RemoteExecutor
+from merino.inner.eval.families import find_net
 from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.linear.weights import ENVIRONMENT_VARIABLE, active_file
+from merino.inner.formats.sources import find_files
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, Step
 from merino.inner.learn.request import Events, LearnRequest, Say
@@ -86,6 +88,7 @@ class RunFiles:
     """The files of a run: the weights, and record and table, None if they are not wanted.
 
     `compares` tells whether a match decides about new weights before they are written. A run that `is_dry` writes none.
+    `read` are the files that it learns from.
     """
 
     weights: WeightsPaths
@@ -93,9 +96,13 @@ class RunFiles:
     csv: Path | None
     compares: bool
     is_dry: bool
+    read: tuple[Path, ...] = ()
 
     def check(self) -> None:
-        """Raise LearnError or OSError if one of them could not be written after the work."""
+        """Raise LearnError or OSError if one could not be written after the work, or would replace what is read.
+
+        New weights may replace those that they were learned from.
+        """
         if not self.is_dry:
             self.weights.check_writable()
         if self.compares:
@@ -103,6 +110,12 @@ class RunFiles:
         for path in (self.record, self.csv):
             if path is not None:
                 check_writable(path)
+        paths, reports = self.weights, [path for path in (self.record, self.csv) if path is not None]
+        written = [] if self.is_dry else [paths.target, paths.old]
+        written += [paths.beside] if self.compares else []
+        fault = overwritten([*written, *reports], self.read) or overwritten(reports, [paths.source])
+        if fault is not None:
+            raise LearnError(fault)
 
 
 @dataclass(frozen=True)
@@ -143,7 +156,14 @@ def files_of(request: LearnRequest) -> RunFiles:
     if request.record:
         record = named_path(request.record)
     compares = request.plays_match and paths.takes_effect and not request.dry_run
-    return RunFiles(paths, record, named_path(request.csv) if request.csv else None, compares, request.dry_run)
+    csv = named_path(request.csv) if request.csv else None
+    return RunFiles(paths, record, csv, compares, request.dry_run, _read_by(request))
+
+
+def _read_by(request: LearnRequest) -> tuple[Path, ...]:
+    """The games of a request, and the net of its teacher; raises SourceError and EvaluationError."""
+    nets = [find_net(request.teacher)] if request.teacher and request.needs_scores else []
+    return (*find_files(request.files), *nets)
 
 
 def weights_paths(weights: str | None, out: str | None = None) -> WeightsPaths:

@@ -130,6 +130,39 @@ def test_a_name_that_cannot_be_written_to_is_told_before_the_work(
     assert not list(folder.glob("*.new*"))
 
 
+# Lines that would lose a file: what they write is read by them, or written twice.
+LOSING = (
+    "positions games.pgn --out ./games.pgn",
+    "train games.pgn --out games.pgn",
+    "train games.pgn.state --out games.pgn",
+    "train games.pgn --out link",
+    "learn games.pgn --out games.pgn --no-match",
+    "learn games.pgn --weights default.txt --table games.pgn",
+    "learn games.pgn --weights default.txt --record default.txt",
+    "learn games.pgn --weights default.txt --record default.txt --dry-run",
+    "learn games.pgn --weights default.txt --table default.old",
+    "learn games.pgn --weights default.txt --record new --table new",
+    "learn games.pgn --weights default.txt --teacher my.net --table my.net",
+    "points games.pgn --matrix games.pgn",
+    "drill games.pgn --player A --pgn games.pgn",
+    "account gen1 --positions games.pgn --out games.pgn",
+    "match default default --games 2 --nodes 10 --pgn new --state ./new",
+)
+
+
+@pytest.mark.parametrize("line", LOSING)
+def test_an_output_that_is_an_input_or_another_output_is_refused(
+    line: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("link").symlink_to("games.pgn")
+    for name in ("games.pgn.state", "my.net"):
+        Path(name).write_bytes(Path("games.pgn").read_bytes())
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    assert main(line.split()) in (1, 2)
+    assert capsys.readouterr().err.rstrip().endswith(("name another output file", "an output twice; name two files"))
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
 def check(line: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """That a command with this name of a file ends with a line on standard error, and the code of a fault."""
     code = main([word.replace("?", name) for word in line.split()])

@@ -13,7 +13,7 @@ from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, positive
 from merino.inner.app.console.scoresheet import side_name
 from merino.inner.app.console.terminal import detect, draw
-from merino.inner.app.shell.output_files import check_output, holding_output, write_output
+from merino.inner.app.shell.output_files import check_apart, check_output, holding_output, write_output
 from merino.inner.app.shell.search_request import default_analyser
 from merino.inner.core.board.bitboard import BLACK
 from merino.inner.core.board.game import Position
@@ -48,6 +48,7 @@ def run_drill(arguments: Sequence[str]) -> int:
     place = args.progress or progress_file(args.file)
     for path in filter(None, (args.pgn, args.anki)):
         check_output(path, "drill")
+    check_apart((args.pgn, args.anki, place), [args.file], "drill")
     with errors_named("drill", StudyError, SourceError), holding_output(place, "drill"):
         return _drill(args, place)
 

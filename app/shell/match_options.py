@@ -13,9 +13,8 @@ from typing import Any
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive, whole
 from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.files import check_writable, writing
+from merino.inner.core.common.files import check_writable, overwritten, writing
 from merino.inner.core.common.progress import LivePrinter
-from merino.inner.core.common.user_files import real_path
 from merino.inner.core.common.work import cores
 from merino.inner.engine.search.limits import MAX_HASH_MB
 from merino.inner.match.compiled_game import MAX_PLIES
@@ -203,8 +202,8 @@ def output(
         if path is not None:
             with writing(MatchError, path):
                 check_writable(path, as_whole)
-    if pgn is not None and state is not None and real_path(pgn) == real_path(state):
-        raise MatchError(f"--pgn and --state are both '{state}'; name two files")
+    if (fault := overwritten(filter(None, (pgn, state)))) is not None:
+        raise MatchError(fault)
     return MatchOutput(show, pgn, state, event, line, remarks(args))
 
 

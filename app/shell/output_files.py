@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
-from merino.inner.core.common.files import FileInUseError, check_writable, held, write_whole, writing
+from merino.inner.core.common.files import FileInUseError, check_writable, held, overwritten, write_whole, writing
 from merino.inner.core.common.pictures import ENDINGS, PictureError, load_matplotlib
 
 
@@ -16,6 +16,14 @@ def check_output(path: Path, command: str) -> None:
     """Raise CommandError if a file cannot be written; what is there stays as it is."""
     with writing(CommandError, path, f"{command}: "):
         check_writable(path)
+
+
+def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None], command: str) -> None:
+    """Raise UsageError if an output is an input or another output, CommandError if that cannot be told."""
+    with writing(CommandError, before=f"{command}: "):
+        fault = overwritten(filter(None, outputs), filter(None, inputs))
+    if fault is not None:
+        raise UsageError(f"{command}: {fault}")
 
 
 @contextmanager

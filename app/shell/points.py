@@ -11,7 +11,14 @@ from pathlib import Path
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, natural
-from merino.inner.app.shell.output_files import check_output, check_picture, ending_of, picture_fault, write_output
+from merino.inner.app.shell.output_files import (
+    check_apart,
+    check_output,
+    check_picture,
+    ending_of,
+    picture_fault,
+    write_output,
+)
 from merino.inner.app.shell.search_request import evaluation_of
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.pictures import PictureError
@@ -227,6 +234,8 @@ def _check(args: argparse.Namespace) -> PictureError | None:
         check_picture(args.plot, "points")
         return None
     check_output(args.matrix, "points")
+    with errors_named("points", SourceError):
+        check_apart([args.matrix, args.plot], find_files(args.files), "points")
     return picture_fault(args.plot, "points") if args.plot else None
 
 

@@ -15,10 +15,11 @@ import numpy as np
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, number_above_zero, positive
+from merino.inner.app.shell.output_files import check_apart
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.files import check_writable, writing
 from merino.inner.core.common.progress import ProgressOfMany
-from merino.inner.core.common.user_files import is_there, real_path
+from merino.inner.core.common.user_files import real_path
 from merino.inner.formats.packed import GAMES, MAX_SCORE, PACKED, Filter, PackedError
 from merino.inner.formats.packed_files import (
     Report,
@@ -152,8 +153,7 @@ def _games_without(chunks: Iterable[ScoredGames], share: float, kept_out: list[S
 def _check_targets(files: Sequence[Path], targets: Sequence[Path]) -> None:
     for target in targets:
         check_writable(target)
-        if any(is_there(path) and is_there(target) and path.samefile(target) for path in files):
-            raise UsageError(f"positions: '{target}' is also an input; name another output file")
+    check_apart(targets, files, "positions")
 
 
 def _convert(files: Sequence[Path], args: argparse.Namespace) -> None:

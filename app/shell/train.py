@@ -20,6 +20,7 @@ from merino.inner.app.console.command_line import (
     share,
     share_or_all,
 )
+from merino.inner.app.shell.output_files import check_apart
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.files import FileInUseError, check_writable, held, writing
 from merino.inner.core.common.interrupt import INTERRUPTED
@@ -80,8 +81,9 @@ def _train(args: argparse.Namespace, start: Network | None) -> Trained:
     checkpoint = out.parent / f"{out.name}.state"
     for path in (out, checkpoint):
         check_writable(path)
+    files = find_files(args.files)
+    check_apart((out, checkpoint, log_of(out)), files, "train")
     with held(out):
-        files = find_files(args.files)
         with _records(args, files, start) as records:
             settings = _settings(args, records, start)
             about = {"files": [path.name for path in files]} | ({"note": args.note} if args.note else {})

@@ -11,13 +11,21 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from merino.inner.core.common.errors import MerinoError
-from merino.inner.core.common.user_files import NamedFile, is_stream, open_stream, open_to_append, real_path
+from merino.inner.core.common.user_files import (
+    NamedFile,
+    is_stream,
+    is_there,
+    open_stream,
+    open_to_append,
+    real_path,
+)
+from merino.inner.core.common.user_files import is_regular as is_regular_file
 
 if sys.platform == "win32":
     import msvcrt
@@ -157,6 +165,23 @@ def check_writable(path: Path, whole: bool = True) -> None:
             open_to_append(target).close()
         else:
             tempfile.TemporaryFile(dir=target.parent).close()
+
+
+def overwritten(outputs: Iterable[Path], inputs: Iterable[Path] = ()) -> str | None:
+    """What these outputs would replace by mistake, in words: an input, or another of them; None if nothing.
+
+    Links lead to their file. Devices and pipes lose nothing. Raises OSError.
+    """
+    known: dict[tuple[int, int] | Path, bool] = {_place(path): False for path in inputs if is_regular_file(path)}
+    for path in outputs:
+        if is_there(path) and not is_regular_file(path):
+            continue
+        place = _place(path) if is_there(path) else real_path(path)
+        if place in known:
+            how = "an output twice; name two files" if known[place] else "also an input; name another output file"
+            return f"'{path}' is {how}"
+        known[place] = True
+    return None
 
 
 def _check_stream(path: Path) -> None:

@@ -27,6 +27,8 @@ SHARE_ROWS = 2 * BLOCK  # rows of a share, approximately, up to MAX_SHARES share
 MAX_SHARES = 256  # a limit, so that the traffic of a step does not grow with the games
 BY_RESULT = Target()
 MAX_WEIGHT = 4.0
+LEAST_WEIGHT = float(np.finfo(np.float32).tiny)  # of the last position of a set: less is nothing in float32
+NO_ROWS = 1 << 31
 VALIDATION_SHARE = 0.2  # of the games, or of the positions, that the validation set has
 _AT_ONCE = 1 << 20  # rows that random numbers are drawn for
 BUNDLES_OF_A_CORE = 4  # what a thread is handed at a time is that part of its shares: handing out costs time
@@ -237,11 +239,13 @@ def check_holdout(rows: int, held: int) -> None:
 class Totals:
     """Totals over the rows of a share, from which the weights of all rows follow.
 
-    `longest` is the largest number of plies to the end, `stages`, int64[STAGES], counts rows by stage. `counts` and
-    `points`, float64[65536] or empty, are the number of training rows by score, and the sum of their results.
+    `longest` is the largest number of plies to the end, `least` the smallest one of training and of validation rows,
+    NO_ROWS where there are none. `stages`, int64[STAGES], counts rows by stage. `counts` and `points`, float64[65536]
+    or empty, are the number of training rows by score, and the sum of their results.
     """
 
     longest: int
+    least: tuple[int, int]
     stages: np.ndarray
     counts: np.ndarray
     points: np.ndarray
@@ -269,16 +273,30 @@ def totals_of(rows: Rows, is_validation: np.ndarray, span: Span, with_scores: bo
         places = rows.scores[mine][train].astype(np.int64) + ZERO_SCORE
         counts = np.bincount(places, minlength=SCORES).astype(np.float64)
         points = np.bincount(places, rows.results[rows.game[mine][train]], minlength=SCORES)
-    return Totals(int(rows.to_end[mine].max(initial=0)), stages, counts, points)
+    to_end, held = rows.to_end[mine], is_validation[mine]
+    least = (_least(to_end[~held]), _least(to_end[held]))
+    return Totals(int(to_end.max(initial=0)), least, stages, counts, points)
+
+
+def _least(to_end: np.ndarray) -> int:
+    return int(to_end.min()) if len(to_end) else NO_ROWS
 
 
 def weighting_of(totals: list[Totals], decay: float | None, target: Target, even_stages: bool) -> Weighting:
     """The weighting from the totals of all shares; a row n plies before the end weighs e^(-n / decay), or 1.
 
-    With `even_stages` rows of rare stages weigh more, at most MAX_WEIGHT times the usual.
+    With `even_stages` rows of rare stages weigh more, at most MAX_WEIGHT times the usual. Raises LearnError if all rows
+    of a set weigh nothing.
     """
     longest = max(each.longest for each in totals) + 1
     sample_weight = np.ones(longest) if decay is None else np.exp(-np.arange(longest) / decay)
+    for place, name in enumerate(("learned from", "kept for validation")):
+        nearest = min(each.least[place] for each in totals)
+        if nearest != NO_ROWS and sample_weight[nearest] < LEAST_WEIGHT:
+            raise LearnError(
+                f"with --decay {decay:g} the positions {name} weigh nothing: they are {nearest} plies or more before "
+                "the end of their games; give a larger --decay, or off"
+            )
     points, k = np.zeros(0, dtype=np.float32), 0.0
     if target.needs_scores:
         counted, summed = (np.sum([getattr(each, name) for each in totals], axis=0) for name in ("counts", "points"))

@@ -301,6 +301,8 @@ def test_indices_of_sums_and_products_are_of_mixed_radix(
         ("KING*KING*ALL", "3145728 features"),
         ("MB*MC", "at the end, so far 158208 features"),
         ("KING*KING*KING*H", "at"),
+        ("(" * 33 + "ALL" + ")" * 33, "at column 33, more than 32 parentheses are open"),
+        ("MIRRORED(" * 3000 + "ALL" + ")" * 3000, "more than 32 parentheses are open"),
     ],
 )
 def test_nonsense_is_refused_with_the_place_of_the_fault(expression: str, said: str) -> None:

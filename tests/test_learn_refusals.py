@@ -52,6 +52,18 @@ def test_bad_input_is_refused_and_changes_nothing(
     assert (files_of(tmp_path), files_of(weights.parent)) == before
 
 
+@pytest.mark.parametrize("words", [["9" * 5000, "1"], ["--terms", "1-" + "9" * 5000]], ids=["words", "--terms"])
+def test_terms_of_thousands_of_digits_are_refused(weights: Path, words: list[str]) -> None:
+    with pytest.raises(CommandError, match="terms are numbered 1 to 27"):
+        learn_weights([str(SELFPLAY), *words, "--weights", str(weights)], lambda line: None)
+
+
+def test_games_whose_positions_weigh_nothing_are_refused(tmp_path: Path, weights: Path) -> None:
+    words = ["--weights", str(weights), "--decay", "0.1", "--skip-last", "20", "--target", "result", "--dry-run"]
+    with pytest.raises(CommandError, match=r"with --decay 0\.1 the positions learned from weigh nothing"):
+        learn_weights([str(few_games(tmp_path)), *words], lambda line: None)
+
+
 def test_a_folder_of_games_is_refused(tmp_path: Path, weights: Path) -> None:
     with pytest.raises(CommandError, match="is a folder"):
         learn_weights([str(tmp_path), "--weights", str(weights)], lambda line: None)

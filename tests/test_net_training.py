@@ -422,6 +422,7 @@ def test_the_command_learns_from_moves(tmp_path: Path, capsys: pytest.CaptureFix
     [
         (["--hidden", "x"], 2, "--hidden"),
         (["--hidden", "9999"], 1, "neurons"),
+        (["--hidden", "9" * 5000], 1, "neurons"),
         (["--features", "ALL+"], 1, "at the end"),
         (["--piece-values", "--features", "H"], 1, "features ALL"),
         (["--blend", "2"], 2, "--blend"),

@@ -49,6 +49,7 @@ def test_a_net_shows_the_expression_of_its_shape(capsys: pytest.CaptureFixture[s
         ("ALL -> 64 -> 1 x 7", "a net has 1, 2, 4, 8 or 16 outputs, not 7"),
         ("ALX -> 64 -> 1", "no block 'ALX'"),
         ("ALL -> 9999 -> 1", "neurons"),
+        ("ALL -> 8 -> 1 x " + "9" * 40, "a net has 1, 2, 4, 8 or 16 outputs"),
         ("H -> 8 -> values", "features ALL"),
     ],
 )
@@ -56,6 +57,12 @@ def test_what_is_no_shape_is_refused_with_its_place(text: str, said: str) -> Non
     with pytest.raises(NetError) as refused:
         parse_shape(text)
     assert said in str(refused.value) and f"'{text}' is no shape of a net" in str(refused.value)
+
+
+def test_numbers_of_thousands_of_digits_are_refused_in_a_shape() -> None:
+    for text in ("ALL -> {} -> 1", "ALL -> 8 -> {} -> 1", "ALL -> 8 -> 1 x {}"):
+        with pytest.raises(NetError, match="is no shape of a net"):
+            parse_shape(text.format("9" * 5000))
 
 
 def test_the_command_trains_the_shape_of_an_expression(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

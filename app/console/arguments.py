@@ -7,6 +7,7 @@ from pathlib import Path
 
 from merino.inner.app.console import command_line
 from merino.inner.core.board.bitboard import SQUARE_NAMES
+from merino.inner.core.common.checks import number_of
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.quoting import words_of
@@ -18,9 +19,9 @@ def whole_number(text: str, what: str, low: int, high: int, default: int | None 
     """The whole number in `text`; for an empty text `default`, if there is one."""
     if not text and default is not None:
         return default
-    if not text.isascii() or not text.isdigit() or not low <= int(text[:18]) <= high:
+    if not text.isascii() or not text.isdigit() or not low <= number_of(text) <= high:
         raise UsageError(f"{what} must be a whole number from {low} to {high}")
-    return int(text)
+    return number_of(text)
 
 
 def number(text: str, what: str, low: float, high: float) -> float:

@@ -10,6 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from merino.inner.core.common.checks import number_of
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.user_files import user_path
@@ -182,9 +183,9 @@ def whole(low: int, high: int = MAX_NUMBER) -> Callable[[str], int]:
     words = f"from {low} to {high}" if high < MAX_NUMBER else f"from {low} on" if low != 1 else "above 0"
 
     def read(text: str) -> int:
-        if not text.isdecimal() or not low <= int(text[:12]) <= high:
+        if not text.isdecimal() or not low <= number_of(text) <= high:
             raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a whole number {words}")
-        return int(text)
+        return number_of(text)
 
     return read
 

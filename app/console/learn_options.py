@@ -11,6 +11,7 @@ from typing import Any
 from merino.inner.app.cluster.address import ClusterAddress
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, as_read_by, natural, number_or, positive, whole
+from merino.inner.core.common.checks import number_of
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.eval.evaluation import EvaluationError
@@ -63,7 +64,7 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> L
     parser = learn_parser(command)
     args = parser.parse_intermixed_args(_without_old_quiet(arguments))
     files = [word for word in args.words if not _is_number(word)] if args.words else []
-    numbers = [int(word) for word in args.words if _is_number(word)]
+    numbers = [number_of(word) for word in args.words if _is_number(word)]
     if args.use is not None:
         nothing = vars(parser.parse_intermixed_args([]))
         given = {name for name, value in vars(args).items() if name not in nothing or value != nothing[name]}
@@ -377,9 +378,9 @@ def chosen_terms(text: str, terms: TermSet, parser: Parser) -> dict[str, object]
     for part in text.split(","):
         first, dash, last = part.partition("-")
         if first.isdecimal() and (last.isdecimal() or not dash):
-            low, high = int(first), int(last or first)
+            low, high = number_of(first), number_of(last or first)
             if not 1 <= low <= high <= len(known):
-                parser.error(f"argument --terms: terms are numbered 1 to {len(known)}; there is no '{part}'")
+                parser.error(f"argument --terms: terms are numbered 1 to {len(known)}; there is no '{part[:40]}'")
             if part == text:
                 return {"first": low, "last": high}
             chosen += known[low - 1 : high]

@@ -21,6 +21,7 @@ from merino.inner.app.console.command_line import (
     share_or_all,
 )
 from merino.inner.app.shell.output_files import check_apart
+from merino.inner.core.common.checks import number_of
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.files import FileInUseError, check_writable, held, writing
 from merino.inner.core.common.interrupt import INTERRUPTED
@@ -202,7 +203,7 @@ def _hidden(text: str) -> tuple[int, int]:
     words = text.split(",")
     if not 1 <= len(words) <= 2 or not all(word.strip().isdecimal() for word in words):
         raise UsageError(f"train: --hidden takes one number, or two as in 64,32, not '{text[:20]}'")
-    return int(words[0]), int(words[1]) if len(words) > 1 else 0
+    return number_of(words[0].strip()), number_of(words[1].strip()) if len(words) > 1 else 0
 
 
 def _start(args: argparse.Namespace) -> Network | None:

@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 MAX_SHOWN = 60  # characters of what was given that an error shows
+MAX_DIGITS = 18  # of a number that is read: no bound has more
 
 
 def whole_number(name: str, value: object, low: int, high: int | None = None) -> int:
@@ -43,3 +44,12 @@ def abridged(text: str, longest: int = MAX_SHOWN) -> str:
 
 def _shown(value: object) -> str:
     return abridged(repr(value))
+
+
+def number_of(digits: str) -> int:
+    """The whole number of decimal digits, perhaps after a minus; of one beyond all bounds its first MAX_DIGITS.
+
+    Python reads no number of more than 4300.
+    """
+    size = int(digits.lstrip("-0")[:MAX_DIGITS] or "0")
+    return -size if digits.startswith("-") else size

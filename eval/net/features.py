@@ -26,6 +26,7 @@ from merino.inner.eval.net.view import OWN, VIEW_SIZE, king_in, look, mirror_vie
 MAX_FEATURES = 1 << 17  # features of a set
 MAX_FACTORS = 3
 MAX_TERMS = 64
+MAX_DEPTH = 32  # of parentheses
 MAX_ACTIVE = 1 << 14
 SCRATCH = 1024  # more than any block has active at once
 
@@ -172,7 +173,7 @@ class _ExpressionReader:
     """Reads an expression: sums of products of blocks and of sums in parentheses."""
 
     def __init__(self, text: str) -> None:
-        self._text, self._at = text, 0
+        self._text, self._at, self._depth = text, 0, 0
 
     def whole(self) -> list[_Parsed]:
         """The summands of the expression."""
@@ -201,8 +202,12 @@ class _ExpressionReader:
     def _factor(self) -> list[_Parsed]:
         word = self._next()
         if word == "(":
+            if self._depth == MAX_DEPTH:
+                self._fail(f"more than {MAX_DEPTH} parentheses are open")
             self._take()
+            self._depth += 1
             found = self._summands()
+            self._depth -= 1
             if self._next() != ")":
                 self._fail("a closing parenthesis is expected")
             self._take()

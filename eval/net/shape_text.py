@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from merino.inner.core.common.checks import number_of
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.net.features import MIRRORED
 from merino.inner.eval.net.network import ACTIVATIONS, ARROW, MIRRORED_WORD, NetError, Shape
@@ -42,7 +43,7 @@ def parse_shape(text: str) -> Shape:
             second,
             activation.strip() or Shape.activation,
             bool(found[1]),
-            int(found[2] or 1),
+            number_of(found[2] or "1"),
         )
         return replace(shape, features=shape.feature_set.name)
     except EvaluationError as error:
@@ -59,7 +60,7 @@ def _features(part: str) -> str:
 def _neurons(text: str, at: int, part: str) -> int:
     if not part.strip().isdecimal():
         raise _error(text, at, part, "no number of neurons")
-    return int(part)
+    return number_of(part.strip())
 
 
 def _error(text: str, at: int, part: str, wanted: str) -> NetError:

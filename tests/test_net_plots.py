@@ -47,6 +47,14 @@ def test_training_and_neurons_of_a_net_are_drawn(shape: Shape, tmp_path: Path) -
     assert all(path.read_bytes().lstrip().startswith(b"<?xml") for path in tmp_path.glob("*.svg"))
 
 
+def test_of_a_log_with_several_trainings_the_last_is_drawn(tmp_path: Path) -> None:
+    net = save(tmp_path / "my.net", Shape("ALL", 8))
+    trained = [(1, 0.5), (2, 0.4), (3, 0.3), (1, 0.25), (2, 0.24), (3, 0.23), (3, 0.22), (4, 0.21)]  # one went on at 3
+    rows = [{"epoch": epoch, "error": error, "apart": error} for epoch, error in trained]
+    log_of(net).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [row["error"] for row in load_run(net).epochs] == [0.25, 0.24, 0.22, 0.21]
+
+
 def test_the_strongest_neurons_are_those_that_move_the_score_most() -> None:
     shape = Shape("ALL", 16)
     layers = random_layers(shape, 1)

@@ -33,12 +33,18 @@ class NetRun:
 
 
 def load_run(path: Path) -> NetRun:
-    """A net with the log beside it, which may be missing; raises EvaluationError and LearnError."""
+    """A net with the log beside it, which may be missing; raises EvaluationError and LearnError.
+
+    A log holds all trainings of nets of this name: the last one counts, without epochs that were trained again.
+    """
     log = log_of(path)
     rows: list[dict[str, Any]] = []
     if is_there(log):
         try:
-            rows = [parsed(line) for line in read_user_text(log, STATE).splitlines()]
+            for row in map(parsed, read_user_text(log, STATE).splitlines()):
+                while rows and rows[-1]["epoch"] >= row["epoch"]:
+                    rows.pop()
+                rows.append(row)
         except (OSError, ValueError) as error:
             raise LearnError(f"'{log}' is not the log of a training: {error}") from error
     return NetRun(load_net(path), tuple(rows))

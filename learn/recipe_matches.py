@@ -49,6 +49,16 @@ class Pool:
     absent: tuple[str, ...] = ()
 
 
+def pool_match(name: str, number: int) -> str:
+    """The name of the match of a version against an opponent of the pool, numbered from 1."""
+    return f"{name}-pool{number}"
+
+
+def control_match(name: str, number: int) -> str:
+    """The name of the match of a version against the start at the limits of a control, numbered from 1."""
+    return f"{name}-control{number}"
+
+
 @dataclass(frozen=True)
 class PoolResult:
     """What versions scored against each opponent: by the numbers of both, the opponents after all versions."""
@@ -90,7 +100,8 @@ class RecipeMatches:
         tallies = {}
         for number, (first, second) in enumerate(pairings, start=1):
             one, other = players[first], players[second]
-            name, later = f"{one.label}-pool{second - len(versions) + 1}", pool.limit.games * (len(pairings) - number)
+            name = pool_match(one.label, second - len(versions) + 1)
+            later = pool.limit.games * (len(pairings) - number)
             tallies[first, second] = self.play(name, (one, other), pool.limit, later)
         labels = tuple(player.label for player in players)
         rows = tuple(rate(list(labels), tallies, 0, pool.rating))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.json_text import finite
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.core.common.user_files import STATE, faults_named, is_there, read_user_file
 from merino.inner.core.common.work import cores
@@ -37,6 +38,8 @@ from merino.inner.learn.recipe_matches import (
     Pool,
     PoolResult,
     RecipeMatches,
+    control_match,
+    pool_match,
 )
 from merino.inner.learn.report import Seconds, record_of, summarise
 from merino.inner.learn.request import Events, LearnRequest, Task
@@ -96,6 +99,25 @@ class Comparison:
     pool: Pool | None = None
     controls: tuple[Limit, ...] = ()
 
+    def check_names(self) -> None:
+        """Raise ValueError where two of its parts would keep their work in one file of the folder."""
+        played = [name for name, source in self.sources.items() if isinstance(source, OwnGames)]
+        kept = [("the settings", SETTINGS_FILE), *((f"[games.{name}]", f"{name}.state") for name in played)]
+        for name in (START, *(recipe.name for recipe in self.recipes)):
+            rivals = range(1, 1 + len(self.pool.opponents if self.pool else ()))
+            kept += [(f"[recipes.{name}]", f"{pool_match(name, number)}.state") for number in rivals]
+        for recipe in self.recipes:
+            files = [f"{recipe.name}.state"]
+            if recipe.weights is None:
+                controls = range(1, 1 + len(self.controls))
+                files += [f"{recipe.name}.json", *(f"{control_match(recipe.name, each)}.state" for each in controls)]
+            kept += [(f"[recipes.{recipe.name}]", file) for file in files]
+        found = dict[str, str]()
+        for part, file in kept:
+            if file in found:
+                raise ValueError(f"{found[file]} and {part} would both be kept in '{file}'; rename one of them")
+            found[file] = part
+
 
 @dataclass(frozen=True)
 class RecipeResult:
@@ -123,7 +145,7 @@ class RecipeResult:
             "name": self.name,
             "games": self.games,
             "positions": self.positions,
-            "errors": dict(self.errors or {}),
+            "errors": {name: finite(error) for name, error in (self.errors or {}).items()},
             "seconds": round(self.seconds, 1),
             "note": self.note,
             "missing": self.missing,
@@ -131,7 +153,8 @@ class RecipeResult:
         if self.tally and self.tally.games:
             found |= {"match_games": self.tally.games, **_strength(self.tally)}
         if self.rating:
-            found |= {"rating": self.rating.rating, "rating_error": self.rating.error, "los": self.rating.los}
+            rating, error, los = map(finite, (self.rating.rating, self.rating.error, self.rating.los))
+            found |= {"rating": rating, "rating_error": error, "los": los}
         if self.controls:
             found["controls"] = [
                 {"limit": str(limit.time_control), "games": tally.games, **_strength(tally)}
@@ -140,10 +163,10 @@ class RecipeResult:
         return found
 
 
-def _strength(tally: Tally) -> dict[str, float]:
-    """The Elo of a match, as plain data."""
+def _strength(tally: Tally) -> dict[str, float | None]:
+    """The Elo of a match, as plain data; None where it has no bound."""
     elo = estimate(tally.counts)
-    return {"elo": elo.elo, "elo_error": elo.elo_error}
+    return {"elo": finite(elo.elo), "elo_error": finite(elo.elo_error)}
 
 
 def _check_same(comparison: Comparison, folder: Path) -> None:
@@ -199,7 +222,9 @@ class Comparing:
         """The matches of a version against the start at the limits of the controls."""
         players = self._versions[name], self._versions[START]
         wanted = enumerate(self._comparison.controls, start=1)
-        return tuple((limit, self._matches.play(f"{name}-control{number}", players, limit)) for number, limit in wanted)
+        return tuple(
+            (limit, self._matches.play(control_match(name, number), players, limit)) for number, limit in wanted
+        )
 
     def _missing(self, recipe: Recipe) -> str | None:
         """The first source of a recipe that has no file, if any."""

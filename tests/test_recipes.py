@@ -7,11 +7,15 @@ import numpy as np
 import pytest
 
 from merino.inner.app.console.learning import learn_weights
-from merino.inner.app.shell.recipes import ARTICLE, run_recipes
+from merino.inner.app.shell.recipes import ARTICLE, read_comparison, run_recipes
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.eval.linear.phases import phases_of
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import SHIPPED, load
+from merino.inner.learn.recipe_matches import Limit
+from merino.inner.learn.recipes import RecipeResult
+from merino.inner.match.games import Tally
+from merino.inner.match.time_control import TimeControl
 from tests.rows import SELFPLAY
 
 SMALL = """
@@ -87,13 +91,33 @@ def test_recipes_refuse_a_folder_of_other_settings(recipes: Path, capsys: pytest
         ("nodes = 60\ngames", "nodes = 0\ngames", r"\[match\] nodes = 0 is not a whole number above 0"),
         ("count = 30\n", "", r"\[games.own\] needs a file, or a count"),
         ("[match]", "[match", "small.toml"),
+        ("nodes = 60\ngames", f"nodes = {10**20}\ngames", r"\[match\] nodes is above 1000000000"),
+        ("nodes = 60\ngames", f"nodes = {'9' * 5000}\ngames", "small.toml"),
+        ("nodes = 60\ngames", f"nodes = {'[' * 5000}\ngames", "nested too deep"),
+        ("recipes.after", "recipes.own", r"\[games.own\] and \[recipes.own\] would both be kept in 'own.state'"),
+        ("recipes.two-phases", "recipes.settings", "the settings and .* would both be kept in 'settings.json'"),
+        ("recipes.after", "recipes.others-control1", "would both be kept in 'others-control1.state'"),
+        ("recipes.after", "recipes.start-pool1", "would both be kept in 'start-pool1.state'"),
     ],
 )
 def test_a_faulty_file_of_recipes_is_refused(recipes: Path, old: str, new: str, message: str) -> None:
     assert old in SMALL
-    recipes.write_text(SMALL.replace(old, new))
+    recipes.write_text((SMALL + POOL).replace(old, new))
     with pytest.raises(UsageError, match=message):
         run_recipes([str(recipes)])
+
+
+def test_games_of_a_file_may_have_the_name_of_a_recipe(recipes: Path) -> None:
+    recipes.write_text(SMALL.replace("recipes.others", "recipes.masters"))
+    assert "masters" in [recipe.name for recipe in read_comparison(recipes, {}).recipes]
+
+
+def test_an_elo_without_bound_is_null_in_the_report_for_programs() -> None:
+    tally = Tally()
+    tally.points[2] = 3
+    found = RecipeResult("a", tally=tally, controls=((Limit(TimeControl(depth=1), 1), tally),)).as_json()
+    assert found["elo"] is None and found["controls"][0]["elo"] is None
+    assert "Infinity" not in json.dumps(found)
 
 
 def test_the_versions_of_the_article_come_with_merino(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser, file_path
+from merino.inner.app.console.command_line import MAX_NUMBER, Parser, file_path
 from merino.inner.app.console.learn_options import read_arguments
 from merino.inner.app.console.learning import shown
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
@@ -145,7 +145,9 @@ def read_comparison(path: Path, given: Mapping[str, Path]) -> Comparison:
         data = tomllib.loads(read_user_text(path, SETTINGS))
     except OSError as error:
         raise UsageError(f"recipes: cannot read '{path}': {error.strerror}") from error
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError as error:
+        raise UsageError(f"recipes: {path}: it is nested too deep") from error
+    except ValueError as error:  # also of a number of thousands of digits
         raise UsageError(f"recipes: {path}: {error}") from error
     try:
         return _comparison(path, data, given)
@@ -172,7 +174,9 @@ def _comparison(path: Path, data: dict[str, Any], given: Mapping[str, Path]) -> 
     for name in tests:
         _check_source("tests", name, sources)
     start, pool, controls = _weights(path, data.get("start", "default.txt")), _pool(data), _controls(data)
-    return Comparison(start, sources, recipes, tests, **numbers, pool=pool, controls=controls)
+    found = Comparison(start, sources, recipes, tests, **numbers, pool=pool, controls=controls)
+    found.check_names()
+    return found
 
 
 def _pool(data: dict[str, Any]) -> Pool | None:
@@ -183,7 +187,7 @@ def _pool(data: dict[str, Any]) -> Pool | None:
     opponents, rating = table.get("opponents"), table.get("rating", 0)
     if not isinstance(opponents, list) or not opponents or not all(isinstance(each, str) for each in opponents):
         raise ValueError("[pool] needs opponents, a list of players as 'merino match' takes them")
-    if isinstance(rating, bool) or not isinstance(rating, int | float):
+    if isinstance(rating, bool) or not isinstance(rating, int | float) or not abs(rating) <= MAX_NUMBER:
         raise ValueError(f"[pool] rating = {rating!r} is not a number")
     players, absent = [], []
     for text in opponents:
@@ -276,6 +280,8 @@ def _check_keys(kind: str, table: Mapping[str, object], where: str = "") -> None
 def _whole(where: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"{where} = {value!r} is not a whole number above 0")
+    if value > MAX_NUMBER:
+        raise ValueError(f"{where} is above {MAX_NUMBER}, the most")
     return value
 
 

@@ -31,7 +31,7 @@ from merino.inner.learn.fen_file import Contents, FenTarget, is_ours, lines_of, 
 from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.positions import PositionBlock, Selection, block_of_games, chosen_of, refined, used_games
 from merino.inner.learn.request import Events
-from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile
+from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile, described_scorer
 from merino.inner.learn.rows import GameRuns, Rows, RowStore, check_rows, rows_of_block
 from merino.inner.learn.sample import Sample, check_holdout, choose_holdout, sample_of
 from merino.inner.learn.settings import Settings
@@ -114,9 +114,15 @@ class FileReader:
             self._read_positions(source, target.contents)
 
     def _described(self) -> str:
-        """The settings that decide which positions of a file are used, as text."""
-        scores = ", with scores" if self._options.needs_scores else ""
-        return self._options.selection.describe(self._options.weights) + scores
+        """The settings that decide which positions of a file are used, and with whose scores, as text."""
+        options, scores = self._options, ""
+        if options.teacher is not None:
+            scores = f", scored by {described_scorer(options.teacher)}"
+        elif options.rescore is not None:
+            scores = ", with scores" if options.needs_scores else ""  # as in files of before, which are still good
+        elif options.needs_scores:
+            scores = ", scored in the file"  # "with scores" was once said of a teacher's, too
+        return options.selection.describe(options.weights) + scores
 
     def _read_rescored(self, source: Source) -> None:
         """Read a file and search its positions; the scores are kept in a file beside it. Raises LearnError."""

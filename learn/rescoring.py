@@ -60,11 +60,7 @@ class Rescore:
 
     def describe(self) -> str:
         """The settings that decide the scores, as text."""
-        if isinstance(self.evaluation, LinearEvaluation):
-            kind, content = "weights", self.evaluation.weights.tobytes()
-        else:
-            kind, content = "evaluation", as_json(self.evaluation.identity)
-        return f"{self.nodes} nodes, {kind} {hashlib.blake2b(content, digest_size=8).hexdigest()}"
+        return f"{self.nodes} nodes, {described_scorer(self.evaluation)}"
 
     def scores_of(self, positions: np.ndarray, stop: np.ndarray) -> np.ndarray:
         """White's scores of POSITION[n], int16[n], encoded as in `formats.pgn_scores`. Runs long, and without the GIL.
@@ -82,6 +78,15 @@ class Rescore:
         if stop[0]:
             raise RescoringStoppedError
         return _encoded(np.where(positions["side"] == WHITE, found, -found))
+
+
+def described_scorer(evaluation: Evaluation) -> str:
+    """What tells an evaluation that gives scores from others, as text."""
+    if isinstance(evaluation, LinearEvaluation):
+        kind, content = "weights", evaluation.weights.tobytes()
+    else:
+        kind, content = "evaluation", as_json(evaluation.identity)
+    return f"{kind} {hashlib.blake2b(content, digest_size=8).hexdigest()}"
 
 
 def _encoded(scores: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -105,6 +106,27 @@ def test_a_teacher_scores_every_position_and_a_cached_one_in_the_same_way(tmp_pa
     other = read_rows([games], replace(options, teacher=load_net("gen1")), Events()).rows
     assert not np.array_equal(first.scores, other.scores)
     assert np.corrcoef(first.scores, other.scores)[0, 1] > 0.8
+
+
+def test_the_cache_beside_the_games_keeps_the_scores_of_each_scorer_apart(tmp_path: Path) -> None:
+    parts = re.split(r"(?=\[Event )", SELFPLAY.read_text())[1:61]
+    scored = [re.sub(r"(\d+\. \S+) ", r"\1 {[%eval 0.20,9]} ", game) for game in parts[:20]]
+    path = tmp_path / "games.pgn"
+    path.write_text("".join(scored + parts[20:]))
+    by_file = ReadOptions(Selection(), defaults(), keep_fen=True, needs_scores=True)
+    by_net = replace(by_file, teacher=load_net("gen12"))
+    orders = [by_file, by_net], [by_net, by_file]
+    found = []
+    for order in orders:
+        rows = [read_rows([path], options, Events()).rows for options in order * 2]
+        assert np.array_equal(rows[0].scores, rows[2].scores) and np.array_equal(rows[1].scores, rows[3].scores)
+        found.append(rows[:2])
+        assert len(list(tmp_path.glob("*.fen"))) == 2
+        for cache in tmp_path.glob("*.fen"):
+            cache.unlink()
+    (of_file, of_net), (net_first, file_second) = found
+    assert np.array_equal(of_file.scores, file_second.scores) and np.array_equal(of_net.scores, net_first.scores)
+    assert len(of_net.results) == 60 and len(of_net) > 2 * len(of_file)
 
 
 def test_a_teacher_that_is_not_there_is_refused_in_a_sentence(weights: Path) -> None:

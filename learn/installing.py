@@ -17,13 +17,13 @@ from merino.inner.core.common.sealed import as_json
 from merino.inner.core.common.user_files import WEIGHTS, is_there, read_user_file
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS, TermSet
-from merino.inner.eval.linear.weights import SHIPPED, as_mapping, note_of_k, render, rewrite
+from merino.inner.eval.linear.weights import LEARNED, SHIPPED, as_mapping, note_of_k, render, rewrite
 from merino.inner.formats.sources import name_of
 from merino.inner.learn.errors import standing
 from merino.inner.learn.judging import Judged
 from merino.inner.learn.report import Summary
 from merino.inner.learn.request import LearnRequest, Say
-from merino.inner.learn.run import LEARNED, LearnRun, RunFiles, WeightsPaths, file_at, text_of
+from merino.inner.learn.run import LearnRun, RunFiles, WeightsPaths, file_at, text_of
 from merino.inner.learn.tables import as_csv
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.prove import STRONGER, Proof, offer, prove

@@ -31,7 +31,7 @@ from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.eval.families import find_net
 from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, TermSet
-from merino.inner.eval.linear.weights import ENVIRONMENT_VARIABLE, active_file
+from merino.inner.eval.linear.weights import ENVIRONMENT_VARIABLE, LEARNED, active_file
 from merino.inner.formats.sources import find_files
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, Step
@@ -42,7 +42,6 @@ from merino.inner.match.heats import Heats
 from merino.inner.match.prove import GAIN, STRONGER, StrengthTest
 
 RECORD_NAME = "learning.json"
-LEARNED = "Learned by Merino on"  # begins the comments on the origin of learned weights
 COLUMNS = 80
 COMMAND = " " * 4  # begins a line to copy, which is never broken
 _WORD = re.compile(r"(?:(?<!\w)'[^']*'|\S)+(?: \+- \S+)?")  # a quoted name is one word, and a number with its error
@@ -230,7 +229,7 @@ class RunLog:
     def open(self, path: Path) -> None:
         """Append to the log at `path` from now on; if that fails, say so and go on without a log."""
         try:
-            self._log = TextIOWrapper(open_to_append(path), "utf-8")
+            self._log = TextIOWrapper(open_to_append(path), "utf-8", "backslashreplace")  # names may be any bytes
         except OSError as error:
             self._say(f"No log is kept: {write_fault(error, path)}")
             return

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from merino.inner.core.common.checks import instance, whole_number
+from merino.inner.core.common.json_text import writable
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.quoting import words_of
 from merino.inner.core.common.user_files import first_there, is_there, user_path
@@ -131,7 +132,7 @@ def read_player(text: str) -> Player:
             raise PlayerError(f"player '{text}': '{part}' must have the form name=value")
         else:
             head = part.strip()
-    label = settings.pop("name", text).encode("utf-8", "replace").decode()  # bytes of a path may be no text
+    label = str(writable(settings.pop("name", text)))
     try:
         command = _command(head)
     except ValueError as error:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +17,24 @@ from merino.inner.app.console.learn_options import read_arguments
 from merino.inner.app.console.learning import learn_weights
 from merino.inner.app.shell.learn import run_learn
 from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.json_text import writable
+from merino.inner.core.common.quoting import in_one_line
 from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import DEFAULT_FILE, as_mapping, learned_k, load, parse, render, rewrite, save
+from merino.inner.eval.linear.weights import (
+    DEFAULT_FILE,
+    LEARNED,
+    as_mapping,
+    learned_k,
+    load,
+    parse,
+    render,
+    rewrite,
+    save,
+)
 from merino.inner.learn import installing, procedure, run, settings
 from merino.inner.learn.installing import EARLIER, text_with
-from merino.inner.learn.run import LEARNED, weights_paths
+from merino.inner.learn.report import load_record
+from merino.inner.learn.run import weights_paths
 from merino.inner.match.games import Tally
 from merino.inner.match.prove import GAIN, STRONGER, Proof, StrengthTest
 from merino.inner.match.statistics import Model, Sprt, _likeliest_with_mean, llr, score_of
@@ -229,6 +245,21 @@ def test_the_old_file_is_kept_to_the_byte_and_comments_stay(weights: Path, told:
     queen = next(line for line in lines if line.startswith("VAL_Q"))
     assert queen == f"VAL_Q   {load(weights)[4]:g}  # she never took mine"
     assert any(f"K = {learned_k(weights):.1f}" in line or f", {learned_k(weights):.1f} on" in line for line in told)
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="there files cannot have such names")
+@pytest.mark.parametrize("name", [b"a\nb 5.pgn", b"games K 12 of.pgn", b"K\xf6ln.pgn"])
+def test_games_may_have_any_name_that_a_file_can_have(weights: Path, told: list[str], name: bytes) -> None:
+    path = few_games(weights.parent).rename(weights.parent / os.fsdecode(name))
+    before, start = load(weights), weights.rename(weights.with_name(f"w K 13 {path.name}.txt"))
+    words = [str(path), "1", "5", "--phases", "1", "--no-fen", "--weights", str(start), "--no-match"]
+    assert learn_weights(words, told.append) == start
+    assert (load(start) != before).any()
+    text = start.read_text()
+    assert text.startswith(f"# {LEARNED} ") and f" of {in_one_line(path.name)}, starting at w K 13 " in text
+    assert re.search(rf"K = {learned_k(start):.1f}|, {learned_k(start):.1f} on", "\n".join(told))
+    assert in_one_line(path.name).split("\\")[0] in (weights.parent / "learning.log").read_text()
+    assert load_record(weights.parent / "learning.json")["files"] == [str(writable(str(path)))]
 
 
 def test_where_weights_come_from_is_told_once_however_often_they_are_learned(weights: Path) -> None:

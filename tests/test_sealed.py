@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import zipfile
@@ -118,6 +119,11 @@ def test_a_net_is_known_by_the_same_text_and_hash_with_and_without_a_checksum(
     network = load_net(NETS[0])
     assert as_bytes(network_of(as_text(network))) == as_bytes(network) == NETS[0].read_bytes()
     assert not caplog.records  # an identity is no file
+
+
+def test_the_name_of_a_file_that_is_no_text_is_written_so_that_it_can_be_read() -> None:
+    name = os.fsdecode(b"K\xf6ln \xf0\x9f\x98\x80.pgn")
+    assert from_json(as_json({"files": [name], "n": 1}), "it") == {"files": [r"K\udcf6ln 😀.pgn"], "n": 1}
 
 
 def test_a_gui_is_told_of_a_net_without_a_checksum() -> None:

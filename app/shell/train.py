@@ -25,6 +25,7 @@ from merino.inner.core.common.checks import number_of
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.files import FileInUseError, check_writable, held, writing
 from merino.inner.core.common.interrupt import INTERRUPTED
+from merino.inner.core.common.json_text import writable
 from merino.inner.core.common.progress import LivePrinter, ProgressOfMany
 from merino.inner.core.common.user_files import open_to_append
 from merino.inner.eval.evaluation import EvaluationError
@@ -87,7 +88,7 @@ def _train(args: argparse.Namespace, start: Network | None) -> Trained:
     with held(out):
         with _records(args, files, start) as records:
             settings = _settings(args, records, start)
-            about = {"files": [path.name for path in files]} | ({"note": args.note} if args.note else {})
+            about = writable({"files": [path.name for path in files]} | ({"note": args.note} if args.note else {}))
             about |= {"lambda": args.ahead} if args.ahead else {}
             trainer = Trainer(records, settings, about, checkpoint, args.threads, start)
             if not args.quiet:

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 _ESCAPED_HALF = r"\\u[dD][89a-fA-F]"  # half of a character that UTF-16 writes as two
+_HALF = re.compile("[\ud800-\udfff]")
 _HALF_IN_TEXT, _HALF_IN_BYTES = re.compile(_ESCAPED_HALF), re.compile(_ESCAPED_HALF.encode())
 
 
@@ -22,6 +23,14 @@ def parsed(text: str | bytes) -> Any:
     except UnicodeEncodeError as error:  # no file or answer can hold it
         raise ValueError("it has half of a character (a lone surrogate)") from error
     return found
+
+
+def writable(values: Any) -> Any:
+    """Plain data as JSON will give it back; of a byte of a file's name that is no character it keeps the escape."""
+    text = json.dumps(values)
+    if _HALF_IN_TEXT.search(text):
+        text = _HALF.sub(lambda half: f"\\{ascii(half[0])[1:-1]}", json.dumps(values, ensure_ascii=False))
+    return json.loads(text)
 
 
 def finite(value: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""The words of a command line that stands within a text."""
+"""Text within text: the words of a command line, and what may be anything as a part of one line."""
 
 from __future__ import annotations
 
@@ -16,3 +16,10 @@ def words_of(text: str) -> list[str]:
     if sys.platform == "win32":
         lexer.escape = ""
     return list(lexer)
+
+
+def in_one_line(text: str) -> str:
+    """The text in characters that print and that any file takes: line ends, controls and the like as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from merino.inner.core.common.json_text import parsed
+from merino.inner.core.common.json_text import parsed, writable
 
 KEY = "checksum"  # in the object of a file
 
@@ -35,7 +35,7 @@ def checksum(*parts: bytes | memoryview) -> str:
 
 def sealed(values: Mapping[str, Any], rest: bytes = b"") -> dict[str, Any]:
     """A JSON object with a checksum of it and of `rest`, what follows it in its file."""
-    plain = json.loads(json.dumps(values))  # as it will be read
+    plain = writable(values)  # as it will be read
     return {**plain, KEY: _checksum_of(plain, rest)}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
+from merino.inner.core.common.quoting import in_one_line
 from merino.inner.core.common.streams import complain
 from merino.inner.eval.outlook import expected_score, win_draw_loss
 
@@ -81,10 +82,7 @@ class Output:
 
     def info(self, text: str) -> None:
         """Print a line for the user; control characters are written as numbers."""
-        shown = text[:_MAX_INFO]
-        if not shown.isprintable():
-            shown = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in shown)
-        self.say(f"info string {shown}")
+        self.say(f"info string {in_one_line(text[:_MAX_INFO])}")
 
     def error(self, text: object) -> None:
         """Report a fault in the input; the session continues."""

@@ -19,6 +19,7 @@ import numpy as np
 import merino.inner.eval.linear.terms  # noqa: F401  (fills the default set)
 from merino.inner.core.common.files import LOCK_ENDING, write_whole
 from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.quoting import in_one_line
 from merino.inner.core.common.user_files import (
     WEIGHTS,
     is_there,
@@ -39,7 +40,9 @@ DEFAULT_FILE = SHIPPED / "default.txt"
 ENDINGS = (".txt", ".net")  # of weights and nets
 ENVIRONMENT_VARIABLE = "MERINO_WEIGHTS"
 SET_WORD = "set"  # begins the line that names the set
-_K_IN_COMMENT = re.compile(r"^#.*\bK (\d+(?:\.\d+)?)\b", re.MULTILINE)
+# What begins comments on the origin of learned weights, which hold names of files.
+LEARNED, IMPROVED = "Learned by Merino on", "Learned by merino improve:"
+_K_IN_COMMENT = re.compile(rf"^#(?! (?:{LEARNED}|{IMPROVED}) ).*\bK (\d+(?:\.\d+)?)\b", re.MULTILINE)
 
 
 class WeightsError(EvaluationError):
@@ -159,7 +162,8 @@ def learned_k(path: Path) -> float:
 def k_in(text: str, source: str) -> float:
     """The K that was fitted together with a file's weights, as the learner notes it in a comment: "# ... K 187.3".
 
-    DEFAULT_K where there is no such comment. Raises WeightsError, in which `source` names the file.
+    DEFAULT_K where there is no such comment; one on the origin, which has names of files, is none. Raises WeightsError,
+    in which `source` names the file.
     """
     found = _K_IN_COMMENT.search(text)
     k = float(found[1]) if found else DEFAULT_K
@@ -253,13 +257,18 @@ def render(weights: Mapping[str, float], header: Iterable[str] = (), terms: Term
 
     Names are those of `as_mapping`.
     """
-    lines, values = [f"# {line}".rstrip() for line in header], dict[str, list[float]]()
+    lines, values = list(map(_comment, header)), dict[str, list[float]]()
     for name, value in weights.items():
         values.setdefault(name.removesuffix(SUFFIXES[0]).removesuffix(SUFFIXES[1]), []).append(value)
     if terms is not TERMS:
         lines.append(f"{SET_WORD} {terms.name}")
     lines += [f"{name:<22} {_written(pair)}" for name, pair in values.items()]
     return "\n".join(lines) + "\n"
+
+
+def _comment(line: str) -> str:
+    """A line of a header, as the file has it."""
+    return f"# {in_one_line(line)}".rstrip()
 
 
 def _written(values: Iterable[float]) -> str:
@@ -278,7 +287,7 @@ def rewrite(text: str, weights: np.ndarray, header: Iterable[str], terms: Iterab
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     return mark + "".join(
         [
-            *(f"# {line}".rstrip() + end for line in header),
+            *(_comment(line) + end for line in header),
             *(_revalued(line, values) for line in lines),
             *_added(lines, values, end),
         ]

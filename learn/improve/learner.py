@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.json_text import writable
 from merino.inner.core.common.sealed import as_json
 from merino.inner.core.common.user_files import WEIGHTS, is_there, read_user_file
 from merino.inner.eval.linear.family import LinearEvaluation
@@ -256,7 +257,7 @@ def _new(weights: str | None, given: Mapping[str, Any], of_set: str | None) -> I
 
 def _name_of(weights: str | None, of_set: str | None) -> str:
     """What a run begins with, as its state keeps it."""
-    return str(active_file(weights).absolute()) if of_set is None else f"the pieces alone, set {of_set}"
+    return str(writable(str(active_file(weights).absolute()))) if of_set is None else f"the pieces alone, set {of_set}"
 
 
 def _check_same(

@@ -14,7 +14,7 @@ import numpy as np
 from merino.inner.core.common.user_files import is_there
 from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.linear.sets import set_named
-from merino.inner.eval.linear.weights import as_mapping, render
+from merino.inner.eval.linear.weights import IMPROVED, as_mapping, render
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.positions import Quiet, Selection
 from merino.inner.learn.rounds.state import (
@@ -169,7 +169,7 @@ class Folder(RunFolder[ImproveState]):
 
 def weights_text(weights: np.ndarray, header: list[str], terms: TermSet = TERMS) -> str:
     """The text of a weights file of the run."""
-    return render(as_mapping(weights, terms), [f"Learned by merino improve: {line}" for line in header], terms)
+    return render(as_mapping(weights, terms), [f"{IMPROVED} {line}" for line in header], terms)
 
 
 def load_state(path: Path) -> ImproveState:

@@ -29,7 +29,18 @@ from merino.inner.formats.sources import Source, count_lines, digest, name_of, o
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fen_file import Contents, FenTarget, is_ours, lines_of, target_of
 from merino.inner.learn.loss_and_gradient import Samples
-from merino.inner.learn.positions import PositionBlock, Selection, block_of_games, chosen_of, refined, used_games
+from merino.inner.learn.positions import (
+    Candidates,
+    PositionBlock,
+    Quiet,
+    Selection,
+    block_of_games,
+    chosen_of,
+    drawn_of_usable,
+    refined,
+    select_quiet,
+    used_games,
+)
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile, described_scorer
 from merino.inner.learn.rows import GameRuns, Rows, RowStore, check_rows, rows_of_block
@@ -198,38 +209,60 @@ class FileReader:
     def _read_positions(
         self, source: Source, contents: Contents | None = None, scores: ScoreFile | None = None
     ) -> None:
-        runs = GameRuns()
-        unnamed, endless, rows_before = 0, 0, len(self.store)
-        for labelled, part in in_order(
+        runs, per_game = GameRuns(), None if contents else self._options.selection.per_game
+        unnamed, rows_before = 0, len(self.store)
+        is_endless, candidates = list[np.ndarray](), list[Candidates]()
+        for labelled, part, drawn in in_order(
             lambda text: self._labelled_part(text, contents is not None, scores), _texts(source)
         ):
             of_none = np.flatnonzero(labelled.games == NO_GAME)
-            labelled.games[of_none] = of_none + len(self.store)  # each counts as a game
-            unnamed, endless = unnamed + len(of_none), endless + int(np.count_nonzero(labelled.to_end == NO_END))
+            names = labelled.games.copy()
+            names[of_none] = of_none + len(self.store)  # each counts as a game
+            unnamed += len(of_none)
+            is_endless.append(labelled.to_end == NO_END)
+            candidates.append(drawn)
             self._add(part, is_first=len(self.store) == rows_before)
-            runs.add(labelled.games, labelled.results)
+            runs.add(names, labelled.results)
             self.faults.extend((source.path, fault) for fault in part.faults)
             self._report(source)
+        endless = np.concatenate(is_endless)
+        if per_game is not None and not (chosen := drawn_of_usable(candidates, per_game)).all():
+            runs, endless = runs.only(chosen), endless[chosen]
+            self.store.keep(chosen)
         games = self.store.group(runs)
         self.games += contents.games if contents else games
-        self._report_positions(source.name, len(self.store) - rows_before, games, unnamed, endless)
+        positions = len(self.store) - rows_before
+        self._report_positions(source.name, positions, games, unnamed, int(np.count_nonzero(endless)))
         if contents and contents.unreadable:
             self._events.say(f"{contents.unreadable} games could not be read when it was created")
 
-    def _labelled_part(self, text: _Text, is_chosen: bool, scores: ScoreFile | None) -> tuple[Labelled, InputPart]:
+    def _labelled_part(
+        self, text: _Text, is_chosen: bool, scores: ScoreFile | None
+    ) -> tuple[Labelled, InputPart, Candidates]:
+        """Some lines as labelled positions and as rows, and what these were drawn from: the lines of a game may go on.
+
+        What `is_chosen` was chosen before.
+        """
         labelled, options = read_labelled(text.content, text.lines_before), self._options
+        selection = options.selection
         if not is_chosen:
-            labelled = chosen_of(labelled, options.selection, options.weights, options.terms)
+            labelled = chosen_of(labelled, selection)
+        candidates = Candidates.of(labelled)
+        if not is_chosen and selection.quiet is not Quiet.ANY:
+            candidates.usable[:] = select_quiet(labelled.positions, options.weights, selection.quiet, options.terms)
+            labelled = labelled.only(candidates.usable)
         unscored, found = 0, _other_scores(options, scores, text.lines_before, labelled.positions)
         if found is not None:
             labelled = replace(labelled, scores=found)
         elif options.needs_scores:
             has_score = labelled.scores != NO_SCORE
             labelled, unscored = labelled.only(has_score), int(np.count_nonzero(~has_score))
+            candidates.usable[candidates.usable] = has_score
         none = np.zeros(len(labelled.positions), dtype=np.int32)
         to_end, results = np.maximum(labelled.to_end, 0), np.zeros(0, dtype=np.float32)
         block = PositionBlock(labelled.positions, none, to_end, results, labelled.scores)
-        return labelled, InputPart(block, rows_of_block(block, options.terms), 0, 0, labelled.faults, b"", unscored)
+        rows = rows_of_block(block, options.terms)
+        return labelled, InputPart(block, rows, 0, 0, labelled.faults, b"", unscored), candidates
 
     def _report_positions(self, name: str, positions: int, games: int, unnamed: int, endless: int) -> None:
         say = self._events.say

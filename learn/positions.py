@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from types import NoneType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -198,17 +199,50 @@ def refined(block: PositionBlock, selection: Selection, weights: np.ndarray, ter
     return block if is_drawn_first else sampled(block, selection.per_game)
 
 
-def chosen_of(labelled: Labelled, selection: Selection, weights: np.ndarray, terms: TermSet = TERMS) -> Labelled:
-    """The labelled positions that a selection takes; it takes one whose place in its game is unknown."""
+def chosen_of(labelled: Labelled, selection: Selection) -> Labelled:
+    """The labelled positions that a selection takes by place and chance; one whose place is unknown, too."""
     ply = 2 * (labelled.positions["fullmove"] - 1) + labelled.positions["side"]
     is_first = (labelled.positions["fullmove"] > 1) & (ply < selection.skip_first)  # move 1 may also mean unknown
     labelled = labelled.only(~is_first & ((labelled.to_end == NO_END) | (labelled.to_end >= selection.skip_last)))
     if selection.per_game is not None:
-        is_drawn = drawn(labelled.positions["key"], labelled.games, selection.per_game)
-        labelled = labelled.only(is_drawn | (labelled.games == NO_GAME))
-    if selection.quiet is not Quiet.ANY:
-        labelled = labelled.only(select_quiet(labelled.positions, weights, selection.quiet, terms))
+        labelled = labelled.only(Candidates.of(labelled).drawn(selection.per_game))
     return labelled
+
+
+class Candidates(NamedTuple):
+    """Labelled positions to draw from: their keys and the names of their games, uint64[n], and results, float32[n].
+
+    `usable`, bool[n], tells which of them can be used if they are drawn.
+    """
+
+    keys: np.ndarray
+    names: np.ndarray
+    results: np.ndarray
+    usable: np.ndarray
+
+    @classmethod
+    def of(cls, labelled: Labelled) -> Candidates:
+        """All of them, which can be used so far; as they are now."""
+        usable = np.ones(len(labelled.positions), dtype=np.bool_)
+        return cls(labelled.positions["key"].copy(), labelled.games, labelled.results, usable)
+
+    def drawn(self, per_game: int) -> np.ndarray:
+        """A choice as of the function `drawn`, bool[n], and all that name no game."""
+        return drawn(self.keys, codes_of(self.names, self.results), per_game) | (self.names == NO_GAME)
+
+
+def drawn_of_usable(parts: Sequence[Candidates], per_game: int) -> np.ndarray:
+    """Which of the usable ones are drawn, bool[n], from all parts of a file as one.
+
+    The parts may be what was drawn from larger ones: that loses none.
+    """
+    whole = Candidates(*map(np.concatenate, zip(*parts, strict=True)))
+    return whole.drawn(per_game)[whole.usable]
+
+
+def codes_of(names: np.ndarray, results: np.ndarray) -> np.ndarray:
+    """By which labelled positions are of one game, uint64[n]: its name, uint64[n], and its result, float32[n]."""
+    return np.asarray(names * ODD ^ results.astype(np.float32).view(np.uint32).astype(np.uint64))
 
 
 def sampled(block: PositionBlock, per_game: int | None) -> PositionBlock:
@@ -351,9 +385,11 @@ def _of_games(piece: GamesText, first: int, last: int) -> np.ndarray:
 
 
 def _of_labelled(source: Source) -> Iterator[np.ndarray]:
-    lines = 0
+    lines, seen = 0, set[int]()
     for text in source.lines():
         labelled = read_labelled(text, lines)
         chosen = drawn(labelled.positions["key"], labelled.games, 1) | (labelled.games == NO_GAME)
+        chosen &= np.array([name not in seen for name in labelled.games.tolist()], dtype=np.bool_)
+        seen.update(labelled.games[labelled.games != NO_GAME].tolist())
         yield labelled.positions[chosen]
         lines += count_lines(text)

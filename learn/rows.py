@@ -23,7 +23,7 @@ from merino.inner.eval.linear.phases import by_stage
 from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.material import stage_of
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.positions import ODD, Equal, PositionBlock, no_gaps
+from merino.inner.learn.positions import ODD, Equal, PositionBlock, codes_of, no_gaps
 
 _GROWTH = 8  # the store grows by an eighth at a time: `resize` moves no memory of this size on most systems
 _FIRST_ROOM = 1 << 16
@@ -164,6 +164,12 @@ class _Features:
             self.reserve(last + last // _GROWTH)
         self._kept[first:last] = rows
 
+    def cut(self, count: int) -> None:
+        """Let what is put next come behind the first `count`."""
+        if self._file is not None:
+            self._file.cut(count)
+            self._kept = self._kept[:0]
+
     def array(self, count: int) -> np.ndarray:
         """The first `count`, to be changed in place."""
         if self._file is not None and not len(self._kept):
@@ -209,6 +215,18 @@ class RowStore:
         self._gaps.append(rows.gaps if len(rows.gaps) else _unknown(len(rows.results)))
         self._size = last
         self.games += len(rows.results)
+
+    def keep(self, chosen: np.ndarray) -> None:
+        """Keep those of the last rows, which are in no game yet, for which `chosen`, bool[n], is true."""
+        last = self._size
+        first = last - len(chosen)
+        features = self._features.array(last)
+        columns = (column[first:last] for column in (features, self._stage, self._game, self._to_end, self._scores))
+        self._size = first + int(_keep(*columns, chosen))
+        let_go(features)
+        self._features.cut(self._size)
+        if self._unique is not None:
+            self._keys[first : self._size] = self._keys[first:last][chosen]
 
     def group(self, runs: GameRuns) -> int:
         """Make games of the last rows, which were added with none; how many.
@@ -276,10 +294,18 @@ class GameRuns:
     def add(self, names: np.ndarray, results: np.ndarray) -> None:
         """Take note of some more rows: `names` are uint64[n], `results` float32[n]."""
         if len(names):
-            codes = names * ODD ^ results.astype(np.float32).view(np.uint32).astype(np.uint64)
+            codes = codes_of(names, results)
             begins = _beginnings(codes)
             lengths = np.diff(np.append(begins, len(codes)))
             self._parts.append((codes[begins], lengths, results[begins].astype(np.float32)))
+
+    def only(self, chosen: np.ndarray) -> GameRuns:
+        """The runs of those rows for which `chosen`, bool[n], is true."""
+        codes, lengths, results = self.merged()
+        counts = np.add.reduceat(chosen.astype(np.int64), np.cumsum(lengths) - lengths)
+        found, left = GameRuns(), counts > 0
+        found._parts.append((codes[left], counts[left], results[left]))
+        return found
 
     def merged(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A code of each run, uint64[runs], how many rows it has, int64[runs], and the result, float32[runs]."""

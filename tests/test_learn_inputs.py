@@ -328,6 +328,28 @@ def test_positions_of_a_game_are_put_together(tmp_path: Path) -> None:
     assert sorted(zip(map(bytes, rows.features), labels_of(rows), strict=True)) == pairs
 
 
+@pytest.mark.parametrize("in_file", [False, True])
+@pytest.mark.parametrize("quiet", [Quiet.ANY, Quiet.RESOLVED])
+def test_of_labelled_games_as_many_positions_are_used_however_lines_are_sorted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: Quiet, in_file: bool
+) -> None:
+    games = read_games(b"[Event ".join(SELFPLAY.read_bytes().split(b"[Event ")[:151]))
+    lines = lines_of(block_of_games(games, Selection()), 0).splitlines(keepends=True)
+    assert len(b"".join(lines)) > 2 * sources.CHUNK
+    one, other = tmp_path / "sorted.epd", tmp_path / "shuffled.epd"
+    one.write_bytes(b"".join(lines))
+    random.Random(1).shuffle(lines)
+    other.write_bytes(b"".join(lines))
+    if in_file:
+        monkeypatch.setattr("merino.inner.learn.rows.MAX_IN_MEMORY", 20_000)
+    rows, count, _, _ = read(other, one, options=ReadOptions(Selection(quiet=quiet, per_game=5), defaults()))
+    assert 280 <= count <= 300 and is_in_file(rows.features) == in_file
+    assert np.bincount(rows.game).max() == 5 and len(rows) > 2 * count
+    halves = [np.flatnonzero((rows.game < count // 2) == first) for first in (True, False)]
+    of_one, of_other = (sorted(map(bytes, rows.features[half])) for half in halves)
+    assert of_one == of_other
+
+
 def test_positions_without_a_game_count_as_one_each(tmp_path: Path) -> None:
     path = tmp_path / "set.fen"
     path.write_text(f"{START} [1.0]\n{START} [1.0]\n8/8/4k3/8/8/8/4P3/4K3 w - - [0.5]\n")

@@ -76,6 +76,7 @@ class RowFile:
     def __init__(self, rows: np.ndarray, folder: Path | None = None) -> None:
         """Begins with these rows; in the folder for temporary files, if none is given."""
         self._kind, self._shape, self._count = rows.dtype, rows.shape[1:], 0
+        self._row_bytes = rows.dtype.itemsize * prod(rows.shape[1:])
         self._folder = folder or Path(tempfile.gettempdir())
         try:
             self.file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  (it lives as long as this object)
@@ -96,12 +97,16 @@ class RowFile:
             raise self._in_folder(error) from error
         self._count += len(rows)
 
+    def cut(self, count: int) -> None:
+        """Forget the rows behind the first `count`: what is added takes their place."""
+        self._count = count
+        self.file.seek(count * self._row_bytes)
+
     def array(self) -> np.ndarray:
         """All rows, which may be changed in place; after `add` ask again."""
         if not self._count:
             return np.zeros((0, *self._shape), dtype=self._kind)
-        size = self._count * self._kind.itemsize * int(np.prod(self._shape, dtype=np.int64))
-        found = np.frombuffer(mmap.mmap(self.file.fileno(), size), dtype=self._kind)
+        found = np.frombuffer(mmap.mmap(self.file.fileno(), self._count * self._row_bytes), dtype=self._kind)
         return found.reshape((self._count, *self._shape))
 
     def _in_folder(self, error: OSError) -> OSError:

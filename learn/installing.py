@@ -114,7 +114,7 @@ def install(judged: Judged, run: LearnRun) -> InstallOutcome:
 def _change_nothing(judged: Judged, say: Say) -> InstallOutcome:
     """Write no new weights, and say why."""
     if judged.learned.accepted:
-        say("Better, but this is a dry run: nothing is written, and no match is played.")
+        say("Better, but this is a dry run: no weights are written, and no match is played.")
         return InstallOutcome(Verdict.DRY_RUN)
     if judged.summary.is_worse:
         say("Not accepted: on games not learned from, the error got worse. The weights stay as they were.")

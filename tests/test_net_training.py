@@ -429,6 +429,7 @@ def test_the_command_learns_from_moves(tmp_path: Path, capsys: pytest.CaptureFix
         (["--piece-values", "--features", "H"], 1, "features ALL"),
         (["--blend", "2"], 2, "--blend"),
         (["--epochs", "0"], 2, "epochs"),
+        (["--validation", "0"], 2, "'0' is not a number above 0 and below 1"),
         (["--out", "/nowhere/at/all.net"], 1, "/nowhere/at"),
         (["--start", "/nowhere.net"], 1, "there is no net '/nowhere.net'"),
     ],

@@ -249,6 +249,11 @@ def share(text: str) -> float:
     return _number(text, "from 0 to below 1", lambda value: 0 <= value < 1)
 
 
+def share_above_zero(text: str) -> float:
+    """A number above 0 and below 1."""
+    return _number(text, "above 0 and below 1", lambda value: 0 < value < 1)
+
+
 def _number(text: str, words: str, is_allowed: Callable[[float], bool]) -> float:
     try:
         value = float(text)

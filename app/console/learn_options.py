@@ -223,7 +223,7 @@ def _add_files(parser: Parser) -> None:
     add = parser.group(shared.EVALUATION).add_argument
     add("--weights", metavar="FILE", help="start from this file and replace it (default: the weights in use)")
     add("--out", metavar="FILE", help="write the new weights to this file instead")
-    add("--dry-run", action="store_true", help="write nothing")
+    add("--dry-run", action="store_true", help="write nothing but files named here and the scores of --rescore")
     add("--use", metavar="FILE", help="learn nothing: put these weights in use, or in place of --weights")
     shared.add_json(parser, "print the report as one JSON object")
     add = parser.group(shared.OUTPUT).add_argument

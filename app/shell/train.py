@@ -17,7 +17,7 @@ from merino.inner.app.console.command_line import (
     number_above_zero,
     positive,
     scale,
-    share,
+    share_above_zero,
     share_or_all,
 )
 from merino.inner.app.shell.output_files import check_apart
@@ -172,7 +172,7 @@ def _add_training(parser: Parser) -> None:
     sentence = "scale of the scores (default: fitted to the results, but at most that of the terms; or as in --start)"
     add("--k", type=scale, metavar="CP", help=sentence)
     sentence = "share of the games kept for validation (default: %(default)s)"
-    validation = add("--validation", type=share, metavar="X", default=SETTINGS.validation, help=sentence)
+    validation = add("--validation", type=share_above_zero, metavar="X", default=SETTINGS.validation, help=sentence)
     parser.also_accept("--apart", validation)
     shared.add_gpu(parser)
     add("--no-mirror", action="store_true", help="do not mirror positions left to right")

@@ -1,8 +1,9 @@
 """The files of a match: its games at the end of a PGN, their positions, and the state from which it can be resumed.
 
 The state is written before the games. It holds the text of the games about to be added and the offset where they will
-be. Wherever a run is killed, the next one can tell which of them are in the PGN and adds the others, so that each game
-is there once. Nothing is ever removed from a PGN except what a failed write has just added.
+be. Wherever a run is ended, the next one can tell which of them are in the PGN and adds the others, so that each game
+is there once, even where others add to the same PGN. Nothing is ever removed from it except what a failed write has
+just added.
 
 The file of positions holds packed positions or, by its name, whole games in viriformat. Each is there once, too.
 """
@@ -11,8 +12,9 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -51,10 +53,62 @@ _RESULTS = {WHITE: 2, None: 1, BLACK: 0}
 
 
 class Journal(NamedTuple):
-    """Games that belong into the PGN from byte `at` on."""
+    """Games that belong into a file from byte `at` on, in the form of the file."""
 
     at: int
-    games: tuple[str, ...]
+    games: tuple[bytes, ...]
+
+
+class _Additions:
+    """Games to be added at the end of a file, each once.
+
+    `plan` them, write the plan into the state, `keep` it and `finish` it. Each step may be broken off, and all begun
+    again with `plan`.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[bytes] = []
+        self._kept: Journal | None = None  # a plan that the state has and that is not finished yet
+
+    def add(self, game: bytes) -> None:
+        """Take the next game."""
+        self._waiting.append(game)
+
+    def plan(self, file: IO[bytes]) -> Journal:
+        """What is to be added to the file as it is now, which must be locked; raises OSError."""
+        self.finish(file)
+        return Journal(_size(file), (*self._left(file), *self._waiting))
+
+    def keep(self, plan: Journal) -> None:
+        """The state has this plan now."""
+        self._waiting, self._kept = [], plan
+
+    def finish(self, file: IO[bytes]) -> None:
+        """Add what is missing of the plan kept, from the middle of a game on if need be; raises OSError.
+
+        Where others have written at its place, its games are left for the next plan: a kill after they were added
+        behind would leave a state by which they are missing.
+        """
+        if self._kept is None:
+            return
+        text = b"".join(self._kept.games)
+        there = _read(file, self._kept.at, len(text))
+        if text.startswith(there):
+            append_whole(file, text[len(there) :])
+            self._kept = None
+
+    def _left(self, file: IO[bytes]) -> tuple[bytes, ...]:
+        """The games of the plan kept that are not whole at their place; raises OSError."""
+        if self._kept is None:
+            return ()
+        at, games = self._kept
+        there = _read(file, at, sum(map(len, games)))
+        whole = end = 0
+        for game in games:
+            if there[end : end + len(game)] != game:
+                break
+            whole, end = whole + 1, end + len(game)
+        return games[whole:]
 
 
 class MatchKeeper:
@@ -70,8 +124,8 @@ class MatchKeeper:
         """`config` must be the same whenever the match is resumed, and serialisable as JSON."""
         self._pgn, self._state, self._config, self._positions = pgn, state, config, positions
         self._positions_before: dict[str, Any] | None = None  # as the state has it
-        self._games: list[str] = []  # that are in no file yet
-        self._journal: Journal | None = None  # of those that are being added
+        self._games = _Additions()
+        self._journal: Journal | None = None  # as the state has it, until `catch_up`
 
     def load(self) -> tuple[Tally, float]:
         """The results so far, and the seconds they took; raises MatchError."""
@@ -82,7 +136,7 @@ class MatchKeeper:
             state = from_json(read_user_file(path, STATE), str(path))
             tally, seconds, config = Tally.from_json(state["tally"]), float(state["seconds"]), dict(state["terms"])
             self._positions_before = state.get("positions")
-            journal = state["pgn"] and Journal(int(state["pgn"]["at"]), tuple(map(str, state["pgn"]["games"])))
+            journal = state["pgn"] and _journal_of(state["pgn"])
         changed = [name for name in self._config if config.get(name) != self._config[name]]
         if changed:
             raise MatchError(f"'{path}' belongs to a match with other {', '.join(changed)}; use another file")
@@ -105,16 +159,19 @@ class MatchKeeper:
         size = self._pgn.stat().st_size if is_there(self._pgn) else 0
         if size < journal.at:
             raise MatchError(f"'{self._pgn}' is shorter than '{self._state}' says; use other files")
-        self._journal = journal
+        self._games.keep(journal)
         with writing(MatchError, self._pgn), _opened(self._pgn) as file:
-            self._settle(file)
-        if size <= journal.at + len("".join(journal.games).encode()):
+            self._games.finish(file)
+        if size <= journal.at + sum(map(len, journal.games)):
             return ""
         return f"'{self._pgn}' has grown since '{self._state}' was saved; nothing is removed from it."
 
-    def add(self, game: str) -> None:
-        """Take the text of the next game."""
-        self._games.append(game)
+    def add(self, game: str, positions: bytes = b"") -> None:
+        """Take the text of the next game, and its positions as `PositionFile.bytes_of` has them."""
+        if self._pgn is not None:
+            self._games.add(game.encode())
+        if self._positions is not None:
+            self._positions.add_bytes(positions)
 
     def save(self, tally: Tally, seconds: float) -> None:
         """Write the games taken, and the state; raises MatchError and may then be called again."""
@@ -125,12 +182,10 @@ class MatchKeeper:
                 self._write_state(tally, seconds, None)
                 return
             with writing(MatchError, self._pgn), _opened(self._pgn) as file:
-                self._settle(file)  # what an earlier save did not finish
-                journal = Journal(_size(file), tuple(self._games))
-                if journal.games:
-                    self._write_state(tally, seconds, journal)
-                self._games, self._journal = [], journal
-                self._settle(file)
+                journal = self._games.plan(file)
+                self._write_state(tally, seconds, journal)
+                self._games.keep(journal)
+                self._games.finish(file)
                 self._settle_positions()
                 self._write_state(tally, seconds, Journal(_size(file), ()))
 
@@ -161,19 +216,13 @@ class MatchKeeper:
             with writing(MatchError, self._positions.path):
                 self._positions.settle()
 
-    def _settle(self, file: IO[bytes]) -> None:
-        """Add those games of the journal to the PGN that are not there yet; raises OSError."""
-        if self._journal is not None:
-            games = [game.encode() for game in self._journal.games]
-            append_whole(file, _missing(_read(file, self._journal.at, sum(map(len, games))), games))
-        self._journal = None
-
     def _write_state(self, tally: Tally, seconds: float, journal: Journal | None) -> None:
         if self._state is None:
             return
         state = {"terms": self._config, "tally": tally.as_json(), "seconds": seconds}
         state["positions"] = None if self._positions is None else self._positions.as_json()
-        state["pgn"] = None if journal is None else journal._asdict()
+        games = [] if journal is None else [game.decode() for game in journal.games]
+        state["pgn"] = None if journal is None else {"at": journal.at, "games": games}
         with writing(MatchError, self._state):
             write_whole(self._state, as_json(state, indent=1))
 
@@ -191,17 +240,9 @@ def holding(state: Path | None) -> Iterator[None]:
         yield
 
 
-def _missing(there: bytes, games: Sequence[bytes]) -> bytes:
-    """The part of these games still to be written when the file holds `there` at their place."""
-    text = b"".join(games)
-    if text.startswith(there):
-        return text[len(there) :]  # after a run that was killed while it wrote, from the middle of a game on
-    whole = 0
-    for game in games:
-        if not there.startswith(text[: whole + len(game)]):
-            break
-        whole += len(game)
-    return text[whole:]
+def _journal_of(state: dict[str, Any]) -> Journal:
+    """The journal of a PGN, as a state has it; raises KeyError, TypeError, ValueError or OverflowError."""
+    return Journal(int(state["at"]), tuple(str(game).encode() for game in state["games"]))
 
 
 @contextmanager
@@ -233,8 +274,8 @@ class PositionFile:
         """`skip`: the number of positions after the opening to leave out, where moves are random."""
         self.path, self._skip = path, skip
         self._unit = MOVE_BYTES if is_games_file(path) else PACKED.itemsize  # the size is a multiple of so many bytes
-        self._waiting: list[bytes] = []
-        self._at, self._more = 0, b""
+        self._games = _Additions()  # the positions of each
+        self._plan = Journal(0, ())
         self._file: IO[bytes]  # while it is open
 
     def check(self) -> None:
@@ -254,17 +295,16 @@ class PositionFile:
             file.seek(-MOVE_BYTES, os.SEEK_END)
             return not any(file.read())
 
-    def add(self, game: Game) -> None:
-        """Take the positions of a finished game."""
+    def bytes_of(self, game: Game) -> bytes:
+        """The positions of a finished game in the form of the file."""
         scored = _scored(game, self._skip)
         if is_games_file(self.path):
-            self.add_bytes(as_viriformat(scored) if len(scored.moves) else b"")
-        else:
-            self.add_bytes(with_checks(packed_of(scored, Filter())).tobytes())
+            return as_viriformat(scored) if len(scored.moves) else b""
+        return bytes(with_checks(packed_of(scored, Filter())).tobytes())
 
     def add_bytes(self, content: bytes) -> None:
-        """Take positions in the form of the file."""
-        self._waiting.append(content)
+        """Take the positions of a game, in the form of the file."""
+        self._games.add(content)
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -275,32 +315,34 @@ class PositionFile:
 
     def prepare(self) -> None:
         """Plan to append the waiting positions to the file as it is now; raises OSError."""
-        self._at, self._more = self._file.seek(0, os.SEEK_END), b"".join(self._waiting)
+        self._plan = self._games.plan(self._file)
 
     def settle(self) -> None:
-        """Append all that was planned, unless it is already there, or nothing; raises OSError."""
-        self._file.seek(self._at)
-        there = self._file.read(len(self._more))
-        if self._more.startswith(there):
-            append_whole(self._file, self._more[len(there) :])
-        self._at, self._more = self._file.seek(0, os.SEEK_END), b""
-        self._waiting.clear()
+        """Append all that was planned, which the state has, or nothing; raises OSError."""
+        self._games.keep(self._plan)
+        self._games.finish(self._file)
+        self._plan = Journal(_size(self._file), ())
 
     def as_json(self) -> dict[str, Any]:
-        """What will be appended, and where."""
-        return {"at": self._at, "more": base64.b64encode(self._more).decode()}
+        """What will be appended, of how many bytes for each game, and where."""
+        at, games = self._plan
+        more = base64.b64encode(b"".join(games)).decode()
+        return {"at": at, "more": more, "sizes": [len(game) for game in games]}
 
     def take_up(self, state: dict[str, Any]) -> None:
         """Resume from what `as_json` wrote; raises MatchError, KeyError, ValueError or OSError."""
-        self._at, self._more = int(state["at"]), base64.b64decode(state["more"], validate=True)
-        if self._at % self._unit or len(self._more) % self._unit:
+        at, more = int(state["at"]), base64.b64decode(state["more"], validate=True)
+        sizes = [int(size) for size in state.get("sizes", [len(more)])]  # older states have none
+        if any(size < 0 or size % self._unit for size in (at, *sizes)) or sum(sizes) != len(more):
             raise ValueError("its positions are not whole")
         size = self.path.stat().st_size if is_there(self.path) else 0
-        if size < self._at:
+        if size < at:
             raise MatchError(f"'{self.path}' is shorter than the state of the match says; name another file")
-        if self._more:
+        ends = accumulate(sizes)
+        self._games.keep(Journal(at, tuple(more[end - size : end] for size, end in zip(sizes, ends, strict=True))))
+        if more:
             with self.opened():
-                self.settle()
+                self._games.finish(self._file)
 
 
 def _scored(game: Game, skip: int) -> ScoredGames:

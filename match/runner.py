@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from merino.inner.core.board.fen import FenError
+from merino.inner.core.common.interrupt import Postponed
 from merino.inner.core.common.runs import Run, RunName, at_work, begun
 from merino.inner.core.common.tables import html_table
 from merino.inner.core.common.work import RemoteExecutor, WorkError, ordered, threads
@@ -152,12 +153,16 @@ class _Match:
         return self._sprt is not None and tally.games % 2 == 0 and bool(self._sprt.verdict(tally.counts))
 
     def _take(self, game: Game) -> None:
+        """Take a game whole: into the files and the tally, or into none of them."""
         first, second = self._config.players
+        text, positions = "", b""
         if self._output.pgn is not None:
-            self._keeper.add(write_game(game, (first.label, second.label), self._output.event, self._day))
+            text = write_game(game, (first.label, second.label), self._output.event, self._day)
         if self._positions is not None:
-            self._positions.add(game)
-        self._result.tally.add(game)
+            positions = self._positions.bytes_of(game)
+        with Postponed():
+            self._keeper.add(text, positions)
+            self._result.tally.add(game)
         if self._output.played is not None:
             self._output.played(game)
 

@@ -79,7 +79,7 @@ from merino.inner.learn.report import load_record
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import Rescore, ScoreFile
 from merino.inner.match.games import Tally
-from merino.inner.match.keeping import Journal, MatchKeeper, PositionFile
+from merino.inner.match.keeping import MatchKeeper, PositionFile
 from merino.inner.study.annotate.pgn import read_sources
 from merino.inner.study.annotate.work import Partial
 from merino.inner.study.drill.exercises import Exercise, as_anki, as_pgn, hint_for
@@ -383,8 +383,9 @@ def _match_states() -> Sequence[bytes]:
     keeper = MatchKeeper(None, path, MATCH)
     keeper.save(Tally(), 1.5)
     content = json.loads(path.read_bytes())
-    content["pgn"] = Journal(0, games)._asdict()
-    content["positions"] = {"at": 0, "more": base64.b64encode(bytes(PACKED.itemsize)).decode()}
+    content["pgn"] = {"at": 0, "games": games}
+    more = base64.b64encode(bytes(2 * PACKED.itemsize)).decode()
+    content["positions"] = {"at": 0, "more": more, "sizes": [PACKED.itemsize] * 2}
     return [path.read_bytes(), as_json({name: value for name, value in content.items() if name != "checksum"})]
 
 

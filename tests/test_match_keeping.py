@@ -1,8 +1,10 @@
 """The games and the state of a match on the disk: each game once, whatever ends a run, and nobody else's is lost."""
 
+import base64
 import errno
 import json
 import os
+import signal
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -12,11 +14,16 @@ from typing import Any
 import pytest
 
 from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.eval.families import default
 from merino.inner.formats.openings import Opening
-from merino.inner.match import keeping
+from merino.inner.match import keeping, runner
+from merino.inner.match.config import MatchConfig
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Game, Reason, Tally
 from merino.inner.match.keeping import MatchKeeper, PositionFile, holding
+from merino.inner.match.players import OwnPlayer
+from merino.inner.match.runner import MatchOutput, run_match
+from merino.inner.match.time_control import TimeControl
 from tests.pipes import named_pipes
 
 GAMES = 9
@@ -146,6 +153,18 @@ def test_games_of_others_behind_a_fragment_stay_and_no_game_is_lost(
     text = pgn.read_text()
     assert text.startswith(fragment + OTHERS)
     assert [text.count(text_of(number)) for number in range(GAMES)] == [1] * GAMES
+
+
+def test_games_added_behind_those_of_others_are_there_once_after_another_kill(
+    pgn: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        patch.setattr(keeping, "append_whole", call(KilledError(), 0, True, keeping.append_whole))
+        play(pgn, state)
+    pgn.write_text(OTHERS)
+    resumed(pgn, state)  # killed before its first save
+    play(pgn, state)
+    assert pgn.read_text() == OTHERS + ALL
 
 
 def test_games_that_others_have_added_stay_and_that_is_said(pgn: Path, state: Path) -> None:
@@ -324,6 +343,73 @@ def test_a_state_whose_positions_are_not_whole_changes_no_file(
     with pytest.raises(MatchError, match=r"\.state' is not the state of a match \(.*not whole"):
         keeper.catch_up(is_over=False)
     assert packed.read_bytes() == b"\1" * 64
+
+
+@pytest.mark.parametrize("fault", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KilledError()])
+@pytest.mark.parametrize("theirs", [32, 320])
+def test_positions_of_others_do_not_stand_for_those_that_are_missing(
+    fault: BaseException, theirs: int, tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed, mine = tmp_path / "p.bin", [b"\2" * 96, b"", b"\3" * 64]
+    with monkeypatch.context() as patch, pytest.raises((MatchError, KilledError)):
+        patch.setattr(keeping, "append_whole", call(fault, 0, True, keeping.append_whole))
+        MatchKeeper(None, state, {}, positions_of(packed, *mine)).save(Tally(), 1.0)
+    packed.write_bytes(b"\4" * theirs)
+    for _ in range(2):  # broken off before its first save, and then not
+        keeper = MatchKeeper(None, state, {}, positions_of(packed))
+        keeper.load()
+        keeper.catch_up(is_over=False)
+    keeper.save(Tally(), 1.0)
+    assert packed.read_bytes() == b"\4" * theirs + b"".join(mine)
+
+
+@pytest.mark.parametrize("written", [0, 64, 96])
+def test_a_state_of_before_that_tells_no_sizes_adds_its_positions(written: int, tmp_path: Path, state: Path) -> None:
+    packed, mine = tmp_path / "p.bin", bytes(range(96))
+    MatchKeeper(None, state, {}, positions_of(packed)).save(Tally(), 1.0)
+    content = {**json.loads(state.read_text()), "positions": {"at": 0, "more": base64.b64encode(mine).decode()}}
+    del content["checksum"]
+    state.write_bytes(as_json(content))
+    packed.write_bytes(mine[:written])
+    keeper = MatchKeeper(None, state, {}, positions_of(packed))
+    keeper.load()
+    keeper.catch_up(is_over=False)
+    assert packed.read_bytes() == mine
+
+
+@pytest.mark.parametrize("where", ["MatchKeeper.add", "PositionFile.add_bytes", "Tally.add", "append_whole"])
+@pytest.mark.parametrize("before", [True, False])
+def test_ctrl_c_at_the_worst_moment_leaves_each_game_once(
+    where: str, before: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    player = OwnPlayer("Merino", default())
+    config = MatchConfig((player, player), TimeControl(nodes=40), 6)
+
+    def files(name: str) -> MatchOutput:
+        pgn, state, packed = (tmp_path / f"{name}{ending}" for ending in (".pgn", ".state", ".bin"))
+        return MatchOutput(pgn=pgn, state=state, positions=packed)
+
+    whole, parts = files("whole"), files("parts")
+    run_match(config, 1, output=whole)
+    place, _, name = where.rpartition(".")
+    owner = getattr(keeping, place) if place else keeping
+    real, calls = getattr(owner, name), iter(range(1000))
+
+    def interrupted(*arguments: Any) -> None:
+        is_now = next(calls) == 3
+        if is_now and before:
+            signal.raise_signal(signal.SIGINT)
+        real(*arguments)
+        if is_now and not before:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(runner, "SAVE_EVERY", 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, interrupted)
+        assert run_match(config, 1, output=parts).interrupted
+    assert run_match(config, 1, output=parts).tally.games == 6
+    for one, other in ((whole.pgn, parts.pgn), (whole.positions, parts.positions)):
+        assert one is not None and other is not None and one.read_bytes() == other.read_bytes()
 
 
 def test_two_runs_that_add_to_one_file_of_positions_lose_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

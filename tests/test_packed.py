@@ -142,7 +142,7 @@ def test_a_game_played_here_gives_the_positions_of_its_moves(tmp_path: Path) -> 
     played = tuple(Played(move, score) for move, score in zip(moves, scores, strict=True))
     path = tmp_path / "g.bin"
     file = PositionFile(path, 4)
-    file.add(Game(7, True, Opening(), played, Reason.CHECKMATE, BLACK))
+    file.add_bytes(file.bytes_of(Game(7, True, Opening(), played, Reason.CHECKMATE, BLACK)))
     with file.opened():
         file.prepare()
         file.settle()

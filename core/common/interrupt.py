@@ -1,7 +1,8 @@
-"""Ctrl-C while modules are being loaded: nothing has started yet, so it ends the process at once and silently.
+"""Ctrl-C where KeyboardInterrupt would do harm.
 
-As an exception it would occur inside any import, where it prints a traceback or is lost. Imports nothing but what is
-built in (`signal` itself takes a millisecond), because it is loaded first.
+While modules are being loaded nothing has started yet, so it ends the process at once and silently: as an exception it
+would occur inside any import, where it prints a traceback or is lost. Imports nothing but what is built in (`signal`
+itself takes a millisecond), because it is loaded first.
 """
 
 from __future__ import annotations
@@ -19,6 +20,31 @@ class EndingAtOnce:
 
     def __exit__(self, *_: object) -> None:
         _replace(_signal.SIG_DFL, _signal.default_int_handler)
+
+
+class Postponed:
+    """While the block runs, Ctrl-C waits for its end, so that what belongs together is done together.
+
+    Only short blocks that wait for nothing. In another thread than the main one Ctrl-C has no meaning.
+    """
+
+    def __enter__(self) -> None:
+        self._has_come = False
+        self._usual = _signal.getsignal(_signal.SIGINT)
+        if callable(self._usual):
+            try:
+                _signal.signal(_signal.SIGINT, self._note)
+            except ValueError:
+                self._usual = None
+
+    def __exit__(self, *_: object) -> None:
+        if callable(self._usual):
+            _signal.signal(_signal.SIGINT, self._usual)
+            if self._has_come:
+                self._usual(int(_signal.SIGINT), None)
+
+    def _note(self, *_: object) -> None:
+        self._has_come = True
 
 
 def end_at_once_from_here() -> None:

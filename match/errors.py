@@ -9,3 +9,7 @@ class MatchError(MerinoError):
 
 class PlayerError(MatchError):
     """A text that does not describe a player."""
+
+
+class GamesFileError(MatchError):
+    """A file that games cannot be appended to, whatever it holds."""

@@ -45,8 +45,9 @@ from merino.inner.core.common.user_files import (
 from merino.inner.formats.packed import PACKED, Filter, with_checks
 from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.formats.scored_games import ScoredGames, packed_of
+from merino.inner.formats.sources import is_compressed
 from merino.inner.formats.viriformat import MOVE_BYTES, as_viriformat, is_games_file
-from merino.inner.match.errors import MatchError
+from merino.inner.match.errors import GamesFileError, MatchError
 from merino.inner.match.games import Game, Tally
 
 _RESULTS = {WHITE: 2, None: 1, BLACK: 0}
@@ -121,7 +122,10 @@ class MatchKeeper:
         config: dict[str, Any],
         positions: PositionFile | None = None,
     ) -> None:
-        """`config` must be the same whenever the match is resumed, and serialisable as JSON."""
+        """`config` must be the same whenever the match is resumed, and serialisable as JSON. Raises GamesFileError."""
+        for path in (pgn, None if positions is None else positions.path):
+            if path is not None and is_compressed(path):
+                raise GamesFileError(f"'{path}' is compressed, and nothing can be appended to it")
         self._pgn, self._state, self._config, self._positions = pgn, state, config, positions
         self._positions_before: dict[str, Any] | None = None  # as the state has it
         self._games = _Additions()

@@ -375,6 +375,52 @@ def test_one_file_cannot_be_both_the_pgn_and_the_state(tmp_path: Path, capsys: p
     assert "name two files" in capsys.readouterr().err and not path.exists()
 
 
+@pytest.mark.parametrize("other", ["--pgn", "--state"])
+def test_one_file_cannot_be_that_of_the_positions_and_another(
+    other: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, link = tmp_path / "x", tmp_path / "link"
+    link.symlink_to(path)
+    assert main(["selfplay", "2", "--nodes", "50", "--positions", str(path), other, str(link)]) == 1
+    assert "name two files" in capsys.readouterr().err and not path.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["match", "default", "razor_depth=1"], ["selfplay", "2"], ["round-robin", "default", "razor_depth=1"]],
+    ids=lambda words: words[0],
+)
+def test_games_are_not_appended_to_a_compressed_pgn(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pgn = tmp_path / "games.pgn.gz"
+    pgn.write_bytes(b"kept")
+    assert main([*words, "--nodes", "50", "--pgn", str(pgn)]) == 2
+    assert f"merino: {words[0]}: '{pgn}' is compressed, and nothing can be appended to it" in capsys.readouterr().err
+    assert pgn.read_bytes() == b"kept"
+
+
+def test_positions_that_cannot_be_written_are_found_before_any_game(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["selfplay", "1", "--nodes", "50", "--positions", str(tmp_path / "nowhere" / "p.bin")]) == 1
+    captured = capsys.readouterr()
+    assert "games, " not in captured.out and "there is no such folder" in captured.err
+
+
+def test_selfplay_does_not_say_of_a_full_disk_that_the_games_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("merino.inner.match.keeping.append_whole", full)
+    assert main(["selfplay", "2", "--nodes", "50", "--positions", str(tmp_path / "p.bin")]) == 1
+    captured = capsys.readouterr()
+    assert "2 games, " in captured.out and "they are in" not in captured.out
+    assert "No space left on device" in captured.err
+
+
 def test_games_at_a_time_are_asked_for_by_either_of_two_words(capsys: pytest.CaptureFixture[str]) -> None:
     for read, words in (
         (match._parser, ["a", "b"]),

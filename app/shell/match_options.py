@@ -19,7 +19,7 @@ from merino.inner.core.common.work import cores
 from merino.inner.engine.search.limits import MAX_HASH_MB
 from merino.inner.match.compiled_game import MAX_PLIES
 from merino.inner.match.config import MatchConfig
-from merino.inner.match.errors import MatchError, PlayerError
+from merino.inner.match.errors import GamesFileError, MatchError, PlayerError
 from merino.inner.match.games import Tally
 from merino.inner.match.openings import PLIES
 from merino.inner.match.players import FORMS, Player
@@ -196,15 +196,17 @@ def output(
     state: Path | None,
     show: Callable[[str], object],
     line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line,
+    positions: Path | None = None,
 ) -> MatchOutput:
     """The outputs of the games; before any is played, raises MatchError if they cannot be written."""
-    for path, as_whole in ((pgn, False), (state, True)):
+    files = {"--pgn": pgn, "--positions": positions, "--state": state}
+    for option, path in files.items():
         if path is not None:
             with writing(MatchError, path):
-                check_writable(path, as_whole)
-    if (fault := overwritten(filter(None, (pgn, state)))) is not None:
+                check_writable(path, whole=option == "--state")
+    if (fault := overwritten(filter(None, files.values()))) is not None:
         raise MatchError(fault)
-    return MatchOutput(show, pgn, state, event, line, remarks(args))
+    return MatchOutput(show, pgn, state, event, line, remarks(args), positions)
 
 
 def run_and_catch(
@@ -235,10 +237,10 @@ def play_titled(
 
 @contextmanager
 def errors_of(command: str) -> Iterator[None]:
-    """Put the name of the command before errors of a match; a bad player is a usage error."""
+    """Put the name of the command before errors of a match; a bad player or file is a usage error."""
     try:
         yield
-    except PlayerError as error:
+    except (PlayerError, GamesFileError) as error:
         raise UsageError(f"{command}: {error}") from error
     except MatchError as error:
         raise CommandError(f"{command}: {error}") from error

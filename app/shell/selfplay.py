@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from merino.inner.app.cluster.connection import cluster_executor, needs_of
@@ -16,7 +15,6 @@ from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_chosen
-from merino.inner.formats.sources import is_compressed
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.openings import PLIES
 from merino.inner.match.players import OwnPlayer
@@ -70,8 +68,6 @@ def _parser() -> Parser:
 
 
 def _play(args: argparse.Namespace) -> int:
-    if args.positions is not None and is_compressed(args.positions):
-        raise UsageError(f"selfplay: '{args.positions}' is compressed, and nothing can be appended to it")
     try:
         player = OwnPlayer("Merino", load_chosen(args.weights, args.evalfile))
     except EvaluationError as error:
@@ -88,18 +84,18 @@ def _play(args: argparse.Namespace) -> int:
     )
     pgn = DEFAULT_PGN if args.pgn is None and args.positions is None else args.pgn
     with LivePrinter(shared.progress_stream(args.quiet)) as show:
-        output = options.output(args, "Merino self-play", pgn, args.state, show, count_line)
-        output = replace(output, positions=args.positions)
+        output = options.output(args, "Merino self-play", pgn, args.state, show, count_line, args.positions)
         with cluster_executor(args.cluster, "selfplay", options.remarks(args), needs_of([player])) as executor:
             result, fault = options.run_and_catch(config, args, output, None, executor)
     if fault and not result.tally.games:
         raise fault
     drawn = result.tally.points[1]
-    written = "' and '".join(str(path) for path in (pgn, args.positions) if path)
-    name = player.evaluation.name
-    print(f"{result.tally.games} games, {drawn} of them drawn, played with '{name}'; they are in '{written}'.")
+    played = f"{result.tally.games} games, {drawn} of them drawn, played with '{player.evaluation.name}'"
     if fault:
+        print(f"{played}.")
         raise fault
+    written = "' and '".join(str(path) for path in (pgn, args.positions) if path)
+    print(f"{played}; they are in '{written}'.")
     if not args.quiet:
         print(f"To learn from them: merino {'learn' if pgn else 'train'} {pgn or args.positions}")
     if result.interrupted:

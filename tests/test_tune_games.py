@@ -30,6 +30,7 @@ from merino.inner.match.games import Tally
 from merino.inner.match.players import OtherPlayer, OwnPlayer, Player, read_player
 from merino.inner.match.runner import MatchResult
 from merino.inner.match.time_control import Clock, TimeControl
+from merino.inner.tune import tuning
 from merino.inner.tune.methods import METHODS, method_of
 from merino.inner.tune.parameters import TunedParameter, TuneError
 from merino.inner.tune.playing import (
@@ -122,6 +123,23 @@ def test_a_tune_that_was_broken_off_goes_on_as_if_it_had_not_been(tmp_path: Path
     for first, second in zip(whole.done, resumed.done, strict=True):
         assert np.array_equal(first.plus, second.plus)
         assert first.y == second.y
+
+
+@pytest.mark.parametrize("step", ["next_pair", "after"])
+def test_ctrl_c_while_a_tune_counts_leaves_it_as_it_was(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    tune, count = Tune.new(configuration()), getattr(tuning, step)
+    tune.ask()
+    tune.save(tmp_path / "before.npz")
+
+    def broken_off(*given: object) -> None:
+        count(*given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tuning, step, broken_off)
+    with pytest.raises(KeyboardInterrupt):
+        _ = tune.ask() if step == "next_pair" else tune.tell(2.0)
+    tune.save(tmp_path / "after.npz")
+    assert (tmp_path / "after.npz").read_bytes() == (tmp_path / "before.npz").read_bytes()
 
 
 def test_a_crash_costs_one_pair():
@@ -483,6 +501,28 @@ def test_where_the_tuned_weights_go_is_looked_at_before_the_games(tmp_path: Path
     play(Tune.new(configuration(pairs=4))).save(tmp_path / "rook.tune.npz")
     with pytest.raises(CommandError, match=r"cannot write '.*rook.tune.txt': it is a folder"):
         run_spsa(["resume", str(tmp_path / "rook.tune.npz")])
+
+
+@pytest.mark.parametrize(
+    ("command", "state", "options", "what"),
+    [
+        ("tune", "kept.txt", [], "tuned evaluation"),
+        ("resume", "kept.txt", [], "tuned evaluation"),
+        ("resume", "kept.svg", ["--plot", "kept.svg"], "picture"),
+    ],
+)
+def test_a_tune_is_never_replaced_by_its_result(
+    command: str, state: str, options: list[str], what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("rook.txt").write_text("RookOpen_mg, 17, -200, 200, 5, 0.002\n")
+    if command == "resume":
+        play(Tune.new(configuration(pairs=4))).save(Path(state))
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    monkeypatch.setattr("merino.inner.app.shell.tune_games.play_tune", refuse_to_play)
+    with pytest.raises(UsageError, match=f"the {what} would replace the tune in '{state}'"):
+        run_spsa([command, *(["rook.txt", "--state"] if command == "tune" else []), state, *options])
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_on_a_full_disk_the_values_so_far_are_shown_and_the_file_named(

@@ -13,6 +13,7 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,10 @@ def changes(before: Configuration, now: Configuration) -> list[str]:
 
 @dataclass
 class Tune:
-    """A tune in progress. `waiting` holds pairs handed out, oldest first; results are taken in that order."""
+    """A tune in progress. `waiting` holds pairs handed out, oldest first; results are taken in that order.
+
+    After Ctrl-C at any moment it is that before or after a pair was made or its result taken.
+    """
 
     configuration: Configuration
     settings: EstimatorSettings
@@ -142,16 +146,19 @@ class Tune:
         if len(self.waiting) >= self.configuration.ahead or self.handed_out >= self.configuration.pairs:
             return None
         number = self.handed_out + 1
-        pair = PairResult(number, *next_pair(self.settings, self.state, number, self.random), math.nan)
-        self.waiting.append(pair)
+        random = self.random.copy()
+        pair = PairResult(number, *next_pair(self.settings, self.state, number, random), math.nan)
+        self.random = random
+        self.waiting.append(pair)  # Python looks for Ctrl-C after calls, so it never comes between these lines
         return pair
 
     def tell(self, y: float) -> None:
         """Take the result of the oldest waiting pair; NaN if it was lost."""
-        result = self.waiting.popleft()._replace(y=float(y))
-        self.done.append(result)
-        if not math.isnan(y):
-            self.state = after(self.settings, self.state, result)
+        result = self.waiting[0]._replace(y=float(y))
+        state = self.state if math.isnan(y) else after(self.settings, self.state, result)
+        waiting = deque(islice(self.waiting, 1, None))
+        self.state, self.waiting = state, waiting
+        self.done.append(result)  # as in `ask`
 
     def estimate(self) -> np.ndarray:
         """The best estimate now, float64[d]."""

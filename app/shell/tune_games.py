@@ -22,7 +22,7 @@ from merino.inner.core.common.files import writing
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter
 from merino.inner.core.common.quoting import words_of
-from merino.inner.core.common.user_files import is_there
+from merino.inner.core.common.user_files import is_there, real_path
 from merino.inner.core.common.work import RemoteExecutor, WorkError, cores
 from merino.inner.eval.families import load_chosen
 from merino.inner.formats.openings import OpeningError
@@ -270,9 +270,14 @@ def _write_state(tune: Tune, path: Path) -> None:
 def _check_targets(tune: Tune, path: Path, plot: Path | None) -> None:
     """Raise CommandError before the games if the files cannot be written."""
     check_output(path, "spsa")
+    results: dict[str, Path] = {"picture": plot} if plot else {}
     if needs_file(tune.configuration):
-        check_output(_evaluation_file(path, tune.configuration), "spsa")
+        results["tuned evaluation"] = file = _evaluation_file(path, tune.configuration)
+        check_output(file, "spsa")
     check_picture(plot, "spsa")
+    for what, file in results.items():
+        if real_path(file) == real_path(path):
+            raise UsageError(f"spsa: the {what} would replace the tune in '{path}'; give the tune another ending")
 
 
 def _evaluation_file(path: Path, configuration: Configuration) -> Path:

@@ -113,6 +113,13 @@ def test_time_is_told_by_dates_or_else_by_the_place_in_the_file(tmp_path: Path) 
     assert over_time(player, judged(one_choice_in_each(player), np.full(len(days), 0.1))).direction == 0
 
 
+def test_periods_of_one_day_are_told_apart_by_their_games(tmp_path: Path) -> None:
+    player = dated(tmp_path, *("2024.05.01" for _ in range(120)))
+    found = over_time(player, judged(one_choice_in_each(player), np.zeros(120)))
+    assert [period.name for period in found.periods] == ["2024.05.01, games 1 to 60", "2024.05.01, games 61 to 120"]
+    assert sum(period.moves for period in found.periods) == 120
+
+
 def test_a_few_games_tell_no_change(tmp_path: Path) -> None:
     player = dated(tmp_path, "2020.01.01", "2020.01.02")
     found = over_time(player, judged(one_choice_in_each(player), [0.1, 0.0]))

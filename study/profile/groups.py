@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,9 +39,9 @@ class JudgedMoves:
         mistakes = share_of(int(self.are_mistakes[chosen].sum()), len(losses))
         return MoveGroup(name, len(np.unique(games)), len(losses), mean_of(losses, games), mistakes)
 
-    def groups(self, named: Mapping[str, np.ndarray]) -> tuple[MoveGroup, ...]:
-        """The groups by name; those without moves are left out."""
-        return tuple(self.group(name, chosen) for name, chosen in named.items() if chosen.any())
+    def groups(self, named: Iterable[tuple[str, np.ndarray]]) -> tuple[MoveGroup, ...]:
+        """The groups with their names; those without moves are left out."""
+        return tuple(self.group(name, chosen) for name, chosen in named if chosen.any())
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def parts_of(player: PlayerGames, moves: JudgedMoves) -> tuple[MoveGroup, ...]:
     left = np.array([_seconds_left(player.games[game], ply) for game, ply in places])
     if not np.isnan(left).all():
         named |= {"a minute or more left": left >= 60, "less than a minute left": left < 60}
-    return moves.groups(named)
+    return moves.groups(named.items())
 
 
 def _seconds_left(game: PlayerGame, ply: int) -> float:
@@ -107,13 +107,14 @@ def over_time(player: PlayerGames, moves: JudgedMoves) -> OverTime:
     ranks = np.zeros(len(order), dtype=np.int64)
     ranks[order] = np.arange(len(order))
     rank = ranks[moves.choices.games]
-    of_period = _cut(rank, min(PERIODS, len(rank) // MIN_MOVES))
-    named = {_span(player.games, order, rank[chosen], dated): chosen for chosen in of_period if chosen.any()}
+    periods = [period for period in _cut(rank, min(PERIODS, len(rank) // MIN_MOVES)) if period.any()]
+    ends = [(rank[period].min(), rank[period].max()) for period in periods]
+    names = _names([(player.games[order[first]], player.games[order[last]]) for first, last in ends], dated)
     early, late = _cut(rank, 2)
     halves = [moves.group("", half) for half in (early, late) if half.any()]
     enough = len(halves) == 2 and min(half.games for half in halves) >= MIN_GAMES
     change = difference(halves[0].loss, halves[1].loss) if enough else None
-    return OverTime("date" if dated else "place in the file", moves.groups(named), change)
+    return OverTime("date" if dated else "place in the file", moves.groups(zip(names, periods, strict=True)), change)
 
 
 def _cut(rank: np.ndarray, parts: int) -> list[np.ndarray]:
@@ -123,12 +124,19 @@ def _cut(rank: np.ndarray, parts: int) -> list[np.ndarray]:
     return [part == number for number in range(max(parts, 1))]
 
 
-def _span(games: Sequence[PlayerGame], order: Sequence[int], rank: np.ndarray, dated: bool) -> str:
-    """What a period is called: "2001.02.03 to 2002.01.01", or "games 3 to 40"."""
-    first, last = (games[order[int(place)]] for place in (rank.min(), rank.max()))
-    if dated:
-        return " to ".join(game.date.rstrip("?.") for game in (first, last))
-    return f"games {first.number} to {last.number}"
+def _names(periods: Sequence[tuple[PlayerGame, PlayerGame]], dated: bool) -> list[str]:
+    """What periods are called by their first and last games: "2001.02.03 to 2002.01.01", or "games 3 to 40".
+
+    Several of one day have both in their names: "2001.02.03, games 3 to 40".
+    """
+    numbers = [f"games {first.number} to {last.number}" for first, last in periods]
+    if not dated:
+        return numbers
+    dates = [tuple(game.date.rstrip("?.") for game in period) for period in periods]
+    return [
+        f"{span[0]}, {places}" if dates.count(span) > 1 else " to ".join(span)
+        for span, places in zip(dates, numbers, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -288,6 +289,15 @@ def test_a_file_that_is_no_progress_is_left_alone(tmp_path: Path, content: bytes
     with pytest.raises(StudyError, match=r"p\.json' is not the progress of practice"):
         load_progress(path)
     assert path.read_bytes() == content
+
+
+def test_an_exercise_may_castle_as_only_chess960_does() -> None:
+    one = replace(exercise("4k3/8/8/8/8/8/5PPP/4K1R1 w K - 0 1", "O-O"), refutation=("Kd7",))
+    assert Exercise.from_json(one.as_json()) == one
+    assert exercises.hint_for(one) == "It moves the piece on e1."
+    game = chess.pgn.read_game(io.StringIO(as_pgn([one])))
+    assert game is not None and not game.errors
+    assert [node.san() for node in game.variations] == ["O-O", "h3"]
 
 
 def test_exercises_are_exported_as_other_programs_read_them() -> None:

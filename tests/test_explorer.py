@@ -730,6 +730,15 @@ def test_a_game_keeps_comments_signs_and_variations_there_and_back(page: TestCli
         assert refused(page.post("/api/pgn/text", json={"fen": start, **wrong}))
 
 
+def test_a_game_that_castles_as_only_chess960_does_becomes_pgn(page: TestClient) -> None:
+    start = "4k3/8/8/8/8/8/5PPP/4K1R1 w K - 0 1"
+    for move in page.post("/api/explain", json={"fen": start}).json()["moves"]:
+        if move["san"] == "O-O":
+            text = page.post("/api/pgn/text", json={"fen": start, "moves": [{"uci": move["uci"]}]}).json()["text"]
+    (again,) = page.post("/api/read", json={"text": text}).json()["games"]
+    assert [move["san"] for move in again["moves"]] == ["O-O"] and again["fault"] is None
+
+
 def test_variations_too_deep_in_each_other_are_refused(page: TestClient) -> None:
     moves: list[Any] = [{"uci": "e2e4"}]
     for _ in range(30):

@@ -15,7 +15,15 @@ from merino.inner.core.board.fen import START_FEN, FenError
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.checks import abridged
 from merino.inner.engine.notation.positions import completed, looks_like_fen, position_of
-from merino.inner.engine.notation.san import MoveRejected, looks_like_move, move_list, named_moves, read_move, san
+from merino.inner.engine.notation.san import (
+    MoveRejected,
+    board_of,
+    looks_like_move,
+    move_list,
+    named_moves,
+    read_move,
+    san,
+)
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.formats.pgn_stream import GameHeader, list_games
 from merino.inner.formats.pgn_text import tree_text
@@ -258,7 +266,7 @@ def pgn_of(fen: str, tags: Mapping[str, str], moves: Sequence[Fields]) -> str:
     for name, value in tags.items():
         game.headers[name] = value
     if fen != START_FEN:
-        game.setup(chess.Board(fen))
+        game.setup(board_of(position_of(fen)))
     _add(game, game.board(), moves, 0)
     return tree_text(game)
 

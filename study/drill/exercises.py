@@ -19,8 +19,8 @@ from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.fen import to_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.work import in_order
-from merino.inner.engine.notation.positions import needs_chess960
-from merino.inner.engine.notation.san import move_number, named_moves, read_move, san
+from merino.inner.engine.notation.positions import position_of
+from merino.inner.engine.notation.san import board_of, move_number, named_moves, read_move, san
 from merino.inner.engine.search.choice import expected_scores
 from merino.inner.engine.search.limits import Limits
 from merino.inner.eval.evaluation import Evaluation
@@ -64,6 +64,11 @@ class Exercise:
         return hashlib.blake2b(f"{self.fen} {self.solution}".encode(), digest_size=8).hexdigest()
 
     @property
+    def board(self) -> chess.Board:
+        """The position, by the rules of Chess960 where its castling rights need them."""
+        return board_of(position_of(self.fen))
+
+    @property
     def why(self) -> str:
         """In words: what refutes the move played, and what the solution does."""
         answer = f" is answered by {' '.join(self.refutation)}" if self.refutation else " does less"
@@ -84,9 +89,9 @@ class Exercise:
         names = ("fen", "played", "solution", "kind", "reason")
         fen, played, solution, kind, reason = (str(data[name]) for name in names)
         line, refutation = (tuple(map(str, data[name])) for name in ("line", "refutation"))
-        Position(fen)
+        start = position_of(fen)
         for moves in ((solution,), line, (played, *refutation)):
-            board = chess.Board(fen)
+            board = board_of(start)
             for move in moves:
                 board.push_san(move)
         where, loss = (int(data["game"]), str(data["title"]), str(data["number"])), float(data["loss"])
@@ -147,7 +152,7 @@ def _losses(game: PlayerGame, scores: np.ndarray, k: float) -> np.ndarray:
 def _exercise(game: PlayerGame, ply: int, evaluation: LinearEvaluation, analyse: Analyser) -> Exercise | None:
     """The exercise that a mistake makes; None if a deeper search sees no mistake, or no move that is clearly best."""
     fen, played = to_fen(game.positions[ply : ply + 1]), int(game.moves[ply])
-    position = Position(fen, chess960=needs_chess960(fen))
+    position = position_of(fen)
     lines = analyse(position, Limits(nodes=DEEP_NODES), 2)
     if len(lines) < 2 or int(lines[0].pv[0]) == played:
         return None
@@ -192,7 +197,7 @@ class Reply:
 
 def reply_to(exercise: Exercise, text: str, evaluation: Evaluation, analyse: Analyser) -> Reply:
     """What is said of a move as people write it; raises MoveRejected if it is none."""
-    position = Position(exercise.fen, chess960=needs_chess960(exercise.fen))
+    position = position_of(exercise.fen)
     move = read_move(position, text)
     name = san(position, move)
     if name == exercise.solution:
@@ -212,7 +217,7 @@ def reply_to(exercise: Exercise, text: str, evaluation: Evaluation, analyse: Ana
 
 def hint_for(exercise: Exercise) -> str:
     """Which piece moves, in words."""
-    move = chess.Board(exercise.fen).parse_san(exercise.solution)
+    move = exercise.board.parse_san(exercise.solution)
     return f"It moves the piece on {chess.square_name(move.from_square)}."
 
 
@@ -222,7 +227,7 @@ def as_pgn(exercises: Sequence[Exercise]) -> str:
 
 
 def _chapter(number: int, exercise: Exercise) -> chess.pgn.Game:
-    board = chess.Board(exercise.fen)
+    board = exercise.board
     game = chess.pgn.Game()
     game.setup(board)
     game.headers["Event"] = f"Exercise {number}: {exercise.kind}"
@@ -249,8 +254,8 @@ def as_anki(exercises: Sequence[Exercise]) -> str:
     """A card a line for Anki's import of text: the question, the answer and tags, between tabs."""
     lines = ["#separator:tab", "#html:true", "#tags column:3"]
     for exercise in exercises:
-        side = "White" if chess.Board(exercise.fen).turn else "Black"
-        board = "<br>".join(str(chess.Board(exercise.fen)).splitlines())
+        side = "White" if exercise.board.turn else "Black"
+        board = "<br>".join(str(exercise.board).splitlines())
         question = f"<pre>{board}</pre>{exercise.fen}<br>{side} to move; you played {html.escape(exercise.played)}."
         lines.append(f"{question}\t{html.escape(exercise.why)}\tmerino {exercise.kind.replace(' ', '-')}")
     return "\n".join(lines) + "\n"

@@ -20,6 +20,7 @@ import pytest
 from merino.inner.app.shell.cli import main
 from merino.inner.formats import pgn_stream
 from merino.inner.formats.pgn_games import read_games
+from merino.inner.formats.sources import SourceError
 from merino.inner.study.errors import StudyError
 from merino.inner.study.points import values
 from merino.inner.study.points.claims import CONDITIONS, PointsVerdict
@@ -222,6 +223,11 @@ def test_a_plain_matrix_is_cut_where_the_balance_is_level_or_the_result_another(
     read = read_matrix(Path("rows.mat"), text, ".mat")
     assert read.game.tolist() == [0, 0, 1, 2]
     assert read.results.tolist() == [2, 2, 0]
+
+
+def test_a_digit_of_another_script_is_no_number_in_a_matrix() -> None:
+    with pytest.raises(SourceError, match=r"'m\.csv', row 1: five differences and a result are expected"):
+        read_matrix(Path("m.csv"), "0 0 0 0 0 ²\n".encode("latin-1"), ".csv")
 
 
 def test_csv_has_a_row_for_each_set(own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,8 @@
 """An arena of tuning methods: real engines with numbers set wrong on purpose, and the Elo that each method wins back.
 
 A TOML file has the cases. `games`, `check`, `every`, `seeds` and `methods` at the top are the games of a tune, those of
-each match against the right values, after how many games of a tune there is such a match, how many tunes each method
-plays in a case, and the methods. A table [cases.NAME] has `engine`, a command, or nothing for Merino, `nodes` or
+each match against the right values, after how many games of a tune (even) there is such a match, how many tunes each
+method plays in a case, and the methods. A table [cases.NAME] has `engine`, a command, or nothing for Merino, `nodes` or
 `depth`, and a table [cases.NAME.parameters.P] for each parameter as in a file for a tune, whose `start` is the wrong
 value; `right` is the right one, by default that of the engine.
 """
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from merino.inner.core.common.checks import real_number
 from merino.inner.core.common.user_files import SETTINGS, faults_named, read_user_text
 from merino.inner.eval.evaluation import Number
 from merino.inner.match.config import MatchConfig
@@ -113,11 +114,15 @@ def read_arena(path: Path, known: Known) -> Arena:
     for key in ("games", "check", "every", "seeds"):
         if not isinstance(settings[key], int) or settings[key] < 1:
             raise TuneError(f"{path}: {key} = {settings[key]!r} is not a whole number above 0")
+    if not isinstance(settings["methods"], list):
+        raise TuneError(f"{path}: methods = {settings['methods']!r} is not a list of methods")
     for method in settings["methods"]:
-        if method not in METHODS:
+        if not isinstance(method, str) or method not in METHODS:
             raise TuneError(f"{path}: there is no method {method!r} among {', '.join(METHODS)}")
     if settings["every"] > settings["games"]:
         raise TuneError(f"{path}: every = {settings['every']} is more than games = {settings['games']}")
+    if settings["every"] % 2:
+        raise TuneError(f"{path}: every = {settings['every']} ends within a pair of games: it must be even")
     tables = content.get("cases")
     if not isinstance(tables, dict) or not tables:
         raise TuneError(f"{path} has no cases; a case is a table [cases.NAME]")
@@ -132,16 +137,31 @@ def _read_case(name: str, table: Any, where: str, known: Known) -> ArenaCase:
         if key not in _CASE_KEYS:
             raise TuneError(f"{where}: unknown key {key!r}; possible are {', '.join(_CASE_KEYS)}")
     command, numbers, identity = known(str(table.get("engine", "")))
-    rows, right = [], []
+    rows, given = [], dict[str, Any]()
     for parameter, values in table["parameters"].items():
-        given = dict(values) if isinstance(values, dict) else values
-        usual = numbers[parameter].value if parameter in numbers else 0.0
-        right.append(float(given.pop("right", usual)) if isinstance(given, dict) else usual)
-        rows.append(read_table(parameter, given, where, numbers))
+        rest = dict(values) if isinstance(values, dict) else values
+        if isinstance(rest, dict) and "right" in rest:
+            given[parameter] = rest.pop("right")
+        rows.append(read_table(parameter, rest, where, numbers))
     check_known(rows, numbers, f"the engine of {name}")
+    checked = {key: _right(value, numbers[key], f"{where}: [{key}]") for key, value in given.items()}
+    right = [checked.get(row.name, numbers[row.name].value) for row in rows]
+    return ArenaCase(name, tuple(rows), np.array(right), command, identity, _time_control(table, where))
+
+
+def _right(value: Any, limits: Number, where: str) -> float:
+    try:
+        return real_number(f"{where}: right", value, limits.low, limits.high)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TuneError(str(error)) from error
+
+
+def _time_control(table: Mapping[str, Any], where: str) -> TimeControl:
     depth = table.get("depth")
-    control = TimeControl(nodes=table.get("nodes", None if depth else DEFAULT_NODES), depth=depth)
-    return ArenaCase(name, tuple(rows), np.array(right), command, identity, control)
+    try:
+        return TimeControl(nodes=table.get("nodes", None if depth else DEFAULT_NODES), depth=depth)
+    except (TypeError, ValueError) as error:
+        raise TuneError(f"{where}: {error}") from error
 
 
 def checks(arena: Arena, tuned: Callable[[Check, Configuration], Tune]) -> Iterator[Check]:

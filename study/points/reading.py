@@ -215,7 +215,7 @@ def _check(path: Path, number: int, row: list[str], width: int) -> None:
 
 def _is_integer(word: str | bytes) -> bool:
     digits = word.lstrip("-" if isinstance(word, str) else b"-")  # type: ignore[arg-type]
-    return digits.isdigit() and len(word) - len(digits) <= 1 and len(digits) < 10
+    return digits.isascii() and digits.isdigit() and len(word) - len(digits) <= 1 and len(digits) < 10
 
 
 @dataclass(frozen=True)

@@ -143,6 +143,53 @@ def test_a_bare_king_does_not_win_on_time(page: Page) -> None:
     page.until(lambda: page.text("#play-state") == "1/2-1/2: White has no time left, Black only a king")
 
 
+def left(page: Page) -> dict[str, float]:
+    """The milliseconds on both clocks at the last move."""
+    found: dict[str, float] = page.of_module("state/store.js", "module.state.game.clock.left")
+    return found
+
+
+def let_pass(page: Page, milliseconds: int) -> None:
+    """Let the clock that runs have run longer."""
+    page.of_module("state/store.js", f"(module.state.game.clock.began -= {milliseconds})")
+
+
+def test_clocks_stand_at_a_reload_and_thinking_costs_time_when_a_move_is_taken_back(page: Page) -> None:
+    begin(page, clock=1)
+    for move in ("d2d4", "e2e4"):
+        page.of_module("state/store.js", f"module.play('{move}')")
+        page.until(lambda: len(page.moves) == 2)
+        before = left(page)
+        page.reload()
+        page.until(lambda: len(page.moves) == 2 and page.find("#resign").is_displayed())
+        assert left(page) == before
+        if move == "d2d4":
+            let_pass(page, 20_000)
+        else:
+            page.click("#resign")
+            let_pass(page, 30_000)  # nobody's, as the game is over
+        page.click("#take-back")
+        page.until(lambda: page.moves == [] and page.find("#resign").is_displayed())
+        after = left(page)
+        assert after["black"] == before["black"]
+        spent = before["white"] - after["white"]
+        assert spent >= 20_000 if move == "d2d4" else spent == pytest.approx(0, abs=20_000)
+
+
+def test_merino_moves_first_in_a_rematch_of_a_game_without_a_move(page: Page) -> None:
+    begin(page)
+    page.click("#resign")
+    page.click("#rematch")
+    page.until(lambda: "You are Black" in page.text("#play-state") and len(page.moves) == 1)
+
+
+def test_merino_goes_on_thinking_when_the_last_move_is_on_the_board_again(page: Page) -> None:
+    begin(page)
+    steps = ("module.play('e2e4')", "module.goTo(0)", "module.goTo(1)")
+    page.of_module("state/store.js", ".then(() => ".join(steps) + ")" * (len(steps) - 1))
+    page.until(lambda: len(page.moves) == 2)
+
+
 def test_a_move_made_too_early_is_played_in_turn(page: Page) -> None:
     begin(page)
     page.of_module("board/playing.js", "module.setPremove('d2d4')")

@@ -107,6 +107,8 @@ export function leaveGame() {
 /** Take back the last move of the user's, and the answer to it. */
 export function takeBack() {
     thinking.drop();
+    const { clock, result } = state.game;
+    if (clock && result) clock.began = Date.now(); // it has stood still since the end
     state.game = { ...state.game, result: null, premove: null };
     const count = state.moves.length; // counted, as the report of the last move may still be on its way
     const own = sideAfter(state.fen, count) === state.game.side ? 2 : 1;
@@ -133,19 +135,23 @@ export function timeLeft(side) {
     return Math.max(0, clock.left[side] - (isRunning(side) ? Date.now() - clock.began : 0));
 }
 
-const gameNow = () => `${state.fen} ${state.moves.map((move) => move.uci)}`;
-let charged = ""; // the game at the last move that the clock was charged for
+/** The clock, the game and the side to move when the moves were last seen to change. */
+let seen = { clock: null, game: "", count: 0, side: "" };
 
-/** Charge the one who has moved, at the moment of the move. */
+/**
+ * Charge the side whose clock has run, at the moment when the moves change: by a move of its own or a move taken back.
+ * A clock that is new here begins, or goes on after a reload.
+ */
 function chargeClock() {
-    const now = gameNow();
-    if (!isPlaying() || now === charged) return;
-    charged = now;
+    if (!isPlaying()) return;
     const { clock } = state.game;
-    if (!clock) return;
-    const mover = opposite(turn());
-    if (state.moves.length) clock.left[mover] += clock.increment - (Date.now() - clock.began);
-    clock.began = Date.now();
+    const count = state.moves.length;
+    const before = seen;
+    seen = { clock, game: `${state.fen} ${state.moves.map((move) => move.uci)}`, count, side: turn() };
+    if (!clock || clock !== before.clock || seen.game === before.game) return;
+    const now = Date.now();
+    clock.left[before.side] += (count === before.count + 1 ? clock.increment : 0) - (now - clock.began);
+    clock.began = now;
 }
 
 /** The game of a side without time is lost, but for an opponent with a bare king, who can never mate. */
@@ -181,13 +187,12 @@ function tryPremove() {
     if (legal) play(legal.uci);
 }
 
-let last = ""; // the position that was last taken notice of
+let isExpected = false; // a report after a change on the board, with which the game goes on
 
-/** Go on with the game after a move. */
+/** Go on with the game after a move, and where the last one is on the board again. */
 function goOn() {
-    const now = gameNow();
-    if (!isPlaying() || now === last || state.at !== state.moves.length) return;
-    last = now;
+    if (!isPlaying() || !isExpected || state.at !== state.moves.length) return;
+    isExpected = false;
     showArrows("hint", []);
     if (state.moves.length) chime("move");
     const { ending } = state.report;
@@ -203,6 +208,7 @@ export function makePlaying() {
         if (topics.has("moves")) {
             thinking.drop();
             chargeClock();
+            isExpected = true;
         }
         if (topics.has("report")) goOn();
     });

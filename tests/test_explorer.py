@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -24,10 +25,11 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from websockets.sync.client import connect as websocket
 
-from merino.inner.app.explorer import sockets, studying
+from merino.inner.app.explorer import routes, server_runs, sockets, studying
 from merino.inner.app.explorer.app import create_app
 from merino.inner.app.explorer.evaluations import Evaluations
-from merino.inner.app.explorer.game_files import GamesFile
+from merino.inner.app.explorer.fields import Fields, RequestError
+from merino.inner.app.explorer.game_files import GamesFile, SentGames
 from merino.inner.app.explorer.guard import MAX_BYTES
 from merino.inner.app.explorer.learning import learn
 from merino.inner.app.explorer.page_files import HOME, PageFiles
@@ -35,6 +37,7 @@ from merino.inner.app.explorer.server_state import Searchers, ServerState
 from merino.inner.app.explorer.serving import listen
 from merino.inner.app.explorer.sockets import MAX_UNREAD, Channel
 from merino.inner.app.explorer.stopping import Stop
+from merino.inner.app.explorer.studying import review_exercise
 from merino.inner.app.shell.explorer import run_explorer
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError
@@ -46,7 +49,8 @@ from merino.inner.engine.search.people import people
 from merino.inner.engine.search.strength import at_level
 from merino.inner.eval.families import DEFAULT_FILE, default, load, load_evaluation
 from merino.inner.eval.linear.registry import TERMS
-from merino.inner.study.drill.practice import load_progress
+from merino.inner.study.drill.exercises import Exercise
+from merino.inner.study.drill.practice import Practice, load_progress
 from merino.inner.study.reporting import report_position
 from tests.rows import few_games
 
@@ -572,6 +576,22 @@ def test_work_waits_where_its_tab_does_not_read() -> None:
     assert ended.wait(5)
 
 
+NO_ROOM = OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_work_and_requests_that_meet_a_full_disk_say_so(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "use_weights", Mock(side_effect=NO_ROOM))
+    assert refused(page.post("/api/weights/use", json={"weights": "default"})) == NO_ROOM.strerror
+    monkeypatch.setattr(SentGames, "joined", Mock(side_effect=NO_ROOM))
+    with connect(page, "/ws/drill") as socket:
+        socket.send_json({"text": PGN, "name": "mine.pgn", "player": "Anna"})
+        assert heard(socket, "done")[-1]["error"] == NO_ROOM.strerror
+    monkeypatch.setattr(server_runs, "prove", Mock(side_effect=OSError(errno.ENOSPC, NO_ROOM.strerror, "games.pgn")))
+    with connect(page, "/ws/match") as socket:
+        socket.send_json({"new": {"weights": "default"}, "old": {"weights": "default"}, "games": 2})
+        assert heard(socket, "done")[-1]["error"] == f"'games.pgn': {NO_ROOM.strerror}"
+
+
 def test_what_is_said_together_is_sent_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sockets, "BREATH_SECONDS", 0.3)  # for a busy machine
     lists: list[list[Any]] = []
@@ -944,6 +964,32 @@ def test_weights_put_in_use_are_those_that_merino_plays_with(page: TestClient, d
     page.post("/api/weights/use", json={"weights": "default", "changes": {}})
     assert "77" in (data_folder / "weights.old").read_text()
     assert "no weights" in refused(page.post("/api/weights/use", json={"weights": "gen1.net"}))
+
+
+def exercise(solution: str) -> Exercise:
+    """An exercise from the start of a game."""
+    return Exercise(Position().fen(), "a3", solution, "blunder", "", 0.2, 1, "A - B", "1.", (solution,), ())
+
+
+def test_practice_that_went_on_elsewhere_is_gone_on_with(tmp_path: Path) -> None:
+    place = tmp_path / "mine.pgn.drill.json"
+    first, second = exercises = (exercise("e4"), exercise("d4"))
+    opened, elsewhere = (Practice("games me 9", exercises) for _ in range(2))
+    elsewhere.review(first, True, datetime.now(UTC))
+    elsewhere.save(place)
+    state = ServerState(practices={str(place): opened})
+    about = {"practice": str(place), "exercise": second.identity, "found": True}
+    assert review_exercise(Fields(about), state)["practised"] == 2
+    kept = load_progress(place)
+    assert (
+        kept is not None
+        and kept.cards.keys() == {first.identity, second.identity} == state.practices[str(place)].cards.keys()
+    )
+    Practice("others me 9", exercises).save(place)
+    before = place.read_bytes()
+    with pytest.raises(RequestError, match="keeps another: open it again"):
+        review_exercise(Fields(about), state)
+    assert place.read_bytes() == before
 
 
 def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from merino.inner.app.explorer.page_files import PageFiles, drawing
 from merino.inner.app.explorer.routes import ROUTES, Answer
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.sockets import MAX_SOCKETS, Channel, Work
-from merino.inner.app.explorer.stopping import FAULTS, Stop
+from merino.inner.app.explorer.stopping import FAULTS, Stop, reason_of
 
 MAX_MESSAGE = 80 << 20  # characters of games that the page may send at once
 MEDIA = {
@@ -73,7 +73,7 @@ def _endpoint(answer: Callable[[Fields, ServerState], Answer], state: ServerStat
             fields = _of_query(request) if request.method in ("GET", "HEAD") else Fields.read(await request.body())
             found = await run_in_threadpool(answer, fields, state)
         except FAULTS as error:
-            return JSONResponse({"error": str(error)}, status_code=400)
+            return JSONResponse({"error": reason_of(error)}, status_code=400)
         except ClientDisconnect:
             return Response(status_code=400)  # which nobody is there to read
         return JSONResponse(found, headers={"cache-control": "no-store"})

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from merino.inner.app.explorer.stopping import FAULTS, Message, Say, Stop
+from merino.inner.app.explorer.stopping import FAULTS, Message, Say, Stop, reason_of
 from merino.inner.core.common.json_text import finite
 from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.common.work import cores
@@ -91,7 +91,7 @@ class ServerMatch:
         try:
             last = self._played()
         except FAULTS as error:
-            last = {"type": "error", "error": str(error)}
+            last = {"type": "error", "error": reason_of(error)}
         with self._changed:
             self._last = last
             self._changed.notify_all()
@@ -192,8 +192,8 @@ class ServerNight:
             state = begin(usual_folder(), None, {}, Until(hours=self._hours), events, threads).state
             self._doing = "Asking the nets what they know"
             probes_of(usual_folder(), state)  # they are kept there for the page
-        except (*FAULTS, OSError) as error:
-            self._error = str(error)
+        except FAULTS as error:
+            self._error = reason_of(error)
 
     def _tell(self, line: str) -> None:
         self._doing = line.strip()

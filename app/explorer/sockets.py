@@ -10,7 +10,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from merino.inner.app.explorer.fields import Fields
 from merino.inner.app.explorer.server_state import ServerState
-from merino.inner.app.explorer.stopping import FAULTS, Message, Say, Stop
+from merino.inner.app.explorer.stopping import FAULTS, Message, Say, Stop, reason_of
 from merino.inner.core.common.errors import MerinoError
 
 MAX_AT_ONCE = 12  # pieces of work
@@ -83,7 +83,7 @@ class Channel:
         try:
             last = self._work(fields, self._state, say, stop)
         except FAULTS as error:
-            last = {"type": "error", "error": str(error)}
+            last = {"type": "error", "error": reason_of(error)}
         finally:
             self._running.discard(stop)
         say(last)

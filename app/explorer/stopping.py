@@ -12,7 +12,14 @@ from merino.inner.core.common.errors import MerinoError
 Message = Mapping[str, Any]
 Say = Callable[[Message], None]
 
-FAULTS = (MerinoError, ValueError)  # errors of work that cannot be done; ValueError is that of moves
+FAULTS = (MerinoError, ValueError, OSError)  # errors of work that cannot be done; ValueError is that of moves
+
+
+def reason_of(fault: Exception) -> str:
+    """Why work cannot be done, in words; `fault` is one of FAULTS."""
+    if not isinstance(fault, OSError) or fault.strerror is None:
+        return str(fault)
+    return f"'{fault.filename}': {fault.strerror}" if fault.filename else fault.strerror
 
 
 class Stop:

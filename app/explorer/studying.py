@@ -27,7 +27,7 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default
 from merino.inner.study.analyser import Analyser, analyser
 from merino.inner.study.drill.exercises import ATTEMPTS, MAX_EXERCISES, Exercise, hint_for, reply_to
-from merino.inner.study.drill.practice import Practice, practice_from, progress_file, scheduling
+from merino.inner.study.drill.practice import Practice, load_progress, practice_from, progress_file, scheduling
 from merino.inner.study.errors import StudyError
 from merino.inner.study.profile.choices import MAX_CHOICES
 from merino.inner.study.profile.players import games_of_player
@@ -87,8 +87,12 @@ def review_exercise(fields: Fields, state: ServerState) -> Message:
     practice, exercise = _exercise(fields, state)
     place = Path(fields.text("practice"))
     with writing(RequestError, place), held(place):
+        opened, practice = practice, load_progress(place) or practice  # which others may have gone on with meanwhile
+        if practice.made_from != opened.made_from:
+            raise RequestError("the file of this practice now keeps another: open it again")
         again = practice.review(exercise, fields.flag("found"), datetime.now(UTC))
         practice.save(place)
+    state.practices[str(place)] = practice
     return {"again": again.isoformat(), **_standing(practice)}
 
 

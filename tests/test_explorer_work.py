@@ -9,6 +9,7 @@ from selenium.webdriver.common.keys import Keys
 
 from merino.inner.app.explorer.runs import report
 from merino.inner.core.common.sealed import as_json
+from merino.inner.formats.sources import decoded
 from merino.inner.study.probes.probe import Probed
 from tests.access import violations_in_all
 from tests.browser import ROOT, Explorer, Page, needs_browser
@@ -115,6 +116,13 @@ def test_a_players_mistakes_are_walked_through_on_the_board(page: Page, tmp_path
     assert page.text("#drill-next-time").startswith("Asked again on")
     page.click("#profile-start")
     page.until(lambda: "not enough games: 1 of 'Me'" in page.error)
+
+
+def test_text_of_games_is_decoded_as_the_server_does_it(page: Page) -> None:
+    lines = ('[White "Müller"]\n'.encode("latin-1"), '[Black "Šárka"]\n'.encode(), b'[Site "\x80"]')
+    for parts in (lines, lines[1:2]):
+        sent = page.of_module("base/dom.js", f"module.gamesText(new Blob([new Uint8Array({list(b''.join(parts))})]))")
+        assert sent == "".join(map(decoded, parts))
 
 
 EXAMPLE = {"game": 3, "title": "Anna - Bert", "move": "14.Re1", "fen": MIDDLEGAME}

@@ -218,10 +218,45 @@ export async function saveFile(name, content, kind) {
 
 /** The bytes of a file, or of a part of it, in base64, as the server takes them. */
 export async function base64(file) {
+    return btoa(characters(new Uint8Array(await file.arrayBuffer())));
+}
+
+/** The text of games: UTF-8, and as the server reads it, Latin-1 where a line is no UTF-8. */
+export async function gamesText(file) {
     const bytes = new Uint8Array(await file.arrayBuffer());
+    const utf8 = new TextDecoder("utf-8", { fatal: true });
+    const read = (line) => lineText(line, utf8);
+    try {
+        return utf8.decode(bytes);
+    } catch {
+        return linesOf(bytes).map(read).join("");
+    }
+}
+
+/** The lines of a text, each with its end. */
+function linesOf(bytes) {
+    const lines = [];
+    for (let start = 0; start < bytes.length; ) {
+        const end = bytes.indexOf(10, start) + 1 || bytes.length;
+        lines.push(bytes.subarray(start, end));
+        start = end;
+    }
+    return lines;
+}
+
+function lineText(line, utf8) {
+    try {
+        return utf8.decode(line);
+    } catch {
+        return characters(line);
+    }
+}
+
+/** Each byte as the character of that number, as in Latin-1; the decoder of that name in browsers has others. */
+function characters(bytes) {
     let text = "";
     for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
-    return btoa(text);
+    return text;
 }
 
 /** Ask the user for a file, of which nothing is read yet. */

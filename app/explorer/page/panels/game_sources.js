@@ -3,7 +3,7 @@
 // server is asked for a study of all of them.
 
 import { get, post } from "../base/api.js";
-import { base64 } from "../base/dom.js";
+import { base64, gamesText } from "../base/dom.js";
 
 const FIRST_PIECE = 1 << 16; // bytes: enough games to fill the list at once
 const PIECE = 1 << 20;
@@ -18,7 +18,7 @@ export const ofFile = (file, name) => ({
         post("/api/game", { content: await base64(file.slice(start, start + size)), number }),
     request: async () => {
         if (file.size > MAX_STUDIED) throw new Error(`${name} is too large for this: give it on the command line`);
-        return { files: [{ name, text: await file.text() }] };
+        return { files: [{ name, text: await gamesText(file) }] };
     },
 });
 

@@ -1,6 +1,6 @@
 // The games to learn from: PGN files that are dropped or chosen.
 
-import { h, plural, showError, tellError } from "../base/dom.js";
+import { gamesText, h, plural, showError, tellError } from "../base/dom.js";
 
 const MAX_BYTES = 60e6; // of all files
 const KINDS = ".pgn,text/plain";
@@ -19,7 +19,7 @@ export async function addFiles(list, redraw) {
         if (sizes.reduce((sum, size) => sum + size, 0) > MAX_BYTES)
             throw new Error("these games are too many for the page: 'merino learn' in a shell takes them");
         for (const file of list) {
-            const text = await file.text();
+            const text = await gamesText(file);
             if (!/\[\s*\w+\s+"|\b1\s*\./.test(text)) throw new Error(`${file.name} holds no games`);
             files = [...files.filter((each) => each.name !== file.name), { name: file.name, text }];
         }

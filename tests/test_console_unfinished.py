@@ -217,7 +217,7 @@ def test_a_loaded_game_that_was_played_on_and_taken_back_is_kept(start: Callable
     path = tmp_path / "old.pgn"
     path.write_text('[Date "1992.??.??"]\n[White "Fischer"]\n[Result "1-0"]\n[PlyCount "9"]\n\n1. e4 e5 1-0\n')
     first = start()
-    first.say("force", f"load {path}", "Nf3", "undo")
+    first.run("force", f"load {path}", "Nf3", "undo", None)
     first.leave()
     second = start()
     assert "damaged" not in second.greeting

@@ -126,7 +126,7 @@ def test_what_a_report_raises_ends_the_search_and_comes_out(threads: int) -> Non
 
     with pytest.raises(RuntimeError, match=r"^depth 1$"):
         searcher.search("startpos", Limits(depth=60), fail)
-    assert not searcher.searching and searcher.search("startpos", Limits(depth=1)).move is not None
+    assert not searcher.searching and searcher.search("startpos", Limits(depth=1)).best is not None
 
 
 def test_an_interrupted_search_is_not_left_running(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,6 +142,10 @@ class Searcher:
         """
         results: list[SearchResult] = []
         faults: list[Exception] = []
+        stop_flag, released = (
+            self._stop_flag,
+            self._released,
+        )  # no report holds its searcher, so that it is freed at once
 
         def report(line: Line) -> None:
             try:
@@ -149,7 +153,8 @@ class Searcher:
                     on_line(line)
             except Exception as fault:  # noqa: BLE001  (raised again below)
                 faults.append(fault)
-                self.stop()
+                stop_flag[0] = 1
+                released.set()
 
         self.start(position, limits, report, results.append)
         try:

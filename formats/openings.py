@@ -85,12 +85,8 @@ class FileOpenings:
         if game is None or game.errors:
             raise OpeningError(f"{self._path}, game {index}: {game.errors[0] if game else 'no game'}")
         found = loaded(game, index).position
-        start, moves = position_of(found.start_fen()), found.moves[: self._plies or MAX_PGN_PLIES]
-        texts = []
-        for move in moves:
-            texts.append(start.uci(move))
-            start.push(move)
-        return Opening(found.start_fen(), tuple(texts))
+        start = position_of(found.start_fen())  # which castles as `Opening.position`, whatever the tags say
+        return Opening(start.fen(), tuple(map(start.uci, found.moves[: self._plies or MAX_PGN_PLIES])))
 
     def _walk(self, book: Book, random: Random) -> Opening:
         """Random moves of the book by their weights, until it ends."""

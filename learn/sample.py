@@ -27,7 +27,7 @@ SHARE_ROWS = 2 * BLOCK  # rows of a share, approximately, up to MAX_SHARES share
 MAX_SHARES = 256  # a limit, so that the traffic of a step does not grow with the games
 BY_RESULT = Target()
 MAX_WEIGHT = 4.0
-LEAST_WEIGHT = float(np.finfo(np.float32).tiny)  # of the last position of a set: less is nothing in float32
+MIN_WEIGHT = float(np.finfo(np.float32).tiny)  # of the last position of a set: less is nothing in float32
 NO_ROWS = 1 << 31
 VALIDATION_SHARE = 0.2  # of the games, or of the positions, that the validation set has
 _AT_ONCE = 1 << 20  # rows that random numbers are drawn for
@@ -292,7 +292,7 @@ def weighting_of(totals: list[Totals], decay: float | None, target: Target, even
     sample_weight = np.ones(longest) if decay is None else np.exp(-np.arange(longest) / decay)
     for place, name in enumerate(("learned from", "kept for validation")):
         nearest = min(each.least[place] for each in totals)
-        if nearest != NO_ROWS and sample_weight[nearest] < LEAST_WEIGHT:
+        if nearest != NO_ROWS and sample_weight[nearest] < MIN_WEIGHT:
             raise LearnError(
                 f"with --decay {decay:g} the positions {name} weigh nothing: they are {nearest} plies or more before "
                 "the end of their games; give a larger --decay, or off"

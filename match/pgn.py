@@ -6,8 +6,8 @@ from datetime import date
 
 import chess
 
-from merino.inner.engine.notation.positions import needs_chess960
-from merino.inner.engine.notation.san import as_chess_move
+from merino.inner.engine.notation.positions import position_of
+from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.engine.search.limits import Score
 from merino.inner.formats.pgn_text import PgnTermination, comment, game_text, push_move, start_tags
 from merino.inner.match.games import Game, Reason
@@ -30,13 +30,8 @@ def write_game(game: Game, names: tuple[str, str], event: str, day: date) -> str
         "PlyCount": str(len(game.opening.moves) + len(game.moves)),
         "Termination": _termination(game.reason),
     }
-    board = _start_board(game)
+    board = board_of(position_of(game.opening.fen))
     return game_text(tags | start_tags(game.opening.fen, board.chess960), _words(game, board), _WIDTH)
-
-
-def _start_board(game: Game) -> chess.Board:
-    fen = game.opening.fen
-    return chess.Board(fen, chess960=needs_chess960(fen))
 
 
 def _words(game: Game, board: chess.Board) -> list[str]:

@@ -9,7 +9,6 @@ tests must pass in a copy without a fault. After a run of the whole list, docs/l
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -21,7 +20,7 @@ import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from queue import SimpleQueue
@@ -31,6 +30,7 @@ from merino.inner.core.common.about import __version__
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.user_files import user_folder
 from tests.fault_lists import MODES, ROOT, Fault, FaultError, chosen, read_faults
+from tests.kept_results import keep_results, known_results
 
 RESULTS = ROOT / "build" / "mutants.json"
 PAGE = ROOT / "docs" / "lab" / "reliability.md"
@@ -150,8 +150,7 @@ class Results:
 
     def __init__(self, path: Path, resume: bool) -> None:
         self._path = path
-        known = json.loads(path.read_text(encoding="utf-8")) if resume and path.exists() else {}
-        self._found = {digest: Finding(**row) for digest, row in known.items()}
+        self._found = {digest: Finding(**row) for digest, row in known_results(path, resume).items()}
 
     def of(self, fault: Fault) -> Finding | None:
         """What became of this fault, None if it, its module or its tests have changed since."""
@@ -160,9 +159,7 @@ class Results:
     def add(self, digest: str, finding: Finding) -> None:
         """Keep a finding by the digest of its fault, which is that of the files before the copy was made."""
         self._found[digest] = finding
-        self._path.parent.mkdir(exist_ok=True)
-        kept = {digest: asdict(each) for digest, each in self._found.items()}
-        write_whole(self._path, json.dumps(kept, indent=1).encode())
+        keep_results(self._path, self._found)
 
 
 def control(copy: Copy, faults: list[Fault], limit: float) -> None:

@@ -19,9 +19,9 @@ def whole_number(text: str, what: str, low: int, high: int, default: int | None 
     """The whole number in `text`; for an empty text `default`, if there is one."""
     if not text and default is not None:
         return default
-    if not text.isascii() or not text.isdigit() or not low <= number_of(text) <= high:
+    if not text.isascii() or not text.isdigit() or not low <= (found := number_of(text)) <= high:
         raise UsageError(f"{what} must be a whole number from {low} to {high}")
-    return number_of(text)
+    return found
 
 
 def number(text: str, what: str, low: float, high: float) -> float:

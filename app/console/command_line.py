@@ -183,9 +183,9 @@ def whole(low: int, high: int = MAX_NUMBER) -> Callable[[str], int]:
     words = f"from {low} to {high}" if high < MAX_NUMBER else f"from {low} on" if low != 1 else "above 0"
 
     def read(text: str) -> int:
-        if not text.isdecimal() or not low <= number_of(text) <= high:
+        if not text.isdecimal() or not low <= (found := number_of(text)) <= high:
             raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a whole number {words}")
-        return number_of(text)
+        return found
 
     return read
 

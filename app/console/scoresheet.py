@@ -129,10 +129,8 @@ class Scoresheet:
     def pgn(self, position: Position, result: str) -> str:
         """The game of `position` with its tags, moves and result."""
         if self._loaded_tags and position.moves == self._loaded_moves:
-            result = self._loaded_tags.get("Result", result)
-            return self._written(
-                position, {name: plain_value(value) for name, value in self._loaded_tags.items()}, result
-            )
+            tags = {name: plain_value(value) for name, value in self._loaded_tags.items()}
+            return self._written(position, tags, tags.get("Result", result))
         return self.own_pgn(position, result)
 
     def own_pgn(self, position: Position, result: str) -> str:

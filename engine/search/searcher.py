@@ -142,10 +142,7 @@ class Searcher:
         """
         results: list[SearchResult] = []
         faults: list[Exception] = []
-        stop_flag, released = (
-            self._stop_flag,
-            self._released,
-        )  # no report holds its searcher, so that it is freed at once
+        stop_flag, released = self._stop_flag, self._released  # not itself: the run keeps the report
 
         def report(line: Line) -> None:
             try:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from merino.inner.core.common.files import write_whole
+from tests.kept_results import keep_results, known_results
 
 
 @dataclass
@@ -51,15 +50,12 @@ class Results:
     def __init__(self, path: Path, resume: bool) -> None:
         """Those of an earlier run are read from `path` if it is resumed; else they are forgotten at the first row."""
         self._path = path
-        known = json.loads(path.read_text(encoding="utf-8")) if resume and path.exists() else {}
         self.rows = {
             name: Row(**{**row, "cells": {harm: Cell(**cell) for harm, cell in row["cells"].items()}})
-            for name, row in known.items()
+            for name, row in known_results(path, resume).items()
         }
 
     def add(self, name: str, row: Row) -> None:
         """Keep a row."""
         self.rows[name] = row
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        kept = {name: asdict(each) for name, each in self.rows.items()}
-        write_whole(self._path, json.dumps(kept, indent=1).encode())
+        keep_results(self._path, self.rows)

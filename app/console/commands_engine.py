@@ -41,9 +41,10 @@ def _show_weights(session: Session) -> None:
     session.say(f"Weights: {session.runtime.weights_file}")
     numbers = session.runtime.evaluation.numbers
     named = [f"{name} {number.value:g}" for name, number in numbers.items() if number.part_of not in numbers]
-    columns = max(1, session.text_width // 27)
+    width = 2 + max(map(len, named))
+    columns = max(1, session.text_width // width)
     for start in range(0, len(named), columns):
-        session.say("  " + "".join(f"{entry:<26}" for entry in named[start : start + columns]).rstrip())
+        session.say("  " + "".join(f"{entry:<{width}}" for entry in named[start : start + columns]).rstrip())
 
 
 def _reset_weights(session: Session) -> None:

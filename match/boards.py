@@ -96,7 +96,7 @@ def rules_record(
     """The rules of a game for compiled code, GAME_RULES[1]."""
     rules = np.zeros(1, dtype=GAME_RULES)
     rules[0]["nodes"] = NO_LIMIT if time_control.nodes is None else time_control.nodes
-    rules[0]["depth"] = MAX_PLY - 1 if time_control.depth is None else time_control.depth
+    rules[0]["depth"] = min(MAX_PLY - 1, time_control.depth or MAX_PLY)
     rules[0]["early"], rules[0]["early_loss"] = random_moves.early, random_moves.early_loss
     for name, value in asdict(adjudication).items():
         rules[0][name] = value

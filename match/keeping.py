@@ -196,6 +196,8 @@ class MatchKeeper:
     def _take_up_positions(self) -> None:
         """Add the positions that the state has and their file lacks; raises MatchError if it holds anything else."""
         if self._positions is None:
+            if self._positions_before and self._positions_before.get("more"):
+                raise MatchError(f"'{self._state}' holds positions that their file may lack; name it with --positions")
             return
         try:
             with writing(MatchError, self._positions.path):
@@ -287,6 +289,9 @@ class PositionFile:
         if not is_there(self.path):
             return
         open_to_extend(self.path).close()
+        self._check_whole()
+
+    def _check_whole(self) -> None:
         if not self._is_whole():
             kind = "games in viriformat" if is_games_file(self.path) else "packed positions"
             raise MatchError(f"'{self.path}' holds no {kind}, or its end is missing: name another file")
@@ -318,8 +323,12 @@ class PositionFile:
             yield
 
     def prepare(self) -> None:
-        """Plan to append the waiting positions to the file as it is now; raises OSError."""
+        """Plan to append the waiting positions to the file as it is now; raises OSError.
+
+        Raises MatchError if another run was killed while it wrote there, until that run has gone on.
+        """
         self._plan = self._games.plan(self._file)
+        self._check_whole()
 
     def settle(self) -> None:
         """Append all that was planned, which the state has, or nothing; raises OSError."""

@@ -37,7 +37,7 @@ class Clock:
         """The clock written as cutechess has it, `[MOVES/][MINUTES:]SECONDS[+SECONDS]`; raises ValueError."""
         found = _CLOCK.fullmatch(text)
         if found is None:
-            raise ValueError(f"{text!r} is not a clock")
+            raise ValueError(f"{text[:40]!r} is not a clock")
         moves, minutes, seconds, increment = (float(part or 0) for part in found.groups())
         clock = cls(round(1000 * (60 * minutes + seconds)), round(1000 * increment), int(moves))
         if clock.base < 1:

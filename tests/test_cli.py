@@ -161,6 +161,17 @@ def test_output_that_nobody_reads_is_no_error() -> None:
     assert done.stderr == ""
 
 
+def test_a_report_of_files_that_nobody_reads_is_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "one.txt"
+    path.write_text("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 | 120 | 1.0\n")
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "merino", "positions", str(path)]
+    with os.fdopen(writing, "wb") as nobody:
+        done = subprocess.run(command, cwd=ROOT, stdout=nobody, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 posix_only = pytest.mark.skipif(
     sys.platform == "win32", reason="streams are closed by the shell, signals sent to ourselves"
 )

@@ -264,6 +264,8 @@ def test_the_usual_start_may_be_named_instead_of_its_fen(capsys: pytest.CaptureF
     [
         (run_explain, [MIDDLEGAME, "Nf7"], "Nf7: "),
         (run_explain, [MIDDLEGAME, "d5", "h3"], "expected one move"),
+        (run_explain, [MIDDLEGAME, "d5", "--threat"], "--threat is for a position, not for a move in it"),
+        (run_explain, [MIDDLEGAME, "d5", "--hide-zero"], "--hide-zero is for a position, not for a move in it"),
         (run_explain, [MIDDLEGAME.replace("w", "x", 1)], "side to move 'x'|FEN"),
         (run_explain, ["nowhere.epd"], "'nowhere.epd' is not a FEN, and cannot be read as a file"),
         (run_explain, [MIDDLEGAME, "--k", "0"], "--k"),

@@ -166,7 +166,9 @@ def test_clocks_stand_at_a_reload_and_thinking_costs_time_when_a_move_is_taken_b
         if move == "d2d4":
             let_pass(page, 20_000)
         else:
+            let_pass(page, 5_000)
             page.click("#resign")
+            assert before["white"] - 20_000 < left(page)["white"] <= before["white"] - 5_000, "it stands where it stood"
             let_pass(page, 30_000)  # nobody's, as the game is over
         page.click("#take-back")
         page.until(lambda: page.moves == [] and page.find("#resign").is_displayed())

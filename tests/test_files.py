@@ -224,6 +224,14 @@ def test_a_file_is_held_by_one_process_at_a_time_and_after_a_kill_by_the_next(tm
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_file_of_the_user_that_is_named_like_a_lock_stays(tmp_path: Path) -> None:
+    theirs = tmp_path / "m.state.lock"
+    theirs.write_bytes(b"somebody's own")
+    with held(tmp_path / "m.state"):
+        pass
+    assert theirs.read_bytes() == b"somebody's own"
+
+
 class FakeLocks:
     """Locks of bytes of files as Windows has them, by the file and the place of its descriptor."""
 

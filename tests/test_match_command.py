@@ -517,7 +517,7 @@ def test_a_faulty_file_of_openings_is_refused(name: str, text: str, complaint: s
         (["--sprt", "5", "0"], "takes the lower Elo first"),
         (["--games", "0"], "a whole number above 0"),
         (["--hash", "900000000"], "is not a whole number from 1 to 65536"),
-        (["--tc", "2000000"], "a time control looks like 10+0.1"),
+        (["--tc", "2000000"], "the clock '2000000' has more than 1,000,000 seconds"),
         (["--openings", "missing.pgn"], "cannot read openings 'missing.pgn'"),
         (["--pgn", "/no/such/folder/x.pgn"], "cannot write '/no/such/folder/x.pgn': there is no such folder"),
         (["--state", "/no/such/folder/x"], "cannot write '/no/such/folder/x'"),

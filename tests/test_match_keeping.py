@@ -251,6 +251,30 @@ def test_games_that_may_not_be_in_their_pgn_are_not_forgotten(
         resumed(None, state)
 
 
+def test_positions_that_may_not_be_in_their_file_are_not_forgotten(
+    tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        patch.setattr(keeping, "append_whole", call(KilledError(), 0, True, keeping.append_whole))
+        MatchKeeper(None, state, {}, positions_of(tmp_path / "p.bin", b"\2" * 96)).save(Tally(), 1.0)
+    keeper = MatchKeeper(None, state, {})
+    keeper.load()
+    with pytest.raises(MatchError, match="holds positions that their file may lack; name it with --positions"):
+        keeper.catch_up(is_over=False)
+
+
+def test_nothing_is_added_behind_a_part_of_a_position(tmp_path: Path, state: Path) -> None:
+    packed = tmp_path / "p.bin"
+    keeper = MatchKeeper(None, state, {}, positions_of(packed, b"\3" * 32))
+    packed.write_bytes(b"\2" * 40)  # another run has just been killed
+    with pytest.raises(MatchError, match="its end is missing"):
+        keeper.save(Tally(), 1.0)
+    assert packed.read_bytes() == b"\2" * 40
+    packed.write_bytes(b"\2" * 64)  # and has gone on
+    keeper.save(Tally(), 1.0)
+    assert packed.read_bytes() == b"\2" * 64 + b"\3" * 32
+
+
 def test_a_state_begun_without_a_pgn_leaves_one_named_later_as_it_is(pgn: Path, state: Path) -> None:
     keeper, tally, _ = resumed(None, state)
     tally.add(Game(0, True, Opening(""), (), Reason.FIFTY, None))

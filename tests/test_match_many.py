@@ -104,6 +104,12 @@ def test_a_gauntlet_rates_all_and_goes_on_from_its_state(tmp_path: Path, capsys:
     assert json.loads(capsys.readouterr().out) == first
 
 
+@pytest.mark.parametrize("rating", ["nan", "-inf", "strong"])
+def test_a_rating_that_is_no_number_fixes_none(rating: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gauntlet", "default", "razor_depth=1,name=b", "--anchor", f"b={rating}"]) == 2
+    assert f"--anchor: '{rating}' is not a rating" in capsys.readouterr().err
+
+
 def test_versions_meet_a_pool_and_are_compared_with_the_first(capsys: pytest.CaptureFixture[str]) -> None:
     words = [
         "default,name=old",

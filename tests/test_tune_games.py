@@ -374,6 +374,9 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
     assert run_spsa(["resume", str(tmp_path / "rook.tune.npz")]) == 0
     assert "Continuing after 6 of 6 pairs" in capsys.readouterr().out
     assert run_spsa(["replay", str(tmp_path / "rook.tune.npz"), "--methods", "spsa,auto"]) == 0
+    (tmp_path / "rook.svg").write_bytes((tmp_path / "rook.tune.npz").read_bytes())
+    with pytest.raises(UsageError, match=r"rook\.svg' is also an input"):
+        run_spsa(["replay", str(tmp_path / "rook.svg"), "--plot", str(tmp_path / "rook.svg")])
     said = capsys.readouterr().out
     assert "spsa after 6 pairs:" in said
     assert "auto after 6 pairs:" in said

@@ -40,6 +40,7 @@ from merino.inner.study.setups import Setup
 from merino.inner.study.shapley import DEFAULT_ERROR, MOVE_ERROR
 
 DEFAULT_RANKING_MS = 5000  # of `moves`, without another limit
+_OF_POSITIONS = ("threat", "sort", "groups", "hide_zero", "beside")  # options that say nothing about a move
 NO_THREAT = "There is no threat."
 IN_CHECK = "In check no threat is looked for."
 
@@ -187,10 +188,11 @@ class Explainer:
         self._say(found, self._text(report, f"{board}\n\n{fault}\n", with_pieces=True))
 
     def explain_move(self, position: Position, text: str) -> None:
-        """Say what a move changes, at once and at the end of its line; raises MoveRejected.
+        """Say what a move changes, at once and at the end of its line; raises MoveRejected and UsageError.
 
         An evaluation without terms tells the change by the pieces.
         """
+        _check_suits_move(self.args)
         report = self._report_moves(position, [text], self.args.pieces or not self.evaluation.has_terms)
         (move,) = report.moves
         found = report.to_dict() if self.args.report else {"fen": report.fen, **move_json(report, move)}
@@ -279,6 +281,14 @@ def explain_words(explainer: Explainer, words: Sequence[str]) -> None:
         explainer.explain_move(setup.position, *exactly(rest, 1, "explain"))
     else:
         explainer.explain_positions([setup.position], is_list=False)
+
+
+def _check_suits_move(args: argparse.Namespace) -> None:
+    """Raise UsageError if an option was given that `explain` has for positions only."""
+    for name in _OF_POSITIONS:
+        if getattr(args, name):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"explain: {option} is for a position, not for a move in it; leave it out")
 
 
 def exactly(rest: Sequence[str], count: int, command: str) -> Sequence[str]:

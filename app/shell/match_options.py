@@ -41,7 +41,7 @@ def clock(text: str) -> Clock:
         return Clock.read(text)
     except ValueError as error:
         wanted = "a time control looks like 10+0.1, 40/300 or 40/5:00+2"
-        raise argparse.ArgumentTypeError(f"{wanted}, not '{text[:40]}'") from error
+        raise argparse.ArgumentTypeError(f"{error}; {wanted}") from error
 
 
 def full_moves(text: str) -> int:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -49,11 +49,11 @@ def run_positions(arguments: Sequence[str]) -> int:
     with errors_named("positions", PackedError, SourceError), writing(CommandError, before="positions: "):
         files = find_files(args.files)
         if args.out is None:
-            _tell(count_positions(_read(files, args)), args.json)
-        elif is_games_file(args.out):
-            _convert_games(files, args)
+            counts = count_positions(_read(files, args))
+            told = [json.dumps(_as_plain(counts))] if args.json else [*_lines(counts)]
         else:
-            _convert(files, args)
+            told = (_convert_games if is_games_file(args.out) else _convert)(files, args)
+    print("\n".join(told))
     return 0
 
 
@@ -114,8 +114,8 @@ def _of_each(
             raise CommandError(f"positions: '{path}' holds no {wanted} and a result")
 
 
-def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> None:
-    """Write whole games: all of their positions, whatever a filter may take of them later."""
+def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> list[str]:
+    """Write whole games: all of their positions, whatever a filter may take of them later. Returns what is where."""
     if args.shuffle or args.noisy or args.ahead or args.max_score != MAX_SCORE:
         raise UsageError(
             "positions: a file of games holds all positions in order, with the scores of their searches; shuffle, "
@@ -130,10 +130,11 @@ def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> None:
     if args.scale != 1:
         chunks = (replace(games, scores=scaled(games.scores, args.scale)) for games in chunks)
     games, moves = write_viriformat(args.out, _games_without(chunks, share, kept_out) if second else chunks)
-    print(f"{games} games with {moves} positions are in '{args.out}'")
+    told = [f"{games} games with {moves} positions are in '{args.out}'"]
     if second:
         games, moves = write_viriformat(second, kept_out)
-        print(f"{games} other games with {moves} positions are in '{second}'")
+        told.append(f"{games} other games with {moves} positions are in '{second}'")
+    return told
 
 
 def _games_to_learn_from(path: Path, report: Report) -> Iterator[ScoredGames]:
@@ -156,7 +157,8 @@ def _check_targets(files: Sequence[Path], targets: Sequence[Path]) -> None:
     check_apart(targets, files, "positions")
 
 
-def _convert(files: Sequence[Path], args: argparse.Namespace) -> None:
+def _convert(files: Sequence[Path], args: argparse.Namespace) -> list[str]:
+    """Write positions; returns what is where."""
     kept_out: list[np.ndarray] = []
     chunks = _read(files, args)
     share, second = _split_of(args)
@@ -166,10 +168,11 @@ def _convert(files: Sequence[Path], args: argparse.Namespace) -> None:
     if args.shuffle:
         chunks = shuffled(chunks, real_path(args.out).parent, args.seed)
     count = write_packed_file(args.out, chunks)
-    print(f"{count} positions are in '{args.out}'")
+    told = [f"{count} positions are in '{args.out}'"]
     if second:
         apart = write_packed_file(second, kept_out or [np.zeros(0, dtype=PACKED)])
-        print(f"{apart} positions, from other games, are in '{second}'")
+        told.append(f"{apart} positions, from other games, are in '{second}'")
+    return told
 
 
 def _split_of(args: argparse.Namespace) -> tuple[float, Path | None]:
@@ -191,39 +194,38 @@ def _without(chunks: Iterator[np.ndarray], share: float, kept_out: list[np.ndarr
         yield chunk[~apart]
 
 
-def _tell(counts: PositionCounts, as_json: bool) -> None:
-    if as_json:
-        data = {
-            "positions": counts.positions,
-            "games": counts.games,
-            "duplicates": counts.duplicates(),
-            "score": {"mean": counts.mean, "deviation": counts.deviation},
-            "score_bounds": list(BOUNDS),
-            "scores": counts.scores.tolist(),
-            "results": dict(zip(("lost", "drawn", "won"), counts.results.tolist(), strict=True)),
-            "phases": counts.phases.tolist(),
-            "king_squares": counts.kings.tolist(),
-        }
-        print(json.dumps(data))
-        return
+def _as_plain(counts: PositionCounts) -> dict[str, Any]:
+    return {
+        "positions": counts.positions,
+        "games": counts.games,
+        "duplicates": counts.duplicates(),
+        "score": {"mean": counts.mean, "deviation": counts.deviation},
+        "score_bounds": list(BOUNDS),
+        "scores": counts.scores.tolist(),
+        "results": dict(zip(("lost", "drawn", "won"), counts.results.tolist(), strict=True)),
+        "phases": counts.phases.tolist(),
+        "king_squares": counts.kings.tolist(),
+    }
+
+
+def _lines(counts: PositionCounts) -> Iterator[str]:
     total = max(1, counts.positions)
     lost, drawn, won = (counts.results / total).tolist()
     games = f" of {counts.games} games" if counts.games else ""
-    print(f"{counts.positions} positions{games}, {counts.duplicates()} of them duplicates")
-    print(f"result for the side to move: {won:.1%} won, {drawn:.1%} drawn, {lost:.1%} lost")
-    print(f"score for the side to move: mean {counts.mean:+.1f} cp, standard deviation {counts.deviation:.1f} cp\n")
+    yield f"{counts.positions} positions{games}, {counts.duplicates()} of them duplicates"
+    yield f"result for the side to move: {won:.1%} won, {drawn:.1%} drawn, {lost:.1%} lost"
+    yield f"score for the side to move: mean {counts.mean:+.1f} cp, standard deviation {counts.deviation:.1f} cp"
     ends = ["", *map(str, BOUNDS), ""]
     names = [f"{low or '':>6} to {high}" for low, high in pairwise(ends)]
-    _bars("score", [name if name.strip() != "to" else "all" for name in names], counts.scores)
-    print()
-    _bars("phase", [f"{units:>6}" for units in range(len(counts.phases))], counts.phases)
-    print("\nking square, in thousandths, from the side to move")
+    yield from _bars("score", [name if name.strip() != "to" else "all" for name in names], counts.scores)
+    yield from _bars("phase", [f"{units:>6}" for units in range(len(counts.phases))], counts.phases)
+    yield "\nking square, in thousandths, from the side to move"
     for rank in range(7, -1, -1):
-        print("  " + "".join(f"{1000 * count / total:7.1f}" for count in counts.kings[8 * rank : 8 * rank + 8]))
+        yield "  " + "".join(f"{1000 * count / total:7.1f}" for count in counts.kings[8 * rank : 8 * rank + 8])
 
 
-def _bars(title: str, names: Sequence[str], counts: np.ndarray) -> None:
+def _bars(title: str, names: Sequence[str], counts: np.ndarray) -> Iterator[str]:
     most, total = max(1, int(counts.max())), max(1, int(counts.sum()))
-    print(title)
+    yield f"\n{title}"
     for name, count in zip(names, counts.tolist(), strict=True):
-        print(f"{name:<17}{count / total:>7.1%} {'#' * round(WIDTH * count / most)}".rstrip())
+        yield f"{name:<17}{count / total:>7.1%} {'#' * round(WIDTH * count / most)}".rstrip()

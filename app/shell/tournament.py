@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict
 
 from merino.inner.app.cluster.connection import cluster_executor, needs_of
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser
+from merino.inner.app.console.command_line import Parser, any_number
 from merino.inner.app.shell import match_options as options
 from merino.inner.app.shell.output_files import make_folder
 from merino.inner.core.common.command import UsageError
@@ -133,6 +133,6 @@ def _read_anchor(text: str | None, names: list[str], usual: int) -> tuple[int, f
     if name not in names:
         raise UsageError(f"--anchor: there is no player '{name}' among {', '.join(names)}{did_you_mean(name, names)}")
     try:
-        return names.index(name), float(value)
-    except ValueError as error:
+        return names.index(name), any_number(value)
+    except ArgumentTypeError as error:
         raise UsageError(f"--anchor: '{value}' is not a rating") from error

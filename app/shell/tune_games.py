@@ -14,7 +14,14 @@ from merino.inner.app.cluster.address import Needs
 from merino.inner.app.cluster.connection import cluster_executor
 from merino.inner.app.console.shared_options import progress_stream
 from merino.inner.app.shell.match_options import DEFAULT_MARGIN_MS, time_control
-from merino.inner.app.shell.output_files import check_output, check_picture, ending_of, holding_output, write_picture
+from merino.inner.app.shell.output_files import (
+    check_apart,
+    check_output,
+    check_picture,
+    ending_of,
+    holding_output,
+    write_picture,
+)
 from merino.inner.core.board.fen import FenError
 from merino.inner.core.common.about import NAME
 from merino.inner.core.common.command import CommandError, UsageError
@@ -121,6 +128,7 @@ def _continue(tune: Tune, path: Path, args: argparse.Namespace) -> int:
 def replay_games(args: argparse.Namespace) -> int:
     """Print the result of each method on the games of a tune."""
     tune = load_tune(args.state)
+    check_apart([args.plot], [args.state], "spsa")
     check_picture(args.plot, "spsa")
     for method in args.methods:
         settings, state, _ = replay(tune, method)

@@ -271,8 +271,9 @@ def held(path: Path, patience: float = 0.0) -> Iterator[None]:
     """Hold a regular file, or one that is yet to be made, for this block, so that two runs do not mix their work in it.
 
     Raises FileInUseError if it is held elsewhere for more than `patience` seconds, and OSError if nothing can be
-    written beside it: the lock is a file `NAME.lock` there, which the block removes at its end, or after a kill the
-    next one. Without support for locks, or for what is no regular file, nothing is held.
+    written beside it: the lock is an empty file `NAME.lock` there, which the block removes at its end, or after a kill
+    the next one; a file of that name with content is the user's, and stays. Without support for locks, or for what is
+    no regular file, nothing is held.
     """
     if is_stream(path):
         yield
@@ -288,8 +289,10 @@ def held(path: Path, patience: float = 0.0) -> Iterator[None]:
 
 
 def _remove_held(place: Path, file: IO[bytes]) -> None:
-    """Remove a lock file that we hold, and give up its lock."""
-    if sys.platform == "win32":  # an open file cannot be removed there; if another run has just opened it, it stays
+    """Remove a lock file that we hold, unless it is the user's, and give up its lock."""
+    if os.fstat(file.fileno()).st_size:
+        file.close()
+    elif sys.platform == "win32":  # an open file cannot be removed there; if another run has just opened it, it stays
         file.close()
         with suppress(PermissionError):
             place.unlink(missing_ok=True)

@@ -74,6 +74,8 @@ export const rematch = () => startGame({ ...state.game.wanted, side: opposite(st
 /** End the game with a result such as "1-0" and a reason, and keep it. */
 function finish(score, reason) {
     thinking.drop();
+    const { clock } = state.game;
+    if (clock) clock.left[turn()] = timeLeft(turn()); // which stands still from now on
     state.game = { ...state.game, result: { score, reason }, premove: null };
     showArrows("hint", []);
     save(score, reason);

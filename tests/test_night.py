@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -361,6 +362,15 @@ def test_other_settings_starts_and_versions_are_refused(tmp_path: Path, small: P
     path.write_bytes(as_json(from_json(path.read_bytes(), "it") | {"version": "9.1"}))
     with pytest.raises(LearnError, match="another version"):
         ran(tmp_path / "run")
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="all names of files are text there")
+def test_a_start_whose_name_is_no_text_is_named_as_its_state_has_it(tmp_path: Path, small: Path) -> None:
+    odd = small.rename(tmp_path / "odd\udcff.net")  # as Python has the byte FF of a name
+    found = ran(tmp_path / "run", str(odd), generations=1)  # whose net is named after it
+    assert (
+        found.state.start_name == str(tmp_path / r"odd\udcff.net") == load_state(tmp_path / "run/night.json").start_name
+    )
 
 
 def test_another_net_in_place_of_the_start_is_refused(tmp_path: Path, small: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.json_text import writable
 from merino.inner.core.common.user_files import is_there
 from merino.inner.eval.families import EvaluationFile, read_net
 from merino.inner.eval.net.file import digest, net_in
@@ -70,7 +71,7 @@ def _new(source: EvaluationFile | None, given: Mapping[str, Any]) -> NightState:
     plan = NightPlan(**given).check()
     if source is None:
         return NightState(plan=plan, start_name=NOTHING)
-    return NightState(plan=plan, start_name=str(source.path), start_hash=_hash_of(source))
+    return NightState(plan=plan, start_name=str(writable(str(source.path))), start_hash=_hash_of(source))
 
 
 def _hash_of(source: EvaluationFile) -> str:

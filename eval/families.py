@@ -22,6 +22,7 @@ from merino.inner.eval.linear.weights import (
     WeightsError,
     active_file,
     reason_of,
+    shipped,
     text_in,
 )
 from merino.inner.eval.net.file import begins_like_net, kind_of, net_in, network_of
@@ -133,16 +134,6 @@ def read_net(name: str) -> EvaluationFile:
         return EvaluationFile(path, read_user_file(path, NET))
     except OSError as error:
         raise EvaluationError(f"cannot read net '{path}': {error.strerror}") from error
-
-
-def shipped(name: str, *endings: str) -> Path | None:
-    """The file of this name that comes with Merino; one of these endings, or an evaluation's, may be left out.
-
-    A path with a folder names none, even that of Merino's own.
-    """
-    if Path(name).name != name:
-        return None
-    return first_there(SHIPPED / f"{name}{ending}" for ending in ("", *(endings or ENDINGS)))
 
 
 def own_names(*endings: str) -> list[str]:

@@ -212,8 +212,8 @@ class _Installing:
         beside, target = self.paths.beside, self.paths.target
         why = {
             Verdict.STOPPED: "learning was interrupted, and no match has shown what they are worth",
-            Verdict.FAILED: "the match does not find them as good as the old ones, although their error is lower",
-            Verdict.UNDECIDED: "so many games do not decide whether they are as good as the old ones",
+            Verdict.FAILED: "the match does not show that they gain on the old ones, although their error is lower",
+            Verdict.UNDECIDED: "so many games do not decide whether they gain on the old ones",
             Verdict.INTERRUPTED: "the match was interrupted before it was settled",
         }[verdict]
         self.say(f"Not installed: {why}.")

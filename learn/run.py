@@ -5,7 +5,6 @@ The output is lines for the user and the log, and the progress.
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.eval.families import find_net
 from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, TermSet
-from merino.inner.eval.linear.weights import ENVIRONMENT_VARIABLE, LEARNED, active_file
+from merino.inner.eval.linear.weights import LEARNED, SHIPPED, active_file
 from merino.inner.formats.sources import find_files
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, Step
@@ -166,13 +165,13 @@ def _read_by(request: LearnRequest) -> tuple[Path, ...]:
 
 
 def weights_paths(weights: str | None, out: str | None = None) -> WeightsPaths:
-    """The files for learning from `weights`, None for the active file of the user; shipped files are never written.
+    """The files for learning from `weights`, None for the active file of the user.
 
-    New weights go to `out`, or replace the old ones.
+    New weights go to `out`, or replace the old ones; those that come with Merino stay, and new ones go to the user's.
     """
-    usual = Path(weights or os.environ.get(ENVIRONMENT_VARIABLE) or user_folder("data") / "weights.txt")
-    usual, source = named_path(usual).absolute(), active_file(weights).absolute()
-    target = named_path(out).absolute() if out else usual
+    source = active_file(weights).absolute()
+    usual = user_folder("data") / "weights.txt" if file_at(source).parent == SHIPPED else source
+    target = named_path(out).absolute() if out else usual.absolute()
     in_use = {file_at(path) for path in (usual, source, active_file())}
     return WeightsPaths(source, target, file_at(target) in in_use)
 

@@ -98,9 +98,11 @@ def test_without_dask_a_sentence_says_how_to_install_it(
         raise ModuleNotFoundError(name)
 
     monkeypatch.setattr(connection, "import_module", missing)
-    assert main(["match", "default", "default", "--cluster", "local:2"]) == 1
-    told = "merino: match: --cluster needs the extra cluster: pip install 'merino-chess[cluster]'\n"
-    assert capsys.readouterr().err == told
+    scan = ["spsa", "scan", "razor_margin", "--values", "100", "--games", "2"]
+    for name, words in (("match", ["match", "default", "default"]), ("spsa scan", scan)):
+        assert main([*words, "--cluster", "local:2"]) == 1
+        told = f"merino: {name}: --cluster needs the extra cluster: pip install 'merino-chess[cluster]'\n"
+        assert capsys.readouterr().err == told
 
 
 def test_where_nobody_answers_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

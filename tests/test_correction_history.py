@@ -9,6 +9,7 @@ from merino.inner.core.board.move import NO_MOVE
 from merino.inner.core.compiled.jit import entry
 from merino.inner.engine.search.alpha_beta import store_result
 from merino.inner.engine.search.correction_history import set_static_eval, update_correction_history
+from merino.inner.engine.search.limits import KNOWN_WIN
 from merino.inner.engine.search.parameters import PARAMETERS
 from merino.inner.engine.search.state import NO_SCORE
 from merino.inner.engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND, TranspositionTable
@@ -54,6 +55,15 @@ def learn(worker: Worker, fen: str, error: int, depth: int = 8, times: int = 1) 
     """Tell the history that the search found the score of a position off by `error`."""
     worker.set_root(Position(fen), full_width=False)
     _learn(worker.record, error, depth, times)
+
+
+def test_an_evaluation_beyond_all_judgement_is_that_of_the_table() -> None:
+    heavy = default().with_numbers(dict.fromkeys(("VAL_N", "VAL_B", "VAL_R", "VAL_Q"), 3000))
+    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), heavy)
+    queens = "QQQQQQQQ/QRRBBNN1/8/8/8/8/6k1/K7 w - - 0 1"
+    assert heavy.scores(Position(queens).record)[0] > 40_000  # 16 bits do not hold it
+    static_eval(worker, queens)
+    assert worker.record[0]["plies"][0]["raw_eval"] == KNOWN_WIN - 1
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -19,12 +19,14 @@ from merino.inner.core.compiled.calls import call_evaluation
 from merino.inner.core.compiled.jit import entry
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
+from merino.inner.engine.search.state import new_search_record
 from merino.inner.engine.search.transposition import TranspositionTable
 from merino.inner.engine.search.tree import make_move, make_null_move
 from merino.inner.engine.search.worker import Worker
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.explanation import Change
 from merino.inner.eval.families import default, from_identity, load_evaluation
+from merino.inner.eval.linear import family as linear_family
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.eval.net.network import Shape, quantised
 from merino.inner.eval.net.piece_family import net_evaluation
@@ -229,6 +231,38 @@ def test_a_search_with_a_family_is_the_same_each_time(family: Evaluation) -> Non
     found = [Searcher(1, 1, family).search(Position(STARTS[1]), Limits(nodes=20_000)).line for _ in range(2)]
     assert found[0] is not None and found[1] is not None
     assert found[0]._replace(nps=0, time_ms=0) == found[1]._replace(nps=0, time_ms=0)
+
+
+class UncompiledEvaluation(MaterialEvaluation):
+    """One whose code cannot be compiled."""
+
+    def install(self, record: np.ndarray) -> object:
+        record[0]["evaluation_data"] = 0
+        raise EvaluationError("it does not compile")
+
+
+def test_an_evaluation_that_does_not_compile_leaves_the_old_one_in_use() -> None:
+    searcher, position, limits = Searcher(1), Position(STARTS[1]), Limits(nodes=5_000)
+    first = searcher.search(position, limits).line
+    searcher.clear()
+    with pytest.raises(EvaluationError, match="it does not compile"):
+        searcher.set_evaluation(UncompiledEvaluation())
+    assert searcher.search(position, limits).line.pv == first.pv
+    searcher.set_threads(2)  # with the old one, too
+
+
+@pytest.mark.parametrize(("place", "step"), [(linear_family, "install"), (NetEvaluation, "_install")])
+def test_terms_and_nets_change_a_search_only_when_their_code_is_there(
+    monkeypatch: pytest.MonkeyPatch, place: object, step: str
+) -> None:
+    def fails(*_: object) -> None:
+        raise EvaluationError("it does not compile")
+
+    record, evaluation = new_search_record(), default() if place is linear_family else load_evaluation("gen13")
+    monkeypatch.setattr(place, step, fails)
+    with pytest.raises(EvaluationError, match="it does not compile"):
+        evaluation.install(record)
+    assert not record[0]["evaluation_data"] and not record[0]["accumulators"]
 
 
 def test_a_searcher_takes_another_family_between_searches() -> None:

@@ -83,7 +83,7 @@ def match_that_ends(monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: 
 
 @pytest.mark.parametrize(
     ("verdict", "interrupted", "reason"),
-    [("H0", False, "the match does not find them as good"), ("", False, "do not decide"), ("", True, "interrupted")],
+    [("H0", False, "the match does not show that they gain"), ("", False, "do not decide"), ("", True, "interrupted")],
 )
 def test_weights_that_pass_no_match_are_kept_beside_and_not_used(
     weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: bool, reason: str
@@ -128,6 +128,13 @@ def test_weights_that_the_engine_plays_with_are_in_use_whatever_was_learned_from
     active.write_bytes(weights.read_bytes())
     assert weights_paths(str(weights), str(active)).takes_effect
     assert not weights_paths(str(weights), str(other)).takes_effect
+
+
+def test_weights_that_come_with_merino_are_learned_from_and_never_replaced(data_folder: Path) -> None:
+    full = DEFAULT_FILE.with_name("full.txt")
+    paths = weights_paths(str(full))
+    assert paths.source == full and paths.target == data_folder / "weights.txt" and paths.takes_effect
+    assert weights_paths("full") == paths
 
 
 @pytest.mark.parametrize("words", [["--no-match"], ["--dry-run"], ["--out"]])

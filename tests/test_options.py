@@ -14,12 +14,13 @@ import chess
 import chess.polyglot
 import pytest
 
+from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.engine.search.limits import TABLEBASE_WIN, Limits
 from merino.inner.engine.search.strength import DEFAULT_ELO, MAX_ELO, MIN_ELO, Strength, at_elo, at_level
 from merino.inner.engine.tables.book import Book, BookError
 from merino.inner.engine.tables.tablebase import TablebaseError, advise, open_tables
-from merino.inner.engine.uci import execute, session
+from merino.inner.engine.uci import clocks, execute
 from merino.inner.engine.uci.options import OPTIONS, find
 from merino.inner.engine.uci.output import Output
 from merino.inner.engine.uci.runtime import Runtime
@@ -412,15 +413,24 @@ def test_a_table_that_breaks_in_the_search_is_said_before_the_move(talk: Talk) -
 
 
 def test_a_move_does_not_wait_for_tables_on_a_slow_disk(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "TABLES_SECONDS", 0.05)
+    monkeypatch.setattr(clocks, "MAX_TABLES_SECONDS", 0.05)
     disk = threading.Event()
     talk.runtime.tables = FakeTables(fault=lambda: KeyError(disk.wait(20)))
     first = talk.say(f"position fen {QUEEN_ENDING}", "go depth 2")
+    monkeypatch.setattr(clocks, "MAX_TABLES_SECONDS", 20.0)
+    second = talk.say("go depth 2")  # which does not ask them again
     disk.set()
     assert first[0] == "info string SyzygyPath: the disk of the tablebases is slow; this move is searched without them"
-    assert first[-1].startswith("bestmove")
+    assert first[-1].startswith("bestmove") and second[-1].startswith("bestmove")
+    assert not any("SyzygyPath" in line for line in second)
     assert talk.runtime.searcher.tablebases is None
     assert not any("SyzygyPath" in line for line in talk.say("go depth 2"))
+
+
+def test_tables_are_waited_for_no_longer_than_a_part_of_the_time() -> None:
+    assert clocks.tables_seconds(Limits(time=(400, 60_000)), WHITE) == 0.04
+    assert clocks.tables_seconds(Limits(movetime=100), WHITE) == 0.05
+    assert clocks.tables_seconds(Limits(time=(400, 60_000)), BLACK) == clocks.tables_seconds(Limits(), WHITE) == 1.0
 
 
 def test_a_folder_without_tables_is_an_error_and_no_more(talk: Talk, tmp_path: Path) -> None:

@@ -201,6 +201,14 @@ def test_the_file_asked_for_comes_first(home, monkeypatch):
     assert active_file("") == Path("/of/the/environment.txt")
 
 
+def test_a_file_asked_for_may_be_named_as_one_that_comes_with_merino(home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert active_file("full") == active_file("full.txt") == DEFAULT_FILE.with_name("full.txt")
+    assert active_file("gen1") == Path("gen1")  # a net, and no weights
+    (tmp_path / "full").write_text(TEXT)
+    assert active_file("full") == Path("full")
+
+
 def test_a_file_in_the_working_directory_is_not_looked_at(home, tmp_path, monkeypatch):
     write(tmp_path, TEXT)
     monkeypatch.chdir(tmp_path)

@@ -173,11 +173,10 @@ def _choices(option: UciOption) -> str:
 
 @command("learn", Section.ENGINE, "FILE.pgn [FIRST LAST]")
 def learn(session: Session, arguments: str) -> None:
-    """Learn the weights from the games of a file, and use them if a match finds them no weaker.
+    """Learn the weights from the games of a file, and use them if a match shows that they gain.
 
-    Terms FIRST to LAST may change; by default 6 to 27, which keeps the values of the pieces. `--no-match` uses the new
-    weights at once. Ctrl-C stops the learning or its match; the best weights so far stay beside those in use.
-    `learn -h` lists the options.
+    Terms FIRST to LAST may change, by default all. `--no-match` uses the new weights at once. Ctrl-C stops the learning
+    or its match; the best weights so far stay beside those in use. `learn -h` lists the options.
     """
     words = words_in(arguments)
     if "--weights" not in words and session.runtime.weights_file != DEFAULT_FILE:

@@ -191,7 +191,7 @@ def learn_parser(command: str = "merino learn") -> Parser:
         prog=command,
         usage=f"{command} FILE... [FIRST LAST] [options]\n       {command} --use FILE [--weights FILE]",
         description="Learn the weights of the evaluation from games, validate them on other games, and put them in "
-        "use if a match shows that they are not weaker.",
+        "use if a match shows that they gain.",
         notes="FILE is a PGN, plain or compressed ('-' for standard input), a file of labelled positions (.epd, .fen), "
         f"or the .fen cache of an earlier run. Of the terms of the weights, {len(TERMS)} by default, FIRST to LAST are "
         "fitted; by default all. "

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+from concurrent.futures import Executor
 
+from merino.inner.app.cluster.connection import cluster_executor, needs_of
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, whole
 from merino.inner.app.shell import match_options as options
@@ -55,7 +57,9 @@ def scan(args: argparse.Namespace) -> int:
     """Scan, and show the result so far, however the games ended: 0, or 130 after Ctrl-C. Raises CommandError."""
     request = _request(args)
     _check(args)
-    found = run_scan(request, lambda value: _play(args, request, value))
+    players = request.players(request.against)
+    with cluster_executor(args.cluster, "spsa scan", options.remarks(args), needs_of(players)) as executor:
+        found = run_scan(request, lambda value: _play(args, request, value, executor))
     if found.fault and len(found.points) == 1:
         raise found.fault
     if args.json:
@@ -95,11 +99,13 @@ def _check(args: argparse.Namespace) -> None:
         make_folder(args.state, "spsa")
 
 
-def _play(args: argparse.Namespace, request: ScanRequest, value: int) -> tuple[MatchResult, MatchError | None]:
+def _play(
+    args: argparse.Namespace, request: ScanRequest, value: int, executor: Executor | None
+) -> tuple[MatchResult, MatchError | None]:
     """The match of one value, and the error that ended it."""
     config = options.read_config(args, request.players(value))
     title = config.players[0].label
-    result, fault = options.play_titled(config, args, "Merino scan", title, str(value))
+    result, fault = options.play_titled(config, args, "Merino scan", title, str(value), executor)
     if result.tally.games:
         options.remarks(args)(f"{title}: {counts_text(result.tally)}")
     return result, fault

@@ -64,9 +64,14 @@ def set_static_eval(s, ply, tt_entry):
         here.raw_eval = here.static_eval = NO_SCORE
         return
     known = tt_entry != ZERO and entry_static_eval(tt_entry) != NO_SCORE
-    here.raw_eval = entry_static_eval(tt_entry) if known else static_evaluation(s, ply)
-    corrected = rule50_scaling(position, here.raw_eval + _correction(s, ply))
-    here.static_eval = max(1 - KNOWN_WIN, min(corrected, KNOWN_WIN - 1))
+    here.raw_eval = entry_static_eval(tt_entry) if known else _no_win(static_evaluation(s, ply))
+    here.static_eval = _no_win(rule50_scaling(position, here.raw_eval + _correction(s, ply)))
+
+
+@kernel
+def _no_win(score):
+    """A static evaluation as a judgement, below every known win; so it also fits into the table."""
+    return max(1 - KNOWN_WIN, min(score, KNOWN_WIN - 1))
 
 
 @kernel

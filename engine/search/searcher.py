@@ -23,6 +23,7 @@ from merino.inner.engine.search.parameters import PARAMETERS, parameters_for
 from merino.inner.engine.search.people import Style
 from merino.inner.engine.search.search_run import Conditions, LineReport, MoveReport, SearchRun
 from merino.inner.engine.search.see import exchange_gain
+from merino.inner.engine.search.state import new_search_record
 from merino.inner.engine.search.strength import Strength
 from merino.inner.engine.search.tablebase_probe import TablebaseProbe
 from merino.inner.engine.search.transposition import TranspositionTable
@@ -117,7 +118,9 @@ class Searcher:
         Clears the results of earlier searches. Raises EvaluationError and keeps the old one.
         """
         _check_evaluation(evaluation)
-        self._parameters = self._given or parameters_for(evaluation)
+        parameters = self._given or parameters_for(evaluation)
+        evaluation.install(new_search_record())  # what cannot be compiled raises here, where nothing has changed
+        self._parameters = parameters
         self._evaluation, self._chooser = evaluation, None
         for worker in self._workers:
             worker.set_evaluation(evaluation, self._parameters)

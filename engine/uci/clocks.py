@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from merino.inner.engine.search.limits import Limits
 
 FORGOTTEN = 0.25  # share of the difference by which the estimate falls at each move; it rises at once
+MAX_TABLES_SECONDS, TABLES_SHARE = 1.0, 0.1  # for the endgame tables: at most, and of what is left on the clock
 
 
 @dataclass
@@ -59,6 +61,24 @@ class Lag:
         self.milliseconds, self._last = 0.0, None
 
 
+def tables_seconds(limits: Limits, side: int) -> float:
+    """How long a move may wait for the endgame tables: a part of its time, and never long."""
+    clock, movetime = limits.time[side], limits.movetime
+    bounds = [MAX_TABLES_SECONDS]
+    bounds += [] if clock is None else [TABLES_SHARE * clock / 1000]
+    bounds += [] if movetime is None else [movetime / 1000 / 2]
+    return min(bounds)
+
+
+class _Account(NamedTuple):
+    """What a NodeClock knows of a game."""
+
+    left: float  # milliseconds
+    key: int  # of the position before our last move
+    moves_to_go: int
+    increment: int
+
+
 class NodeClock:
     """What is left on our clock, in milliseconds of nodes.
 
@@ -67,28 +87,37 @@ class NodeClock:
     """
 
     def __init__(self) -> None:
-        self._left: float | None = None  # None: no game goes on
-        self._key = 0  # of the position before our last move
-        self._moves_to_go = 0
-        self._increment = 0
+        self._account: _Account | None = None  # None: no game goes on
+        self._pondered: _Account | None = None  # from which the opponent's expected move goes on
 
     def limits(self, keys: Sequence[int], side: int, limits: Limits) -> Limits:
         """The limits of a `go` by this clock. `keys` are those of the game so far, the present position last."""
-        clock, moves_to_go = limits.time[side], limits.moves_to_go or 0
-        if clock is None:
-            self._left = None
-            return limits
-        if self._left is None or not goes_on(keys, self._key) or moves_to_go > self._moves_to_go:
-            self._left = float(clock)
-        self._key, self._moves_to_go, self._increment = keys[-1], moves_to_go, limits.increment[side]
-        left = max(1, int(self._left))
-        return replace(limits, time=(left, left))
+        clock, moves_to_go, before = limits.time[side], limits.moves_to_go or 0, self._account
+        found, self._pondered = None, None
+        if clock is not None:
+            is_new = before is None or not goes_on(keys, before.key) or moves_to_go > before.moves_to_go
+            left = float(clock) if before is None or is_new else before.left
+            found = _Account(left, keys[-1], moves_to_go, limits.increment[side])
+            limits = replace(limits, time=(max(1, int(left)),) * 2)
+        if limits.ponder:
+            self._pondered = found
+        else:
+            self._account = found
+        return limits
+
+    def ponder_hit(self) -> None:
+        """The opponent has played the expected move: the search that pondered on it is that of our move."""
+        if self._pondered is not None:
+            self._account, self._pondered = self._pondered, None
 
     def move_made(self, used: float) -> None:
-        """Take the milliseconds that the move has used."""
-        if self._left is not None:
-            self._left = max(0.0, self._left - used) + self._increment
+        """Take the milliseconds that the move has used; pondering on a move that was not played costs none."""
+        if self._pondered is not None:
+            self._pondered = None
+        elif self._account is not None:
+            left, increment = self._account.left, self._account.increment
+            self._account = self._account._replace(left=max(0.0, left - used) + increment)
 
     def forget(self) -> None:
         """Begin a new game."""
-        self._left = None
+        self._account = self._pondered = None

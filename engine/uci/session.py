@@ -17,7 +17,7 @@ from merino.inner.core.common.threads import until_set
 from merino.inner.core.compiled.compiling import WATCH
 from merino.inner.engine.search.limits import DEFAULT_HASH_MB, Line, Score, SearchResult
 from merino.inner.engine.uci.background import BackgroundJobs, FileWork, IsStopped
-from merino.inner.engine.uci.clocks import Lag, NodeClock
+from merino.inner.engine.uci.clocks import Lag, NodeClock, tables_seconds
 from merino.inner.engine.uci.cold_start import ColdStart
 from merino.inner.engine.uci.options import OptionError, UciOption, Value, find
 from merino.inner.engine.uci.output import Output, Report
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 GLANCE_SECONDS = 0.3  # how long `setoption` waits for its file; a local disk takes less
 FILE_SECONDS = 3.0  # how long other commands wait for a file, from its `setoption` on
-TABLES_SECONDS = 1.0  # how long a move waits for the endgame tables
 LAST_WORDS_SECONDS = 3.0  # how long `quit` waits at most for the bestmove of a running search
 
 
@@ -68,6 +67,7 @@ class UciSession:
         self._weights_said = ""
         self._lag = Lag()
         self._node_clock = NodeClock()
+        self._consulted: FileWork[Advice | None] | None = None  # what the endgame tables were asked last
 
     @property
     def chess960(self) -> bool:
@@ -209,11 +209,10 @@ class UciSession:
             self._lag.go_came(position.keys, position.turn, limits)
         else:
             limits = self._node_clock.limits(position.keys, position.turn, limits)
-        advice, tablebases = self._consult_tables(runtime, position)
+        advice, tablebases = self._consult_tables(runtime, position, tables_seconds(limits, position.turn))
         searcher.tablebases = tablebases
         hits = advice.hits if advice else 0
         report = Report(self.output, position.uci, k, lambda: hits + (tablebases.hits if tablebases else 0))
-
         waited = max(0.0, 1000 * (time.perf_counter() - self.go_received))
 
         def done(result: SearchResult) -> None:
@@ -251,6 +250,7 @@ class UciSession:
         """The move pondered on was played: the running search continues within its limits."""
         self.cold.ponder_hit()
         if self._runtime is not None and self._is_searching:
+            self._node_clock.ponder_hit()
             self._runtime.searcher.ponder_hit()
 
     def wait(self) -> None:
@@ -368,12 +368,15 @@ class UciSession:
         self.output.error(f"{option.name}: {fault}; it stays unchanged")
         return False
 
-    def _consult_tables(self, runtime: Runtime, position: Position) -> tuple[Advice | None, TablebaseProbe | None]:
+    def _consult_tables(
+        self, runtime: Runtime, position: Position, seconds: float
+    ) -> tuple[Advice | None, TablebaseProbe | None]:
         """What the endgame tables say of the position, and the tables for the search, if they answer in time."""
-        if runtime.tables is None:
-            return None, None
+        if runtime.tables is None or not (self._consulted is None or self._consulted.is_done(0)):
+            return None, None  # there are none, or they still have not answered before
         work: FileWork[Advice | None] = FileWork(partial(runtime.advice, position.copy()))
-        if not work.is_done(TABLES_SECONDS):
+        self._consulted = work
+        if not work.is_done(seconds):
             self.output.info("SyzygyPath: the disk of the tablebases is slow; this move is searched without them")
             return None, None
         try:

@@ -55,9 +55,9 @@ class LinearEvaluation(Evaluation):
     def install(self, record: np.ndarray) -> object:
         """See Evaluation."""
         pawn_table = aligned_bytes(BYTES) if has_pawn_terms(self.terms) else None
+        install(self.terms, record)  # may raise, while the record is as it was
         record[0]["evaluation_data"] = self._table.ctypes.data
         record[0]["accumulators"] = 0 if pawn_table is None else pawn_table.ctypes.data
-        install(self.terms, record)
         return self._table, pawn_table
 
     def white_scores(self, positions: np.ndarray) -> np.ndarray:

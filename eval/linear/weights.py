@@ -22,6 +22,7 @@ from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.quoting import in_one_line
 from merino.inner.core.common.user_files import (
     WEIGHTS,
+    first_there,
     is_there,
     names_in,
     read_user_text,
@@ -49,14 +50,28 @@ class WeightsError(EvaluationError):
     """A weights file that cannot be used; the message names file, line and fault."""
 
 
+def shipped(name: str, *endings: str) -> Path | None:
+    """The file of this name that comes with Merino; one of these endings, or an evaluation's, may be left out.
+
+    A path with a folder names none, even that of Merino's own.
+    """
+    if Path(name).name != name:
+        return None
+    return first_there(SHIPPED / f"{name}{ending}" for ending in ("", *(endings or ENDINGS)))
+
+
 def active_file(asked_for: str | None = None) -> Path:
-    """The weights file in use; it need not exist if the user named it. Raises WeightsError."""
+    """The weights file asked for, by its path or by the name of one that comes with Merino, or else the one in use.
+
+    It need not exist if the user named it. Raises WeightsError.
+    """
     name = asked_for or os.environ.get(ENVIRONMENT_VARIABLE)
     if name:
         try:
-            return user_path(name)
+            path = user_path(name)
         except OSError as error:
             raise WeightsError(f"cannot read weights file '{name}': {error.strerror}") from error
+        return path if is_there(path) else shipped(name, ENDINGS[0]) or path
     own = user_folder("data") / "weights.txt"
     return own if is_there(own) else DEFAULT_FILE
 

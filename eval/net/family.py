@@ -58,8 +58,8 @@ class NetEvaluation(Evaluation):
         wanted = self.network.shape.feature_set
         others = list_bytes(wanted, plies) if obstacle(wanted) else kept_bytes(wanted, plies, row)
         kept = aligned_bytes(int(numbers[play.OTHERS]) + others)
+        self._install(record)  # may raise, while the record is as it was
         record[0]["accumulators"], record[0]["evaluation_data"] = kept.ctypes.data, numbers.ctypes.data
-        self._install(record)
         return kept, numbers, self._arrays
 
     def _install(self, record: np.ndarray) -> None:

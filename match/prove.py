@@ -1,4 +1,4 @@
-"""The matches that show whether new weights are not weaker than the old ones, or stronger."""
+"""The matches that show whether new weights gain on the old ones, and by more games whether they are stronger."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ const titleOf = (game) => `Game ${game.number}: ${namesOf(game)}, ${game.result}
 
 const STOPPED = "Stopped before it was settled.";
 const VERDICTS = {
-    H1: "The new weights have passed: they are not weaker, and most likely stronger.",
+    H1: "The new weights have passed: they gain on the old ones.",
     H0: "The new weights have failed: they do not gain on the old ones, and may lose.",
     "": "Not settled: so many games do not decide.",
 };

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from merino.inner.app.console.command_line import Parser
+from merino.inner.app.console.learn_options import read_arguments
 from merino.inner.app.shell.cli import COMMANDS, HELP, main
+from merino.inner.app.shell.cluster import PAGE
 from merino.inner.engine.uci.options import OptionError, find
 
 # Each older or foreign spelling, and what it stands for.
@@ -142,6 +144,38 @@ def test_one_name_of_an_option_has_one_kind_of_value() -> None:
             for option in action.option_strings:
                 kinds.setdefault(option, set()).add((action.metavar, action.nargs))
     assert {option for option, values in kinds.items() if len(values) > 1} == set(ONE_NAME_TWO_VALUES)
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "default"),
+    [
+        ("improve", "--state", "improve in your data folder"),
+        ("night", "--state", "night in your data folder"),
+        ("recipes", "--state", "./NAME-recipes"),
+        ("spsa arena", "--state", "NAME.arena"),
+        ("spsa tune", "--state", "FILE.tune.npz"),
+        ("selfplay", "--pgn", "selfplay.pgn"),
+    ],
+)
+def test_the_help_says_where_a_file_goes_that_nobody_names(name: str, option: str, default: str) -> None:
+    assert f"(default: {default}" in str(parsers()[name]._option_string_actions[option].help)
+
+
+def test_the_help_of_learn_names_the_targets_that_it_compares() -> None:
+    told = str(parsers()["learn"]._option_string_actions["--target"].help).partition("(default: ")[2]
+    usually, _, without_strays = told.partition(", and ")
+    for sentence, arguments in ((usually, ["g.pgn"]), (without_strays, ["g.pgn", "--no-strays"])):
+        compared = [each.name for each in read_arguments(arguments).request.targets]
+        assert [name for name in ("blend=0.25", "result") if name in sentence] == compared[1:]
+
+
+def test_what_is_said_of_clusters_names_every_command_that_can_use_one() -> None:
+    manual = Path(__file__).resolve().parent.parent / "docs" / "matches.md"
+    told = [PAGE, manual.read_text(encoding="utf-8").partition("## Clusters")[2].partition("It needs")[0]]
+    able = {name.split()[0] for name, parser in parsers().items() if "--cluster" in parser._option_string_actions}
+    assert {"match", "spsa", "night"} < able
+    for text in told:
+        assert not [name for name in able if name not in text]
 
 
 def test_every_command_that_shows_progress_can_be_silenced() -> None:

@@ -130,6 +130,14 @@ def test_commands_that_a_page_shows_exist_with_their_options(page):
         assert not missing, f"merino {command} knows no {' '.join(missing)}"
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if not page.startswith("docs/lab/")])
+def test_a_command_with_all_its_options_on_a_page_says_when_it_ends(page):
+    for command, *words in commands(page):
+        options = {word for word in words if word.startswith("--")}
+        if command in {"improve", "night"} and len(options) > 1:
+            assert options & {"--hours", "--rounds", "--generations"}, f"merino {command} {' '.join(words)}"
+
+
 OTHER_ENGINES = {"stockfish", "toga2", "ethereal-chess", "glaurung", "stash-bot"}
 
 

@@ -250,9 +250,11 @@ def add_what_to_fit(parser: Parser, some: str, phases: str, predicted: str) -> N
 
 def _add_fit(parser: Parser) -> None:
     add = parser.group(FIT).add_argument
-    tried = [each.name for each in (DEFAULT_SETTINGS.target, *DEFAULT_CHOICE.targets)]
-    some = ": 6-27, or names separated by commas"
-    add_what_to_fit(parser, some, str(DEFAULT_SETTINGS.phases), f"matches choose from {', '.join(tried)}")
+    usual, *compared = [each.name for each in LearnRequest(()).targets]
+    others = " and ".join(each.name for each in DEFAULT_CHOICE.targets)
+    tried = f"matches also try {' and '.join(compared)} where the players' strength is known, and {others}"
+    predicted = f"{usual}; {tried} with --no-strays or --rescore"
+    add_what_to_fit(parser, ": 6-27, or names separated by commas", str(DEFAULT_SETTINGS.phases), predicted)
     sentence = (
         "net whose scores teach: static ones, or with --rescore those of its search; off for results only "
         f"(default: {DEFAULT_TEACHER}; with --target the scores in the files)"

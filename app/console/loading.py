@@ -10,7 +10,7 @@ from typing import TextIO
 from merino.inner.core.compiled.compiling import WATCH
 
 SLOW_AFTER_SECONDS = 2.5
-WHY_IT_IS_SLOW = "Loading the engine. The first start compiles it, which takes about a minute ..."
+WHY_IT_IS_SLOW = "Loading the engine. The first start compiles it, which takes half a minute ..."
 
 
 @contextmanager

@@ -103,6 +103,10 @@ def asked_error(args: argparse.Namespace) -> float | None:
     return float(args.error) if args.shapley else None
 
 
+def _by_default(words: str) -> str:
+    return f" (default: {words})" if words else ""
+
+
 def _without_another(limit: int | None) -> str:
     return "" if limit is None else f" (default: {limit} without another limit)"
 
@@ -180,15 +184,20 @@ def add_gpu(parser: Parser, is_kept: bool = False) -> None:
     parser.group(TRAINING).add_argument("--gpu", action="store_true", default=given, help=sentence)
 
 
-def add_state(parser: Parser, kind: str = "FILE") -> None:
-    """--state."""
-    sentence = "keep the state there; the same command continues from it"
+def add_state(parser: Parser, kind: str = "FILE", default: str = "") -> None:
+    """--state; `default` says where a command that always has a state keeps it without the option."""
+    sentence = f"keep the state there; the same command continues from it{_by_default(default)}"
     parser.group(OUTPUT).add_argument("--state", type=file_path, metavar=kind, help=sentence)
 
 
-def add_pgn(parser: Parser) -> None:
-    """--pgn, which cutechess-cli and fastchess call -pgnout."""
-    sentence = "append the games to this PGN file"
+def add_state_of_runs(parser: Parser, folder: str) -> None:
+    """--state of a command that keeps its work in this folder of the user's data."""
+    add_state(parser, "FOLDER", f"{folder} in your data folder, on Linux ~/.local/share/merino")
+
+
+def add_pgn(parser: Parser, default: str = "") -> None:
+    """--pgn, which cutechess-cli and fastchess call -pgnout; `default` names the file that is written without it."""
+    sentence = f"append the games to this PGN file{_by_default(default)}"
     action = parser.group(OUTPUT).add_argument("--pgn", type=file_path, metavar="FILE", help=sentence)
     parser.also_accept("--pgnout", action)
 

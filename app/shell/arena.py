@@ -32,7 +32,7 @@ from merino.inner.tune.tuning import Configuration, Tune, load_tune
 def add_arena(parser: Parser) -> None:
     """The options of the command."""
     parser.add_argument("file", type=file_path, metavar="FILE", help="the cases, in TOML")
-    shared.add_state(parser, "FOLDER")
+    shared.add_state(parser, "FOLDER", "NAME.arena beside a file NAME.toml")
     shared.add_concurrency(parser, "games")
     shared.add_json(parser, "print one JSON object: the Elo left by case, method and games")
     shared.add_quiet(parser)

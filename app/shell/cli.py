@@ -185,7 +185,7 @@ COMMANDS = by_name(
             "Print the configuration for a GUI: cutechess, arena, lichess-bot or banksia.",
         ),
         Command(
-            "warmup [PART ...]", "merino.inner.app.shell.commands:warmup", "Compile everything ahead of the first use."
+            "warmup [PART ...]", "merino.inner.app.shell.commands:warmup", "Compile Merino ahead of the first use."
         ),
         Command("clean-cache", "merino.inner.app.shell.cli:clean_cache", "Delete the compiled code."),
         Command("version", "merino.inner.app.shell.cli:version", "Print the version.", ("-V", "--version")),

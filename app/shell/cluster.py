@@ -33,8 +33,8 @@ machine, and give --cluster instead of --concurrency.
        dask worker tcp://HOST:8786 --nthreads 8
 4. Check the workers:
        merino cluster tcp://HOST:8786
-5. Give the address to match, gauntlet, round-robin, selfplay, spsa tune or
-   learn:
+5. Give the address to match, gauntlet, round-robin, selfplay, spsa tune,
+   learn or night:
        merino match default new.txt --sprt 0 5 --cluster tcp://HOST:8786
 
 Without other machines, local:N starts N processes on this one while a command

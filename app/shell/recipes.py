@@ -120,7 +120,7 @@ def _parser() -> Parser:
     sentence = "the PGN file of the games NAME; may be given more than once"
     parser.add_argument("--source", type=source, action="append", metavar="NAME=FILE", help=sentence)
     shared.add_concurrency(parser, "games")
-    shared.add_state(parser, "FOLDER")
+    shared.add_state(parser, "FOLDER", "./NAME-recipes for a file NAME.toml")
     shared.add_json(parser)
     shared.add_quiet(parser)
     return parser

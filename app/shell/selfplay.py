@@ -59,7 +59,7 @@ def _parser() -> Parser:
     shared.add_work_limits(parser, "per move", options.DEFAULT_NODES, options.LIMITS)
     shared.add_openings(parser, f"{PLIES} if random")
     options.add_resign(parser, RESIGN)
-    shared.add_pgn(parser)
+    shared.add_pgn(parser, f"{DEFAULT_PGN} without --positions")
     sentence = "append scored positions to this file, for 'merino train'; whole games if FILE ends in .vf"
     parser.group(shared.OUTPUT).add_argument("--positions", type=file_path, metavar="FILE", help=sentence)
     shared.add_state(parser)

@@ -62,7 +62,7 @@ def _parser() -> Parser:
         prog="merino spsa",
         description="Tune parameters by games (SPSA and Bayesian variants), scan one, simulate or plan a tune.",
         notes="'merino spsa COMMAND -h' explains a command.",
-        examples=("merino spsa plan mine.toml --target 2", "merino spsa tune mine.toml --pairs 5000 --prove"),
+        examples=("merino spsa plan mine.toml --target 1", "merino spsa tune mine.toml --pairs 5000 --prove"),
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_simulate(commands)
@@ -136,7 +136,7 @@ def _add_files(commands: argparse._SubParsersAction[Parser]) -> None:
         commands,
         "plan",
         "Compute how many game pairs a tune needs.",
-        "merino spsa plan mine.toml --target 2",
+        "merino spsa plan mine.toml --target 1",
         "merino spsa plan mine.toml --pairs 20000 --draw-ratio 0.6",
     )
     add = parser.add_argument

@@ -35,7 +35,7 @@ from merino.inner.eval.linear.sets import set_named
 from merino.inner.formats.sources import SourceError
 from merino.inner.learn.errors import LearnStoppedError
 from merino.inner.learn.improve.learner import begin
-from merino.inner.learn.improve.state import USUAL_FOLDER, ImproveState, Plan
+from merino.inner.learn.improve.state import DEFAULT_FOLDER, ImproveState, Plan
 from merino.inner.learn.positions import Quiet
 from merino.inner.learn.procedure import LearnResult, learn_from_files, use_weights
 from merino.inner.learn.request import Events, Say
@@ -144,7 +144,7 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
     shared.check_will_end(parser, args, "rounds")
     if args.of_set is not None and args.weights is not None:
         parser.error("--set starts from the pieces alone; leave out --weights")
-    folder = args.state or user_folder("data") / USUAL_FOLDER
+    folder = args.state or user_folder("data") / DEFAULT_FOLDER
     try:
         with shown(shared.unless_quiet(say, args.quiet), shared.progress_stream(args.quiet)) as events:
             until = Until(args.hours, args.rounds)
@@ -182,7 +182,7 @@ def improve_parser(command: str = "merino improve") -> Parser:
     sentence = "start from the values of the pieces alone, with all other terms of this set at 0"
     parser.group(shared.EVALUATION).add_argument("--set", dest="of_set", metavar="SET", help=sentence)
     shared.add_round_seed(parser, DEFAULTS)
-    shared.add_state_of_runs(parser, USUAL_FOLDER)
+    shared.add_state_of_runs(parser, DEFAULT_FOLDER)
     shared.add_quiet(parser)
     return parser
 

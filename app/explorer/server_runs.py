@@ -14,7 +14,7 @@ from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.common.work import cores
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.learn.night.start import begin
-from merino.inner.learn.night.state import USUAL_FOLDER
+from merino.inner.learn.night.state import DEFAULT_FOLDER
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Until
 from merino.inner.match.games import Game, Tally
@@ -156,7 +156,7 @@ def _game(game: Game) -> dict[str, Any]:
 
 def usual_folder() -> Path:
     """Where `merino night` keeps its work."""
-    return user_folder("data") / USUAL_FOLDER
+    return user_folder("data") / DEFAULT_FOLDER
 
 
 class ServerNight:

@@ -25,7 +25,7 @@ from merino.inner.formats.sources import SourceError
 from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.night.report import as_plain, summary
 from merino.inner.learn.night.start import DEFAULT_START, begin
-from merino.inner.learn.night.state import NOTHING, USUAL_FOLDER, NightPlan, NightState
+from merino.inner.learn.night.state import DEFAULT_FOLDER, NOTHING, NightPlan, NightState
 from merino.inner.learn.rounds.loop import Finished, Until
 from merino.inner.match.errors import MatchError
 from merino.inner.study.probes.nights import PROBE_FAULTS, probes_of, told
@@ -58,7 +58,7 @@ def run_night(words: Sequence[str]) -> int:
 
 
 def _carry_out(args: argparse.Namespace, say: shared.Say) -> Finished[NightState]:
-    folder = args.state or user_folder("data") / USUAL_FOLDER
+    folder = args.state or user_folder("data") / DEFAULT_FOLDER
     until = Until(args.hours, args.generations)
     with (
         shown(say, shared.progress_stream(args.quiet)) as events,
@@ -120,7 +120,7 @@ def _parser() -> Parser:
     )
     parser.group("deciding match").add_argument("--ladder", type=natural, metavar="N", help=sentence)
     shared.add_round_seed(parser, DEFAULTS)
-    shared.add_state_of_runs(parser, USUAL_FOLDER)
+    shared.add_state_of_runs(parser, DEFAULT_FOLDER)
     shared.add_json(parser)
     shared.add_quiet(parser)
     return parser

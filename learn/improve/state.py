@@ -32,7 +32,7 @@ from merino.inner.learn.targets import Target
 
 FORMAT = "merino improve 1"
 STATE_NAME = "improve.json"
-USUAL_FOLDER = "improve"  # of the user's data, for a run that names no other
+DEFAULT_FOLDER = "improve"  # of the user's data, for a run that names no other
 BEST, START = "best.txt", "start.txt"
 _COLUMNS = {
     "round": "",

@@ -34,7 +34,7 @@ from merino.inner.learn.rounds.state import (
 
 FORMAT = "merino night 1"
 STATE_NAME = "night.json"
-USUAL_FOLDER = "night"  # of the user's data, for a run that names no other
+DEFAULT_FOLDER = "night"  # of the user's data, for a run that names no other
 NOTHING = "nothing"
 BEST, START_NET, START_TERMS = "best.net", "start.net", "start.txt"
 GAMES, CANDIDATE = "games.vf", "candidate.net"

@@ -70,7 +70,7 @@ def tables_seconds(limits: Limits, side: int) -> float:
     return min(bounds)
 
 
-class _Account(NamedTuple):
+class _NodeAccount(NamedTuple):
     """What a NodeClock knows of a game."""
 
     left: float  # milliseconds
@@ -87,8 +87,8 @@ class NodeClock:
     """
 
     def __init__(self) -> None:
-        self._account: _Account | None = None  # None: no game goes on
-        self._pondered: _Account | None = None  # from which the opponent's expected move goes on
+        self._account: _NodeAccount | None = None  # None: no game goes on
+        self._pondered: _NodeAccount | None = None  # from which the opponent's expected move goes on
 
     def limits(self, keys: Sequence[int], side: int, limits: Limits) -> Limits:
         """The limits of a `go` by this clock. `keys` are those of the game so far, the present position last."""
@@ -97,7 +97,7 @@ class NodeClock:
         if clock is not None:
             is_new = before is None or not goes_on(keys, before.key) or moves_to_go > before.moves_to_go
             left = float(clock) if before is None or is_new else before.left
-            found = _Account(left, keys[-1], moves_to_go, limits.increment[side])
+            found = _NodeAccount(left, keys[-1], moves_to_go, limits.increment[side])
             limits = replace(limits, time=(max(1, int(left)),) * 2)
         if limits.ponder:
             self._pondered = found

@@ -385,6 +385,14 @@ def test_tables_are_left_aside_where_other_moves_are_wanted(talk: Talk, setting:
     assert talk.runtime.advice(Position(QUEEN_ENDING)) is None
 
 
+@pytest.mark.parametrize("fen", ["8/8/8/3Q4/8/1K6/8/2k5 w - - 0 1", "6k1/8/5K2/8/8/3Q2r1/8/8 w - - 0 1"])
+def test_a_search_for_a_mate_leaves_tables_aside(talk: Talk, fen: str) -> None:
+    """In the first position they advise another move; in the second they know of the capture only that it wins."""
+    talk.runtime.tables = FakeTables()
+    said = talk.say("setoption name SyzygyProbeDepth value 1", f"position fen {fen}", "go mate 2")
+    assert " score mate 2 " in said[-2]
+
+
 def test_a_broken_table_is_said_once_and_not_used_again(talk: Talk) -> None:
     talk.runtime.tables = FakeTables(fault=lambda: OSError("invalid magic header"))
     first = talk.say(f"position fen {QUEEN_ENDING}", "go depth 2")

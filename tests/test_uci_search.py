@@ -270,3 +270,9 @@ def test_searchmoves_without_a_legal_one_are_ignored(engine: UciProcess) -> None
 
 def test_go_mate_ends_also_where_there_is_none(engine: UciProcess) -> None:
     assert bestmove(engine, "go mate 2") != "(none)"
+
+
+def test_go_mate_finds_a_mate_that_an_earlier_search_has_pruned(engine: UciProcess) -> None:
+    engine.send("ucinewgame", "position fen 3Q3Q/8/1K6/8/k7/r2p1Rn1/8/8 w - - 0 1")
+    assert " score cp " in infos(engine.ask("go depth 6", until="bestmove"))[-1]
+    assert " score mate 3 " in infos(engine.ask("go mate 3", until="bestmove"))[-1]

@@ -37,7 +37,7 @@ class Conditions(NamedTuple):
     """What a searcher gives to a search: what it works with, and its settings at the start. See `Searcher`.
 
     `advised` are legal moves, or none: where the limits allow some of them, only these are searched at the root, and
-    no tablebases are asked.
+    no tablebases are asked. A search for a mate takes neither advice nor tablebases.
     """
 
     workers: list[Worker]
@@ -69,6 +69,8 @@ class SearchRun:
         on_line: LineReport,
         on_move: MoveReport | None,
     ) -> None:
+        if limits.mate is not None:
+            conditions = conditions._replace(tablebases=None, advised=())  # a win that they know may hide the mate
         self.conditions, self.position, self.limits = conditions, position, limits
         self.on_line, self.on_move = on_line, on_move
         is_play = not (conditions.is_analysing or limits.infinite or limits.mate is not None)
@@ -143,6 +145,8 @@ class SearchRun:
                 self.conditions.stop_flag[0] = 1
 
     def _prepare(self) -> None:
+        if self.limits.mate is not None:
+            self.conditions.table.clear()  # of results that pruning may have got wrong
         self.conditions.table.begin_search()
         for worker in self.workers:
             worker.set_root(self.position, full_width=self.limits.mate is not None)

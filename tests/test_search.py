@@ -6,6 +6,7 @@ import gc
 import threading
 import time
 import weakref
+from collections.abc import Iterator
 from typing import NoReturn
 
 import chess
@@ -15,15 +16,16 @@ import pytest
 from merino.inner.core.board.game import Position
 from merino.inner.core.compiled.jit import entry
 from merino.inner.engine.search.bench import POSITIONS, run_bench
-from merino.inner.engine.search.limits import Limits, Line, SearchResult
+from merino.inner.engine.search.limits import Limits, Line, Score, SearchResult
 from merino.inner.engine.search.parameters import EXCHANGE_VALUES, parameter_values
 from merino.inner.engine.search.search_run import SearchRun
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.time_management import Budget
 from merino.inner.engine.search.transposition import TranspositionTable
 from merino.inner.engine.search.tree import is_draw, make_null_move
-from merino.inner.engine.search.worker import Worker
+from merino.inner.engine.search.worker import RootLine, Worker
 from merino.inner.eval.families import default
+from tests.boards import KIWIPETE
 
 # Mates found by construction or well known: (position, moves to mate).
 MATES = [
@@ -236,6 +238,61 @@ def test_more_lines_than_moves_gives_all_moves(searcher: Searcher) -> None:
     lines: list[Line] = []
     searcher.search(Position("7k/8/8/8/8/8/8/K7 w - - 0 1"), Limits(depth=3), lines.append)
     assert max(line.multipv for line in lines) == 3
+
+
+def test_lines_that_end_in_the_first_iteration_give_the_move_of_the_first(searcher: Searcher) -> None:
+    alone = searcher.search(KIWIPETE, Limits(depth=1))
+    searcher.clear()
+    searcher.multipv = 48
+    result = searcher.search(KIWIPETE, Limits(nodes=1))  # too few for all lines
+    assert result.line is not None and alone.line is not None
+    assert result.line[:4] == alone.line[:4] and result.line.pv == alone.line.pv
+    assert result.line.nodes > alone.line.nodes
+
+
+def test_each_line_tells_the_deepest_ply_of_its_own_search(searcher: Searcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    reached: dict[tuple[int, int], int] = {}
+    search_window = Worker.search_window
+
+    def noted(worker: Worker, depth: int, guess: int | None) -> Iterator[RootLine]:
+        for line in search_window(worker, depth, guess):
+            if line.bound == "":
+                reached[depth, line.pv[0]] = int(worker.record[0]["seldepth"])
+            yield line
+
+    monkeypatch.setattr(Worker, "search_window", noted)
+    searcher.multipv = 20
+    lines: list[Line] = []
+    searcher.search(KIWIPETE, Limits(depth=6), lines.append)
+    assert len(lines) >= 6 * 20
+    for line in lines:
+        assert line.seldepth == max(line.depth, reached[line.depth, line.pv[0]]) >= len(line.pv)
+
+
+@pytest.mark.parametrize(("is_confirmed", "best"), [(False, "e2e4"), (True, "a2a3")])
+@pytest.mark.parametrize("shown_after_ms", [0, 600_000])
+def test_a_fail_high_gives_the_move_once_it_is_confirmed_whatever_is_shown(
+    searcher: Searcher, monkeypatch: pytest.MonkeyPatch, shown_after_ms: int, is_confirmed: bool, best: str
+) -> None:
+    """As in the compiled loop `deepen`: a game at fixed nodes depends on no clock."""
+    position = Position()
+    first, second = ((position.parse_uci(text),) for text in ("e2e4", "a2a3"))
+
+    def search_window(worker: Worker, depth: int, guess: int | None) -> Iterator[RootLine]:
+        if depth == 1:
+            yield RootLine(Score(20), "", first, 1)
+            return
+        yield RootLine(Score(50), "lowerbound", second, 2)
+        worker.record[0]["stopped"] = 1  # in the second search
+        if is_confirmed:
+            yield RootLine(Score(60), "lowerbound", second, 2)
+
+    monkeypatch.setattr(Worker, "search_window", search_window)
+    monkeypatch.setattr("merino.inner.engine.search.search_run.BOUNDS_AFTER_MS", shown_after_ms)
+    lines: list[Line] = []
+    result = searcher.search(position, Limits(nodes=10_000), lines.append)
+    assert position.uci(result.best or 0) == best
+    assert any(line.bound and line.score == 50 for line in lines) == (shown_after_ms == 0)
 
 
 def test_search_moves_restrict_the_root(searcher: Searcher) -> None:

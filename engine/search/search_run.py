@@ -244,8 +244,8 @@ class SearchRun:
                 self.main.allow(None)
             guess = int(previous[index].score) if index < len(previous) else None
             for line in self.main.search_window(self.depth, guess):
-                if index == 0 and (line.bound == "" or self._is_late() or self.main.stopped):
-                    self._report(line, 1, keep=line.bound != "upperbound" and count == 1, show=count == 1)
+                if index == 0:
+                    self._report(line, 1, keep=self._is_move_to_play(line, count), show=count == 1)
             if self.main.stopped:
                 return found
             found.append(line)
@@ -254,6 +254,15 @@ class SearchRun:
             for index, line in enumerate(found[: self.conditions.multipv], start=1):
                 self._report(line, index, keep=index == 1)
         return found
+
+    def _is_move_to_play(self, line: RootLine, count: int) -> bool:
+        """Whether this line, the first of `count`, gives the move from now on.
+
+        A fail high does not until a second search confirms it, whatever is shown of it.
+        """
+        if count > 1 and self.depth > 1:
+            return False  # all lines of the depth before are known
+        return line.bound == "" or self.main.stopped
 
     def _is_enough(self, score: Score, stable: int, drop: int, only_move: bool) -> bool:
         limits = self.limits
@@ -297,13 +306,14 @@ class SearchRun:
             self.on_line(self.last)
 
     def _report(self, line: RootLine, number: int, keep: bool, show: bool = True) -> None:
-        if not line.pv:
+        show = show and (line.bound == "" or self._is_late())
+        if not line.pv or not (keep or show):
             return
-        seldepth = max(self.depth, self.main.seldepth)
+        seldepth = max(self.depth, line.seldepth)
         shown = self._stamp(Line(self.depth, seldepth, number, line.score, line.bound, 0, 0, 0, 0, line.pv))
         if keep:
             self.last = shown
-        if show and (line.bound == "" or self._is_late()):
+        if show:
             self.on_line(shown)
 
     def _stamp(self, line: Line) -> Line:

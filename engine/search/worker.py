@@ -66,6 +66,7 @@ class RootLine:
     score: Score
     bound: str
     pv: tuple[Move, ...]
+    seldepth: int  # the deepest ply reached
 
 
 class Worker:
@@ -133,11 +134,6 @@ class Worker:
         return bool(self._stopped[0])
 
     @property
-    def seldepth(self) -> int:
-        """The deepest ply reached in this iteration."""
-        return int(self.record[0]["seldepth"])
-
-    @property
     def current_move(self) -> tuple[int, int]:
         """The root move under search, and its number from 1 (0 before the first)."""
         return int(self.record[0]["current_move"]), int(self.record[0]["current_number"])
@@ -160,13 +156,13 @@ class Worker:
             alpha, beta = int(self._window[0]), int(self._window[1])
             score = int(_search(self.record, self._window, depth))
             if self.stopped:
-                if self._line():
-                    yield RootLine(Score(score), "lowerbound", self._line())
+                if self._pv():
+                    yield self._line(score, "lowerbound")
                 return
             if alpha < score < beta:
-                yield RootLine(Score(score), "", self._line())
+                yield self._line(score, "")
                 return
-            yield RootLine(Score(score), "upperbound" if score <= alpha else "lowerbound", self._line())
+            yield self._line(score, "upperbound" if score <= alpha else "lowerbound")
 
     def deepen_until_stopped(self, first_depth: int) -> None:
         """The work of a helper thread of lazy SMP: deepen, and so fill the shared table, until the stop flag is set."""
@@ -177,6 +173,9 @@ class Worker:
             if self.stopped:
                 return
 
-    def _line(self) -> tuple[Move, ...]:
+    def _line(self, score: int, bound: str) -> RootLine:
+        return RootLine(Score(score), bound, self._pv(), int(self.record[0]["seldepth"]))
+
+    def _pv(self) -> tuple[Move, ...]:
         length = int(self.record[0]["plies"][0]["pv_length"])
         return tuple(Move(move) for move in self.record[0]["pv"][0, :length])

@@ -175,6 +175,58 @@ def test_only_old_caches_are_removed(home):
     assert sorted(now.parent.iterdir()) == sorted([now, recent, foreign])
 
 
+def make_old(folder):
+    long_ago = time.time() - (cache.STALE_AFTER_DAYS + 1) * 86400
+    os.utime(folder, (long_ago, long_ago))
+
+
+def test_a_cache_that_is_only_read_is_in_use_all_the_same(home):
+    used, other = cache.compile_cache(ALL, "1.0"), cache.compile_cache(ALL, "1.1")
+    (used / "f.code").write_bytes(b"code")
+    make_old(used)
+    assert cache.compile_cache(ALL, "1.0") == used
+    assert cache.remove_stale(other) == 0
+    assert cache.holds_code(used)
+
+
+def test_whoever_uses_one_group_of_a_version_keeps_the_others(home):
+    folders = [cache.compile_cache(group, *cache._versions(checks_bounds=False)) for group in GROUPS]
+    foreign = folders[0].with_name("0" * 16)
+    foreign.mkdir()
+    for folder in (*folders, foreign):
+        make_old(folder)
+    assert cache.remove_stale(folders[0]) == 1
+    assert sorted(home.joinpath("cache").iterdir()) == sorted(folders)
+    assert cache._is_unused(folders[0], time.time() - 86400) and not cache._is_unused(folders[1], time.time() - 86400)
+
+
+def test_a_cache_that_another_process_deletes_meanwhile_is_no_fault(home, monkeypatch):
+    monkeypatch.setattr(cache, "names_in", lambda _: ["1" * 16])
+    monkeypatch.setattr(cache, "is_folder", lambda _: True)
+    assert cache.remove_stale(home / "cache" / ("0" * 16)) == 0
+    assert list(cache.remove_all()) == [home / "cache" / ("1" * 16), cache._private_temporary_folder() / ("1" * 16)]
+
+
+def test_a_home_that_may_not_be_entered_holds_no_code(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    (tmp_path / "f.code").write_bytes(b"code")
+    assert cache.holds_code(tmp_path)
+    monkeypatch.setattr(Path, "rglob", refuse)
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    assert not cache.holds_code(tmp_path)
+    assert cache.remove_stale(tmp_path) == 0
+
+
+@pytest.mark.parametrize("text", ["", "flags: a b\n", "x: 1\nflags: a b\n\nprocessor: 1\nflags: c\n"])
+def test_the_first_processor_is_read_whatever_the_system_tells_of_it(tmp_path, monkeypatch, text):
+    facts = tmp_path / "cpuinfo"
+    facts.write_text(text)
+    monkeypatch.setattr(cache, "Path", lambda _: facts)
+    assert cache._processor() == (["flags: a b\n"] if text else [])
+
+
 def test_two_starts_at_once_over_an_empty_cache_and_a_third_finds_it(script, tmp_path):
     both = [start(script, tmp_path / "home") for _ in range(2)]
     assert [answer(process)[0] for process in both] == [42, 42]

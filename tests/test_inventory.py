@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -87,6 +88,24 @@ def test_code_for_another_processor_or_with_other_settings_does_not_count(
         assert not is_whole(folder, PLAY)
     monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
     assert not is_whole(folder, PLAY)
+
+
+def test_code_for_a_processor_that_settings_name_counts_on_each_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = re.findall("^ENV (NUMBA_.*)", (ROOT / "packaging" / "Dockerfile").read_text(), re.MULTILINE)
+    assert len(images) == 2
+    for settings in images:
+        found = set()
+        for features in ("avx2", "avx2 avx512f"):
+            facts = tmp_path / features
+            facts.write_text(f"flags: {features}\n")
+            with monkeypatch.context() as there:
+                there.setattr(cache, "Path", lambda name, facts=facts: facts if "cpuinfo" in name else Path(name))
+                for name, value in re.findall(r"(NUMBA_\w+)=(\S+)", settings):
+                    there.setenv(name, value.strip('"'))
+                found.add(cache._inventory(tmp_path, PLAY))
+        assert len(found) == 1
 
 
 def test_without_the_compiler_nothing_has_to_be_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,8 +64,6 @@ OWN_FILES = {
     "core.common.streams:_give_up": "the null device",
     "core.common.streams:open_closed_streams": "the null device",
     "core.compiled.cache:fingerprint": "the sources of Merino",
-    "core.compiled.cache:remove_all": "compiled code",
-    "core.compiled.cache:remove_stale": "compiled code",
     "core.compiled.code_files:load": "compiled code",
     "core.compiled.cache:_processor": "what Linux says of the processor",
     "core.compiled.cache:is_whole": "compiled code",

@@ -18,12 +18,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
+from itertools import takewhile
 from pathlib import Path
 
+from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.files import write_whole
-from merino.inner.core.common.user_files import user_folder
+from merino.inner.core.common.user_files import is_folder, names_in, user_folder
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +42,12 @@ PLAY = "play"  # the part of the lowest group that every game needs
 WITHOUT_COMPILED_CODE = ("core/common", "engine/notation", "engine/report", "engine/tables", "engine/uci")
 # A test holds it: editing these folders compiles nothing anew.
 STALE_AFTER_DAYS = 30
+_NAME = re.compile("[0-9a-f]{16}")  # of a folder, as of `fingerprint`
 _PROCESSOR_FACTS = ("model name", "flags", "Features", "CPU part")  # of /proc/cpuinfo, on several architectures
+
+
+class CacheError(MerinoError):
+    """A folder of compiled code that cannot be deleted; the message says which and why."""
 
 
 def group_of(module: str) -> str:
@@ -67,11 +75,15 @@ def fingerprint(group: str, *versions: str) -> str:
 @cache
 def folder_of(group: str, checks_bounds: bool) -> Path | None:
     """The folder of this group's compiled code with or without bounds checks, or None if there can be none."""
-    return compile_cache(group, version("numba"), *(["bounds"] if checks_bounds else []))
+    return compile_cache(group, *_versions(checks_bounds))
+
+
+def _versions(checks_bounds: bool) -> list[str]:
+    return [version("numba"), *(["bounds"] if checks_bounds else [])]
 
 
 def compile_cache(group: str, *versions: str) -> Path | None:
-    """A folder for code of `group` compiled from these sources, or None where there is none.
+    """A folder for code of `group` compiled from these sources, or None where there is none; its use is noted.
 
     It holds such code, or can be written. The user's cache folder comes first, then a private folder among the
     temporary files. Without either the engine runs all the same and compiles at each start; that is said in the log.
@@ -79,6 +91,7 @@ def compile_cache(group: str, *versions: str) -> Path | None:
     name = fingerprint(group, *versions)
     for parent in (user_folder("cache"), _private_temporary_folder()):
         if parent and (holds_code(parent / name) or _writable(parent / name)):
+            _note_use(parent / name)
             return parent / name
     log.warning("no writable folder for compiled code: Merino compiles anew at each start")
     return None
@@ -86,27 +99,67 @@ def compile_cache(group: str, *versions: str) -> Path | None:
 
 def holds_code(folder: Path) -> bool:
     """Whether compiled code lies in a folder; it can be read even where the disk is full."""
-    return next(folder.rglob("*.code"), None) is not None
+    try:
+        return next(folder.rglob("*.code"), None) is not None
+    except OSError:
+        return False  # in a folder that we may not enter
+
+
+def _note_use(folder: Path) -> None:
+    """Let a folder be as new as if it were written now: by that `remove_stale` judges."""
+    with suppress(OSError):  # it may belong to somebody else
+        os.utime(folder)
 
 
 def remove_stale(folder: Path) -> int:
-    """Delete the sibling caches of `folder` that nobody has used for a month; returns how many."""
-    removed = 0
+    """Delete the sibling caches of `folder` that nobody has used for a month; returns how many.
+
+    Those of this version stay: whoever plays with it may learn with it tomorrow.
+    """
     limit = time.time() - STALE_AFTER_DAYS * 86400
-    for sibling in folder.parent.iterdir():
-        if sibling != folder and len(sibling.name) == 16 and sibling.is_dir() and sibling.stat().st_mtime < limit:
-            shutil.rmtree(sibling, ignore_errors=True)
-            removed += 1
-    return removed
+    siblings = [folder.with_name(name) for name in names_in(folder.parent) if _NAME.fullmatch(name)]
+    unused = {sibling for sibling in siblings if sibling != folder and _is_unused(sibling, limit)}
+    ours = {sibling for sibling in unused if sibling.name in _names_of_this_version()}
+    for sibling in ours:
+        _note_use(sibling)
+    for sibling in unused - ours:
+        shutil.rmtree(sibling, ignore_errors=True)
+    return len(unused - ours)
+
+
+def _is_unused(folder: Path, since: float) -> bool:
+    try:
+        return is_folder(folder) and folder.stat().st_mtime < since
+    except OSError:
+        return False  # another process has just deleted it
+
+
+@cache
+def _names_of_this_version() -> set[str]:
+    """The names of the folders of all groups."""
+    return {fingerprint(group, *_versions(checks)) for group in CACHE_GROUPS for checks in (False, True)}
 
 
 def remove_all() -> Iterator[Path]:
-    """Delete the compiled code of every version of Merino, and nothing else; yields each folder that is gone."""
-    for parent in (user_folder("cache"), _private_temporary_folder()):
-        for folder in sorted(parent.glob("*")) if parent else []:
-            if folder.is_dir() and re.fullmatch("[0-9a-f]{16}", folder.name):
-                shutil.rmtree(folder)
+    """Delete the compiled code of every version of Merino, and nothing else; yields each folder that is gone.
+
+    Raises CacheError at the end if there are folders that cannot be deleted.
+    """
+    faults = []
+    for parent in filter(None, (user_folder("cache"), _private_temporary_folder())):
+        for folder in (parent / name for name in sorted(names_in(parent)) if _NAME.fullmatch(name)):
+            if not is_folder(folder):
+                continue
+            shutil.rmtree(folder, ignore_errors=True)  # another process may be deleting or writing the same
+            try:
+                with suppress(FileNotFoundError):
+                    shutil.rmtree(folder)  # what is left has a reason
+            except OSError as error:
+                faults.append(f"cannot delete '{folder}': {error.strerror or error}")
+            else:
                 yield folder
+    if faults:
+        raise CacheError("; ".join(faults))
 
 
 def _private_temporary_folder() -> Path | None:
@@ -168,12 +221,14 @@ def _inventory(folder: Path, part: str) -> Path:
 
 def _processor() -> list[str]:
     """What tells apart the processors of machines that share a cache."""
+    if {"NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"} <= os.environ.keys():
+        return [platform.machine()]  # code is for the one that is named, and not for this one
     facts = Path("/proc/cpuinfo")
     if not facts.exists():
         return [platform.machine(), platform.processor()]
     with facts.open(encoding="utf-8", errors="replace") as file:
-        first = iter(file.readline, "\n")  # up to the blank line after the first of them
-        return [line for line in first if line and line.startswith(_PROCESSOR_FACTS)]
+        first = takewhile(str.strip, file)  # up to the blank line after the first of them
+        return [line for line in first if line.startswith(_PROCESSOR_FACTS)]
 
 
 def _is_set(variable: str) -> bool:

@@ -98,7 +98,7 @@ warmup: $(INSTALLED) ## compile all parts ahead, some minutes, once; the result 
 	@$(RUN) -m merino warmup
 
 clean: ## remove the environment, build leftovers and compiled code
-	@if [ -x $(RUN) ]; then $(RUN) -m merino clean-cache; fi
+	@if [ -x $(RUN) ]; then $(RUN) -m merino clean-cache || echo "Some compiled code is left; going on."; fi
 	rm -rf $(VENV) build dist *.egg-info .hypothesis .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

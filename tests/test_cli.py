@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -152,6 +155,45 @@ def test_clean_cache_removes_compiled_code_and_nothing_else(tmp_path: Path) -> N
     done = run_merino("clean-cache", environment=environment)
     assert (done.code, list(done.output)) == (0, [f"removed {cache / '0123456789abcdef'}"])
     assert [folder.name for folder in cache.iterdir()] == ["keep me"]
+
+
+def test_clean_cache_names_what_stays_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MERINO_HOME", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    names = ["0" * 16, "1" * 16, "2" * 16]
+    for name in names:
+        (tmp_path / "cache" / name).mkdir(parents=True)
+    delete = shutil.rmtree
+
+    def delete_most(folder: Path, ignore_errors: bool = False) -> None:
+        if folder.name == names[0] and not ignore_errors:
+            raise PermissionError(errno.EACCES, "Permission denied", "a file")
+        if folder.name == names[1]:
+            delete(folder)  # as another process does
+        if folder.name != names[0]:
+            delete(folder, ignore_errors)
+
+    monkeypatch.setattr(shutil, "rmtree", delete_most)
+    assert main(["clean-cache"]) == 1
+    said = capsys.readouterr()
+    kept, *gone = (str(tmp_path / "cache" / name) for name in names)
+    assert said.out.splitlines() == [f"removed {folder}" for folder in gone]
+    assert said.err == f"merino: clean-cache: cannot delete '{kept}': Permission denied\n"
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def test_make_clean_goes_on_where_compiled_code_cannot_be_deleted(tmp_path: Path) -> None:
+    program = tmp_path / ".venv" / "bin" / "python"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    (tmp_path / "build").mkdir()
+    command = ["make", "-f", str(ROOT / "Makefile"), "clean"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "Some compiled code is left; going on." in done.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_output_that_nobody_reads_is_no_error() -> None:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from merino.inner.core.common.about import NAME, __version__
-from merino.inner.core.common.command import Command, CommandError, UsageError, by_name
+from merino.inner.core.common.command import Command, CommandError, UsageError, by_name, errors_named
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.interrupt import INTERRUPTED, EndingAtOnce
 from merino.inner.core.common.nearest import did_you_mean
@@ -253,10 +253,11 @@ def version(_: list[str]) -> int:
 
 def clean_cache(_: list[str]) -> int:
     """Delete the compiled code and print each deleted folder."""
-    from merino.inner.core.compiled.cache import remove_all  # noqa: PLC0415 (not on the way to uciok)
+    from merino.inner.core.compiled.cache import CacheError, remove_all  # noqa: PLC0415 (not on the way to uciok)
 
-    for folder in remove_all():
-        print(f"removed {folder}")
+    with errors_named("clean-cache", CacheError):
+        for folder in remove_all():
+            print(f"removed {folder}")
     return 0
 
 

@@ -16,6 +16,7 @@ import pytest
 from merino.inner.app.shell.cli import COMMANDS, HELP, main
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.common.about import __version__
+from merino.inner.core.common.streams import has_no_reader, is_lost_output
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import render
 from tests.uci_process import PATIENCE, ROOT, run_merino
@@ -194,6 +195,14 @@ def test_make_clean_goes_on_where_compiled_code_cannot_be_deleted(tmp_path: Path
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "Some compiled code is left; going on." in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def test_on_windows_a_pipe_without_a_reader_is_told_by_another_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    fault, of_a_file = OSError(errno.EINVAL, "Invalid argument"), OSError(errno.EINVAL, "Invalid argument", "x.pgn")
+    assert not is_lost_output(fault) and not has_no_reader(fault)
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert is_lost_output(fault) and has_no_reader(fault)
+    assert not is_lost_output(of_a_file)
 
 
 def test_output_that_nobody_reads_is_no_error() -> None:

@@ -1068,6 +1068,18 @@ def test_a_file_the_explorer_cannot_begin_with_is_refused_in_a_sentence(argument
         command(*arguments)
 
 
+def test_on_windows_no_other_server_may_listen_on_the_same_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    def has(option: int) -> bool:
+        with listen(0) as listener:
+            return listener.getsockopt(socket.SOL_SOCKET, option) != 0
+
+    exclusive = socket.SO_KEEPALIVE  # stands for it where there is none
+    assert has(socket.SO_REUSEADDR) and not has(exclusive)
+    monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", exclusive, raising=False)
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert has(exclusive) and not has(socket.SO_REUSEADDR)
+
+
 def test_a_port_in_use_is_named() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 import webbrowser
 from collections.abc import Callable
 from typing import Any
@@ -95,8 +96,12 @@ def listen(port: int) -> socket.socket:
     # asyncio sends at once (TCP_NODELAY) only where the protocol is named; else each answer waits 40 ms for an
     # acknowledgement of its headers.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    if sys.platform == "win32":  # where SO_REUSEADDR lets two servers listen on one port
+        option = socket.SO_EXCLUSIVEADDRUSE
+    else:
+        option = socket.SO_REUSEADDR  # even where connections of a server that has ended are still open
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, option, 1)
         listener.bind((HOST, port))
         listener.listen(128)
     except OSError as error:

@@ -17,6 +17,7 @@ from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.streams import (
     complain,
     escape_unwritable,
+    has_no_reader,
     is_lost_output,
     lost_output,
     open_closed_streams,
@@ -230,7 +231,7 @@ def _code_of(arguments: list[str]) -> int:
 
 def _tell_lost(fault: OSError) -> int:
     """Say that the output could not be written, unless the reader has closed it, as in `merino help | head -1`."""
-    if not isinstance(fault, BrokenPipeError):
+    if not has_no_reader(fault):
         complain(f"merino: cannot write the output: {fault.strerror}")
     return 1
 

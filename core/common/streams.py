@@ -32,7 +32,14 @@ def escape_unwritable() -> None:
 
 def is_lost_output(error: OSError) -> bool:
     """Whether this error means that nobody reads the output, the disk is full or the stream is closed."""
-    return error.filename is None and error.errno in _LOST
+    return error.filename is None and (error.errno in _LOST or has_no_reader(error))
+
+
+def has_no_reader(error: OSError) -> bool:
+    """Whether this error of writing to a stream means that its reader has gone."""
+    if sys.platform == "win32" and error.errno == errno.EINVAL:
+        return True  # what Windows says of such a pipe
+    return isinstance(error, BrokenPipeError)
 
 
 def lost_output() -> OSError | None:

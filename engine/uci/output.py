@@ -10,7 +10,7 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from merino.inner.core.common.quoting import in_one_line
-from merino.inner.core.common.streams import complain
+from merino.inner.core.common.streams import complain, has_no_reader
 from merino.inner.eval.outlook import expected_score, win_draw_loss
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Output:
                 self._stream.flush()
         except (OSError, ValueError) as error:
             # The GUI is gone. A C program would have died of SIGPIPE, which Python turns off.
-            if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            if isinstance(error, OSError) and not has_no_reader(error):
                 complain(f"merino: cannot write the output: {error.strerror}")
             os._exit(1)
 

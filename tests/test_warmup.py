@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -67,6 +68,18 @@ def test_a_second_process_compiles_the_rest(second_processes: list[subprocess.Po
     assert [process.returncode for process in second_processes] == [0]
 
 
+def test_the_second_process_runs_nothing_of_the_folder_that_one_is_in(
+    second_processes: list[subprocess.Popen[bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("chess", "random", "numpy"):
+        (tmp_path / f"{name}.py").write_text("import os\nos._exit(77)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)  # Merino need not be installed
+    with warmup._on_another_core():
+        pass
+    assert [process.returncode for process in second_processes] == [0]
+
+
 def test_the_second_process_ends_with_the_first(second_processes: list[subprocess.Popen[bytes]]) -> None:
     with pytest.raises(KeyboardInterrupt), warmup._on_another_core():
         raise KeyboardInterrupt
@@ -106,7 +119,7 @@ def test_parts_without_code_are_compiled_beside_others(
         "study",
         "tune",
     ]
-    assert [process.args[3:] for process in second_processes] == [["formats"], ["tune"]]
+    assert [process.args[4:] for process in second_processes] == [["formats"], ["tune"]]
     assert [process.returncode for process in second_processes] == [0, 0]
 
 

@@ -74,9 +74,10 @@ def _on_another_core(*names: str) -> Iterator[None]:
     long, it has been stopped, and this process does without it.
     """
     began = time.monotonic()
-    command = [sys.executable, "-m", "merino.inner.engine.search.warmup", *names]
+    command = [sys.executable, "-P", "-m", "merino.inner.engine.search.warmup", *names]
     nothing = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing) as process:
+    modules = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}  # from where this process has them
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing, env=modules) as process:
         yield
         patience = max(MIN_PATIENCE, time.monotonic() - began)
         try:

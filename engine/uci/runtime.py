@@ -116,15 +116,18 @@ class Runtime:
         return probe_of(self.tables, self.probe_depth)
 
 
-def _free_megabytes() -> int | None:
-    """The free memory, if Linux reports it; else None."""
-    meminfo = Path("/proc/meminfo")
+def _free_megabytes(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """The free memory, if Linux reports it in `meminfo` and, for a container, in the folder `group`; else None.
+
+    What the kernel keeps of files that nobody reads now counts as free: it is given up as soon as memory is wanted.
+    """
     if not meminfo.exists():
         return None
     fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines() if ":" in line)
     free = int(fields["MemAvailable"].split()[0]) >> 10
-    group = Path("/sys/fs/cgroup")
-    limit, used = group / "memory.max", group / "memory.current"
+    limit, used, parts = (group / f"memory.{name}" for name in ("max", "current", "stat"))
     if limit.exists() and used.exists() and limit.read_text().strip().isdigit():
-        free = min(free, (int(limit.read_text()) - int(used.read_text())) >> 20)
+        kept = dict(line.split() for line in parts.read_text().splitlines()) if parts.exists() else {}
+        taken = int(used.read_text()) - int(kept.get("inactive_file", 0))
+        free = min(free, (int(limit.read_text()) - taken) >> 20)
     return free

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import NoReturn
 
 from merino.inner.core.common.command import Command, CommandError
+from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.streams import complain
 from merino.inner.core.compiled.compiling import WATCH
@@ -117,6 +118,9 @@ def _new_session() -> UciSession:
     session = UciSession(Output(sys.stdout.buffer))
 
     def fail(fault: threading.ExceptHookArgs) -> None:
+        if isinstance(fault.exc_value, MerinoError):  # no fault of the program, but a sentence for the user
+            session.output.error(fault.exc_value)
+            os._exit(1)
         sys.excepthook(fault.exc_type, fault.exc_value or fault.exc_type(), fault.exc_traceback)
         name = fault.thread.name if fault.thread else "thread"
         session.output.error(f"{name}: {fault.exc_type.__name__}: {fault.exc_value}")

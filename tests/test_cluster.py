@@ -282,3 +282,35 @@ def test_what_all_workers_of_a_machine_remark_is_said_once() -> None:
     for number in range(3):
         workers.heard((0.0, {"worker": f"tcp://{number}", "state": "remark", "text": "here: waiting"}))
     assert said == ["here: waiting."] and not workers.refused
+
+
+class FakeScheduler:
+    """What a session asks of Dask's client, on a cluster whose workers come and go as `past` tells."""
+
+    def __init__(self, *past: set[str]) -> None:
+        self.past = list(past)
+
+    def scheduler_info(self, n_workers: int) -> dict[str, dict[str, None]]:
+        return {"workers": dict.fromkeys(self.past.pop(0) if self.past else ())}
+
+    def wait_for_workers(self, number: int, timeout: float) -> None:
+        if not self.past:
+            raise TimeoutError
+
+    def subscribe_topic(self, topic: str, handler: object) -> None:
+        pass
+
+    def register_plugin(self, plugin: object, name: str) -> None:
+        pass
+
+
+def test_nobody_waits_for_a_worker_that_went_while_it_was_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "TELL_EVERY", 0.01)
+    address, told = ClusterAddress("tcp://host:8786"), list[str]()
+    workers = Workers("session", told.append)
+    for name in ("a", "b"):
+        workers.heard((0.0, {"worker": name, "state": "compiling", "host": "h"}))
+    client = FakeScheduler({"a"}, {"a"}, {"a", "b"}, {"b"})
+    with pytest.raises(ClusterError, match="tcp://host:8786 has no worker, and none has joined in"):
+        connection._make_ready(client, workers, address, Needs(), told.append)
+    assert [sentence.partition(" are")[0] for sentence in told] == ["2 of 2 workers", "1 of 1 workers"]

@@ -135,20 +135,17 @@ def _local(distributed: Any, processes: int) -> Iterator[Any]:
 
 def _make_ready(client: Any, workers: Workers, address: ClusterAddress, needs: Needs, say: Say) -> dict[str, str]:
     """Return our identity once a worker with the same one is ready; raises ClusterError if there will be none."""
-    try:
-        client.wait_for_workers(1, timeout=JOIN_SECONDS)
-    except TimeoutError as error:
-        raise ClusterError(
-            f"no worker has joined the scheduler {address} in {JOIN_SECONDS:.0f} s; 'dask worker {address}' starts one"
-        ) from error
+    _worker_addresses(client, address)
     preparation = import_module("merino.inner.app.cluster.preparation")
     identity: dict[str, str] = preparation.identity()
     client.subscribe_topic(workers.name, partial(_worker_reported, client, workers))
     _register(client, preparation.Preparation(workers.name, identity, needs), address)
-    known = set(client.scheduler_info(n_workers=-1)["workers"])
+    known = _worker_addresses(client, address)
     patience = PATIENCE_HERE if address.processes else PATIENCE
     while not workers.wait(known, patience, TELL_EVERY):
-        say(f"{workers.compiling} of {len(known)} workers are compiling; that takes minutes, once for each machine.")
+        known = _worker_addresses(client, address)  # some may have gone, of which nobody reports
+        compiling = workers.compiling(known)
+        say(f"{compiling} of {len(known)} workers are compiling; that takes minutes, once for each machine.")
     if workers.is_lost:
         raise ClusterError(f"the scheduler of the cluster {address} is gone")
     if not workers.ready:
@@ -157,6 +154,19 @@ def _make_ready(client: Any, workers: Workers, address: ClusterAddress, needs: N
         raise ClusterError(f"{all_of} of the cluster {address} cannot be used: worker {worker} {why}")
     workers.begin()
     return identity
+
+
+def _worker_addresses(client: Any, address: ClusterAddress) -> set[str]:
+    """Those of the workers there are now; without any the next one is waited for. Raises ClusterError."""
+    while not (found := set(client.scheduler_info(n_workers=-1)["workers"])):
+        try:
+            client.wait_for_workers(1, timeout=JOIN_SECONDS)
+        except TimeoutError as error:
+            raise ClusterError(
+                f"the scheduler {address} has no worker, and none has joined in {JOIN_SECONDS:.0f} s; "
+                f"'dask worker {address}' starts one"
+            ) from error
+    return found
 
 
 def _register(client: Any, plugin: Any, address: ClusterAddress) -> None:

@@ -108,10 +108,9 @@ class Workers:
             self._changed.wait_for(is_enough, patience)
             return True
 
-    @property
-    def compiling(self) -> int:
-        """The number of workers that are still compiling."""
-        return len(self._compiling - self.ready.keys())
+    def compiling(self, known: set[str]) -> int:
+        """The number of workers among `known` that are still compiling."""
+        return len(self._compiling & known - self.ready.keys())
 
     def begin(self) -> None:
         """From now on, report to the user when a worker joins."""

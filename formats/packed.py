@@ -11,7 +11,7 @@ from 1 again; 0 for unknown. The third has a checksum of the position, 1 to 255,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,6 +100,15 @@ def check_packed(records: np.ndarray, name: str) -> None:
 
 def check_blocks(blocks: Iterable[np.ndarray], name: str) -> None:
     """The same for all positions of a file, PACKED[n] at a time."""
+    for _ in checked_blocks(blocks, name):
+        pass
+
+
+def checked_blocks(blocks: Iterable[np.ndarray], name: str) -> Iterator[np.ndarray]:
+    """All positions of a file as they come, PACKED[n] at a time.
+
+    Raises PackedError at what is not a position, and behind the last one if a position was damaged.
+    """
     first, marked, wrong, first_wrong = 0, 0, 0, 0
     for block in blocks:
         some = np.asarray(block)
@@ -112,6 +121,7 @@ def check_blocks(blocks: Iterable[np.ndarray], name: str) -> None:
         if len(damaged) and not wrong:
             first_wrong = first + int(damaged[0])
         wrong, first = wrong + len(damaged), first + len(some)
+        yield some
     if not marked:
         tell_unsealed(name.strip("'"))
     elif 0 < wrong <= marked // 2:  # were it more, the bytes would be those of another program

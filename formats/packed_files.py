@@ -25,7 +25,7 @@ from merino.inner.formats.packed import (
     PACKED,
     Filter,
     PackedError,
-    check_packed,
+    checked_blocks,
     open_packed,
     pack,
     unpack,
@@ -41,6 +41,7 @@ from merino.inner.formats.viriformat import holds_viriformat, is_games_file, rea
 
 BUCKET = 1 << 22  # positions shuffled in memory
 TEXT_ENDINGS, EPD_ENDINGS = (".txt", ".fen"), (".epd",)
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
 _RESULTS = {"0": 0, "0.0": 0, "0-1": 0, "0.5": 1, "1/2": 1, "1/2-1/2": 1, "1": 2, "1.0": 2, "1-0": 2}
 _CE = re.compile(r"\bce (-?\d{1,5});")
 _C9 = re.compile(r'\bc9 "([^"]*)";')
@@ -168,17 +169,29 @@ def _contents_of(source: Source) -> _FileContents:
 
 def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np.ndarray]:
     if source.is_passing or is_compressed(path):
-        content = b"".join(iter(lambda: source.read(1 << 24), b""))
-        if len(content) % PACKED.itemsize:
-            raise PackedError(f"{source.name} holds no packed positions: {len(content)} bytes are not a multiple of 32")
-        records = np.frombuffer(content, dtype=PACKED)
-        check_packed(records, source.name)
-    else:
-        records = open_packed(path)
+        for block in checked_blocks(_blocks_in(source), source.name):
+            yield block
+            if report:
+                report(source.done)
+        return
+    records = open_packed(path)
     for first in range(0, len(records), AT_ONCE):
         yield records[first : first + AT_ONCE]
         if report:
             report(min(1.0, (first + AT_ONCE) / len(records)))
+
+
+def _blocks_in(source: Source) -> Iterator[np.ndarray]:
+    """The records of a compressed file or a pipe, PACKED[n] at a time; raises PackedError if the last is cut off."""
+    content, size = b"", 0
+    while piece := source.read(AT_ONCE * PACKED.itemsize - len(content)):
+        content, size = content + piece, size + len(piece)
+        if len(content) == AT_ONCE * PACKED.itemsize:
+            yield np.frombuffer(content, dtype=PACKED)
+            content = b""
+    if len(content) % PACKED.itemsize:
+        raise PackedError(f"{source.name} holds no packed positions: {size} bytes are not a multiple of 32")
+    yield np.frombuffer(content, dtype=PACKED)
 
 
 def packed_triples(path: Path, report: Report | None = None) -> Iterator[np.ndarray]:
@@ -336,15 +349,25 @@ def _parts(file: IO[bytes]) -> Iterator[np.ndarray]:
         yield np.frombuffer(content, dtype=PACKED)
 
 
-def is_held_out(games: np.ndarray, share: float, first: int = 0) -> np.ndarray:
+def is_held_out(games: np.ndarray, share: float, first: int = 0, seed: int | None = None) -> np.ndarray:
     """Which positions, bool[n], belong to games kept aside, by their numbers; about `share` of all games.
 
     Numbers are those of PACKED records. Where games are unknown, 0, positions are kept aside one by one, by their
-    places; that of the first is `first`.
+    places; that of the first is `first`. Those of a `seed` are drawn without regard to those of none, which validate:
+    both parts of a file that is split by a seed have some of these.
     """
-    mixed = games.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    drawn = (mixed >> np.uint64(40)).astype(np.float64) / (1 << 24)
     unknown = games == 0
+    if seed is not None:
+        mixed = np.where(unknown, first + np.arange(len(games)), games).astype(np.uint64) * _MIXER
+        for word in (np.uint64(seed % (1 << 64)), np.uint64(0)):
+            mixed = (mixed ^ mixed >> np.uint64(32) ^ word) * _MIXER
+        return _fraction(mixed) < share
+    drawn = _fraction(games.astype(np.uint64) * _MIXER)
     if unknown.any():
         drawn[unknown] = ((first + np.flatnonzero(unknown)) * 0.6180339887498949) % 1.0
     return drawn < share
+
+
+def _fraction(mixed: np.ndarray) -> np.ndarray:
+    """Hashes, uint64[n], as numbers from 0 to below 1."""
+    return (mixed >> np.uint64(40)).astype(np.float64) / (1 << 24)

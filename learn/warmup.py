@@ -49,7 +49,7 @@ def warm_up_nets() -> None:
     update_costs([Shape()])
     records = np.repeat(packed_of(scored_games(games), Filter()), 48)
     records["game"] = np.arange(len(records))
-    count_positions([records])
+    count_positions([[records]])
     for objective in (Objective(), Objective(pqr=True)):
         settings = TrainingSettings(Shape("H", 1), objective, epochs=1, validation=0.5)
         Trainer(records, settings, threads=1).run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from functools import cache
@@ -16,9 +17,20 @@ from merino.inner.app.shell.cli import main
 from merino.inner.core.board.bitboard import BLACK
 from merino.inner.core.board.fen import parse_fen
 from merino.inner.core.board.game import Position
+from merino.inner.formats import packed_files
 from merino.inner.formats.openings import Opening
-from merino.inner.formats.packed import PACKED, Filter, PackedError, open_packed, pack, unpack, without_checks
+from merino.inner.formats.packed import (
+    PACKED,
+    Filter,
+    PackedError,
+    open_packed,
+    pack,
+    unpack,
+    with_checks,
+    without_checks,
+)
 from merino.inner.formats.packed_files import is_held_out, packed_positions, packed_triples, shuffled, write_packed_file
+from merino.inner.formats.sources import Source
 from merino.inner.match.games import Game, Played, Reason
 from merino.inner.match.keeping import PositionFile
 from tests.test_features import boards, records
@@ -221,6 +233,76 @@ def test_games_are_kept_apart_whole() -> None:
     assert 0.05 < is_held_out(np.zeros(1000, dtype=np.uint16), 0.1).mean() < 0.15
 
 
+def test_each_part_of_a_split_has_its_share_of_games_to_validate(tmp_path: Path) -> None:
+    path, most, rest = (tmp_path / name for name in ("p.bin", "m.bin", "r.bin"))
+    records_ = np.repeat(some(1), 60_000)
+    records_["game"] = np.arange(1, 60_001)
+    path.write_bytes(records_.tobytes())
+    parts = []
+    for seed in ("1", "2"):
+        words = ["positions", str(path), "--out", str(most), "--split", "0.1", str(rest), "--quiet", "--seed", seed]
+        assert main(words) == 0
+        parts += [np.fromfile(name, dtype=PACKED)["game"] for name in (most, rest)]
+        path.write_bytes(most.read_bytes())
+    sizes = [60_000, 60_000, 54_000, 54_000]
+    shares = [len(part) / size for part, size in zip(parts, sizes, strict=True)]
+    assert shares == pytest.approx([0.9, 0.1, 0.9, 0.1], abs=0.01)
+    assert [is_held_out(part, 0.02).mean() for part in parts] == pytest.approx([0.02] * 4, abs=0.006)
+
+
+def test_positions_without_games_are_split_by_their_places_in_all_of_a_file(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(packed_files, "AT_ONCE", 1)
+    path, most, rest = (tmp_path / name for name in ("p.bin", "m.bin", "r.bin"))
+    records_ = np.repeat(some(1), 400)
+    records_["game"] = 0
+    path.write_bytes(records_.tobytes())
+    assert main(["positions", str(path), "--out", str(most), "--split", "0.1", str(rest), "--quiet"]) == 0
+    assert 20 < rest.stat().st_size // PACKED.itemsize < 60
+
+
+def test_compressed_positions_are_read_and_checked_block_by_block(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(packed_files, "AT_ONCE", 4096)
+    sizes, read = [], Source.read
+
+    def counted(source: Source, size: int) -> bytes:
+        sizes.append(len(found := read(source, size)))
+        return found
+
+    monkeypatch.setattr(Source, "read", counted)
+    whole, path = with_checks(np.repeat(some(100), 100)), tmp_path / "p.bin.gz"
+    path.write_bytes(gzip.compress(whole.tobytes()))
+    stream = packed_positions(path, Filter())
+    first = next(stream)
+    assert len(first) == 4096 and sum(sizes) == first.nbytes
+    assert np.array_equal(np.concatenate([first, *stream]), whole)
+    whole["score"][9000] += 1
+    path.write_bytes(gzip.compress(whole.tobytes()))
+    with pytest.raises(PackedError, match=r"was damaged after it was written.*number 9001,"):
+        list(packed_positions(path, Filter()))
+    path.write_bytes(gzip.compress(whole.tobytes()[:-5]))
+    with pytest.raises(PackedError, match="319995 bytes are not a multiple of 32"):
+        list(packed_positions(path, Filter()))
+
+
+def test_games_are_counted_by_their_order_or_told_to_be_more(tmp_path: Path, capsys) -> None:
+    def told(*numbers: list[int]) -> str:
+        paths = [tmp_path / f"{index}.bin" for index in range(len(numbers))]
+        for path, found in zip(paths, numbers, strict=True):
+            records_ = np.repeat(some(1), len(found))
+            records_["game"] = found
+            path.write_bytes(records_.tobytes())
+        assert main(["positions", *map(str, paths), "--quiet"]) == 0
+        return capsys.readouterr().out.splitlines()[0].partition(" positions")[2].partition(",")[0]
+
+    ten = np.repeat(np.arange(1, 11), 8).tolist()
+    assert told(ten) == " of 10 games" and told([0] * 10) == ""
+    assert told([*ten, *ten]) == " of 20 games"  # one file behind another
+    assert told([65534, 65535, 1, 2, 2, 3, 65535, 1]) == " of at least 5 games"
+    assert told([*range(60_000, 65_536), *range(1, 60_010)]) == " of 65545 games"
+    assert told(random.Random(1).sample(ten * 10, 800)) == " of at least 10 games"
+    assert told([1] * 5, [1] * 5) == told([1] * 5, [0] * 5, [1] * 5) == " of 2 games"
+
+
 def test_the_command_tells_what_a_file_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "p.bin"
     records_ = some(100)
@@ -228,7 +310,7 @@ def test_the_command_tells_what_a_file_holds(tmp_path: Path, capsys: pytest.Capt
     assert main(["positions", str(path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     unique = len({record.tobytes()[:24] for record in records_})
-    assert told["positions"] == 107
+    assert told["positions"] == 107 and told["games"] == 11 and told["in_order"]
     assert told["duplicates"] == 107 - unique
     assert told["results"]["won"] == int((records_["result"] == 2).sum() + (records_["result"][:7] == 2).sum())
     assert sum(told["scores"]) == sum(told["phases"]) == sum(told["king_squares"]) == 107

@@ -49,7 +49,7 @@ def run_positions(arguments: Sequence[str]) -> int:
     with errors_named("positions", PackedError, SourceError), writing(CommandError, before="positions: "):
         files = find_files(args.files)
         if args.out is None:
-            counts = count_positions(_read(files, args))
+            counts = count_positions(_read([path], args) for path in files)
             told = [json.dumps(_as_plain(counts))] if args.json else [*_lines(counts)]
         else:
             told = (_convert_games if is_games_file(args.out) else _convert)(files, args)
@@ -82,9 +82,9 @@ def _parser() -> Parser:
     add = parser.group(shared.OUTPUT).add_argument
     add("--out", type=file_path, metavar="FILE", help="write the positions to this file")
     add("--shuffle", action="store_true", help="write them in random order")
-    shared.add_seed(parser, "that order", shared.OUTPUT)
     sentence = "write this share of the games to FILE instead"
     add("--split", nargs=2, metavar=("SHARE", "FILE"), help=sentence)
+    shared.add_seed(parser, "that order, and of the choice of those games", shared.OUTPUT)
     shared.add_json(parser)
     shared.add_quiet(parser)
     return parser
@@ -129,7 +129,7 @@ def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> list[str]
     chunks: Iterable[ScoredGames] = _of_each(files, _games_to_learn_from, args, "game with scores")
     if args.scale != 1:
         chunks = (replace(games, scores=scaled(games.scores, args.scale)) for games in chunks)
-    games, moves = write_viriformat(args.out, _games_without(chunks, share, kept_out) if second else chunks)
+    games, moves = write_viriformat(args.out, _games_without(chunks, share, args.seed, kept_out) if second else chunks)
     told = [f"{games} games with {moves} positions are in '{args.out}'"]
     if second:
         games, moves = write_viriformat(second, kept_out)
@@ -144,9 +144,11 @@ def _games_to_learn_from(path: Path, report: Report) -> Iterator[ScoredGames]:
         yield games.chosen(np.diff(scored) > 0)
 
 
-def _games_without(chunks: Iterable[ScoredGames], share: float, kept_out: list[ScoredGames]) -> Iterator[ScoredGames]:
+def _games_without(
+    chunks: Iterable[ScoredGames], share: float, seed: int, kept_out: list[ScoredGames]
+) -> Iterator[ScoredGames]:
     for games in chunks:
-        apart = is_held_out(games.numbers % GAMES + 1, share)
+        apart = is_held_out(games.numbers % GAMES + 1, share, seed=seed)
         kept_out.append(games.chosen(apart))
         yield games.chosen(~apart)
 
@@ -164,7 +166,7 @@ def _convert(files: Sequence[Path], args: argparse.Namespace) -> list[str]:
     share, second = _split_of(args)
     _check_targets(files, [args.out] + ([second] if second else []))
     if second:
-        chunks = _without(chunks, share, kept_out)
+        chunks = _without(chunks, share, args.seed, kept_out)
     if args.shuffle:
         chunks = shuffled(chunks, real_path(args.out).parent, args.seed)
     count = write_packed_file(args.out, chunks)
@@ -187,9 +189,11 @@ def _split_of(args: argparse.Namespace) -> tuple[float, Path | None]:
     return share, file_path(args.split[1])
 
 
-def _without(chunks: Iterator[np.ndarray], share: float, kept_out: list[np.ndarray]) -> Iterator[np.ndarray]:
+def _without(chunks: Iterator[np.ndarray], share: float, seed: int, kept_out: list[np.ndarray]) -> Iterator[np.ndarray]:
+    first = 0
     for chunk in chunks:
-        apart = is_held_out(chunk["game"], share)
+        apart = is_held_out(chunk["game"], share, first, seed)
+        first += len(chunk)
         kept_out.append(chunk[apart])
         yield chunk[~apart]
 
@@ -198,6 +202,7 @@ def _as_plain(counts: PositionCounts) -> dict[str, Any]:
     return {
         "positions": counts.positions,
         "games": counts.games,
+        "in_order": counts.in_order,
         "duplicates": counts.duplicates(),
         "score": {"mean": counts.mean, "deviation": counts.deviation},
         "score_bounds": list(BOUNDS),
@@ -211,7 +216,7 @@ def _as_plain(counts: PositionCounts) -> dict[str, Any]:
 def _lines(counts: PositionCounts) -> Iterator[str]:
     total = max(1, counts.positions)
     lost, drawn, won = (counts.results / total).tolist()
-    games = f" of {counts.games} games" if counts.games else ""
+    games = f" of {'' if counts.in_order else 'at least '}{counts.games} games" if counts.games else ""
     yield f"{counts.positions} positions{games}, {counts.duplicates()} of them duplicates"
     yield f"result for the side to move: {won:.1%} won, {drawn:.1%} drawn, {lost:.1%} lost"
     yield f"score for the side to move: mean {counts.mean:+.1f} cp, standard deviation {counts.deviation:.1f} cp"

@@ -9,11 +9,45 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import lsb
 from merino.inner.core.compiled.jit import entry
+from merino.inner.formats.packed import GAMES
 
 BOUNDS = (-2000, -1000, -500, -200, -100, -50, 0, 50, 100, 200, 500, 1000, 2000)  # of scores, in centipawns
+MIN_RISE = 4  # games over which numbers rise, on average, where they are in order
 MAX_UNITS = 24  # of phase: knight and bishop 1, rook 2, queen 4
 _UNITS = np.array([0, 1, 1, 2, 4, 0])
 _MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class _GameNumbers:
+    """The numbers of the games of a file, as its positions have them."""
+
+    def __init__(self) -> None:
+        self._runs, self._falls, self._last = 0, 0, 0
+        self._seen = np.zeros(GAMES + 1, dtype=np.bool_)
+
+    def add(self, numbers: np.ndarray) -> None:
+        """The numbers of some more positions, 0 for unknown."""
+        known = numbers[numbers != 0].astype(np.int64)
+        if len(known):
+            steps = np.diff(known, prepend=self._last)
+            self._runs += int(np.count_nonzero(steps))
+            self._falls += int(np.count_nonzero(steps < 0))
+            self._last = int(known[-1])
+            self._seen[known] = True
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the positions of each game lie together.
+
+        Then a number comes once, or numbers rise over many games, and fall behind GAMES or where a file was appended.
+        Those of shuffled positions fall at every second change.
+        """
+        return self._runs == np.count_nonzero(self._seen) or self._runs >= MIN_RISE * (self._falls + 1)
+
+    @property
+    def games(self) -> int:
+        """How many there are, or else how many numbers."""
+        return self._runs if self.in_order else int(np.count_nonzero(self._seen))
 
 
 @dataclass
@@ -21,7 +55,6 @@ class PositionCounts:
     """Sums over positions, added in batches. Scores and results are those of the side to move."""
 
     positions: int = 0
-    games: int = 0  # runs of one game's number; 0 if a file has no numbers
     sum_of_scores: float = 0.0
     sum_of_squares: float = 0.0
     scores: np.ndarray = field(default_factory=lambda: np.zeros(len(BOUNDS) + 1, dtype=np.int64))
@@ -29,10 +62,14 @@ class PositionCounts:
     phases: np.ndarray = field(default_factory=lambda: np.zeros(MAX_UNITS + 1, dtype=np.int64))
     kings: np.ndarray = field(default_factory=lambda: np.zeros(64, dtype=np.int64))
     _keys: list[np.ndarray] = field(default_factory=list)
-    _last_game: int = 0
+    _files: list[_GameNumbers] = field(default_factory=list)
+
+    def begin_file(self) -> None:
+        """What is added from now on is of another file."""
+        self._files.append(_GameNumbers())
 
     def add(self, records: np.ndarray) -> None:
-        """Count PACKED[n]."""
+        """Count PACKED[n] of that file."""
         if not len(records):
             return
         scores = records["score"].astype(np.float64)
@@ -46,9 +83,17 @@ class PositionCounts:
         _look_at_all(np.asarray(records), keys, phases)
         self.phases += np.bincount(np.minimum(phases, MAX_UNITS), minlength=MAX_UNITS + 1)
         self._keys.append(keys)
-        games = np.concatenate([[self._last_game], records["game"]])
-        self.games += int(np.count_nonzero((games[1:] != games[:-1]) & (games[1:] != 0)))
-        self._last_game = int(games[-1])
+        self._files[-1].add(records["game"])
+
+    @property
+    def games(self) -> int:
+        """The number of games, or, unless all are `in_order`, of different numbers of games; 0 if none has a number."""
+        return sum(file.games for file in self._files)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the positions of each game lie together, in all files."""
+        return all(file.in_order for file in self._files)
 
     @property
     def mean(self) -> float:
@@ -65,11 +110,13 @@ class PositionCounts:
         return self.positions - len(np.unique(np.concatenate(self._keys))) if self._keys else 0
 
 
-def count_positions(chunks: Iterable[np.ndarray]) -> PositionCounts:
-    """The counts of PACKED records."""
+def count_positions(files: Iterable[Iterable[np.ndarray]]) -> PositionCounts:
+    """The counts of files, each PACKED[n] at a time."""
     counts = PositionCounts()
-    for chunk in chunks:
-        counts.add(chunk)
+    for chunks in files:
+        counts.begin_file()
+        for chunk in chunks:
+            counts.add(chunk)
     return counts
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -26,7 +27,7 @@ from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.net.backpropagation import learn_scores
 from merino.inner.learn.net.bearing import course_for
 from merino.inner.learn.net.gradient import Gradient, Layout, Objective
-from merino.inner.learn.net.starting import layers_of, random_layers
+from merino.inner.learn.net.starting import is_part, layers_of, random_layers
 from merino.inner.learn.net.training import (
     FURTHER_EPOCHS,
     FURTHER_RATE,
@@ -247,8 +248,41 @@ def test_a_mirrored_set_begins_with_what_the_net_knows_of_a_king_on_the_left() -
     layers = layers_of(start, Shape("MIRRORED(KING8*ALL)", 16), 1)
     before = exact_scores(start.shape, start.as_floats, on_the_left)
     assert exact_scores(Shape("MIRRORED(KING8*ALL)", 16), layers, on_the_left) == pytest.approx(before, abs=1e-6)
-    with pytest.raises(TrainingError, match=r"has features ALL: none are in H\+V"):
-        layers_of(start, Shape("H+V", 16), 1)
+
+
+@pytest.mark.parametrize(
+    ("known", "wanted"),
+    [
+        ("KING8*ALL+H", "KING8*ALL+H+V"),
+        ("KING8*ALL+H", "KING*H+V+KING8*ALL"),
+        ("H*V+KING8", "KING8+V*KING8*H"),
+        ("MIRRORED(KING8*H)+H", "KING8*H+MIRRORED(H)+MIRRORED(KING8*H)"),
+    ],
+)
+def test_a_net_grows_with_all_that_it_knows(known: str, wanted: str) -> None:
+    start, positions = random_net(Shape(known, 8)), unpack(sample()[:50])
+    before = exact_scores(start.shape, start.as_floats, positions)
+    layers = layers_of(start, Shape(wanted, 8), 1)
+    assert is_part(start.shape, Shape(wanted, 8))
+    assert exact_scores(Shape(wanted, 8), layers, positions) == pytest.approx(before, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("known", "wanted"),
+    [
+        ("ALL", "H+V"),
+        ("ALL+H", "ALL"),
+        ("KING8*H", "KING8*H*V"),
+        ("KING8*ALL", "KING*ALL"),
+        ("MIRRORED(ALL)", "ALL"),
+        ("MIRRORED(ALL)+ALL", "ALL+KING8*ALL"),
+        ("ALL+ALL", "KING8*ALL"),
+    ],
+)
+def test_a_start_whose_features_would_be_lost_is_refused(known: str, wanted: str) -> None:
+    assert not is_part(Shape(known, 4), Shape(wanted, 4))
+    with pytest.raises(TrainingError, match=re.escape(f"has features {known}, and {wanted} has not all of them")):
+        layers_of(random_net(Shape(known, 4)), Shape(wanted, 4), 1)
 
 
 @pytest.mark.parametrize(

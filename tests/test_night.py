@@ -158,6 +158,10 @@ def test_a_night_trains_on_a_card_if_asked_and_says_so(tmp_path: Path, monkeypat
     save_net(quantised(Shape("H", 8), random_layers(Shape("H", 8), 1), 200.0, {}), tmp_path / "h.net")
     with pytest.raises(TrainingError, match=r"see pieces on squares.*not H -> 8 -> 1"):
         ran(tmp_path / "other", str(tmp_path / "h.net"), generations=1, gpu=True)
+    with pytest.raises(TrainingError, match=r"see pieces on squares.*not V -> 8 -> 1"):
+        ran(tmp_path / "other", "gen1", generations=1, gpu=True, shape="V -> 8 -> 1")
+    with pytest.raises(TrainingError, match="no NVIDIA graphics card"):  # a shape that it could train
+        ran(tmp_path / "other", str(tmp_path / "h.net"), generations=1, gpu=True, shape="ALL -> 8 -> 1")
     assert not (tmp_path / "other" / "night.json").exists()
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
+from merino.inner.eval.net.blocks import BLOCKS
 from merino.inner.eval.net.features import FeatureSet, Summand, block_of
 from merino.inner.eval.net.network import Network, Shape
 from merino.inner.learn.errors import TrainingError
@@ -30,8 +30,8 @@ def is_part(known: Shape, wanted: Shape) -> bool:
     """Whether a net of the shape `wanted` can begin with the weights of one of the shape `known`."""
     if replace(known, features=wanted.features, hidden=wanted.hidden, outputs=wanted.outputs) != wanted:
         return False
-    is_shared = known.features == wanted.features or any(_shared(wanted.feature_set, known.feature_set))
-    return is_shared and known.hidden <= wanted.hidden and known.outputs <= wanted.outputs
+    is_made_of_it = _shared(wanted.feature_set, known.feature_set) is not None
+    return is_made_of_it and known.hidden <= wanted.hidden and known.outputs <= wanted.outputs
 
 
 def layers_of(start: Network, shape: Shape, seed: int) -> dict[str, np.ndarray]:
@@ -40,7 +40,8 @@ def layers_of(start: Network, shape: Shape, seed: int) -> dict[str, np.ndarray]:
     Features that the start has for all squares of the own king get its row for each group of squares, so that
     `KING8*ALL` begins with the scores of `ALL`; features that it does not have get zeros. Where it has one output for
     some numbers of men, each of several begins as that. Neurons that it does not have begin with random weights by the
-    seed, and count for nothing. Raises TrainingError where the start is wider, has more outputs, or differs otherwise.
+    seed, and count for nothing. On a mirrored board it begins with what the start knows of a king on the left. Raises
+    TrainingError where the start is wider, has more outputs or features that the shape lacks, or differs otherwise.
     """
     known = replace(start.shape, features=shape.features, hidden=shape.hidden, outputs=shape.outputs)
     if known != shape or start.shape.hidden > shape.hidden or start.shape.outputs > shape.outputs:
@@ -55,14 +56,14 @@ def layers_of(start: Network, shape: Shape, seed: int) -> dict[str, np.ndarray]:
 
 def _inputs_of(start: Network, shape: Shape) -> np.ndarray:
     """The rows of the start's neurons for the features of the shape, float64[features, neurons of the start]."""
-    known = start.as_floats["inputs"]
-    if start.shape.features == shape.features:
-        return known
-    inputs, found = np.zeros((shape.feature_set.size, start.shape.hidden)), False
-    for own, theirs in _shared(shape.feature_set, start.shape.feature_set):
-        inputs[own], found = known[theirs], True
-    if not found:
-        raise TrainingError(f"the net to start from has features {start.shape.features}: none are in {shape.features}")
+    shared = _shared(shape.feature_set, start.shape.feature_set)
+    if shared is None:
+        raise TrainingError(
+            f"the net to start from has features {start.shape.features}, and {shape.features} has not all of them"
+        )
+    inputs = np.zeros((shape.feature_set.size, start.shape.hidden))
+    for own, theirs in shared:
+        inputs[own] = start.as_floats["inputs"][theirs]
     return inputs
 
 
@@ -82,22 +83,50 @@ def _widened(layers: dict[str, np.ndarray], hidden: int, shape: Shape, seed: int
     return {**layers, **{name: wide[name] for name in ("inputs", "input_bias", last)}}
 
 
-def _shared(wanted: FeatureSet, known: FeatureSet) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The indices of features in `wanted`, and those in `known` from which they follow, summand by summand."""
-    left = [term for term in known.terms if len(term.moving) == len(term.factors)]
-    for term in wanted.terms:
-        blocks = [factor.block for factor in term.moving]
-        base = next((each for each in left if blocks and [factor.block for factor in each.factors] == blocks), None)
-        if base is not None:
-            left.remove(base)
-            yield indices_by(term, base)
+def _shared(wanted: FeatureSet, known: FeatureSet) -> list[tuple[np.ndarray, np.ndarray]] | None:
+    """The indices of features in `wanted`, and those in `known` from which they follow, summand by summand.
+
+    Each summand of `known` goes to the one that is most like it; None if one has none, as its weights would be lost.
+    """
+    ways = [
+        (mirrors, len(term.factors) - len(base.factors), term, base)
+        for base in known.terms
+        for term in wanted.terms
+        for mirrors in (False, True)
+        if _strides_in(base, term, mirrors) is not None
+    ]
+    terms, bases, found = list(wanted.terms), list(known.terms), []
+    for mirrors, _, term, base in sorted(ways, key=lambda way: way[:2]):
+        if term in terms and base in bases:
+            terms.remove(term)
+            bases.remove(base)
+            found.append(indices_by(term, base, mirrors))
+    return None if bases else found
 
 
-def indices_by(term: Summand, base: Summand) -> tuple[np.ndarray, np.ndarray]:
-    """The indices of the features of a term, and of those of `base`, the same but for the blocks of the own king."""
-    own, theirs, strides = np.array(term.offset), np.array(base.offset), iter(base.factors)
-    for factor in term.factors:
+def _strides_in(base: Summand, term: Summand, mirrors: bool) -> list[int] | None:
+    """What the index of a feature of `term` counts for in that of `base`, factor by factor; 0 where `base` lacks it.
+
+    None if `base` lacks more than blocks of the own king, or has other ones. If `term` `mirrors`, `base` need not.
+    """
+    strides, left = [], list(base.factors)
+    for block, _, is_mirrored in term.factors:
+        seen = (False, True) if mirrors and is_mirrored else (is_mirrored,)
+        same = next((each for each in left if each.block == block and each.is_mirrored in seen), None)
+        if same is not None:
+            left.remove(same)
+        elif block in BLOCKS:
+            return None
+        strides.append(same.stride if same else 0)
+    return None if left else strides
+
+
+def indices_by(term: Summand, base: Summand, mirrors: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The indices of the features of a term, and of those of `base`, the same but for blocks of the own king."""
+    strides = _strides_in(base, term, mirrors)
+    assert strides is not None
+    own, theirs = np.array(term.offset), np.array(base.offset)
+    for factor, stride in zip(term.factors, strides, strict=True):
         numbers = np.arange(block_of(factor.block).size)
-        own = np.add.outer(own, factor.stride * numbers)
-        theirs = np.add.outer(theirs, next(strides).stride * numbers if factor in term.moving else 0 * numbers)
+        own, theirs = np.add.outer(own, factor.stride * numbers), np.add.outer(theirs, stride * numbers)
     return own.ravel(), theirs.ravel()

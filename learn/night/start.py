@@ -56,11 +56,8 @@ def begin(
             source = _source_of(path, state, start)
             events.say(f"Continuing in '{path}' after {len(state.rounds)} generations")
         if state.plan.gpu:
-            asked = state.plan.asked_shape
-            shape = (
-                asked or Shape() if source is None else net_in(source.content, source.path).shape
-            )  # of all that it trains
-            check_gpu(shape, pqr=False)
+            usual = Shape() if source is None else net_in(source.content, source.path).shape
+            check_gpu(state.plan.asked_shape or usual, pqr=False)  # of all that it trains
         folder.save(state)
         _keep_start(path, state, source)
         return Loop(folder, state, NetLearner(folder), until, events, threads, executor).run()

@@ -17,6 +17,7 @@ import pytest
 from merino.inner.app.shell.cli import main
 from merino.inner.core.board.bitboard import KING
 from merino.inner.core.board.fen import parse_fen
+from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.eval.families import default, find_net
 from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.eval.net.file import load_net, save_net
@@ -24,8 +25,9 @@ from merino.inner.eval.net.network import Shape, exact_scores
 from merino.inner.eval.net.piece_family import net_evaluation
 from merino.inner.formats.packed import open_packed, pack, unpack
 from merino.inner.learn.errors import TrainingError
+from merino.inner.learn.net import bearing
 from merino.inner.learn.net.backpropagation import learn_scores
-from merino.inner.learn.net.bearing import course_for
+from merino.inner.learn.net.bearing import MIN_STEPS, Bearing, course_for
 from merino.inner.learn.net.gradient import Gradient, Layout, Objective
 from merino.inner.learn.net.starting import is_part, layers_of, random_layers
 from merino.inner.learn.net.training import (
@@ -390,8 +392,14 @@ def played(k: float) -> np.ndarray:
 
 def test_the_scale_of_scores_is_found_and_is_no_more_than_that_of_the_terms() -> None:
     assert fit_k(played(150)) == pytest.approx(150, rel=0.05)
-    assert course_for(played(150), 4096, None).score_k == pytest.approx(150, rel=0.05)
-    assert fit_k(played(400)) > 350 and course_for(played(400), 4096, None).score_k == default().k
+    assert course_for(played(150), 4096, None, 0.02).score_k == pytest.approx(150, rel=0.05)
+    assert fit_k(played(400)) > 350 and course_for(played(400), 4096, None, 0.02).score_k == default().k
+
+
+def test_a_course_has_steps_enough_with_what_is_left_to_learn_from() -> None:
+    found = [course_for(played(150)[:4100], 4096, None, validation).epochs for validation in (1e-9, 0.02)]
+    assert found == [MIN_STEPS / 2, MIN_STEPS]
+    assert course_for(played(150)[:12300], 4096, None, 0.02, together=3).epochs == MIN_STEPS
 
 
 def test_the_command_trains_a_net_that_can_be_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -414,6 +422,38 @@ def test_the_command_trains_a_net_that_can_be_loaded(tmp_path: Path, capsys: pyt
     capsys.readouterr()
     assert main(["train", str(path), "--start", str(out), "--out", str(on), "--hidden", "16"]) == 1
     assert "the net to start from is" in capsys.readouterr().err
+
+
+def test_a_net_does_not_replace_the_one_that_it_starts_from(tmp_path: Path, capsys) -> None:
+    path, net, link = tmp_path / "p.bin", tmp_path / "my.net", tmp_path / "other.net"
+    path.write_bytes(sample().tobytes())
+    save_net(random_net(Shape("ALL", 4)), net)
+    link.symlink_to(net)
+    before = net.read_bytes()
+    for out in (net, link):
+        assert main(["train", str(path), "--start", str(net), "--out", str(out), "--epochs", "1"]) == 2
+        assert f"'{out}' is also an input; name another output file" in capsys.readouterr().err
+    assert net.read_bytes() == before
+
+
+def test_a_log_that_cannot_be_written_is_told_before_positions_are_read(tmp_path: Path, capsys) -> None:
+    (tmp_path / "n.net.log").mkdir()
+    assert main(["train", "not/read.bin", "--out", str(tmp_path / "n.net")]) == 1
+    assert "n.net.log'" in (told := capsys.readouterr().err) and "it is a folder" in told
+
+
+def test_ctrl_c_before_the_first_epoch_has_ended_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trainer, "_compile", interrupted)
+    path, out = tmp_path / "p.bin", tmp_path / "n.net"
+    path.write_bytes(sample().tobytes())
+    assert main(["train", str(path), "--out", str(out)]) == INTERRUPTED
+    assert capsys.readouterr().err.endswith("train: stopped before the first epoch ended: nothing is kept\n")
+    assert not out.exists()
 
 
 def test_what_a_net_has_learned_is_changed_gently(tmp_path: Path) -> None:
@@ -446,9 +486,24 @@ def test_the_command_learns_from_moves(tmp_path: Path, capsys: pytest.CaptureFix
     assert load_net(out).about["settings"]["objective"]["pqr"]
     assert main([*words, "--epochs", "1", "--k", "150", "--quiet", str(games)]) == 0
     assert load_net(out).k == 150
+    further = ["--start", str(out), "--epochs", "1", "--quiet", "--out", str(tmp_path / "on.net")]
+    assert main([*words, *further, str(games)]) == 0
+    assert load_net(tmp_path / "on.net").k == 150
     (tmp_path / "p.bin").write_bytes(sample().tobytes())
     assert main([*words, str(tmp_path / "p.bin")]) == 1
     assert "is not PGN" in capsys.readouterr().err
+
+
+def test_moves_are_counted_and_not_the_three_positions_of_each(tmp_path: Path, monkeypatch, capsys) -> None:
+    rows = (Bearing(least, Shape("ALL", hidden), 0.1, "") for least, hidden in ((0, 4), (500, 16)))
+    monkeypatch.setattr(bearing, "BORNE", tuple(rows))
+    games, out = tmp_path / "g.pgn", tmp_path / "n.net"
+    games.write_text('[Result "1-0"]\n\n1. e4 e5 2. Qh5 Ke7 3. Qxe5# 1-0\n\n' * 60)  # 300 moves
+    words = ["train", "--objective", "pqr", "--epochs", "1", "--out", str(out), str(games)]
+    assert main(words) == 0 and load_net(out).shape.hidden == 4
+    capsys.readouterr()
+    assert main([*words, "--hidden", "16"]) == 0
+    assert "300 positions bear about 4 neurons; 16 learn them by heart" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

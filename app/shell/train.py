@@ -46,6 +46,7 @@ from merino.inner.learn.net.records import read_records
 from merino.inner.learn.net.training import (
     FURTHER_EPOCHS,
     FURTHER_RATE,
+    StoppedEarlyError,
     Trained,
     Trainer,
     TrainingSettings,
@@ -66,7 +67,11 @@ def run_train(arguments: Sequence[str]) -> int:
     with errors_named("train", PackedError, SourceError, TrainingError, EvaluationError, FileInUseError):
         start = _start(args)
         with writing(CommandError, before="train: "):
-            found = _train(args, start)
+            try:
+                found = _train(args, start)
+            except StoppedEarlyError as error:
+                print(f"train: {error}", file=sys.stderr)
+                return INTERRUPTED
     _tell(found, args.out)
     if args.rescore and start is not None and not found.interrupted and not args.no_match:
         _meet(found, start, args.out, args)
@@ -83,8 +88,9 @@ def _train(args: argparse.Namespace, start: Network | None) -> Trained:
     checkpoint = out.parent / f"{out.name}.state"
     for path in (out, checkpoint):
         check_writable(path)
-    files = find_files(args.files)
-    check_apart((out, checkpoint, log_of(out)), files, "train")
+    check_writable(log_of(out), whole=False)
+    files, name = find_files(args.files), _start_name(args)
+    check_apart((out, checkpoint, log_of(out)), [*files, find_net(name) if name else None], "train")
     with held(out):
         with _records(args, files, start) as records:
             settings = _settings(args, records, start)
@@ -94,7 +100,7 @@ def _train(args: argparse.Namespace, start: Network | None) -> Trained:
             if not args.quiet:
                 k = settings.objective.scale_of_scores
                 print(f"{settings.shape}\n{len(records)} positions, K {k:.1f}, {settings.epochs} epochs")
-            if start is None and (words := caution(settings.shape, len(records))):
+            if start is None and (words := caution(settings.shape, len(records) // settings.objective.together)):
                 print(f"train: {words}", file=sys.stderr)
             with LivePrinter(shared.progress_stream(args.quiet)) as show:
                 found = trainer.run(_TrainingLog(show, log_of(out)))
@@ -213,8 +219,12 @@ def _start(args: argparse.Namespace) -> Network | None:
         raise UsageError("train: --rescore makes scores, but --objective pqr uses none")
     if args.ahead and (args.rescore or args.objective == PQR):
         raise UsageError("train: --lambda looks ahead in games with scores: --rescore and --objective pqr use none")
-    name = args.start or (DEFAULT_TEACHER if args.rescore else None)
+    name = _start_name(args)
     return load_net(find_net(name)) if name else None
+
+
+def _start_name(args: argparse.Namespace) -> str | None:
+    return args.start or (DEFAULT_TEACHER if args.rescore else None)
 
 
 def _records(args: argparse.Namespace, files: Sequence[Path], start: Network | None) -> PackedBlocks:
@@ -234,10 +244,12 @@ def _records(args: argparse.Namespace, files: Sequence[Path], start: Network | N
 
 def _settings(args: argparse.Namespace, records: PackedBlocks, start: Network | None) -> TrainingSettings:
     """How to train on these positions: as asked, else as the positions bear or the net at the start was trained."""
-    course, bearing = course_for(records, args.batch, start), bearing_for(len(records))
+    together = Objective(pqr=args.objective == PQR).together
+    course = course_for(records, args.batch, start, args.validation, together)
+    bearing = bearing_for(len(records) // together)
     return TrainingSettings(
         _shape(args, start.shape if start else bearing.shape),
-        _objective(args, course, bearing.share if args.share is None else args.share),
+        _objective(args, course, start, bearing.share if args.share is None else args.share),
         args.epochs or course.epochs,
         args.batch,
         args.rate or course.rate,
@@ -251,11 +263,11 @@ def _settings(args: argparse.Namespace, records: PackedBlocks, start: Network | 
     )
 
 
-def _objective(args: argparse.Namespace, course: Course, blend: float) -> Objective:
+def _objective(args: argparse.Namespace, course: Course, start: Network | None, blend: float) -> Objective:
     """What to learn: PQR has no scores, so there the scale that was asked for is the net's."""
     asked = round(args.k, 1) if args.k else None
     if args.objective == PQR:
-        return Objective(blend, asked or OBJECTIVE.k, args.power, pqr=True)
+        return Objective(blend, asked or (start.k if start else OBJECTIVE.k), args.power, pqr=True)
     return Objective(blend, course.k, args.power, score_k=asked or course.score_k)
 
 

@@ -95,7 +95,7 @@ def renewed(shape: Shape, positions: int) -> Shape:
 
 
 def epochs_for(positions: int, batch: int) -> int:
-    """The passes over so many positions, `batch` to a step."""
+    """The passes over so many positions to learn from, `batch` to a step."""
     steps = max(1, -(-positions // batch))
     return max(EPOCHS, -(-MIN_STEPS // steps))
 
@@ -109,8 +109,12 @@ class Course(NamedTuple):
     rate: float
 
 
-def course_for(records: np.ndarray | PackedBlocks, batch: int, start: Network | None) -> Course:
+def course_for(
+    records: np.ndarray | PackedBlocks, batch: int, start: Network | None, validation: float, together: int = 1
+) -> Course:
     """The course over these positions, `batch` to a step, from a net to train further, or from random weights.
+
+    Of the positions, or of as many `together` as are learned from as one, a share is kept for `validation`.
 
     A new net gets the scale of the terms, so that a centipawn of both promises the same. Where scores seem to promise
     less, it is the players who lose what they have won, as with few nodes a move: the scores keep that scale too.
@@ -118,7 +122,8 @@ def course_for(records: np.ndarray | PackedBlocks, batch: int, start: Network | 
     if start is not None:
         return Course(start.k, start.k, FURTHER_EPOCHS, FURTHER_RATE)
     k = default().k
-    return Course(k, round(min(k, fit_k(records)), 1), epochs_for(len(records), batch), TrainingSettings().rate)
+    epochs = epochs_for(round((1 - validation) * (len(records) // together)), batch)
+    return Course(k, round(min(k, fit_k(records)), 1), epochs, TrainingSettings().rate)
 
 
 def caution(shape: Shape, positions: int) -> str:

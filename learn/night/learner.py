@@ -307,7 +307,8 @@ def _trained(lesson: Lesson, choice: ShapeChoice, records: PackedBlocks, folder:
     """
     start = lesson.best if choice.continued else None
     plan, usual = lesson.plan, TrainingSettings()
-    course = course_for(records, usual.batch, start)
+    validation = validation_share(plan.games, usual.validation)
+    course = course_for(records, usual.batch, start, validation)
     score_k = default().k if start else course.score_k
     settings = replace(
         usual,
@@ -317,7 +318,7 @@ def _trained(lesson: Lesson, choice: ShapeChoice, records: PackedBlocks, folder:
         ),
         epochs=course.epochs,
         rate=course.rate,
-        validation=validation_share(plan.games, usual.validation),
+        validation=validation,
         seed=plan.seed_of(lesson.number, 1),
         gpu=plan.gpu,
     )

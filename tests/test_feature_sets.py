@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from merino.inner.eval.net.network import Shape
+from merino.inner.learn.net.training import Trained, Trainer, TrainingState
 from merino.inner.match import runner
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.games import Game
@@ -38,6 +39,24 @@ def test_each_set_is_trained_once_and_told_beside_the_thesis(
     main(words)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.net")} == written
     assert "H+V" in capsys.readouterr().out
+
+
+def test_a_net_whose_training_was_interrupted_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Trainer.run
+
+    def interrupted(trainer: Trainer, _: object) -> Trained:
+        def stop(state: TrainingState) -> None:
+            if state.is_epoch and state.epoch == 3:
+                raise KeyboardInterrupt
+
+        return run(trainer, stop)
+
+    monkeypatch.setattr(Trainer, "run", interrupted)
+    positions = tmp_path / "p.bin"
+    positions.write_bytes(sample().tobytes())
+    with pytest.raises(KeyboardInterrupt):
+        main([str(positions), "--epochs", "4", "--hidden", "4", "--seeds", "2", "--out", str(tmp_path / "nets")])
+    assert [path.name for path in (tmp_path / "nets").iterdir()] == ["ALL-4-4-400-1.state"]
 
 
 def test_layers_and_outputs_are_compared_in_the_same_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

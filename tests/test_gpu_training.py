@@ -102,6 +102,12 @@ def test_what_a_card_cannot_train_is_refused(shape: Shape, objective: Objective,
         GpuGradient(Layout(shape), objective, 64)
 
 
+def test_more_summands_than_a_card_has_memory_for_are_refused() -> None:
+    with pytest.raises(TrainingError, match=r"feature sets of at most 4 summands: .* has 5"):
+        GpuGradient(Layout(Shape("ALL+KING8*ALL+KING*ALL+MIRRORED(ALL+KING8*ALL)", 8)), OBJECTIVE, 64)
+    GpuGradient(Layout(Shape("ALL+KING8*ALL+MIRRORED(ALL+KING8*ALL)", 8)), OBJECTIVE, 64)
+
+
 def test_without_a_card_the_command_says_what_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -183,7 +183,10 @@ def _nets(shape: Shape, experiment: Experiment) -> list[Network]:
                     print(line, file=sys.stderr, flush=True)
 
             trainer = Trainer(experiment.records, settings, checkpoint=path.with_suffix(".state"))
-            save_net(trainer.run(tell).network, path)
+            trained = trainer.run(tell)
+            if trained.interrupted:
+                raise KeyboardInterrupt
+            save_net(trained.network, path)
             path.with_suffix(".state").unlink(missing_ok=True)
         found.append(load_net(path))
     return found

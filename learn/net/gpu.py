@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from merino.inner.eval.net.network import Shape
+from merino.inner.eval.net.network import MAX_MEN, Shape
 from merino.inner.eval.net.rows import PIECES, is_by_piece_and_king, piece_features
 from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.net.gradient import Layout, Objective
@@ -118,6 +118,10 @@ def check_gpu(shape: Shape, pqr: bool) -> Any:
         raise TrainingError(
             "no NVIDIA graphics card can be used: it needs one, its driver, and pip install 'merino-chess[gpu]'"
         )
+    from merino.inner.learn.net.gpu_kernels import MAX_ACTIVE  # noqa: PLC0415 (it needs CUDA)
+
+    if (summands := len(shape.feature_set.terms)) > (most := MAX_ACTIVE // MAX_MEN):
+        raise TrainingError(f"a graphics card trains feature sets of at most {most} summands: {shape} has {summands}")
     return cuda
 
 

@@ -69,7 +69,8 @@ class FitProblem:
 
     `free` are the indices of the weights that may move, `bounds` is float64[weights, 2]. `spread`, float64[weights], is
     the prior's standard deviation of each weight about its `start`, in centipawns; None for no prior. `centring` is the
-    matrix of `centring_of`, None where no table is to be centred: weights times it score the same.
+    matrix of `centring_of`, None where no table is to be centred: weights times it score the same. `mean_weight` is
+    that of a row for the prior, None for the one in the sums.
     """
 
     free: np.ndarray
@@ -79,6 +80,7 @@ class FitProblem:
     loss: Loss = Loss.SQUARED
     spread: np.ndarray | None = None
     centring: np.ndarray | None = None
+    mean_weight: float | None = None
 
     def centred(self, weights: np.ndarray) -> np.ndarray:
         """The same weights with their tables centred, float64[weights]."""
@@ -94,7 +96,7 @@ class FitProblem:
         """The factor of the squared distance from the start for each free weight, in units of the summed loss."""
         if self.spread is None:
             return np.zeros(len(self.free))
-        mean_weight = sums.squares / sums.sample_weight[TRAIN]  # a row that counts half has half the information
+        mean_weight = mean_weight_of(sums) if self.mean_weight is None else self.mean_weight
         return NOISE[self.loss] * POSITIONS_PER_OBSERVATION * mean_weight / self.spread[self.free] ** 2
 
     def objective(self, sums: Sums, parameters: FitParameters, stride: int = 1) -> float:
@@ -123,6 +125,11 @@ class FitProblem:
         directions = self.directions(parameters)
         ridge = np.append(self.ridge(sums) / stride, 0.0)
         return np.asarray(directions.T @ sums.products @ directions + np.diag(ridge))
+
+
+def mean_weight_of(sums: Sums) -> float:
+    """The mean weight of a row: one that counts half has half the information."""
+    return float(sums.squares / sums.sample_weight[TRAIN])
 
 
 def sizes(*weights: np.ndarray) -> np.ndarray:

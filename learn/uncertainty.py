@@ -13,12 +13,12 @@ Wald (1943). Quantile: E. B. Wilson and M. M. Hilferty (1931).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from merino.inner.eval.linear.registry import Group, Term, to_read
-from merino.inner.learn.fit import FitCallback, FitProblem, approach
+from merino.inner.learn.fit import FitCallback, FitProblem, approach, mean_weight_of
 from merino.inner.learn.loss_and_gradient import Detail, Samples, Sums, gather, products_by_game
 from merino.inner.learn.sample import FitParameters
 
@@ -51,12 +51,13 @@ def bootstrap_errors(
 ) -> np.ndarray:
     """The same, with the first part from `times` fits to games drawn with replacement (bootstrap)."""
     games = sample.games(is_validation=False)
+    of_all = replace(problem, mean_weight=mean_weight_of(sums))  # a game drawn twice has no more of it in each row
     rng = np.random.default_rng(seed)
     found = []
     for number in range(times):
         drawn = np.bincount(rng.choice(games, len(games)), minlength=sample.number_of_games)
         again = sample.with_game_weight(drawn.astype(np.float32))
-        found.append(problem.centred(approach(again, parameters, problem, FitCallback()).weights)[problem.free])
+        found.append(problem.centred(approach(again, parameters, of_all, FitCallback()).weights)[problem.free])
         callback.progressed("Resampling games", (number + 1) / times)
     _, pull = _inverse_and_pull(parameters, problem, sums)
     errors = _errors(problem, _of_free(problem, pull))

@@ -24,7 +24,7 @@ Pairing = tuple[int, int]  # two players by number
 PlayMatch = Callable[[Pairing], tuple[MatchResult, MatchError | None]]
 ELO = math.log(10) / 400
 STEPS = 200
-PRIOR_GAMES = 0.5  # of a draw against an average player, so that a clean score has a finite rating
+PRIOR_GAMES = 1.0  # draws against an average player of the table, so that a clean score has a finite rating
 
 
 class Schedule(StrEnum):
@@ -118,8 +118,10 @@ def _derivatives(
     elo: np.ndarray, results: Mapping[tuple[int, int], Tally], count: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Gradient and negative curvature of the log-likelihood by the ratings, and the variance of the gradient."""
-    gradient = -PRIOR_GAMES * ELO * np.tanh(ELO * elo / 2)
-    curvature = np.diag(PRIOR_GAMES * ELO**2 / 2 / np.cosh(ELO * elo / 2) ** 2)
+    from_mean = np.eye(count) - 1 / count  # so that the anchor changes no difference between players
+    ahead = ELO * (elo - elo.mean()) / 2
+    gradient = from_mean @ (-PRIOR_GAMES * ELO / 2 * np.tanh(ahead))
+    curvature = from_mean @ np.diag(PRIOR_GAMES * ELO**2 / 4 / np.cosh(ahead) ** 2) @ from_mean
     spread = curvature.copy()
     for (first, second), tally in results.items():
         expected = 1 / (1 + math.exp(ELO * (elo[second] - elo[first])))

@@ -9,6 +9,7 @@ import pytest
 
 from merino.inner.eval.linear.registry import Group, Phase, Term
 from merino.inner.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
+from merino.inner.learn import uncertainty
 from merino.inner.learn.fit import FitCallback, FitProblem, Step, fit_k, gauss_newton
 from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.inputs import split
@@ -87,6 +88,24 @@ def test_weights_stop_at_their_bounds(sample: Sample) -> None:
     found = gauss_newton(sample, start, problem, FitCallback()).weights
     assert (found[free[3]], found[free[7]]) == (bounds[free[3], 1], bounds[free[7], 0])
     assert ((found >= bounds[:, 0]) & (found <= bounds[:, 1]))[free].all()
+
+
+def test_games_that_are_drawn_anew_are_pulled_as_all_of_them_are(
+    small_sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = FitParameters(article_weights(), 1 / K)
+    problem = FitProblem(POSITIONAL, BOUNDS, False, start.weights, spread=np.full(len(ARTICLE), 40.0))
+    sums, pulls = gather(small_sample, start, problem.loss, Detail.PRODUCTS), []
+
+    def fitted(sample: Sample, parameters: FitParameters, asked: FitProblem, _: FitCallback) -> FitParameters:
+        pulls.append(asked.ridge(gather(sample, parameters)))
+        return parameters
+
+    monkeypatch.setattr(uncertainty, "approach", fitted)
+    uncertainty.bootstrap_errors(small_sample, start, problem, sums, 2, 1, FitCallback())
+    assert len(pulls) == 2
+    for pull in pulls:
+        assert pull == pytest.approx(problem.ridge(sums))
 
 
 def test_one_pass_tells_the_errors_of_both_sets() -> None:

@@ -86,6 +86,16 @@ def test_two_who_hardly_met_the_anchor_are_compared_by_their_own_games() -> None
     assert sum(row.points for row in rows.values()) == met.games + few.games
 
 
+def test_the_anchor_shifts_the_table_and_changes_no_difference() -> None:
+    results = {(0, 1): tally(0, 0, 0, 0, 5), (1, 2): tally(1, 2, 4, 2, 3)}
+    tables = [{row.name: row for row in rate(["a", "b", "c"], results, anchor, 100.0)} for anchor in range(3)]
+    for first, second in (("a", "b"), ("b", "c")):
+        ahead = [table[first].rating - table[second].rating for table in tables]
+        assert ahead == pytest.approx([ahead[0]] * 3, abs=1e-6)
+        assert [table[first].los_next for table in tables] == pytest.approx([tables[0][first].los_next] * 3)
+    assert tables[0]["b"].error == pytest.approx(tables[1]["a"].error)
+
+
 def test_a_clean_score_has_a_rating():
     rows = rate(["a", "b"], {(0, 1): tally(0, 0, 0, 0, 10)}, 1, 0.0)
     assert 300 < rows[0].rating < 1500 and math.isfinite(rows[0].error)

@@ -17,8 +17,19 @@ from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT
 from merino.inner.eval.families import default
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.material import FULL_BOARD
+from merino.inner.match.statistics import t_95
 from merino.inner.study.profile.choices import Choices, choices_of
-from merino.inner.study.profile.groups import Interval, JudgedMoves, difference, mean_of, over_time, parts_of, share_of
+from merino.inner.study.profile.groups import (
+    Interval,
+    JudgedMoves,
+    difference,
+    mean_of,
+    mean_score,
+    over_time,
+    parts_of,
+    share_by_game,
+    share_of,
+)
 from merino.inner.study.profile.mistakes import Mistakes, losses_of, mistakes_of, sights_of, temptations_of
 from merino.inner.study.profile.openings import openings_of
 from merino.inner.study.profile.players import PlayerGames, games_of_player
@@ -66,7 +77,38 @@ def test_moves_of_one_game_count_together_in_an_interval() -> None:
     together = mean_of(values, np.repeat(np.arange(50), 2)[np.argsort(np.tile([0, 1], 50), kind="stable")])
     assert alone.value == together.value == pytest.approx(0.2)
     assert together.high - together.low == pytest.approx(2**0.5 * (alone.high - alone.low), rel=0.02)
-    assert mean_of(values, np.arange(100) % 4) == Interval(alone.value, 0.0, 1.0) and not alone.is_wide
+    assert mean_of(values, np.arange(100) % 4) == Interval(alone.value, -1.0, 1.0) and not alone.is_wide
+
+
+def test_quantiles_for_a_few_games_are_those_of_the_tables() -> None:
+    assert [t_95(freedom) for freedom in (4, 5, 10, 30)] == pytest.approx([2.776, 2.571, 2.228, 2.042], rel=3e-3)
+
+
+def test_halves_that_are_alike_rarely_differ_for_sure_also_around_zero() -> None:
+    rng, games = np.random.default_rng(1), np.repeat(np.arange(6), 10)
+    losses = 0.002 * rng.normal(size=(1000, 2, 60)) + 0.002 * np.repeat(rng.normal(size=(1000, 2, 6)), 10, axis=2)
+    changes = [difference(mean_of(first, games), mean_of(second, games)) for first, second in losses]
+    assert 0.02 < np.mean([change.low > 0 or change.high < 0 for change in changes]) < 0.08
+    below = mean_of(np.full(60, -0.003) + losses[0, 0] / 10, games)
+    assert below.low < below.value < below.high < 0
+
+
+def test_a_few_equal_results_of_an_opening_are_not_certain() -> None:
+    won = mean_score(np.ones(5))
+    assert won.value == won.high == 1 and won.low < 0.75
+    assert mean_score(np.full(20, 0.5)).low < 0.48 and mean_score(np.ones(4)) == Interval(1.0, 0.0, 1.0)
+    rng = np.random.default_rng(2)
+    found = [mean_score(rng.choice([0, 0.5, 1], 15, p=[0.2, 0.3, 0.5])) for _ in range(1000)]
+    assert 0.93 < np.mean([each.low <= 0.65 <= each.high for each in found]) < 0.99
+
+
+def test_mistakes_that_come_together_in_some_games_count_as_fewer() -> None:
+    games, alone = np.repeat(np.arange(40), 25), np.arange(1000) % 25 == 0
+    together = np.repeat(np.arange(40) < 8, 25) & (np.arange(1000) % 5 == 0)  # five in each of eight games
+    spread, heaped = share_by_game(alone, games), share_by_game(together, games)
+    assert spread == share_of(40, 1000) and heaped.value == spread.value == 0.04
+    assert heaped.high - heaped.low > 1.5 * (spread.high - spread.low)
+    assert share_by_game(np.zeros(10, dtype=bool), np.arange(10)) == share_of(0, 10)
 
 
 def test_shares_and_their_differences_have_95_percent_intervals() -> None:

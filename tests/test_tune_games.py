@@ -101,7 +101,9 @@ def test_a_tune_goes_where_the_games_are_won(method):
     lines = result_lines(tune, METHODS[method], tune.settings, tune.state)
     assert lines[0] == f"{method} after 40 pairs:"
     assert "# OpenBench" in lines
-    assert math.isnan(remaining_loss(tune.settings, tune.state)) == (METHODS[method].deviations is None)
+    trusts_what_was_told = METHODS[method].deviations is not None and METHODS[method].gain is None
+    assert math.isnan(remaining_loss(tune.settings, tune.state)) != trusts_what_was_told
+    assert any("Expected against the start" in line for line in lines) == (METHODS[method].deviations is not None)
 
 
 def test_the_course_of_a_tune_does_not_depend_on_the_number_of_threads():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from merino.inner.core.common.pictures import load_matplotlib, saved
 from merino.inner.tune import paper
 from merino.inner.tune.curves import SETTINGS
 from merino.inner.tune.estimators import deviations, estimate, gain_over, intervals, noise_now
+from merino.inner.tune.methods import method_of
 from merino.inner.tune.parameters import TunedParameter, best_step, fishtest_lines, openbench_lines
 from merino.inner.tune.rules import BETA, EstimatorSettings, ExpectedGain, Method, State
 from merino.inner.tune.simulator import Cell
@@ -45,7 +47,12 @@ def gain_line(gain: ExpectedGain) -> str:
 
 
 def remaining_loss(settings: EstimatorSettings, state: State) -> float:
-    """The Elo expected to be still lost, from the posterior variances; NaN for a method without any."""
+    """The Elo expected to be still lost, from the posterior variances and the curves told.
+
+    NaN for a method without variances, and for one that finds the curves by itself, as those told may be wrong.
+    """
+    if method_of(settings.method).gain is not None:
+        return math.nan
     return float((deviations(settings, state) ** 2 / (2 * BETA * settings.sigma**2)).sum())
 
 
@@ -99,8 +106,10 @@ def result_lines(tune: Tune, method: Method, settings: EstimatorSettings, state:
     loss = remaining_loss(settings, state)
     if not np.isnan(loss):
         before = sum(row.elo for row in parameters)
-        lines.append(f"Expected to be left: {loss:.2f} Elo of the {before:.2f} expected at the start")
-        lines.append(gain_line(gain_over(settings, state, np.array([row.start for row in parameters]))))
+        lines.append(f"Expected to be left: {loss:.2f} Elo of the {before:.2f} told at the start")
+    gain = gain_over(settings, state, np.array([row.start for row in parameters]))
+    if not np.isnan(gain.low):
+        lines.append(gain_line(gain))
     steps = [row.r_end or best_step(row, parameters, tune.configuration.pairs) for row in parameters]
     values = estimate(settings, state)
     lines += ["# fishtest", *fishtest_lines(parameters, np.round(values, 4), steps)]

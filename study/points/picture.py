@@ -112,7 +112,7 @@ def _dress_scores(axes: Any, alone: bool) -> None:
     axes.axvline(0, color=GREY, linewidth=0.8, linestyle=":")
     axes.grid(alpha=0.25)
     axes.legend(loc="upper left", frameon=False, title="score = 1 / (1 + exp(-alpha * balance))", alignment="left")
-    what = "bars: 95% intervals" if alone else f"only those of {MIN_VECTORS} vectors or more"
+    what = "bars: 95%, as if no two vectors shared a game" if alone else f"only those of {MIN_VECTORS} vectors or more"
     note = f"points: mean scores, a drawn game as half,\nlarger for more vectors;\n{what}"
     place = {"xy": (0.99, 0.04), "xycoords": "axes fraction", "ha": "right", "va": "bottom"}
     axes.annotate(note, color=GREY, fontsize=9, **place)

@@ -14,7 +14,7 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.eval.material import FULL_BOARD
-from merino.inner.match.statistics import Z_95, wilson_interval
+from merino.inner.match.statistics import t_95, wilson_interval
 from merino.inner.study.profile.choices import Choices
 from merino.inner.study.profile.players import PlayerGame, PlayerGames
 
@@ -23,6 +23,7 @@ MIN_MOVES = 50  # of a period
 _DAY = re.compile(r"\d{4}\.(\d\d|\?\?)\.(\d\d|\?\?)")
 WIDE = 0.5  # of a mean: an interval that reaches farther to a side says too little
 MIN_GAMES = 5  # that an interval of means by game needs
+COIN_OF_A_GAME = 0.25  # variance of a game that is lost or won by chance
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class JudgedMoves:
     def group(self, name: str, chosen: np.ndarray) -> MoveGroup:
         """The moves for which bool[n] is true, at least one."""
         losses, games = self.losses[chosen], self.choices.games[chosen]
-        mistakes = share_of(int(self.are_mistakes[chosen].sum()), len(losses))
+        mistakes = share_by_game(self.are_mistakes[chosen], games)
         return MoveGroup(name, len(np.unique(games)), len(losses), mean_of(losses, games), mistakes)
 
     def groups(self, named: Iterable[tuple[str, np.ndarray]]) -> tuple[MoveGroup, ...]:
@@ -154,21 +155,50 @@ class Interval:
 
 
 def mean_of(values: np.ndarray, games: np.ndarray) -> Interval:
-    """The mean of moves, float64[n], n > 0, of which those of one game, int64[n], go together; from 0 to 1.
+    """The mean of what moves lose, float64[n], n > 0, of which those of one game, int64[n], go together; from -1 to 1.
 
     With less than MIN_GAMES games it may lie anywhere.
     """
-    value = float(values.mean())
-    _, places = np.unique(games, return_inverse=True)
-    sums = np.bincount(places, weights=values - value)
-    if len(sums) < MIN_GAMES:
+    value, clusters = float(values.mean()), len(np.unique(games))
+    if clusters < MIN_GAMES:
+        return Interval(value, -1.0, 1.0)
+    error = t_95(clusters - 1) * math.sqrt(_variance_of_mean(values, games))
+    return Interval(value, max(-1.0, value - error), min(1.0, value + error))
+
+
+def mean_score(scores: np.ndarray) -> Interval:
+    """The mean score of games, float64[n], n > 0, from 0 to 1; with less than MIN_GAMES it may lie anywhere.
+
+    A game that could have been lost or won counts as one more, so that a few equal results do not look certain.
+    """
+    value, count = float(scores.mean()), len(scores)
+    if count < MIN_GAMES:
         return Interval(value, 0.0, 1.0)
-    variance = float((sums**2).sum()) / len(values) ** 2 * len(sums) / (len(sums) - 1)
-    error = Z_95 * math.sqrt(variance)
+    squares = float(((scores - value) ** 2).sum()) + COIN_OF_A_GAME
+    error = t_95(count - 1) * math.sqrt(squares / (count - 1) / count)
     return Interval(value, max(0.0, value - error), min(1.0, value + error))
 
 
-def share_of(count: float, of: int) -> Interval:
+def share_by_game(flags: np.ndarray, games: np.ndarray) -> Interval:
+    """The share of moves, bool[n], n > 0, of which those of one game, int64[n], go together.
+
+    Moves that agree within games count as so many fewer (L. Kish's design effect).
+    """
+    share, count = float(flags.mean()), len(flags)
+    alone = share * (1 - share) / count
+    several = len(np.unique(games)) > 1 and alone > 0
+    effect = max(1.0, _variance_of_mean(flags, games) / alone) if several else 1.0
+    return share_of(share * count / effect, count / effect)
+
+
+def _variance_of_mean(values: np.ndarray, games: np.ndarray) -> float:
+    """The variance of the mean of values of moves, those of one game taken together."""
+    _, places = np.unique(games, return_inverse=True)
+    sums = np.bincount(places, weights=values - values.mean())
+    return float((sums**2).sum()) / len(values) ** 2 * len(sums) / (len(sums) - 1)
+
+
+def share_of(count: float, of: float) -> Interval:
     """A share, of at least one."""
     share = count / of
     low, high = map(float, wilson_interval(share, of))

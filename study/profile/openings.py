@@ -10,10 +10,11 @@ import numpy as np
 from merino.inner.core.board.fen import COLOUR_NAMES, START_FEN, to_fen
 from merino.inner.engine.notation.san import san
 from merino.inner.engine.search.known_openings import longest_opening, opening_by
-from merino.inner.study.profile.groups import Interval, JudgedMoves, MoveGroup, mean_of
+from merino.inner.study.profile.groups import Interval, JudgedMoves, MoveGroup, mean_score
 from merino.inner.study.profile.mistakes import KindCount, Mistakes
 from merino.inner.study.profile.players import PlayerGame, PlayerGames
 
+MIN_RESULTS = 15  # of an opening: of fewer, those with a narrow interval are the lucky ones
 MAX_ERROR = 0.15  # of the score of an opening: a wider interval says too little
 SET_UP = "set-up positions"
 _START = START_FEN.split()[:4]
@@ -37,7 +38,8 @@ class OpeningRecord:
     @property
     def is_enough(self) -> bool:
         """Whether the score says something."""
-        return self.score is not None and (self.score.high - self.score.low) / 2 <= MAX_ERROR
+        results = self.won + self.drawn + self.lost
+        return self.score is not None and results >= MIN_RESULTS and (self.score.high - self.score.low) / 2 <= MAX_ERROR
 
 
 def openings_of(player: PlayerGames, moves: JudgedMoves, mistakes: Mistakes) -> tuple[OpeningRecord, ...]:
@@ -83,7 +85,7 @@ def _record(
         won,
         drawn,
         lost,
-        mean_of(scores, np.arange(len(scores))) if len(scores) else None,
+        mean_score(scores) if len(scores) else None,
         judged.group(name, chosen) if chosen.any() else None,
         mistakes.kinds(chosen),
     )

@@ -269,10 +269,10 @@ def test_each_line_tells_the_deepest_ply_of_its_own_search(searcher: Searcher, m
         assert line.seldepth == max(line.depth, reached[line.depth, line.pv[0]]) >= len(line.pv)
 
 
-@pytest.mark.parametrize("is_confirmed", [False, True])
+@pytest.mark.parametrize(("is_confirmed", "best"), [(False, "e2e4"), (True, "a2a3")])
 @pytest.mark.parametrize("shown_after_ms", [0, 600_000])
-def test_a_fail_high_gives_the_move_whatever_is_shown_of_it(
-    searcher: Searcher, monkeypatch: pytest.MonkeyPatch, shown_after_ms: int, is_confirmed: bool
+def test_a_fail_high_gives_the_move_once_it_is_confirmed_whatever_is_shown(
+    searcher: Searcher, monkeypatch: pytest.MonkeyPatch, shown_after_ms: int, is_confirmed: bool, best: str
 ) -> None:
     """As in the compiled loop `deepen`: a game at fixed nodes depends on no clock."""
     position = Position()
@@ -291,7 +291,7 @@ def test_a_fail_high_gives_the_move_whatever_is_shown_of_it(
     monkeypatch.setattr("merino.inner.engine.search.search_run.BOUNDS_AFTER_MS", shown_after_ms)
     lines: list[Line] = []
     result = searcher.search(position, Limits(nodes=10_000), lines.append)
-    assert position.uci(result.best or 0) == "a2a3"
+    assert position.uci(result.best or 0) == best
     assert any(line.bound and line.score == 50 for line in lines) == (shown_after_ms == 0)
 
 

@@ -98,12 +98,12 @@ def deepen(s, nodes, last_depth):
         s.seldepth = 0
         while True:
             guess = search_root(s, alpha, beta, searched)
-            if s.plies[0].pv_length > 0:  # also of a fail high: it is better than the move before
-                best, best_score = np.int64(s.pv[0, 0]), guess
             if s.stopped or alpha < guess < beta:
                 break
             searched = fail_high_depth(s, guess, beta, searched, depth)
             alpha, beta, width = widened_window(guess, alpha, beta, width)
+        if s.plies[0].pv_length > 0:
+            best, best_score = np.int64(s.pv[0, 0]), guess
         if s.stopped:
             break
         depth += 1

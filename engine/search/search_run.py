@@ -256,13 +256,13 @@ class SearchRun:
         return found
 
     def _is_move_to_play(self, line: RootLine, count: int) -> bool:
-        """Whether this line, the first of `count`, gives the move from now on, whatever is shown of it.
+        """Whether this line, the first of `count`, gives the move from now on.
 
-        So does a fail high: the move is better than the one before, as in `deepen`.
+        A fail high does not until a second search confirms it, whatever is shown of it.
         """
         if count > 1 and self.depth > 1:
             return False  # all lines of the depth before are known
-        return line.bound != "upperbound"
+        return line.bound == "" or self.main.stopped
 
     def _is_enough(self, score: Score, stable: int, drop: int, only_move: bool) -> bool:
         limits = self.limits

@@ -23,14 +23,13 @@ from merino.inner.core.common.user_files import (
     open_to_append,
     read_user_file,
     real_path,
-    user_folder,
     user_path,
 )
 from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.eval.families import find_net
 from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TERMS, TermSet
-from merino.inner.eval.linear.weights import LEARNED, SHIPPED, active_file
+from merino.inner.eval.linear.weights import LEARNED, SHIPPED, active_file, own_file
 from merino.inner.formats.sources import find_files
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback, Step
@@ -170,7 +169,7 @@ def weights_paths(weights: str | None, out: str | None = None) -> WeightsPaths:
     New weights go to `out`, or replace the old ones; those that come with Merino stay, and new ones go to the user's.
     """
     source = active_file(weights).absolute()
-    usual = user_folder("data") / "weights.txt" if file_at(source).parent == SHIPPED else source
+    usual = own_file() if file_at(source).parent == SHIPPED else source
     target = named_path(out).absolute() if out else usual.absolute()
     in_use = {file_at(path) for path in (usual, source, active_file())}
     return WeightsPaths(source, target, file_at(target) in in_use)

@@ -390,7 +390,7 @@ def test_a_search_for_a_mate_leaves_tables_aside(talk: Talk, fen: str) -> None:
     """In the first position they advise another move; in the second they know of the capture only that it wins."""
     talk.runtime.tables = FakeTables()
     said = talk.say("setoption name SyzygyProbeDepth value 1", f"position fen {fen}", "go mate 2")
-    assert " score mate 2 " in said[-2]
+    assert " score mate 2 " in said[-2] and " tbhits 0 " in said[-2]
 
 
 def test_a_broken_table_is_said_once_and_not_used_again(talk: Talk) -> None:

@@ -36,6 +36,15 @@ def test_a_capture_into_a_won_ending_is_a_known_win(threads: int) -> None:
     assert searched(ROOK_TO_TAKE, None, depth=4).score < KNOWN_WIN
 
 
+def test_a_search_for_a_mate_asks_no_tables() -> None:
+    """In this position they know of the capture only that it wins."""
+    searcher, tablebases = Searcher(1), probe_of(FakeTables(), depth=1)
+    searcher.tablebases = tablebases
+    line = searcher.search("6k1/8/5K2/8/8/3Q2r1/8/8 w - - 0 1", Limits(mate=2)).line
+    assert line is not None and line.score.mate == 2
+    assert tablebases.hits == 0
+
+
 def test_a_side_does_not_take_what_the_tables_say_loses() -> None:
     line = searched(ROOK_TO_TAKE, TablebaseProbe(3, lambda position: WIN, depth=1))
     assert line.pv[0].uci() != "d1d8"

@@ -209,7 +209,7 @@ class UciSession:
             self._lag.go_came(position.keys, position.turn, limits)
         else:
             limits = self._node_clock.limits(position.keys, position.turn, limits)
-        advice, tablebases = self._consult_tables(runtime, position, tables_seconds(limits, position.turn))
+        advice, tablebases = self._consult_tables(runtime, position, limits)
         searcher.tablebases = tablebases
         hits = advice.hits if advice else 0
         report = Report(self.output, position.uci, k, lambda: hits + (tablebases.hits if tablebases else 0))
@@ -369,14 +369,14 @@ class UciSession:
         return False
 
     def _consult_tables(
-        self, runtime: Runtime, position: Position, seconds: float
+        self, runtime: Runtime, position: Position, limits: Limits
     ) -> tuple[Advice | None, TablebaseProbe | None]:
         """What the endgame tables say of the position, and the tables for the search, if they answer in time."""
-        if runtime.tables is None or not (self._consulted is None or self._consulted.is_done(0)):
-            return None, None  # there are none, or they still have not answered before
+        if runtime.tables is None or limits.mate or (self._consulted and not self._consulted.is_done(0)):
+            return None, None  # there are none, a mate is looked for, or they still have not answered before
         work: FileWork[Advice | None] = FileWork(partial(runtime.advice, position.copy()))
         self._consulted = work
-        if not work.is_done(seconds):
+        if not work.is_done(tables_seconds(limits, position.turn)):
             self.output.info("SyzygyPath: the disk of the tablebases is slow; this move is searched without them")
             return None, None
         try:

@@ -72,8 +72,13 @@ def active_file(asked_for: str | None = None) -> Path:
         except OSError as error:
             raise WeightsError(f"cannot read weights file '{name}': {error.strerror}") from error
         return path if is_there(path) else shipped(name, ENDINGS[0]) or path
-    own = user_folder("data") / "weights.txt"
+    own = own_file()
     return own if is_there(own) else DEFAULT_FILE
+
+
+def own_file() -> Path:
+    """The user's own weights, which are in use where none are named. The file need not exist."""
+    return user_folder("data") / "weights.txt"
 
 
 def load(path: Path, terms: Iterable[Term] = TERMS) -> np.ndarray:

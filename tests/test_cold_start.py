@@ -210,6 +210,19 @@ def test_each_go_is_searched_in_the_position_before_it_however_late_it_is_loaded
     assert loading.load().endswith("bestmove (none)\n")
 
 
+def test_the_first_search_after_quick_moves_is_in_the_new_position(
+    loading: Loading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "is_play_compiled", lambda: False)
+    loading.say("position startpos", "go wtime 100 btime 100")
+    loading.session.wait()
+    assert b"bestmove" in loading.stream.getvalue()
+    loading.loaded.set()
+    loading.session.ready()
+    loading.say("position fen 6k1/5ppp/8/8/8/8/q4PPP/3R2K1 w - - 0 1", "go depth 2")
+    assert "bestmove d1d8" in loading.load()
+
+
 def test_a_ponderhit_while_the_engine_is_loaded_starts_the_clock_and_stops_nothing(loading: Loading) -> None:
     loading.say("go ponder depth 4", "ponderhit")
     said = loading.load()

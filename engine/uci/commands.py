@@ -83,7 +83,8 @@ def _run_loaded(session: UciSession, command: Command, text: str, seconds: float
         session.wait_until_prepared()
     session.ready(seconds)
     with session.turn:
-        _run_after(session, session.cold.take_position() if command.name != "position" else None, command, text)
+        waiting = session.cold.take_position()  # which a new one replaces
+        _run_after(session, None if command.name == "position" else waiting, command, text)
 
 
 def _run_after(session: UciSession, position: str | None, command: Command, text: str) -> None:

@@ -38,7 +38,7 @@ LIMIT_SECONDS = 900  # of the tests of one fault
 CONTROL_LIMIT = 4  # such times for all tests without a fault
 NICENESS = 5
 PASSED, FAILED, BROKEN = 0, 1, 2  # what pytest returns; 2 where a module of tests cannot be imported
-WITHOUT_COMPILING = ("-p", "no:threadexception", "-p", "no:unraisableexception", "--seconds", "10")
+WITHOUT_COMPILING = ("-p", "no:threadexception", "-p", "no:unraisableexception", "--seconds", "30")
 _FIRST_FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 

@@ -34,7 +34,7 @@ from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import CACHE_LINE, copy_record, store_word
 from merino.inner.engine.search.iterative_deepening import NO_LIMIT
 from merino.inner.engine.search.state import INFINITE
-from merino.inner.engine.search.static_eval import static_evaluation
+from merino.inner.engine.search.static_eval import rule50_scaling, static_evaluation
 from merino.inner.engine.search.transposition import TranspositionTable
 from merino.inner.engine.search.tree import make_move
 from merino.inner.engine.search.worker import Worker
@@ -96,7 +96,7 @@ class Selection:
             text += ", strays"
         if self.needs_weights:
             judge = hashlib.blake2b(weights.tobytes(), digest_size=8).hexdigest()
-            text += f", skip-decided {self.skip_decided}, quiet {self.quiet}, weights {judge}"
+            text += f", skip-decided {self.skip_decided}, quiet {self.quiet}, halfmove clock ignored, weights {judge}"
         return text
 
     @property
@@ -289,13 +289,15 @@ def _select_quiet(records, positions, resolve, usable):
     for index in range(len(positions)):
         position = positions[index]
         copy_record(s.positions[0], position)
+        s.positions[0].halfmove = 0  # the fifty-move rule makes scores smaller, and not those after a capture
         s.keys[0], s.past, s.nodes = position.key, 0, 0
         for word in range(CACHE_LINE // 8):  # an entry of an earlier search would cut the line short
             store_word(s.table_address + np.uint64(8 * word), ZERO)
         score = call_at(s.quiescence, s, 0, -INFINITE, INFINITE, 0)
         last = s.plies[0].pv_length if resolve else 0
         usable[index] = _worth(s, last) == score
-        copy_record(position, s.positions[last])
+        if last > 0:
+            copy_record(position, s.positions[last])
 
 
 @kernel
@@ -303,7 +305,7 @@ def _worth(s, last):
     """The static score after `last` moves of the line found, from the view of the first mover; keeps the positions."""
     for ply in range(last):
         make_move(s, ply, s.pv[0, ply])
-    score = static_evaluation(s, last)
+    score = rule50_scaling(s.positions[last], static_evaluation(s, last))
     return score if last & 1 == 0 else -score
 
 

@@ -517,6 +517,15 @@ def test_positions_where_something_hangs_are_left_out_or_played_out() -> None:
     assert ends == ["4k3/8/8/3N4/8/8/4P3/4K3", "4k3/8/8/3p4/8/8/4P3/4K3", START.split(maxsplit=1)[0]]
 
 
+@pytest.mark.parametrize("clock", [1, 40, 99])
+def test_moves_without_capture_or_pawn_move_leave_a_position_as_quiet_as_it_is(clock: int) -> None:
+    ahead, hanging = "4k3/8/8/8/8/4N3/4P3/4K3 b - -", HANGING.removesuffix(" 0 1")
+    block = block_of(f"{ahead} {clock} 80", f"{hanging} {clock} 80")
+    assert select_quiet(block.positions, defaults(), Quiet.ONLY).tolist() == [True, False]
+    assert select_quiet(block.positions, defaults(), Quiet.RESOLVED).tolist() == [True, True]
+    assert to_fen(block.positions[:1]) == f"{ahead} {clock} 80"
+
+
 def test_quiet_positions_are_those_whose_score_quiescence_does_not_change(expected: Rows) -> None:
     rows, _, _, _ = read(SELFPLAY, options=ReadOptions(Selection(quiet=Quiet.ONLY), defaults()))
     resolved, _, _, _ = read(SELFPLAY, options=ReadOptions(Selection(quiet=Quiet.RESOLVED), defaults()))

@@ -90,6 +90,11 @@ def test_a_move_out_of_the_way_uncovers_an_attack() -> None:
     assert discovered_by(board, chess.Move.from_uci("g1h1")) == []
 
 
+def test_a_rook_that_castles_is_not_uncovered() -> None:
+    board = chess.Board("6k1/8/8/5n2/8/8/8/4K2R w K - 0 1")
+    assert discovered_by(board, board.parse_san("O-O")) == []
+
+
 def test_a_rook_mates_on_the_back_rank() -> None:
     assert is_back_rank_mate(chess.Board("R5k1/5ppp/8/8/8/8/8/4K3 b - - 0 1"))
     assert not is_back_rank_mate(chess.Board("6k1/5ppp/8/8/8/8/8/R3K3 b - - 0 1"))
@@ -524,6 +529,47 @@ def test_a_pawn_that_is_about_to_be_won_back_is_not_won() -> None:
     assert line(start.fen(), "e5 d4 exd4").gain == 0  # Qxd4
     assert line(start.fen(), "e5 d4 exd4 Nf3 c5 h3").gain == 1
     assert line("4k3/8/8/8/8/8/p2P4/2K5 b - - 0 1", "a1=Q+ Kc2").gain == 8
+
+
+@pytest.mark.parametrize(
+    ("fen", "moves", "means"),
+    [
+        # It comes after the plies that count.
+        (
+            "7k/8/8/8/P4n2/8/8/2B3K1 w - - 0 1",
+            "Bd2 Kg7 Bxf4 Kf6 a5 Ke7 Kf2 Kd7 Ke3 Kc6 Kd4 Kb5 Be5 Ka4 a6 Kb4 a7 Kb3 a8=Q",
+            Means.MATERIAL,
+        ),
+        # The rook is taken for nothing, on the board or by the next move; something else is won.
+        (
+            "r7/8/p1P2k2/3K1p1p/5P2/P7/1P6/5B2 w - - 5 54",
+            "c7 Ke7 Bxa6 Kd7 c8=R Rxc8 Bd3 Ra8 Bxf5+",
+            Means.MATERIAL,
+        ),
+        ("r5k1/2P5/8/7n/8/5B2/8/7K w - - 0 1", "Kg2 Kf8 Bxh5 Kg7 c8=R", Means.MATERIAL),
+        # What takes it is taken.
+        ("r7/8/p1P2k2/3K1p1p/5P2/P7/1P6/5B2 w - - 5 54", "c7 a5 Kc6 Rh8 Ba6 h4 c8=Q Rxc8+ Bxc8", Means.PROMOTION),
+        # It takes something itself, and is taken.
+        ("r1n3k1/1P6/8/8/8/8/8/7K w - - 0 1", "Kg2 Kg7 bxc8=Q Rxc8 Kg3", Means.PROMOTION),
+        ("8/P7/8/8/8/7k/8/7K w - - 0 1", "a8=Q Kg4 Qe4+", Means.PROMOTION),
+    ],
+)
+def test_a_promotion_is_told_where_something_is_won_by_it(fen: str, moves: str, means: Means) -> None:
+    found = line(fen, moves)
+    won = win_by(found, max(found.gain, 1))
+    assert won is not None and won.means is means
+
+
+def test_a_line_is_shown_to_its_promotion() -> None:
+    assert line("8/8/8/8/P7/7k/8/7K w - - 0 2", "a5 Kg4 a6 Kf5 a7 Ke6 a8=Q Kd6").text == (
+        "2. a5 Kg4 3. a6 Kf5 4. a7 Ke6 5. a8=Q"
+    )
+
+
+def test_a_piece_that_can_be_taken_pins_nothing() -> None:
+    taken = line("3r2k1/PK6/6n1/7R/4P3/1N6/8/8 w - - 0 61", "a8=Q Rxa8 Kxa8 Kg7 Nd4 Ne7")
+    won = win_by(taken, taken.gain)
+    assert won is not None and won.means is Means.PROMOTION
 
 
 def test_a_mate_is_the_whole_reason_for_a_move() -> None:

@@ -159,7 +159,7 @@ def discovered_by(before: chess.Board, move: chess.Move) -> list[chess.Square]:
     after, side = before.copy(stack=False), before.turn
     after.push(move)
     found = []
-    for slider in _sliders(after, side, move):
+    for slider in _sliders(before, after, move):
         for target in after.attacks(slider) - before.attacks(slider):
             is_piece = after.color_at(target) == (not side) and after.piece_type_at(target) != chess.PAWN
             if is_piece and (
@@ -169,10 +169,11 @@ def discovered_by(before: chess.Board, move: chess.Move) -> list[chess.Square]:
     return sorted(found, key=lambda target: -worth_at(after, target))
 
 
-def _sliders(board: chess.Board, side: chess.Color, move: chess.Move) -> Iterator[chess.Square]:
-    """The sliders of a side that did not make the last move."""
+def _sliders(before: chess.Board, after: chess.Board, move: chess.Move) -> Iterator[chess.Square]:
+    """The sliders of the side that makes a move which stand where they stood: a rook that has castled does not."""
     for kind in SLIDERS:
-        yield from board.pieces(kind, side) - chess.SquareSet([move.to_square])
+        stayed = before.pieces(kind, before.turn) & after.pieces(kind, before.turn)
+        yield from stayed - chess.SquareSet([move.to_square])
 
 
 def is_back_rank_mate(board: chess.Board) -> bool:

@@ -29,6 +29,7 @@ from merino.inner.study.reasons.motifs import (
     exchange,
     exchanged,
     fork_targets,
+    is_hanging,
     pawns_of,
     piece_name,
     pins_by,
@@ -74,10 +75,10 @@ class FoundLine:
 
     @property
     def shown(self) -> int:
-        """The plies that are shown of it: a few, and up to the last capture that counts."""
+        """The plies that are shown of it: a few, and up to the last capture or promotion that counts."""
         pairs = zip(self._boards, self.moves[: self._counted], strict=False)
-        taking = [ply for ply, (board, move) in enumerate(pairs, start=1) if board.is_capture(move)]
-        return max(SHOWN, *taking, 0)
+        telling = [ply for ply, (board, move) in enumerate(pairs, start=1) if board.is_capture(move) or move.promotion]
+        return max(SHOWN, *telling, 0)
 
     @cached_property
     def settled(self) -> int | None:
@@ -135,8 +136,20 @@ class FoundLine:
 
     @property
     def promotes(self) -> bool:
-        """Whether the side that begins it promotes in it."""
-        return any(move.promotion for move in self.moves[::2])
+        """Whether the side that begins it has a promoted piece where its gain is counted, or has got something for it.
+
+        It gets something by what the piece takes, or by taking what has taken it.
+        """
+        side, last, lost_on = self.board.turn, self._boards[self._counted], None
+        if any(_is_kept(last, square) for square in chess.SquareSet(last.promoted & last.occupied_co[side])):
+            return True
+        for board, move in zip(self._boards, self.moves[: self._counted], strict=False):
+            taken, promoted = taken_on(board, move), chess.SquareSet(board.promoted & board.occupied_co[side])
+            if board.turn != side:
+                lost_on = taken if taken is not None and taken in promoted else None
+            elif taken is not None and (move.promotion or move.from_square in promoted or taken == lost_on):
+                return True
+        return False
 
 
 class Means(Enum):
@@ -205,6 +218,14 @@ def balance(board: chess.Board, side: chess.Color) -> int:
     )
 
 
+def _is_kept(board: chess.Board, promoted: chess.Square) -> bool:
+    """Whether a promoted piece is still worth more than a pawn if the other side, where it is to move, takes it."""
+    piece = board.piece_at(promoted)
+    assert piece
+    lost = 0 if board.turn == piece.color else exchange(board, promoted, board.turn)
+    return worth_at(board, promoted) - lost > WORTH[chess.PAWN]
+
+
 def _is_answered(line: FoundLine) -> bool:
     """Whether the first move, a capture, is answered by winning a piece elsewhere."""
     board = line.after(1)
@@ -215,7 +236,10 @@ def _is_answered(line: FoundLine) -> bool:
 
 
 def _motif(line: FoundLine) -> Win | None:
-    """The motif of the first move of a line that wins by it."""
+    """The motif of the first move of a line that wins by it.
+
+    What can be taken with a profit neither pins nor drives away.
+    """
     move, board, name = line.moves[0], line.after(1), line.board.san(line.moves[0])
     targets = fork_targets(board, move.to_square)
     if targets and _takes(line, targets):
@@ -225,7 +249,7 @@ def _motif(line: FoundLine) -> Win | None:
         (Means.SKEWER, "drives away", skewers_by(board, move.to_square)),
         (Means.PIN, "pins", pins_by(board, move.to_square)),
     ):
-        for front, behind in found:
+        for front, behind in () if is_hanging(board, move.to_square) else found:
             if _takes(line, [front, behind]):
                 said = f"{name} {verb} the {piece_name(board, front)} before the {piece_name(board, behind)}"
                 return Win(means, said)

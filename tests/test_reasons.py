@@ -470,6 +470,23 @@ def test_a_move_that_ends_the_game_as_a_draw_is_told_so() -> None:
     assert bare == "draw allowed: the move leaves too little material to win (1...Kd2)"
 
 
+def test_a_draw_by_the_fifty_move_rule_is_told_as_one() -> None:
+    fen = "8/8/8/8/1p2k3/1P6/P7/K6R w - - 99 120"
+    for reply in ("", "Kd4"):
+        assert mistake(fen, "Rh5", "a3 bxa3", reply) == (
+            "draw allowed: the move draws by the fifty-move rule (120. a3 bxa3)"
+        )
+    sooner = fen.replace(" 99 ", " 97 ")
+    assert mistake(sooner, "Rh5", "a3 bxa3", "Kd4 Kb2").startswith("draw allowed: the reply draws by the fifty-move")
+    missed = mistake(sooner, "Rh4+", "Rh5 Kd4 Kb2", "Kf3 Rxb4 Ke3")
+    assert missed.startswith("draw missed: the better move draws by the fifty-move rule (120. Rh5 Kd4 121. Kb2)")
+
+
+def test_where_no_reply_was_found_no_draw_is_told() -> None:
+    quiet = "8/8/8/8/1p2k3/1P6/P7/K6R w - - 0 120"
+    assert mistake(quiet, "Rh5", "Kb2 Kd4", "").startswith("no single reason")
+
+
 CHASED = "7k/8/8/5Q2/8/8/1q6/5K2 w - - 0 1"  # White's queen can check without end
 
 
@@ -484,6 +501,13 @@ def test_a_draw_by_checks_without_end_is_told_as_allowed_or_as_missed() -> None:
     )
     shuffled = "Ke1 Kg7 Kf1 Kh8 Ke1"
     assert mistake(CHASED, "Qg4", shuffled, "Qb1+ Kf2 Qb2+").startswith("draw missed: the better move draws by repe")
+
+
+def test_a_lost_rook_is_told_before_a_repetition_that_was_missed() -> None:
+    fen = "6k1/8/8/8/8/8/r7/6KR w - - 0 1"
+    shuffled = "Rh3 Rb2 Rh1 Ra2"
+    assert mistake(fen, "Rh7", shuffled, "Kxh7 Kf1").startswith("hanging piece: the rook on h7 stands where it can be")
+    assert mistake(fen, "Rh6", shuffled, "Kg7 Rh3").startswith("draw missed: the better move draws by repetition")
 
 
 def test_a_pawn_is_no_hanging_piece() -> None:

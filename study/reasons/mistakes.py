@@ -21,7 +21,7 @@ from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.reasons.ends import end_after
 from merino.inner.study.reasons.motifs import PIECES, exchanged, is_back_rank_mate, pawns_of, piece_name
 from merino.inner.study.reasons.placing import Costs, ThreeEnds, left_in_the_centre, reasons
-from merino.inner.study.reasons.winning import MIN_GAIN, FoundLine, Means, balance, more_of, win_by
+from merino.inner.study.reasons.winning import MIN_GAIN, REPETITION, FoundLine, Means, balance, more_of, win_by
 from merino.inner.study.words.telling import in_terms
 
 LineAndMate = tuple[Sequence[int], int | None]  # a line, and the moves to mate for the side that begins it, or None
@@ -127,16 +127,19 @@ def mistake_of(
 
     `better` begins with the better move, `reply` with the best reply to the move played. `terms` are the centipawns
     that the mover has less by each term where `reply` is settled than where `better` is, and `costs` is what the move
-    costs there: none where one of them is not settled.
+    costs there: none where one of them is not settled. A line repeats moves wherever the game is level, so a repetition
+    missed is told only where the move loses nothing.
     """
     lost = _lost(played, reply, better)
     by_motif = lost if lost is not None and lost.kind is not MistakeKind.MATERIAL_LOST else None
     return (
         _mates(better, reply)
-        or _draws(better, reply)
+        or _draw_allowed(better, reply)
+        or (_draw_missed(better) if better.draw != REPETITION else None)
         or by_motif
         or _castling(played, better, reply, terms)
         or lost
+        or _draw_missed(better)
         or _missed(played, better, reply)
         or _exchange(better, reply)
         or _position(costs, better, reply)
@@ -154,16 +157,28 @@ def _mates(better: FoundLine, reply: FoundLine) -> Mistake | None:
     return None
 
 
-def _draws(better: FoundLine, reply: FoundLine) -> Mistake | None:
-    """The draw that the move itself or the reply makes, or that the better move would have saved."""
-    if reply.moves and reply.draw:
-        return Mistake(MistakeKind.DRAW_ALLOWED, f"the reply draws by {reply.draw}", reply.whole)
-    if not reply.moves and not reply.board.is_checkmate():
-        how = "stalemates" if reply.board.is_stalemate() else "leaves too little material to win"
+def _draw_allowed(better: FoundLine, reply: FoundLine) -> Mistake | None:
+    """The draw that the move itself or the reply makes."""
+    how = _drawing(reply.board) if reply.draw or not reply.moves else None
+    if how:
         return Mistake(MistakeKind.DRAW_ALLOWED, f"the move {how}", better.text)
-    if better.moves and better.draw:
-        return Mistake(MistakeKind.DRAW_MISSED, f"the better move draws by {better.draw}", better.whole)
-    return None
+    return Mistake(MistakeKind.DRAW_ALLOWED, f"the reply draws by {reply.draw}", reply.whole) if reply.draw else None
+
+
+def _drawing(board: chess.Board) -> str | None:
+    """How the move to this position draws at once; None if it does not."""
+    if board.is_stalemate():
+        return "stalemates"
+    if board.is_insufficient_material():
+        return "leaves too little material to win"
+    return "draws by the fifty-move rule" if board.is_fifty_moves() else None
+
+
+def _draw_missed(better: FoundLine) -> Mistake | None:
+    """The draw that the better move would have saved."""
+    if not better.moves or not better.draw:
+        return None
+    return Mistake(MistakeKind.DRAW_MISSED, f"the better move draws by {better.draw}", better.whole)
 
 
 def _lost(played: chess.Move, reply: FoundLine, better: FoundLine) -> Mistake | None:

@@ -45,6 +45,7 @@ MIN_GAIN = 1  # pawns that a line must win to count as winning something
 SHOWN = 6  # plies of a line
 MAX_BESIDE = 2  # times what the first capture wins that a line may win, for that capture to be what is told
 COUNTED = 12  # plies of a line in which something must be won to be told, and that are shown if it is
+REPETITION = "repetition"
 
 
 @dataclass(frozen=True)
@@ -123,16 +124,16 @@ class FoundLine:
 
     @cached_property
     def draw(self) -> str | None:
-        """How it ends in a draw: "perpetual check", "repetition", "stalemate"; None if it does not."""
+        """How it ends in a draw: "perpetual check", "repetition", "stalemate", "the fifty-move rule"; None if not."""
         last = self._boards[-1]
         if last.is_stalemate():
             return "stalemate"
         keys = [board.epd() for board in self._boards]
         if keys[-1] not in keys[:-1]:
-            return None
+            return "the fifty-move rule" if last.is_fifty_moves() else None
         cycle = self._boards[keys.index(keys[-1]) + 1 :]
         is_chased = any(all(board.is_check() for board in cycle if board.turn == side) for side in chess.COLORS)
-        return "perpetual check" if is_chased else "repetition"
+        return "perpetual check" if is_chased else REPETITION
 
     @property
     def promotes(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -412,10 +413,13 @@ def test_terms_of_pieces_that_only_one_line_exchanges_are_no_reasons() -> None:
     before, lost = {"KnightCenter": (90.0, 0.0), "KingCenterEnd": (30.0, 0.0)}, {"KnightCenter": (0.0, 0.0)}
     played = end(none, lost | {"KingCenterEnd": (0.0, 0.0)})
     costs = ThreeEnds(end(knights, before), played, end(knights, before), chess.WHITE).costs()
-    assert [cost.words for cost in costs.terms] == ["0.30 by White's central king"]
+    assert [cost.words for cost in costs.terms] == ["0.30 with less from White's central king"]
     played = end(knights, lost | {"KingCenterEnd": (0.0, 0.0)})
     costs = ThreeEnds(end(knights, before), played, end(knights, before), chess.WHITE).costs()
-    assert [cost.words for cost in costs.terms] == ["0.90 by White's central knights", "0.30 by White's central king"]
+    assert [cost.words for cost in costs.terms] == [
+        "0.90 with less from White's central knights",
+        "0.30 with less from White's central king",
+    ]
 
 
 QUIET = ("4k3/pppp4/8/8/8/8/PPPP4/4K3 w - - 0 1", "a3", "Kf2", "Kf7 Kf2")
@@ -454,13 +458,51 @@ def test_what_the_other_side_gains_or_would_lose_names_its_piece() -> None:
     assert [cost.words for cost in given.pieces] == ["Black's rook on h8 is worth 0.40 more by rook mobility"]
     missed = ThreeEnds(end(fen, good), end(fen, good), end(fen, poor), chess.WHITE).costs()
     assert [cost.words for cost in missed.pieces] == ["Black's rook on h8 would be worth 0.40 less by rook mobility"]
-    assert [cost.words for cost in missed.terms] == ["0.40 by Black's rook mobility"]
+    assert [cost.words for cost in missed.terms] == ["0.40 with less from Black's rook mobility"]
     tempo = [end(fen, {"Tempo": (0.0, cp)}) for cp in (0.0, 35.0, 0.0)]
     assert ThreeEnds(*tempo, chess.WHITE).costs().terms == [], "who is to move at the end of a line is chance"
     lighter = [end("4k3/3p4/8/8/8/8/8/4K3 b - - 0 1", {"PawnIsolated": (0.0, cp)}) for cp in (-40.0, -15.0, -40.0)]
     assert [cost.words for cost in ThreeEnds(*lighter, chess.WHITE).costs().pieces] == [
         "Black's pawn on d7 is worth 0.25 more, with less lost by isolated pawns"
     ]
+
+
+@pytest.mark.parametrize(
+    ("term", "few", "many", "brings", "costs"),
+    [
+        (
+            "PawnPassedFreeMax",
+            0.0,
+            31.0,
+            "with less from Black's free passed pawn",
+            "by Black's free passed pawn",
+        ),
+        (
+            "PawnIsolated",
+            -31.0,
+            0.0,
+            "by Black's isolated pawns",
+            "with less lost by Black's isolated pawns",
+        ),
+    ],
+)
+def test_a_term_says_whether_there_is_more_or_less_of_it(
+    term: str, few: float, many: float, brings: str, costs: str
+) -> None:
+    fen = "4k3/3p4/8/8/8/8/8/4K3 w - - 0 1"
+    poor, rich = (end(fen, {term: (0.0, cp)}) for cp in (few, many))  # for Black
+    missed = ThreeEnds(rich, rich, poor, chess.WHITE).costs()
+    assert [(cost.is_given, cost.words) for cost in missed.terms] == [(False, f"0.31 {brings}")]
+    given = ThreeEnds(poor, rich, poor, chess.WHITE).costs()
+    assert [(cost.is_given, cost.words) for cost in given.terms] == [(True, f"0.31 {costs}")]
+
+
+def test_no_mistake_is_told_by_a_term_whose_weight_has_the_wrong_sign() -> None:
+    fen = "4k3/8/8/8/8/8/8/4K3 b - - 0 1"
+    ends = [end(fen, {"KingCenterEnd": (cp, 0.0)}) for cp in (0.0, 34.0, 0.0)]
+    assert len(ThreeEnds(*ends, chess.BLACK).costs().terms) == 1
+    unusual = [replace(each, unusual={"KingCenterEnd"}) for each in ends]
+    assert ThreeEnds(*unusual, chess.BLACK).costs().terms == []
 
 
 def test_a_move_that_ends_the_game_as_a_draw_is_told_so() -> None:

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import chess
 
-from merino.inner.engine.report.phrases import cause, group_of, is_material, phrase
+from merino.inner.engine.report.phrases import cause, counts_against, group_of, is_material, phrase
 from merino.inner.eval.linear.registry import Group
 from merino.inner.study.reasons.ends import MIN_PIECE, LineEnd
 from merino.inner.study.reasons.motifs import PIECES
@@ -71,14 +71,18 @@ class ThreeEnds:
         return self.before, self.played, self.better
 
     def _of_term(self, name: str) -> list[Cost]:
-        """What a term costs; nothing where it is material, the move, or of pieces that only one line exchanges."""
-        if is_material(name) or name == _TO_MOVE or self._is_of_exchanged(name):
+        """What a term costs.
+
+        Nothing where it is material, the move, of pieces that only one line exchanges, or of an unusual sign.
+        """
+        if is_material(name) or name == _TO_MOVE or name in self.before.unusual or self._is_of_exchanged(name):
             return []
         amounts = _amounts(*(end.lead(name, self.mover) for end in self._ends))
         here, there = self.played.terms[name], self.better.terms[name]
         changed = max(chess.COLORS, key=lambda side: abs(here[side] - there[side]))
-        said = phrase(name, owner="White" if changed else "Black")
-        return [Cost(cp, is_given, f"{cp / 100:.2f} by {said}") for is_given, cp in amounts.items()]
+        more = here[changed] - there[changed]
+        said = {is_given: _by_term(name, more if is_given else -more, changed) for is_given in amounts}
+        return [Cost(cp, is_given, f"{cp / 100:.2f} {said[is_given]}") for is_given, cp in amounts.items()]
 
     def _of_piece(self, origin: chess.Square) -> list[Cost]:
         """What the piece that stands on a square costs; nothing where it is a pawn that promotes."""
@@ -132,6 +136,17 @@ def _amounts(before: float, played: float, better: float) -> dict[bool, float]:
     """What is given away (True) and what is not gained (False), where it is something; all for the mover."""
     amounts = {True: min(before, better) - played, False: better - max(before, played)}
     return {is_given: cp for is_given, cp in amounts.items() if cp > 0}
+
+
+def _by_term(name: str, more: float, owner: chess.Color) -> str:
+    """A term as the reason of a cost, where its owner has so many centipawns `more` by it: "by Black's isolated pawns".
+
+    What is named comes to less where the owner loses by what counts for him, or gains by what counts against him.
+    """
+    said = phrase(name, owner="White" if owner else "Black")
+    if counts_against(name):
+        return f"with less lost by {said}" if more > 0 else f"by {said}"
+    return f"by {said}" if more > 0 else f"with less from {said}"
 
 
 def _told(piece: chess.Piece, origin: chess.Square, square: chess.Square, is_given: bool, more: float) -> str:

@@ -644,6 +644,16 @@ def test_a_mate_is_the_whole_reason_for_a_move() -> None:
     assert verdict.startswith("The search prefers Rd8#: +M1 against ") and rest == ["Rd8# is mate."]
 
 
+def test_moves_to_mate_count_the_move_that_is_compared() -> None:
+    report, position = searched("k7/8/2K5/8/8/8/1Q6/8 w - - 0 1", "Qb3", "Qh2")
+    assert why(report, position, default()).sentences[1:] == ("Qb3 mates in 2.", "Qh2 mates in 3.")
+    report, position = searched("8/8/8/p7/P7/1P6/q4k2/7K w - - 0 1", "b4", "Kh2")
+    assert why(report, position, default()).sentences[1:] == (
+        "After b4 Black mates in 2.",
+        "After Kh2 Black mates in 2.",
+    )
+
+
 def test_a_promoted_piece_is_told_and_not_compared_with_another() -> None:
     ends = [end_of(Position("8/P7/8/8/8/6k1/8/6K1 w - - 0 1"), [move], default()) for move in ("a7a8q", "a7a8r")]
     assert [end.material for end in ends] == ["White promotes to a queen", "White promotes to a rook"]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import chess
 
+from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.engine.report.schema import MoveReport, PositionReport
 from merino.inner.eval.evaluation import Evaluation
@@ -38,7 +39,7 @@ def why(report: PositionReport, position: Position, evaluation: Evaluation) -> R
         return Reasons(())
     better, other = (first, second) if first.rank <= second.rank else (second, first)
     if first.score.mate is not None or second.score.mate is not None:
-        return Reasons((_verdict(better, other), *_mates(better, other)))
+        return Reasons((_verdict(better, other), *_mates(better, other, position.turn == WHITE)))
     lines = [_settled_line(report, position, move) for move in (better, other)]
     if not all(lines):
         return Reasons((_verdict(better, other),))
@@ -63,15 +64,16 @@ def _verdict(better: MoveReport, other: MoveReport) -> str:
     return f"The search prefers {better.san}: {better.score.text} against {other.score.text} after {other.san}."
 
 
-def _mates(better: MoveReport, other: MoveReport) -> Iterator[str]:
-    """Who mates after which of the moves: "After a8=Q White mates in 9."."""
+def _mates(better: MoveReport, other: MoveReport, is_white: bool) -> Iterator[str]:
+    """What mates of the moves, or who mates after them: "a8=Q mates in 9.", "After Kh1 Black mates in 2."."""
     for move in (better, other):
         assert move.score
         if move.san.endswith("#"):
             yield f"{move.san} is mate."
         elif move.score.mate is not None:
-            side = "White" if move.score.mate > 0 else "Black"
-            yield f"After {move.san} {side} mates in {abs(move.score.mate)}."
+            is_own = (move.score.mate > 0) == is_white
+            who = move.san if is_own else f"After {move.san} {'Black' if is_white else 'White'}"
+            yield f"{who} mates in {abs(move.score.mate)}."
 
 
 def _exchanges(better: MoveReport, other: MoveReport, best_end: LineEnd, other_end: LineEnd) -> str:

@@ -144,6 +144,8 @@ def test_the_command_tells_the_same_in_three_forms(
     ("options", "complaint"),
     [
         (["--board", "--by", "elo"], "--board does not go with --by"),
+        (["--board", "--target", "search"], "--board does not go with --target search"),
+        (["--board", "--alphas", "0.5"], "--board does not go with --alphas"),
         (["--weights", "w.txt"], "--weights needs --board"),
         (["--board", "--player", "Fischer"], "no game that can be read and passes the filters"),
     ],

@@ -186,7 +186,7 @@ def _add_estimates(parser: Parser) -> None:
         type=_alphas,
         default=OTHER_ALPHAS,
         metavar="A,B",
-        help="exponents of the curves of --steps (default: 0.1,0.2)",
+        help="exponents of the other curves of the score graph (default: 0.1,0.2)",
     )
 
 
@@ -225,9 +225,11 @@ def _check(args: argparse.Namespace) -> PictureError | None:
     """
     if args.weights and not args.board:
         raise UsageError("points: --weights needs --board")
-    for option in ("by", "features", "steps", "plot", "matrix"):
-        if args.board and getattr(args, option):
-            raise UsageError(f"points: --board does not go with --{option}")
+    others = {f"--{option}": getattr(args, option) for option in ("by", "features", "steps", "plot", "matrix")}
+    others |= {"--target search": args.target == "search", "--alphas": args.alphas != OTHER_ALPHAS}
+    for option, is_given in others.items():
+        if args.board and is_given:
+            raise UsageError(f"points: --board does not go with {option}")
     if args.matrix and (args.features or args.by == BY_PHASE):
         raise UsageError("points: --matrix writes the five differences alone; leave out --features and --by phase")
     if not args.matrix:

@@ -52,7 +52,7 @@ def _score_in(data, at, end):
     while at < end and _BLANK[data[at]]:
         at += 1
     after, value = read_score(data, at, end)
-    if after > at and after < end and data[after] == ord("/"):
+    if after > at and after < end and data[after] == ord("/") and not _is_bare(data, at, after):
         return OF_MOVER, value
     for place in range(at, end):
         if data[place] == ord("[") and matches(data, place, end, _EVAL):
@@ -64,6 +64,14 @@ def _score_in(data, at, end):
             if after > 0:
                 return OF_POSITION, value
     return NOTHING, NO_SCORE
+
+
+@kernel
+def _is_bare(data, at, end):
+    """Whether data[at:end] has digits alone, as the beginning of 1/2-1/2 or 12/03/2005 has, but no engine's score."""
+    while at < end and _DIGIT[data[at]]:
+        at += 1
+    return at == end
 
 
 @kernel

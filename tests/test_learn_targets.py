@@ -19,6 +19,7 @@ from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats.labelled import read_labelled, write_labelled
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.formats.pgn_scores import MATE, NO_SCORE
+from merino.inner.formats.scored_games import scored_games
 from merino.inner.learn import rescoring
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback
@@ -53,6 +54,21 @@ def test_comments_tell_scores_in_the_ways_of_engines_and_servers() -> None:
     # A comment of the mover's search is about the position before his move.
     assert games.scores.tolist() == [35, 31, 40, NO_SCORE, 55, NO_SCORE, MATE - 3, *[NO_SCORE] * 4]
     assert read_games(GAMES.encode()).scores.tolist() == []
+
+
+@pytest.mark.parametrize("comment", ["1/2-1/2", "1/2 agreed", "12/03/2005", "40/120 control", "0/12"])
+def test_a_number_before_a_slash_is_no_score_without_sign_or_point(comment: str) -> None:
+    text = f"1. e4 {{a}} e5 {{{comment}}} 2. Nf3 {{0.00/12}} 1/2-1/2\n".encode()
+    assert read_games(text, 1, True).scores.tolist() == [NO_SCORE, 0, NO_SCORE]
+    assert scored_games(read_games(text)).scores.tolist() == [NO_SCORE, NO_SCORE, 0]
+
+
+@pytest.mark.parametrize(
+    ("comment", "score"),
+    [("+0.35/12 3s", -35), ("0.35/12 3s", -35), ("-3/12", 300), ("M5/20 1s", 5 - MATE), ("#-5/20", MATE - 5)],
+)
+def test_the_mover_tells_a_score_by_sign_point_or_mate(comment: str, score: int) -> None:
+    assert read_games(f"1. e4 e5 {{{comment}}} *\n".encode(), 1, True).scores.tolist()[0] == score
 
 
 def test_labelled_positions_tell_scores_for_the_side_to_move_or_for_white() -> None:

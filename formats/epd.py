@@ -9,11 +9,12 @@ import chess
 
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.user_files import POSITIONS, read_user_text
+from merino.inner.engine.notation.positions import needs_chess960, position_of
 
 
 @dataclass(frozen=True)
 class EpdTest:
-    """A position and its task; moves as coordinates (castling as the king's move)."""
+    """A position and its task; moves as coordinates, as `Position.uci` gives them."""
 
     name: str
     position: Position
@@ -34,9 +35,17 @@ class EpdTest:
         return " ".join(f"{code} {text}" for code, text in parts if text)
 
 
+class _Chess960Board(chess.Board):
+    """A board of Chess960, as are the boards that python-chess makes of it to read moves."""
+
+    def __init__(self, fen: str = chess.STARTING_FEN, *, chess960: bool = True) -> None:
+        super().__init__(fen, chess960=chess960)
+
+
 def read_task(line: str, name: str) -> EpdTest | None:
     """The task of a line of EPD, named `name` if it has no `id`; None if it sets no task. Raises ValueError."""
-    board = chess.Board()
+    is_chess960 = needs_chess960(" ".join(line.split()[:4]))
+    board = _Chess960Board() if is_chess960 else chess.Board()
     try:
         operations = board.set_epd(line.strip())
     except AssertionError as error:  # for an operand that is not a move
@@ -47,7 +56,7 @@ def read_task(line: str, name: str) -> EpdTest | None:
         raise ValueError(f"dm takes a number of moves, not {mate!r}")
     if not (best or avoid or mate):
         return None
-    return EpdTest(str(operations.get("id", name)), Position(board.fen()), best, avoid, mate)
+    return EpdTest(str(operations.get("id", name)), position_of(board.fen()), best, avoid, mate)
 
 
 def read_tasks(path: Path) -> tuple[list[EpdTest], list[str]]:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from merino.inner.app.shell.cli import main
+from merino.inner.core.board.move import Move
+from merino.inner.formats.epd import read_task
 
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - -"
 
@@ -31,6 +33,40 @@ def test_a_task_is_solved_by_the_right_move_or_mate(
     row, total = capsys.readouterr().out.splitlines()
     assert row.split()[:3] == ["1", solved, "mate"]
     assert total.startswith(f"{int(solved == 'ok')} of 1 solved")
+
+
+@pytest.mark.parametrize(
+    ("line", "best", "castles"),
+    [
+        ("4k3/8/8/8/8/8/8/4K2R w K - bm O-O;", "e1g1", True),
+        ("4k3/8/8/8/8/8/8/4K2R w K - bm e1g1;", "e1g1", True),
+        ("4k3/8/8/8/8/8/8/5KR1 w G - bm O-O;", "f1g1", True),
+        ("4k3/8/8/8/8/8/8/R2K3R w KQ - bm O-O-O;", "d1a1", True),
+        ("4k3/8/8/8/8/8/8/5K1R w H - bm O-O;", "f1h1", True),
+        ("4k3/8/8/8/8/8/8/5K1R w H - bm Kg1;", "f1g1", False),
+    ],
+)
+def test_a_task_keeps_its_castling_rights_and_castles_by_them(line: str, best: str, castles: bool) -> None:
+    task = read_task(line, "a")
+    assert task is not None and task.best == (best,)
+    (move,) = (move for move in task.position.legal_moves if task.position.uci(move) == best)
+    assert Move(move).is_castling == castles
+
+
+@pytest.mark.parametrize("rights", ["HFhf", "KQkq"])
+def test_a_task_of_chess960_keeps_its_castling_rights(rights: str) -> None:
+    task = read_task(f"bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w {rights} - bm Nf3;", "a")
+    assert task is not None and task.position.chess960
+    assert task.position.fen().split()[2] != "-"
+
+
+def test_a_task_of_chess960_is_solved_by_castling(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "960.epd"
+    file.write_text("4rkr1/4p1p1/4P1P1/8/8/8/8/5K1R w H - bm O-O#;\n")
+    assert main(["epd", str(file), "--depth", "3"]) == 0
+    row, total = capsys.readouterr().out.splitlines()
+    assert total.startswith("1 of 1 solved"), row
+    assert "f1h1" in row
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
 from merino.inner.app.shell.search_request import SearchRequest
 from merino.inner.core.board.game import Position
-from merino.inner.core.board.move import Move
 from merino.inner.core.common.command import CommandError
 from merino.inner.engine.search.limits import Limits, Line, SearchResult
 from merino.inner.engine.search.searcher import Searcher
@@ -40,7 +39,7 @@ def solve(searcher: Searcher, task: EpdTest, limits: Limits) -> tuple[SearchResu
     watch = _SolutionWatch(task, task.position)
     result = searcher.search(task.position, limits, watch)
     mate = result.line.score.mate if result.line else None
-    answered = result.best is not None and task.is_solved_by(Move(result.best).uci(), mate)
+    answered = result.best is not None and task.is_solved_by(task.position.uci(result.best), mate)
     return result, (watch.since or result.line) if answered else None
 
 
@@ -91,7 +90,7 @@ def _searcher(args: argparse.Namespace) -> Searcher:
 
 def _row(number: int, task: EpdTest, result: SearchResult, since: Line | None) -> str:
     line = result.line
-    move = Move(result.best).uci() if result.best is not None else "none"
+    move = task.position.uci(result.best) if result.best is not None else "none"
     score = line.score.uci() if line else ""
     when = f"depth {since.depth:2} {since.time_ms:6} ms" if since else "-" * 18
     mark = "ok" if since else "--"

@@ -178,6 +178,27 @@ def test_a_game_is_loaded_by_its_number(talk: Talk, path: Path) -> None:
     assert talk.moves == ["e2e4", "e8e7"]
 
 
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("before them", f"My best games, 1-0\n\n{TWO_GAMES}"),
+        ("between", TWO_GAMES.replace('[Event "Se', 'Well played!\n\n[Event "Se')),
+    ],
+)
+def test_text_beside_the_games_of_a_file_is_not_counted(talk: Talk, path: Path, place: str, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    assert "Game 1: Anderssen" in talk.say(f"load {path}"), place
+    assert "Game 2: Ünal" in talk.say(f"load {path} 2"), place
+
+
+def test_names_in_latin_1_are_loaded_and_saved_as_they_are(talk: Talk, path: Path) -> None:
+    path.write_bytes('[White "J\xf6rg"]\r\n[Black "\u00dcnal"]\r\n\r\n1. e4 *\r\n'.encode("latin-1"))
+    assert "Game 1: Jörg - Ünal" in talk.say(f"load {path}")
+    assert '[White "Jörg"]' in talk.say("pgn")
+    path.write_bytes(b'4k3/8/8/8/8/8/4P3/4K3 w - - id "J\xf6rg";\n')
+    assert 'id "Jörg";' in talk.say(f"load {path}")
+
+
 def test_a_loaded_game_keeps_its_tags_until_it_takes_another_course(talk: Talk, path: Path) -> None:
     path.write_text(TWO_GAMES, encoding="utf-8")
     talk.say(f"load {path} 2")
@@ -204,6 +225,8 @@ def test_a_position_is_loaded_by_its_line(talk: Talk, path: Path) -> None:
         (f"{START_FEN}\n", 2, "ends with position 1"),
         ("", 1, "holds neither games nor positions"),
         ("hello world\n", 1, "holds neither games nor positions"),
+        ("hello world, 1-0\n", 1, "holds neither games nor positions"),
+        (f"two games\n\n{TWO_GAMES}", 3, "ends with game 2"),
         ("8/8/8/8/8/8/8/8 w - - 0 1\n", 1, "line 1 of"),
         ('[FEN "nonsense"]\n\n1. e4 *\n', 1, "game 1 of"),
         ('[Variant "Atomic"]\n\n1. e4 *\n', 1, "is one of atomic, which merino does not play"),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import TextIO
+from typing import Any, BinaryIO, TextIO
 
 import chess
 import chess.pgn
@@ -22,10 +22,12 @@ from merino.inner.core.common.user_files import GAMES, is_there, open_user_file
 from merino.inner.engine.notation.games import FaultKeeper, Loaded, VariantError, loaded
 from merino.inner.engine.notation.positions import looks_like_fen, position_of
 from merino.inner.engine.notation.san import board_of
+from merino.inner.formats.sources import decoded
 
 _TURNS = {"white": chess.WHITE, "black": chess.BLACK}
 MAX_ENTRIES = 10**9
 _COMMENTS = ("#", "%", ";")
+_NO_TAGS = dict(chess.pgn.Game().headers)  # of text that is no game
 
 
 @command("board", Section.POSITION, aliases=("d", "bd"))
@@ -162,10 +164,46 @@ def load_entry(session: Session, arguments: str) -> None:
         session.report_if_over()
 
 
+class _DecodedLines(TextIOWrapper):
+    """The lines of a file, each `decoded`."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(file, "latin-1")  # which keeps every byte
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # as TextIOWrapper declares it
+        """The next line, empty at the end."""
+        return decoded(super().readline(size).encode("latin-1")).removeprefix("\ufeff")
+
+
+class _GameNoticed(chess.pgn.BaseVisitor[bool]):
+    """Passes over what `read_game` finds, and tells whether it is a game."""
+
+    is_game = False
+
+    def visit_header(self, tagname: str, tagvalue: str) -> None:
+        """Notice a tag that says something."""
+        self.is_game |= _tells({tagname: tagvalue})
+
+    def end_headers(self) -> Any:
+        """Read no further if there was one."""
+        return chess.pgn.SKIP if self.is_game else None
+
+    def visit_move(self, board: chess.Board, move: chess.Move) -> None:
+        """Notice a move."""
+        self.is_game = True
+
+    def handle_error(self, error: Exception) -> None:
+        """Pass over what is no move."""
+
+    def result(self) -> bool:
+        """Whether it is a game."""
+        return self.is_game
+
+
 def load(path: Path, number: int) -> Loaded:
     """The entry of this number, from 1; raises CommandError, naming what is wrong."""
     try:
-        with TextIOWrapper(open_user_file(path, GAMES), "utf-8-sig", "replace") as file:
+        with _DecodedLines(open_user_file(path, GAMES)) as file:
             first = next((line for line in file if _counts(line)), "")
             file.seek(0)
             holds_positions = looks_like_fen(first)
@@ -200,11 +238,19 @@ def _nth_position(lines: Iterable[str], number: int) -> Loaded | int:
 
 
 def _nth_game(file: TextIO, number: int) -> Loaded | int:
-    """The game of this number; else how many there are. Comments and variations are passed over."""
-    for index in range(1, number):
-        if not chess.pgn.skip_game(file):
-            return index - 1
-    game = chess.pgn.read_game(file, Visitor=FaultKeeper)
-    if game is None or (not game.variations and dict(game.headers) == dict(chess.pgn.Game().headers)):
-        return number - 1  # a text without tags and moves is no game
-    return loaded(game, number)
+    """The game of this number; else how many there are. Comments, variations and text beside games are passed over."""
+    before = 0
+    while before < number - 1:
+        is_game = chess.pgn.read_game(file, Visitor=_GameNoticed)
+        if is_game is None:
+            return before
+        before += is_game
+    while (game := chess.pgn.read_game(file, Visitor=FaultKeeper)) is not None:
+        if game.variations or _tells(game.headers):
+            return loaded(game, number)
+    return number - 1
+
+
+def _tells(tags: Mapping[str, str]) -> bool:
+    """Whether tags say anything of a game but its result, which may stand in any text."""
+    return any(name != "Result" and _NO_TAGS.get(name) != value for name, value in tags.items())

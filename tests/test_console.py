@@ -186,6 +186,12 @@ def test_level_keeps_a_clock_for_each_side(talk: Talk) -> None:
     assert "0.5 min for 2 moves" in talk.say("time")
 
 
+@pytest.mark.parametrize("line", ["level 0 0.000001 0", "level 0 0 0.0001"])
+def test_a_clock_without_a_millisecond_is_refused(talk: Talk, line: str) -> None:
+    assert "Usage: level" in talk.say(line)
+    assert talk.session.pace.command == "st 2"
+
+
 def test_wrong_arguments_are_answered_with_the_usage(talk: Talk) -> None:
     for line in ("st", "st x", "st -1", "st nan", "sd 0", "sd 1e3", "sn -5", "level 40", "level 0 0 0", "undo x"):
         assert "Usage: " in talk.say(line), line
@@ -327,6 +333,72 @@ def test_learn_at_the_console_does_not_read_what_is_typed(talk: Talk) -> None:
 
 def test_learn_at_the_console_shows_the_help_of_the_command(talk: Talk) -> None:
     assert "--no-match" in talk.say("learn --help")
+
+
+@pytest.mark.parametrize("line", ["learn --hel", "improve --hel", "explain --hel", "compare --hel", "moves --hel"])
+def test_a_shortened_help_option_does_not_end_the_console(
+    talk: Talk, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    talk.say(line)  # which asserts that no exit code comes back
+    assert f"usage: {line.split(maxsplit=1)[0]}" in capsys.readouterr().out
+
+
+def weights_in(folder: Path, name: str, queen: int) -> Path:
+    """A weights file of this name with this value of a queen."""
+    path = folder / name
+    path.write_text(re.sub(r"VAL_Q +[\d ]+", f"VAL_Q {queen}", DEFAULT_FILE.read_text()))
+    return path
+
+
+@pytest.mark.parametrize("option", ["--weights {}", "--weights={}", "--weight {}"])
+def test_learn_at_the_console_works_on_the_weights_that_are_named(
+    talk: Talk, tmp_path: Path, data_folder: Path, option: str
+) -> None:
+    new, mine, other = (
+        weights_in(tmp_path, f"{name}.txt", 900 + at) for at, name in enumerate(("new", "mine", "other"))
+    )
+    before = other.read_bytes()
+    talk.say(f"weights load {other}")
+    told = talk.say(f"learn --use {new} {option.format(mine)}")
+    assert "The next move uses them." in told
+    assert talk.session.runtime.weights_file == mine
+    assert (mine.read_bytes(), other.read_bytes()) == (new.read_bytes(), before)
+
+
+@pytest.mark.parametrize(
+    ("line", "start"),
+    [("weights reset", "default.txt"), ("weights load {own}", None), ("weights load {mine}", "mine.txt")],
+)
+def test_learn_at_the_console_starts_from_the_weights_in_use(
+    talk: Talk, tmp_path: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch, line: str, start: str | None
+) -> None:
+    own, mine = weights_in(data_folder, "weights.txt", 950), weights_in(tmp_path, "mine.txt", 951)
+    given = list[str]()
+    monkeypatch.setattr("merino.inner.app.console.learning.learn_weights", lambda words, say: given.extend(words))
+    talk.say(line.format(own=own, mine=mine), "learn games.pgn")
+    assert given[-1:] == ["games.pgn"]
+    assert [Path(word).name for word in given[:-1]] == ([] if start is None else ["--weights", start])
+
+
+def test_while_a_net_plays_weights_are_shown_saved_and_compared(talk: Talk, tmp_path: Path, data_folder: Path) -> None:
+    note = "The net gen1 plays; 'option EvalFile <empty>' goes back to the weights.\n"
+    mine, new = weights_in(tmp_path, "mine.txt", 951), weights_in(tmp_path, "new.txt", 952)
+    talk.say(f"weights load {mine}", "option EvalFile gen1")
+    assert "VAL_Q 951" in talk.say("weights")
+    assert talk.say(f"weights diff {new}").splitlines()[1].split() == ["VAL_Q", "951", "952", "+1"]
+    saved = talk.say(f"weights save {tmp_path}/saved.txt")
+    assert "VAL_Q 951" in " ".join((tmp_path / "saved.txt").read_text().split())
+    told = talk.say(f"learn --use {new}")
+    assert saved.endswith(note) and told.endswith(note)
+    assert "VAL_Q 952" in talk.say("weights") and "next move uses them" not in told
+    assert "option EvalFile" not in talk.say("option EvalFile <empty>", "weights")
+
+
+def test_a_net_in_the_place_of_the_weights_is_neither_listed_nor_compared(talk: Talk) -> None:
+    assert "gen1.net' is a net" in talk.say(f"weights diff {DEFAULT_FILE.with_name('gen1.net')}")
+    talk.say("weights load gen1")
+    for line in ("weights", f"weights diff {DEFAULT_FILE}"):
+        assert "gen1.net' is a net, which has no weights to list or compare." in talk.say(line)
 
 
 def test_ctrl_c_while_thinking_makes_the_engine_move_at_once(talk: Talk) -> None:

@@ -12,8 +12,8 @@ from merino.inner.core.common.files import writing
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.engine.uci import files
 from merino.inner.engine.uci.options import OPTIONS, OptionError, UciOption
-from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.families import DEFAULT_FILE, find_weights, load
+from merino.inner.eval.evaluation import Evaluation, EvaluationError
+from merino.inner.eval.families import DEFAULT_FILE, active_file, find_weights, load
 
 TEXT_COLUMN = 32
 OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that are useful only for a GUI
@@ -26,7 +26,7 @@ def weights(session: Session, arguments: str) -> None:
 
     `weights show` lists the weights in use, `weights load FILE` loads others, `weights save FILE` writes them to a
     file, `weights diff FILE` shows where a file differs, `weights reset` restores those that come with Merino. What is
-    loaded or compared may be named as it is in weights/: `weights load full`.
+    loaded or compared may be named as it is in weights/: `weights load full`. While a net plays, these weights wait.
     """
     action, _, name = (arguments or "show").partition(" ")
     if action in _WITHOUT_FILE and not name:
@@ -35,16 +35,32 @@ def weights(session: Session, arguments: str) -> None:
         _WITH_FILE[action](session, file_path(name))
     else:
         raise UsageError("expected show, load FILE, save FILE, diff FILE or reset")
+    _tell_net(session)
+
+
+def _tell_net(session: Session) -> bool:
+    """Say so if a net plays, and not the weights; returns whether one does."""
+    net = session.runtime.net_file
+    if net is not None:
+        session.tell(f"The net {net.stem} plays; 'option EvalFile <empty>' goes back to the weights.")
+    return net is not None
 
 
 def _show_weights(session: Session) -> None:
     session.say(f"Weights: {session.runtime.weights_file}")
-    numbers = session.runtime.evaluation.numbers
+    numbers = _with_numbers(session.runtime.terms).numbers
     named = [f"{name} {number.value:g}" for name, number in numbers.items() if number.part_of not in numbers]
     width = 2 + max(map(len, named))
     columns = max(1, session.text_width // width)
     for start in range(0, len(named), columns):
         session.say("  " + "".join(f"{entry:<{width}}" for entry in named[start : start + columns]).rstrip())
+
+
+def _with_numbers(evaluation: Evaluation) -> Evaluation:
+    """The same evaluation; raises CommandError if it is a net, which may be used as weights."""
+    if not evaluation.numbers:
+        raise CommandError(f"'{evaluation.name}' is a net, which has no weights to list or compare")
+    return evaluation
 
 
 def _reset_weights(session: Session) -> None:
@@ -62,17 +78,17 @@ def _load_weights(session: Session, path: Path) -> None:
 def _save_weights(session: Session, path: Path) -> None:
     path, runtime = path.absolute(), session.runtime
     with writing(CommandError, path):
-        runtime.evaluation.save(path, [f"Saved by Merino's console; loaded from {runtime.weights_file}"])
+        runtime.terms.save(path, [f"Saved by Merino's console; loaded from {runtime.weights_file}"])
     session.say(f"Weights saved in {path}")
 
 
 def _compare_weights(session: Session, path: Path) -> None:
     try:
         path = find_weights(str(path)).absolute()
-        others = load(path).numbers
+        others = _with_numbers(load(path)).numbers
     except EvaluationError as error:
         raise CommandError(str(error)) from error
-    mine = session.runtime.evaluation.numbers
+    mine = _with_numbers(session.runtime.terms).numbers
     if mine == others:
         session.say(f"{path} holds the weights in use.")
         return
@@ -178,16 +194,21 @@ def learn(session: Session, arguments: str) -> None:
     Terms FIRST to LAST may change, by default all. `--no-match` uses the new weights at once. Ctrl-C stops the learning
     or its match; the best weights so far stay beside those in use. `learn -h` lists the options.
     """
-    words = words_in(arguments)
-    if "--weights" not in words and session.runtime.weights_file != DEFAULT_FILE:
-        words += ["--weights", str(session.runtime.weights_file)]
+    words, in_use = words_in(arguments), session.runtime.weights_file
+    if in_use != active_file().absolute():
+        words = ["--weights", str(in_use), *words]  # the last --weights counts: one that was typed, in whatever form
     try:
         from merino.inner.app.console.learning import learn_weights  # noqa: PLC0415 (with all that learning needs)
     except KeyboardInterrupt as error:
         raise CommandError("learn: stopped by Ctrl-C; the weights are as they were") from error
     written = learn_weights(words, session.say)
     if written is not None:
-        session.runtime.use_weights(files.weights(str(written)))
+        _use_new_weights(session, written)
+
+
+def _use_new_weights(session: Session, path: Path) -> None:
+    session.runtime.use_weights(files.weights(str(path)))
+    if not _tell_net(session):
         session.say("The next move uses them.")
 
 
@@ -206,5 +227,4 @@ def improve(session: Session, arguments: str) -> None:
         return
     found = carry_out(words, session.say, "improve")
     if found.in_use is not None:
-        session.runtime.use_weights(files.weights(str(found.in_use)))
-        session.say("The next move uses them.")
+        _use_new_weights(session, found.in_use)

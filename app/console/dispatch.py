@@ -89,6 +89,8 @@ def _run(session: Session, entry: ConsoleCommand, arguments: str) -> int | None:
         return entry.run(session, arguments)
     except UsageError as error:
         raise CommandError(f"{error}. Usage: {entry.usage}") from error
+    except SystemExit:  # the way of argparse after its help
+        return None
 
 
 def _abbreviated(session: Session, word: str) -> ConsoleCommand:

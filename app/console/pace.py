@@ -140,9 +140,10 @@ def _clock(arguments: str) -> Pace:
         raise UsageError("expected three numbers")
     count = whole_number(words[0], "the number of moves", 0, MAX_MOVES)
     base, increment = minutes(words[1]), number(words[2], "the increment in seconds", 0, 3600)
-    if base == increment == 0:
-        raise UsageError("base time and increment cannot both be zero")
-    return ClockPace(count, round(60000 * base), round(1000 * increment))
+    base_ms, increment_ms = round(60000 * base), round(1000 * increment)
+    if base_ms == increment_ms == 0:
+        raise UsageError("base time and increment cannot both be less than a millisecond")
+    return ClockPace(count, base_ms, increment_ms)
 
 
 _BY_COMMAND: dict[str, Callable[[str], Pace]] = {"st": _time, "sd": _depth, "sn": _nodes, "level": _clock}

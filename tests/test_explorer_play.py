@@ -157,6 +157,7 @@ def let_pass(page: Page, milliseconds: int) -> None:
 def test_clocks_stand_at_a_reload_and_thinking_costs_time_when_a_move_is_taken_back(page: Page) -> None:
     begin(page, clock=1)
     for move in ("d2d4", "e2e4"):
+        page.until(lambda: page.of_module("state/store.js", "module.isReported()"))
         page.of_module("state/store.js", f"module.play('{move}')")
         page.until(lambda: len(page.moves) == 2)
         before = left(page)

@@ -44,8 +44,8 @@ export const post = (path, body) => call("POST", path, body);
 export const explain = (question) => once("/api/explain", question);
 
 /** The positions of a line of what is asked about, and what it leads to. */
-export const explainLine = ({ fen, moves, weights, changes }, line) =>
-    once("/api/line", { fen, moves, weights, changes, line });
+export const explainLine = ({ fen, moves, weights, changes, edition }, line) =>
+    once("/api/line", { fen, moves, weights, changes, edition, line });
 
 function once(path, question) {
     const key = JSON.stringify([path, question]);

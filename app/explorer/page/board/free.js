@@ -1,7 +1,8 @@
 // Free mode: pieces from a palette, dragged on, off and about; side to move, castling, en passant.
 
 import { button, byId, h, replace, say } from "../base/dom.js";
-import { EMPTY, START, boardOf, fenOf, listen, setFree, setGame, state } from "../state/store.js";
+import { boardOf, fenOf } from "../base/fen.js";
+import { EMPTY, START, listen, setFree, setGame, state } from "../state/store.js";
 import { describe, imageOf, nameOf, picture, squareUnder } from "./board.js";
 
 const LETTERS = ["KQRBNP", "kqrbnp"];

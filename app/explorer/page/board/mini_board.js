@@ -1,7 +1,7 @@
 // A small board beside a move that is pointed at, or has the focus.
 
 import { h, s } from "../base/dom.js";
-import { boardOf } from "../state/store.js";
+import { boardOf } from "../base/fen.js";
 import { imageOf, placeOf } from "./board.js";
 
 const FILES = "abcdefgh";

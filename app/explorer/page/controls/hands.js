@@ -1,6 +1,6 @@
 // Hands on the board: pieces dragged, clicked, or moved by the keyboard.
 
-import { say } from "../base/dom.js";
+import { say, showError } from "../base/dom.js";
 import {
     boardSvg,
     cellOf,
@@ -15,7 +15,7 @@ import {
 import { dropFree, eraseFree, placeFree, takesPieces } from "../board/free.js";
 import { isMerinosTurn, setPremove } from "../board/playing.js";
 import { askPromotion } from "../board/promotion.js";
-import { movesFrom, play, preview, state } from "../state/store.js";
+import { isReported, movesFrom, play, preview, refresh, state } from "../state/store.js";
 import { explainRefusal } from "./entry.js";
 
 const FILES = "abcdefgh";
@@ -54,6 +54,11 @@ function focused(square) {
 
 const legal = (from, to) => movesFrom(from).filter((uci) => uci.slice(2, 4) === to);
 
+function putBack() {
+    drawPieces();
+    drawMarks();
+}
+
 /** Play a move of the board, after asking what a pawn becomes; tell why where it is none. */
 async function attempt(from, to) {
     hand.chosen = null;
@@ -68,16 +73,20 @@ async function attempt(from, to) {
     }
     if (isMerinosTurn()) {
         setPremove(from + to);
-        drawPieces();
-        drawMarks();
+        putBack();
+        return;
+    }
+    if (!isReported()) {
+        putBack(); // for the board still shows the position before
+        showError(null);
+        await refresh(); // its report may have failed
         return;
     }
     let found = legal(from, to);
     if (found.length > 1) {
         const letter = await askPromotion(pieceOn(from)?.letter ?? "P");
         if (!letter) {
-            drawPieces();
-            drawMarks();
+            putBack();
             return;
         }
         found = found.filter((uci) => uci.endsWith(letter));
@@ -86,8 +95,7 @@ async function attempt(from, to) {
         await play(found[0]);
         return;
     }
-    drawPieces();
-    drawMarks();
+    putBack();
     const meant = await explainRefusal(from + to);
     if (meant) await play(meant);
 }

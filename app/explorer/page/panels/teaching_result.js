@@ -2,6 +2,7 @@
 
 import { post } from "../base/api.js";
 import { button, guarded, h, number, plainTable, plural, saveFile, say, spaced, tableRow } from "../base/dom.js";
+import { changed, refresh, state } from "../state/store.js";
 import { asFile, asLink, ofFileText, ofLink } from "./shared_result.js";
 import { loadWeights, saveWeights, useWeights } from "./weights.js";
 
@@ -53,7 +54,10 @@ async function putInUse(taught) {
     const question = `Merino will play with these weights from now on, everywhere. The old file is kept beside. Go on?`;
     if (!confirm(question)) return;
     const { lines } = await post("/api/weights/use", { weights: taught.id, changes: {} });
+    state.edition += 1; // what was answered with those before is asked anew
     await loadWeights();
+    changed("weights");
+    await refresh();
     say("In use");
     showDone(lines.join(". "));
 }

@@ -45,6 +45,7 @@ export const USUAL = "usual";
  * @property {string} weights
  * @property {Record<string, number>} changes
  * @property {string | null} beside
+ * @property {number} edition
  * @property {string} way
  * @property {boolean} flipped
  * @property {string | null} term
@@ -71,6 +72,7 @@ export const state = {
     weights: "in-use",
     changes: {}, // weights moved by hand
     beside: USUAL, // the evaluation whose score and values stand beside, by its id; null for none
+    edition: 0, // of the weights in use: how often others were put in use here
     way: "removal",
     flipped: false,
     term: null, // the term whose squares are lit
@@ -105,9 +107,10 @@ export const playedMoves = () => state.moves.slice(0, state.at);
 
 /** What is on the board, as the server is asked for it; `more` are moves beyond. */
 export function question(...more) {
-    const weights = { weights: state.weights, changes: state.changes, beside: state.beside };
-    if (state.mode === "free") return { fen: state.free, moves: more, free: !more.length, ...weights };
-    return { fen: state.fen, moves: [...playedMoves().map((move) => move.uci), ...more], free: false, ...weights };
+    const { weights, changes, beside, edition } = state;
+    const by = { weights, changes, beside, edition };
+    if (state.mode === "free") return { fen: state.free, moves: more, free: !more.length, ...by };
+    return { fen: state.fen, moves: [...playedMoves().map((move) => move.uci), ...more], free: false, ...by };
 }
 
 /** The whole game, as the server is asked for it. */
@@ -116,6 +119,7 @@ export const wholeGame = () => ({
     moves: state.moves.map((move) => move.uci),
     weights: state.weights,
     changes: state.changes,
+    edition: state.edition,
 });
 
 /** A question to the server, asked of the evaluation with this id. */
@@ -124,15 +128,26 @@ export const askedOf = (by, asked) => (by === SHOWN ? asked : { ...asked, weight
 state.node = state.root;
 
 let asked = 0;
+let reported = ""; // the position of the report
+
+function position() {
+    const { fen, moves } = question();
+    return JSON.stringify([fen, moves]);
+}
+
+/** Whether the report is that of the position on the board, and not still that of one before. */
+export const isReported = () => reported === position();
 
 /** Ask for the report of what is on the board, and show it. */
 export async function refresh({ silent = false } = {}) {
-    const number = ++asked;
+    const number = ++asked,
+        at = position();
     state.preview = null;
     try {
         const report = await explained(question());
         if (number !== asked) return;
         state.report = report;
+        reported = at;
         if (report.without_terms) state.term = null;
         if (!ways().some(([name]) => name === state.way)) state.way = "removal";
         changed("report");
@@ -190,9 +205,12 @@ function moved(...topics) {
     return refresh();
 }
 
-/** Play a legal move of the report on the board. */
+/** The legal moves on the board; none until their report is there. */
+const legalMoves = () => (isReported() ? state.report.moves : []);
+
+/** Play a legal move on the board. */
 export function play(uci) {
-    const found = state.report.moves.find((move) => move.uci === uci);
+    const found = legalMoves().find((move) => move.uci === uci);
     return found ? playLine([{ san: found.san, uci }]) : null;
 }
 
@@ -348,39 +366,6 @@ export function shownValue(piece) {
 
 /** The legal moves of the piece on a square. */
 export const movesFrom = (square) =>
-    (state.report?.moves ?? []).map((move) => move.uci).filter((uci) => uci.startsWith(square));
-
-/** The pieces of the board of a FEN: letters by square. */
-export function boardOf(fen) {
-    const found = new Map();
-    fen.split(" ")[0]
-        .split("/")
-        .forEach((row, index) => {
-            let file = 0;
-            for (const sign of row) {
-                if (/\d/.test(sign)) file += Number(sign);
-                else found.set("abcdefgh"[file++] + (8 - index), sign);
-            }
-        });
-    return found;
-}
-
-/** The board part of a FEN from letters by square. */
-export function fenOf(pieces) {
-    const rows = [];
-    for (let rank = 8; rank >= 1; rank--) {
-        let row = "",
-            gap = 0;
-        for (const file of "abcdefgh") {
-            const letter = pieces.get(file + rank);
-            if (!letter) {
-                gap += 1;
-                continue;
-            }
-            row += (gap || "") + letter;
-            gap = 0;
-        }
-        rows.push(row + (gap || ""));
-    }
-    return rows.join("/");
-}
+    legalMoves()
+        .map((move) => move.uci)
+        .filter((uci) => uci.startsWith(square));

@@ -1,0 +1,79 @@
+"""What goes wrong around the page: answers that come late or never, and a browser that keeps nothing."""
+
+from __future__ import annotations
+
+import json
+
+from merino.inner.eval.families import DEFAULT_FILE
+from tests.browser import Page, needs_browser
+
+pytestmark = needs_browser
+
+HOLD = """
+    const [part, fails] = arguments, real = window.fetch;
+    const released = new Promise((resolve) => { window.release = resolve; });
+    window.fetch = async (path, options) => {
+        const answer = await real(path, options);
+        if (!`${path} ${options?.body ?? ""}`.includes(part)) return answer;
+        await released;
+        if (fails) throw new TypeError("no answer");
+        return answer;
+    };
+"""
+IN_USE = """
+    const real = window.fetch;
+    let isNew = false;
+    window.confirm = () => true;
+    window.fetch = async (path, options) => {
+        if (path === "/api/weights/use") isNew = true;
+        if (path === "/api/weights/use") return Response.json({ lines: ["written"] });
+        const answer = await real(path, options);
+        return isNew && path === "/api/explain" ? Response.json({ ...(await answer.json()), score_cp: 1234 }) : answer;
+    };
+"""
+
+
+def hold(page: Page, part: str, fails: bool = False) -> None:
+    """Let answers to requests with this part wait until they are released, or fail then."""
+    page.until(lambda: page.pieces)
+    page.run(HOLD, part, fails)
+
+
+def release(page: Page) -> None:
+    page.run("window.release(); return new Promise((done) => setTimeout(done, 100))")
+
+
+def test_a_move_made_before_the_last_one_is_seen_is_put_back(page: Page) -> None:
+    hold(page, "/api/explain")
+    page.move("e2", "e4")
+    page.until(lambda: page.moves == ["e4"])
+    page.move("e2", "e4")
+    assert page.moves == ["e4"] and page.pieces["e2"] == "wP"
+    release(page)
+    page.until(lambda: page.pieces.get("e4") == "wP")
+    page.move("e7", "e5")
+    page.until(lambda: page.moves == ["e4", "e5"] and not page.error)
+
+
+def test_a_move_made_while_the_server_is_away_is_seen_once_it_is_back(page: Page) -> None:
+    page.until(lambda: page.pieces)
+    page.run("window.real = window.fetch; window.fetch = () => Promise.reject(new TypeError('no answer'))")
+    page.move("e2", "e4")
+    page.until(lambda: "the server does not answer" in page.error)
+    page.run("window.fetch = window.real")
+    page.move("e2", "e4")
+    page.until(lambda: page.pieces.get("e4") == "wP" and not page.error)
+    assert page.moves == ["e4"]
+
+
+def test_weights_put_in_use_are_those_of_all_that_is_shown_from_then_on(page: Page) -> None:
+    taught = {"name": "taught", "text": DEFAULT_FILE.read_text(), "fit": None, "match": None, "changed": []}
+    page.enter("1. e4")
+    page.until(lambda: page.moves == ["e4"] and page.pieces.get("e4"))
+    page.enter(page.of_module("panels/shared_result.js", f"module.asLink({json.dumps(taught)})"))
+    page.until(lambda: page.all("#taught-in-use"))
+    page.run(IN_USE)
+    page.click("#taught-in-use")
+    page.until(lambda: page.text("#score") == "+12.34" and page.text("#taught-done") == "written")
+    page.click("#undo")
+    page.until(lambda: page.pieces.get("e2") and page.text("#score") == "+12.34")

@@ -27,7 +27,7 @@ from websockets.sync.client import connect as websocket
 
 from merino.inner.app.explorer import routes, server_runs, sockets, studying
 from merino.inner.app.explorer.app import create_app
-from merino.inner.app.explorer.evaluations import Evaluations
+from merino.inner.app.explorer.evaluations import Evaluations, UnknownWeightsError
 from merino.inner.app.explorer.fields import Fields, RequestError
 from merino.inner.app.explorer.game_files import GamesFile, SentGames
 from merino.inner.app.explorer.guard import MAX_BYTES
@@ -434,6 +434,14 @@ def test_weights_of_the_user_are_found_and_no_other_file(
     assert evaluations.find().numbers["RookOpen"].value == 34, "read anew"
     for name in (str(own), "../default", "../../pyproject.toml", "yours/../weights.txt"):
         assert "there are no weights" in refused(page.get("/api/explain", params={"fen": ENDGAME, "weights": name}))
+
+
+def test_weights_sent_to_one_server_are_unknown_to_the_next() -> None:
+    entry = Evaluations().add("mine", default())
+    later = Evaluations()
+    later.add("others", default())
+    with pytest.raises(UnknownWeightsError, match=f"there are no weights '{entry.id}'"):
+        later.find(entry.id)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import tempfile
 import threading
 from dataclasses import asdict, dataclass, replace
@@ -61,6 +62,7 @@ class Evaluations:
         self._own: dict[str, tuple[Entry, Evaluation]] = {}
         self._read: dict[Path, tuple[int, Evaluation]] = {}
         self._count = 0
+        self._server = secrets.token_hex(4)  # in ids, which a page may keep longer than the server runs
         self._lock = threading.Lock()
 
     def entries(self) -> list[Entry]:
@@ -96,10 +98,10 @@ class Evaluations:
         return self.find(entry.id) if entry else None
 
     def add(self, name: str, evaluation: Evaluation) -> Entry:
-        """Keep an evaluation under a new id until the server ends."""
+        """Keep an evaluation until the server ends, under an id that no server gives again."""
         with self._lock:
             self._count += 1
-            entry = _described(Entry(f"own-{self._count}", name, None), evaluation)
+            entry = _described(Entry(f"own-{self._server}-{self._count}", name, None), evaluation)
             self._own[entry.id] = (entry, evaluation)
             while len(self._own) > MAX_OWN:
                 del self._own[next(iter(self._own))]

@@ -31,6 +31,10 @@ IN_USE = """
         return isNew && path === "/api/explain" ? Response.json({ ...(await answer.json()), score_cp: 1234 }) : answer;
     };
 """
+NO_STORAGE = """
+    for (const name of ["localStorage", "sessionStorage"])
+        Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });
+"""
 
 
 def hold(page: Page, part: str, fails: bool = False) -> None:
@@ -77,3 +81,29 @@ def test_weights_put_in_use_are_those_of_all_that_is_shown_from_then_on(page: Pa
     page.until(lambda: page.text("#score") == "+12.34" and page.text("#taught-done") == "written")
     page.click("#undo")
     page.until(lambda: page.pieces.get("e2") and page.text("#score") == "+12.34")
+
+
+def test_the_page_works_in_a_browser_that_keeps_nothing(page: Page) -> None:
+    page.leave()
+    command = page.driver.execute_cdp_cmd
+    added = command("Page.addScriptToEvaluateOnNewDocument", {"source": NO_STORAGE})
+    try:
+        page.open()
+        page.move("e2", "e4")
+        page.until(lambda: page.moves == ["e4"] and page.pieces.get("e4"))
+        page.click("#theme")
+        theme = page.until(lambda: page.run("return document.documentElement.dataset.theme ?? null"))
+        page.click("#theme")
+        page.until(lambda: page.run("return document.documentElement.dataset.theme") not in (theme, None))
+    finally:
+        command("Page.removeScriptToEvaluateOnNewDocument", {"identifier": added["identifier"]})
+        page.leave()
+
+
+def test_what_the_browser_has_no_room_for_is_kept_until_the_page_is_left(page: Page) -> None:
+    page.until(lambda: page.pieces)
+    page.run("Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }")
+    kept = "(module.keep('player', 'Anna'), module.recall('player', 'nobody'))"
+    assert page.of_module("base/browser_storage.js", kept) == "Anna"
+    page.reload()
+    assert page.of_module("base/browser_storage.js", "module.recall('player', 'nobody')") == "nobody"

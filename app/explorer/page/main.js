@@ -1,6 +1,7 @@
 // The page: makes its parts, reads the address, and knows the keys.
 
 import { get } from "./base/api.js";
+import { keepText, recallText } from "./base/browser_storage.js";
 import { around, byId, h, replace, showError, tellError } from "./base/dom.js";
 import { makeBoard } from "./board/board.js";
 import { makeExpectedBar } from "./board/expected_bar.js";
@@ -52,14 +53,14 @@ function makeTheme() {
     const button = byId("theme");
     const dark = matchMedia("(prefers-color-scheme: dark)");
     const show = () => {
-        const chosen = localStorage.getItem("theme");
+        const chosen = recallText("theme");
         if (chosen) document.documentElement.dataset.theme = chosen;
         else delete document.documentElement.dataset.theme;
         button.textContent = isDark() ? "\u2600" : "\u263e";
     };
-    const isDark = () => (localStorage.getItem("theme") ?? (dark.matches ? "dark" : "light")) === "dark";
+    const isDark = () => (recallText("theme") ?? (dark.matches ? "dark" : "light")) === "dark";
     const turn = () => {
-        localStorage.setItem("theme", isDark() ? "light" : "dark");
+        keepText("theme", isDark() ? "light" : "dark");
         show();
     };
     button.onclick = turn;

@@ -9,7 +9,7 @@ const NAME = "board";
 function store() {
     const { mode, free, fen, label, tags, game, root, node, flipped } = state;
     const path = pathTo(node).map((move) => move.uci);
-    keep(NAME, { mode, free, fen, label, tags, game, flipped, moves: listed(root), path }, sessionStorage);
+    keep(NAME, { mode, free, fen, label, tags, game, flipped, moves: listed(root), path }, "sessionStorage");
 }
 
 /** Whether the page was loaded again, so that what the tab showed goes before what its address says. */
@@ -18,7 +18,7 @@ export const wasReloaded = () =>
 
 /** Show what the tab showed before it was loaded anew; whether there was anything. */
 export async function restoreBoard() {
-    const kept = recall(NAME, null, isRecord, sessionStorage);
+    const kept = recall(NAME, null, isRecord, "sessionStorage");
     if (!kept) return false;
     state.flipped = kept.flipped;
     state.game = kept.game;

@@ -6,6 +6,7 @@ import struct
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 import chess
 import pytest
@@ -569,6 +570,16 @@ def test_what_is_shown_is_saved_as_json_csv_and_pictures(page: Page) -> None:
     assert bishops and all(f"{piece.removal_cp / 100:+.2f}" in drawing for piece in bishops)
     picture = page.saved("board.png")
     assert picture[:4] == b"\x89PNG" and struct.unpack(">II", picture[16:24]) == (1200, 1200) and len(picture) > 50_000
+
+
+@pytest.mark.parametrize("pieces", ["classic", "plain", "letters"])
+def test_the_board_is_saved_as_a_picture_that_can_be_read(page: Page, pieces: str) -> None:
+    page.set_out(analysis=False, pieces=pieces)
+    page.click("#share")
+    page.click("#save-svg")
+    drawing = ElementTree.fromstring(page.saved("board.svg"))
+    sizes = [(each.get("width"), each.get("height")) for each in drawing.iter("{http://www.w3.org/2000/svg}svg")]
+    assert sizes == [("800", "800"), *[("74", "74")] * 32]
 
 
 def test_nothing_comes_from_anywhere_else(page: Page) -> None:

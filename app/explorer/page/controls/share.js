@@ -91,6 +91,12 @@ function paintAs(element, copied) {
         copied.removeAttribute(name);
 }
 
+/** The text of an SVG with another width and height than it may have. */
+const sized = (text, size) =>
+    text.replace(/<svg [^>]*>/, (tag) =>
+        tag.replace(/ (width|height)="[^"]*"/g, "").replace("<svg", `<svg width="${size}" height="${size}"`),
+    );
+
 /** The board as a picture that stands alone: its colours written out, its pieces inside. */
 async function drawing() {
     const original = boardSvg(),
@@ -109,9 +115,7 @@ async function drawing() {
         if (element.tagName === "image") {
             // As text, not as elements: pieces have styles of their own, which the policy keeps out of the page.
             const size = element.getAttribute("width");
-            inside.push(
-                drawn.get(element.getAttribute("href")).replace("<svg ", `<svg width="${size}" height="${size}" `),
-            );
+            inside.push(sized(drawn.get(element.getAttribute("href")), size));
             other.replaceWith(
                 s(
                     "g",

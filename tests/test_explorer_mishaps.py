@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from merino.inner.eval.families import DEFAULT_FILE
 from tests.browser import Page, needs_browser
 
@@ -31,6 +33,16 @@ IN_USE = """
         return isNew && path === "/api/explain" ? Response.json({ ...(await answer.json()), score_cp: 1234 }) : answer;
     };
 """
+DEAF = """
+    const Real = window.WebSocket;
+    window.sent = [];
+    window.WebSocket = class {
+        static OPEN = 1;
+        readyState = 1;
+        constructor(url) { if (!url.endsWith("/ws/profile")) return new Real(url); }
+        send(text) { window.sent.push(JSON.parse(text)); }
+    };
+"""
 NO_STORAGE = """
     for (const name of ["localStorage", "sessionStorage"])
         Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });
@@ -45,6 +57,10 @@ def hold(page: Page, part: str, fails: bool = False) -> None:
 
 def release(page: Page) -> None:
     page.run("window.release(); return new Promise((done) => setTimeout(done, 100))")
+
+
+def games(white: str, move: str) -> str:
+    return f'[White "{white}"]\n[Black "X"]\n[Result "*"]\n\n1. {move} *\n\n'
 
 
 def test_a_move_made_before_the_last_one_is_seen_is_put_back(page: Page) -> None:
@@ -68,6 +84,55 @@ def test_a_move_made_while_the_server_is_away_is_seen_once_it_is_back(page: Page
     page.move("e2", "e4")
     page.until(lambda: page.pieces.get("e4") == "wP" and not page.error)
     assert page.moves == ["e4"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_of_two_choices_of_weights_the_last_one_stays(page: Page, fails: bool) -> None:
+    page.tab("weights")
+    page.until(lambda: page.all("[data-weight]"))
+    hold(page, "/api/weights?weights=gen1.net", fails)
+    page.choose("#weights-chosen", "gen1.net")
+    page.choose("#weights-chosen", "full")
+    page.until(lambda: page.all("[data-term-weights=KnightSquare]"))
+    release(page)
+    assert page.all("[data-term-weights=KnightSquare]") and not page.error
+    assert page.of_module("state/store.js", "module.state.weights") == "full"
+
+
+def test_weights_that_cannot_be_had_leave_those_before(page: Page) -> None:
+    page.tab("weights")
+    page.until(lambda: page.all("[data-weight]"))
+    hold(page, "/api/weights?weights=gen1.net", fails=True)
+    page.choose("#weights-chosen", "gen1.net")
+    release(page)
+    page.until(lambda: "the server does not answer" in page.error)
+    assert page.run("return document.getElementById('weights-chosen').value") == "in-use"
+
+
+def test_a_game_of_a_list_that_comes_late_replaces_no_text_pasted_since(page: Page) -> None:
+    page.enter(games("Anna", "e4") + games("Bea", "d4"))
+    page.until(lambda: page.text("#game-count") == "2 games")
+    hold(page, "/api/game ")
+    page.click("#game-at-1")
+    page.enter(games("Dora", "Nf3"))
+    page.until(lambda: page.moves == ["Nf3"])
+    release(page)
+    assert page.moves == ["Nf3"] and "Dora" in page.text("#move-list")
+
+
+def test_work_on_a_player_ends_when_other_games_are_opened(page: Page) -> None:
+    page.until(lambda: page.pieces)
+    page.run(DEAF)
+    page.enter(2 * games("Anna", "e4"))
+    page.until(lambda: page.text("#game-count") == "2 games")
+    page.tab("player")
+    page.click("#profile-start")
+    page.until(lambda: page.all("#player-stop") and page.run("return window.sent.length") == 1)
+    page.enter(3 * games("Bea", "d4"))
+    page.until(lambda: page.text("#game-count") == "3 games")
+    assert page.run("return window.sent.slice(1)") == [{"stop": True}]
+    page.tab("player")
+    assert page.all("#profile-start") and "Of 3 games" in page.text("#panel-player")
 
 
 def test_weights_put_in_use_are_those_of_all_that_is_shown_from_then_on(page: Page) -> None:

@@ -52,6 +52,7 @@ export function showGames(read, text) {
 }
 
 function begin(from) {
+    asked += 1; // a game of the list before that still comes is not shown
     source = from;
     list = new GameList();
     indices = [];

@@ -24,6 +24,7 @@ const works = { profile: workOf("profile", showProfile), drill: workOf("drill", 
 async function begin(kind) {
     const games = loadedGames();
     if (!games) return;
+    followGames();
     wanted = byId("player-name").value.trim();
     if (!wanted) {
         showError("Name a player, or a part of the name");
@@ -37,8 +38,10 @@ async function begin(kind) {
     if (kind === "profile") profile = null;
     draw();
     try {
-        works[kind].begin({ ...(await games.request()), player: wanted });
+        const asked = await games.request();
+        if (games.source === studied) works[kind].begin({ ...asked, player: wanted });
     } catch (error) {
+        if (games.source !== studied) return;
         working = null;
         tellError(error);
         draw();
@@ -55,7 +58,8 @@ function workOf(kind, done) {
         progress = "";
         draw();
     };
-    return new Work(`/ws/${kind}`, { told, done, ended });
+    const doneNow = (message) => loadedGames()?.source === studied && done(message); // else others are being listed
+    return new Work(`/ws/${kind}`, { told, done: doneNow, ended });
 }
 
 function showProfile(message) {
@@ -135,7 +139,9 @@ function followGames() {
     const source = loadedGames()?.source;
     if (source === studied) return;
     studied = source;
-    profile = null;
+    for (const work of Object.values(works)) work.drop();
+    working = profile = null;
+    progress = "";
     closePractice();
 }
 

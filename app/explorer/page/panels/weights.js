@@ -12,11 +12,21 @@ const watchers = [];
 /** Call a function when there are new weights to choose from. */
 export const onCatalogue = (watcher) => watchers.push(watcher);
 
-/** Ask for the weights there are, and the values of those chosen. */
+const tellWatchers = () => watchers.forEach((watcher) => watcher());
+
+let asked = 0; // for the weights there are
+let chosen = 0; // how often weights were
+/** @type {any} */
+let before = null; // the weights until those chosen are loaded; null while none are
+
+/** Ask for the weights there are, and the values of those chosen; only the last answer asked for counts. */
 export async function loadWeights() {
-    catalogue = await get(`/api/weights?weights=${encodeURIComponent(state.weights)}`);
+    const number = ++asked;
+    const found = await get(`/api/weights?weights=${encodeURIComponent(state.weights)}`);
+    if (number !== asked) return;
+    catalogue = found;
     learnTerms(catalogue.terms);
-    watchers.forEach((watcher) => watcher());
+    tellWatchers();
 }
 
 /** Let another evaluation stand beside, none with null. */
@@ -25,18 +35,28 @@ async function useBeside(id) {
     await refresh();
 }
 
-/** Use other weights from now on. */
+/** Use other weights from now on; those before where they cannot be had. */
 export async function useWeights(id, changes = {}) {
-    const before = { weights: state.weights, changes: state.changes };
+    const number = ++chosen;
+    before ??= { weights: state.weights, changes: state.changes };
     Object.assign(state, { weights: id, changes });
     try {
         await loadWeights();
-        changed("weights");
-        await refresh();
     } catch (error) {
-        Object.assign(state, before);
-        tellError(error);
+        if (number === chosen) goBack(error);
+        return;
     }
+    if (number !== chosen) return; // others have been chosen since
+    before = null;
+    changed("weights");
+    await refresh();
+}
+
+function goBack(error) {
+    Object.assign(state, before);
+    before = null;
+    tellWatchers();
+    tellError(error);
 }
 
 /** A list of all evaluations to choose from, behind `others` as pairs of id and name. */

@@ -15,6 +15,7 @@ from merino.inner.engine.search.choice import COLUMNS
 from merino.inner.engine.search.people import people
 from merino.inner.engine.search.strength import at_level
 from tests.browser import Page, at, needs_browser
+from tests.test_explorer_page import BLUNDERS
 
 pytestmark = needs_browser
 
@@ -198,6 +199,37 @@ def test_a_move_made_too_early_is_played_in_turn(page: Page) -> None:
     page.of_module("board/playing.js", "module.setPremove('d2d4')")
     page.move("e2", "e4")
     page.until(lambda: len(page.moves) == 4 and page.moves[2] == "d4")
+
+
+@pytest.mark.parametrize("end", ["resign", "leave-game"])
+def test_the_arrow_of_an_early_move_goes_with_the_game(page: Page, end: str) -> None:
+    begin(page)
+    page.of_module("board/playing.js", "module.setPremove('d2d4')")
+    page.until(lambda: page.all(".arrows [data-move=d2d4]"))
+    page.click(f"#{end}")
+    page.until(lambda: not page.all(".arrows line"))
+
+
+def test_no_game_begins_with_an_impossible_position(page: Page) -> None:
+    page.set_out(analysis=False, play=LEVEL_0 | {"fromHere": True})
+    page.click("#mode [data-value=free]")
+    page.click("#free-clear")
+    page.until(lambda: page.pieces == {})
+    page.keys("p")
+    page.click("#play-begin")
+    page.until(lambda: page.error.startswith("This position has no moves: White has 0 kings"))
+    assert not page.find("#play-bar").is_displayed()
+
+
+def test_the_mistakes_of_another_game_are_not_shown_in_one_against_merino(page: Page) -> None:
+    page.set_out(analysis=False, play=LEVEL_0)
+    page.enter(BLUNDERS)
+    page.until(lambda: page.all(".mistakes li") and page.all("#course .mark"))
+    page.click("#play")
+    page.click("#play-begin")
+    page.move("d2", "d4")
+    page.until(lambda: len(page.moves) == 2)
+    page.until(lambda: not page.all(".mistakes li") and not page.all("#course .mark"))
 
 
 def test_a_move_of_the_list_stays_in_its_place_when_the_name_of_the_opening_comes(page: Page) -> None:

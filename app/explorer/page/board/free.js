@@ -98,6 +98,9 @@ function paletteButton(letter) {
     return button;
 }
 
+/** Why no game can begin with the position on the board, in words; null if one can. */
+export const whyNoGame = () => state.report?.fault && `This position has no moves: ${state.report.fault}`;
+
 async function toGame() {
     const { report } = state;
     if (report.fault) return;

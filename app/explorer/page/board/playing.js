@@ -71,13 +71,17 @@ export function startGame(wanted) {
 /** The same game once more, with the colours changed. */
 export const rematch = () => startGame({ ...state.game.wanted, side: opposite(state.game.side), fromHere: false });
 
+function clearArrows() {
+    for (const source of ["hint", "premove"]) showArrows(source, []);
+}
+
 /** End the game with a result such as "1-0" and a reason, and keep it. */
 function finish(score, reason) {
     thinking.drop();
     const { clock } = state.game;
     if (clock) clock.left[turn()] = timeLeft(turn()); // which stands still from now on
     state.game = { ...state.game, result: { score, reason }, premove: null };
-    showArrows("hint", []);
+    clearArrows();
     save(score, reason);
     chime("end");
     say(`${score}: ${reason}`);
@@ -102,7 +106,7 @@ export function leaveGame() {
     thinking.drop();
     if (isPlaying() && state.moves.length) save("*", "left");
     state.game = null;
-    showArrows("hint", []);
+    clearArrows();
     changed("play");
 }
 
@@ -112,6 +116,7 @@ export function takeBack() {
     const { clock, result } = state.game;
     if (clock && result) clock.began = Date.now(); // it has stood still since the end
     state.game = { ...state.game, result: null, premove: null };
+    clearArrows();
     const count = state.moves.length; // counted, as the report of the last move may still be on its way
     const own = sideAfter(state.fen, count) === state.game.side ? 2 : 1;
     return truncate(Math.max(0, count - own));

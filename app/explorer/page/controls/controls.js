@@ -2,6 +2,7 @@
 
 import { byId, h, replace, segments, showError } from "../base/dom.js";
 import { Work } from "../base/work.js";
+import { whyNoGame } from "../board/free.js";
 import {
     changed,
     goTo,
@@ -57,7 +58,7 @@ function setWay(way) {
 export function setMode(mode) {
     if (mode === state.mode) return;
     if (mode === "free") setFree(state.report?.fen ?? START);
-    else if (state.report?.fault) showError(`This position has no moves: ${state.report.fault}`);
+    else if (whyNoGame()) showError(whyNoGame());
     else setGame({ fen: state.free });
 }
 

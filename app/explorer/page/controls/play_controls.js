@@ -1,9 +1,10 @@
 // To play against Merino: the dialog that begins a game, and the bar with clocks and what can be done in it.
 
 import { keep, recall } from "../base/browser_storage.js";
-import { button, byId, h, options, replace, segments } from "../base/dom.js";
+import { button, byId, h, options, replace, segments, showError } from "../base/dom.js";
 import { styledPlayers } from "../base/player_styles.js";
 import { hasSound, setSound } from "../base/sound.js";
+import { whyNoGame } from "../board/free.js";
 import {
     hint,
     isRunning,
@@ -61,7 +62,8 @@ function begin() {
     const [minutes, increment] = CLOCKS[wanted.clock];
     keep("play", kept);
     byId("play-dialog").close();
-    startGame({ ...kept, by, minutes, increment });
+    if (kept.fromHere && whyNoGame()) showError(whyNoGame());
+    else startGame({ ...kept, by, minutes, increment });
 }
 
 const check = (id, text, checked, change) =>

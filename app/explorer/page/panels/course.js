@@ -5,7 +5,7 @@ import { isLooked } from "../base/attention.js";
 import { COLOURS, chart } from "../base/chart.js";
 import { byId, capital, h, options, pawns, percent, tellError, spaced, withMinus } from "../base/dom.js";
 import { nameOf } from "../board/board.js";
-import { annotate, annotation, FIRST_NODES, onAnnotation, stopAnnotating } from "../state/annotating.js";
+import { annotate, annotation, FIRST_NODES, keepCommon, onAnnotation, stopAnnotating } from "../state/annotating.js";
 import { goTo, isUnaided, listen, numbered, sideAfter, state, wholeGame } from "../state/store.js";
 
 const MAX_NAMED = 60; // marks that have room for the names of inaccuracies
@@ -28,6 +28,7 @@ async function askCourse() {
         if (wanted !== key()) return;
         course = { key: wanted, points };
         if (isLooked() && !isUnaided()) annotate(FIRST_NODES, true);
+        else keepCommon();
         draw();
     } catch (error) {
         tellError(error);

@@ -28,7 +28,7 @@ export const annotation = {
 };
 
 let key = ""; // the start and the evaluation of what was searched
-/** @type {any} */
+/** @type {string[]} */
 let searched = []; // its moves
 let isWhole = true; // whether the search began at the first move
 /** @type {(what: "begun" | "move" | "done") => void} */
@@ -37,21 +37,30 @@ let tell = () => {};
 /** Search every move of the game with so many nodes; with `onlyNew` those that have not been searched. */
 export function annotate(nodes, onlyNew = false) {
     const { moves, ...conditions } = wholeGame();
-    const isSame = JSON.stringify(conditions) === key;
-    const common = isSame && onlyNew ? commonLength(moves, searched) : 0;
+    keepCommon();
+    if (!onlyNew) annotation.found.clear();
     key = JSON.stringify(conditions);
     searched = moves;
-    for (const ply of [...annotation.found.keys()]) if (ply > common) annotation.found.delete(ply);
+    if (annotation.found.size === moves.length) return;
     annotation.account = [];
-    if (common === moves.length && annotation.found.size === common) return;
     isWhole = annotation.found.size === 0;
     work.begin({ ...conditions, moves, nodes, first: annotation.found.size + 1 });
     tell("begun");
 }
 
+/** Forget, and search no longer, what is not of the game on the board. */
+export function keepCommon() {
+    const { moves, ...conditions } = wholeGame();
+    const common = JSON.stringify(conditions) === key ? commonLength(moves, searched) : 0;
+    if (common < searched.length) work.drop();
+    if (common < Math.max(searched.length, moves.length)) annotation.account = [];
+    for (const ply of [...annotation.found.keys()]) if (ply > common) annotation.found.delete(ply);
+    searched = searched.slice(0, common);
+}
+
 function commonLength(moves, others) {
     const at = moves.findIndex((move, index) => move !== others[index]);
-    return Math.min(at < 0 ? moves.length : at, annotation.found.size);
+    return at < 0 ? moves.length : at;
 }
 
 export function stopAnnotating() {

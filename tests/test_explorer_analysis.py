@@ -210,3 +210,16 @@ def test_a_square_has_the_colour_of_its_value_whatever_square_it_is(page: Page) 
         colours.setdefault(page.values[name], set()).add(str(fill))
         assert fill[1] == "1", "nothing of the board shows through"
     assert page.values["d2"] == page.values["e2"] and all(len(fills) == 1 for fills in colours.values())
+
+
+def test_two_moves_stay_compared_when_the_table_is_sorted_or_left(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    page.tab("moves")
+    page.until(lambda: page.all("tr[data-move]"))
+    page.run("['e1e6', 'h2h3'].forEach((move) => document.querySelector(`tr[data-move=${move}] input`).click())")
+    told = page.until(lambda: page.text("#comparison h3"))
+    page.click("#move-table thead th.move button")
+    assert page.text("#comparison h3") == told
+    page.tab("terms")
+    page.tab("moves")
+    assert page.text("#comparison h3") == told

@@ -86,12 +86,17 @@ function stateOfSearch() {
     return `depth ${line.depth}, ${Math.round(line.nodes / 1000).toLocaleString("en")} thousand positions`;
 }
 
+const comparisonNow = () => (compared ? comparison(compared) : null);
+
 async function pick(san, isPicked) {
     picked = isPicked ? [...picked, san].slice(-2) : picked.filter((each) => each !== san);
     for (const move of state.report.moves) rows.get(move.uci).tick.checked = picked.includes(move.san);
-    const wanted = picked.join();
-    compared = picked.length === 2 ? await compareMoves(...picked) : null;
-    if (wanted === picked.join()) replace(parts.comparison, compared ? comparison(compared) : null);
+    const wanted = picked;
+    compared = null;
+    const found = picked.length === 2 ? await compareMoves(...picked) : null;
+    if (wanted !== picked) return;
+    compared = found;
+    replace(parts.comparison, comparisonNow());
 }
 
 function headCell(key, title, kind) {
@@ -180,7 +185,7 @@ function makeParts() {
     parts = {
         pause: h("button", { type: "button", id: "search-moves", onclick: pause }),
         state: h("span", { class: "note", id: "search-state", role: "status" }),
-        comparison: h("div"),
+        comparison: h("div", {}, comparisonNow()),
         body: h("tbody", { onpointerleave: () => showFound(), onfocusout: () => showFound() }),
     };
 }

@@ -28,7 +28,7 @@ STEPS = 100
 ROUNDS = 200
 WITHIN = 1 - 1e-12  # kept from the ends of the interval of the root, to avoid divisions by 0
 CONVERGED = 1e-10
-MAX_ELO, MIN_ERROR = 1e6, 1e-12
+MIN_ERROR = 1e-12
 
 
 class Model(StrEnum):
@@ -36,6 +36,11 @@ class Model(StrEnum):
 
     NORMALIZED = "normalized"  # normalised Elo, by the standard deviation of a game: independent of the share of draws
     LOGISTIC = "logistic"
+
+
+# Bounds of a test. The likeliest distribution of a normalised Elo is not found where the mean of a pair is about one
+# standard deviation or more from 1/2: from 245.7 on.
+MAX_ELO = {Model.NORMALIZED: 200.0, Model.LOGISTIC: 2000.0}
 
 
 @dataclass(frozen=True)
@@ -131,8 +136,9 @@ class Sprt:
     model: Model = Model.NORMALIZED
 
     def __post_init__(self) -> None:
-        real_number("elo0", self.elo0, -MAX_ELO, MAX_ELO)
-        real_number("elo1", self.elo1, -MAX_ELO, MAX_ELO)
+        most = MAX_ELO[Model(self.model)]
+        real_number("elo0", self.elo0, -most, most)
+        real_number("elo1", self.elo1, -most, most)
         real_number("alpha", self.alpha, MIN_ERROR, 0.5)
         real_number("beta", self.beta, MIN_ERROR, 0.5)
         if self.elo0 >= self.elo1:

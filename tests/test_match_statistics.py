@@ -7,7 +7,7 @@ import pytest
 
 from merino.inner.match.games import Tally
 from merino.inner.match.report import GameRate, count_line, live_line, signed
-from merino.inner.match.statistics import Model, Sprt, elo_of, estimate, llr, moments, score_of
+from merino.inner.match.statistics import MAX_ELO, Model, Sprt, elo_of, estimate, llr, moments, score_of
 from merino.inner.match.validate import SHAPES, coverage, shares_for, simulate_test
 
 NORMALIZED, LOGISTIC = Model.NORMALIZED, Model.LOGISTIC
@@ -136,6 +136,27 @@ def test_the_llr_is_finite_for_any_counts(model):
     for pairs in (8, 100, 5000):
         for shares in (*SHAPES.values(), (0.001, 0.01, 0.1, 0.4, 0.489), (0, 0, 0, 0.5, 0.5)):
             assert np.isfinite(llr(random.multinomial(pairs, shares, 500), 0, 100, model)).all()
+
+
+@pytest.mark.parametrize("model", list(Model))
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_test_at_its_widest_bounds_decides_for_the_better_one(model: Model) -> None:
+    most = MAX_ELO[model]
+    for sprt, wanted in ((Sprt(0, most, model=model), -1), (Sprt(-most, 0, model=model), 1)):
+        for pairs in ((0, 0, 1, 0, 0), (10, 20, 40, 20, 10), (0, 0, 5000, 0, 0)):
+            assert math.copysign(1, sprt.llr(np.array(pairs))) == wanted
+    clean = np.array([0, 0, 0, 0, 40])
+    assert (
+        Sprt(0, most, model=model).verdict(clean) == "H1" and Sprt(-most, 0, model=model).verdict(clean[::-1]) == "H0"
+    )
+
+
+def test_bounds_beyond_what_the_test_can_tell_are_refused() -> None:
+    for elo, model in ((201, NORMALIZED), (300, NORMALIZED), (2001, LOGISTIC), (200_000, LOGISTIC)):
+        with pytest.raises(ValueError, match="elo1 must be a number from -"):
+            Sprt(0, elo, model=model)
+        with pytest.raises(ValueError, match="elo0 must be a number from -"):
+            Sprt(-elo, 0, model=model)
 
 
 @pytest.mark.parametrize("boards", [1, 2, 16])

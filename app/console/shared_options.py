@@ -267,16 +267,27 @@ def add_deciding_match(parser: Parser, usual: RoundPlan, opponents: str) -> None
     add = parser.group("deciding match").add_argument
     add("--match-nodes", type=positive, metavar="N", help=f"nodes per move (default: {usual.match_nodes})")
     add("--match-games", type=positive, metavar="N", help=f"maximum number of games (default: {usual.match_games})")
-    add_sprt(parser, "deciding match", f"bounds in normalised Elo (default: {usual.elo0:g} {usual.elo1:g})")
+    sentence = f"bounds in normalised Elo (default: {usual.elo0:g} {usual.elo1:g})"
+    add_sprt(parser, "deciding match", sentence, _normalised_elo)
     sentence = f"games against {opponents} after each success, to show progress; 0 for none (default: {usual.gauge})"
     add("--gauge", type=natural, metavar="N", help=sentence)
 
 
-def add_sprt(parser: Parser, group: str, sentence: str) -> None:
+def _normalised_elo(text: str) -> float:
+    """A bound of a test in normalised Elo; raises ArgumentTypeError."""
+    from merino.inner.match.statistics import MAX_ELO, Model  # noqa: PLC0415 (with NumPy)
+
+    elo, most = any_number(text), MAX_ELO[Model.NORMALIZED]
+    if abs(elo) > most:
+        raise argparse.ArgumentTypeError(f"{text[:60]!r} is not a number from {-most:g} to {most:g}")
+    return elo
+
+
+def add_sprt(parser: Parser, group: str, sentence: str, kind: Callable[[str], float] = any_number) -> None:
     """--sprt."""
     keys, metavar = ("elo0", "elo1"), ("ELO0", "ELO1")
     to = parser.group(group)
-    to.add_argument("--sprt", action=KeyValues, keys=keys, plain=keys, kind=any_number, metavar=metavar, help=sentence)
+    to.add_argument("--sprt", action=KeyValues, keys=keys, plain=keys, kind=kind, metavar=metavar, help=sentence)
 
 
 def add_round_seed(parser: Parser, usual: RoundPlan) -> None:

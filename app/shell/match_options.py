@@ -25,7 +25,7 @@ from merino.inner.match.openings import PLIES
 from merino.inner.match.players import FORMS, Player
 from merino.inner.match.report import live_line
 from merino.inner.match.runner import BrokenOffError, MatchOutput, MatchResult, run_match
-from merino.inner.match.statistics import Model, Sprt
+from merino.inner.match.statistics import MAX_ELO, Model, Sprt
 from merino.inner.match.time_control import Adjudication, Clock, TimeControl
 
 DEFAULT_GAMES = 1000
@@ -103,7 +103,11 @@ def add_resign(parser: Parser, default: dict[str, int] | None = None) -> None:
 
 def add_test(parser: Parser) -> None:
     """The sequential test."""
-    shared.add_sprt(parser, TEST, "stop as soon as the test accepts one of two Elo differences of A over B")
+    sentence = (
+        "stop as soon as the test accepts one of two Elo differences of A over B, "
+        f"each within +-{MAX_ELO[Model.NORMALIZED]:g} (logistic: {MAX_ELO[Model.LOGISTIC]:g})"
+    )
+    shared.add_sprt(parser, TEST, sentence)
     add = parser.group(TEST).add_argument
     add(
         "--alpha",

@@ -130,7 +130,7 @@ class PythonBoard:
         self._sides: list[EnginePlayer] = []
         try:
             for player in players:
-                self._sides.append(start_engine(player, time_control))
+                self._sides.append(start_engine(player, time_control, stop_flag))
         except BaseException:
             self.close()
             raise
@@ -184,6 +184,8 @@ class _GameInPlay:
             try:
                 side.new_game()
             except EngineFault as fault:
+                if self._conditions.stop_flag[0]:
+                    return None, None, ""
                 return fault.reason, other(colour), str(fault)
         while True:
             reason = self._end()

@@ -84,9 +84,11 @@ class MatchConfig:
         if control.movetime is not None:
             limits.append(f"MoveTime={control.movetime}ms")
         if control.clock is not None:
-            limits.append(f"{control.clock.base / 1000:.1f}+{control.clock.increment / 1000:.2f}s")
+            moves = f"{control.clock.moves}/" if control.clock.moves else ""
+            limits.append(f"{moves}{control.clock.base / 1000:.1f}+{control.clock.increment / 1000:.2f}s")
         threads = {player.threads or 1: None for player in self.players}
-        hashes = {player.hash_mb or control.hash_mb: None for player in self.players}
+        usual = [control.hash_mb if isinstance(player, OwnPlayer) else control.other_hash_mb for player in self.players]
+        hashes = {player.hash_mb or size: None for player, size in zip(self.players, usual, strict=True)}
         return f"{' '.join(limits)} Threads={'/'.join(map(str, threads))} Hash={'/'.join(map(str, hashes))}MB"
 
     def identity(self) -> dict[str, Any]:

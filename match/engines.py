@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import re
 import threading
 import time
 from dataclasses import dataclass
@@ -11,29 +9,26 @@ from typing import NamedTuple, Protocol, cast
 
 import chess
 import chess.engine
+import numpy as np
 
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.board.game import IllegalMoveError, Position
-from merino.inner.engine.search.limits import MATE_SCORE, Limits
+from merino.inner.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY, Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.strength import DEFAULT_ELO
 from merino.inner.engine.search.warmup import warm_up
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Played, Reason
 from merino.inner.match.players import SETTINGS, SHARED, OtherPlayer, OwnPlayer, Player
-from merino.inner.match.time_control import HASH_MB, TimeControl
+from merino.inner.match.programs import Program, TimedUci, TimedXBoard
+from merino.inner.match.time_control import TimeControl
 
-# Engines print much; what matters becomes a fault with its reason, and the live line stays intact.
-logging.getLogger("chess.engine").setLevel(logging.CRITICAL)
-
-START_SECONDS = 60.0  # for another engine to answer when it starts
 GRACE_SECONDS = 20.0  # after its time has run out, until an engine that does not move counts as dead
 UNTIMED_SECONDS = 600.0  # for a move at fixed nodes or depth
 HASH_OPTIONS = ("Hash", "memory")  # the second in the XBoard protocol
 THREAD_OPTIONS = ("Threads", "Number of Threads", "cores")
 BOOK_OPTION = "OwnBook"
-REFUSAL = re.compile(r"(?!id|info|option).*: *['\"]?uci\b")  # such as "Invalid move: uci"
 
 
 class EngineFault(Exception):
@@ -69,9 +64,11 @@ class EnginePlayer(Protocol):
         """Leave the board."""
 
 
-def start_engine(player: Player, time_control: TimeControl) -> EnginePlayer:
-    """Start a player, ready to play; raises MatchError if it does not start."""
-    return OwnEngine(player, time_control) if isinstance(player, OwnPlayer) else OtherEngine(player, time_control)
+def start_engine(player: Player, time_control: TimeControl, stop_flag: np.ndarray) -> EnginePlayer:
+    """Start a player, ready to play; raises MatchError if it does not start, or if `stop_flag`, uint64[1], is set."""
+    if isinstance(player, OwnPlayer):
+        return OwnEngine(player, time_control)
+    return OtherEngine(player, time_control, stop_flag)
 
 
 @dataclass
@@ -139,11 +136,11 @@ class OwnEngine:
 class OtherEngine:
     """Another engine, driven through python-chess. If it fails, it is restarted for the next game."""
 
-    def __init__(self, player: OtherPlayer, time_control: TimeControl) -> None:
-        """Start it; raises MatchError if that fails."""
-        self._player, self._time_control = player, time_control
+    def __init__(self, player: OtherPlayer, time_control: TimeControl, stop_flag: np.ndarray) -> None:
+        """Start it; raises MatchError if that fails. Once `stop_flag`, uint64[1], is set, it is not waited for."""
+        self._player, self._time_control, self._stop_flag = player, time_control, stop_flag
         self._game = object()
-        self._is_closing = False
+        self._is_stopped = False
         try:
             self._engine: chess.engine.SimpleEngine | None = self._start()
         except EngineFault as fault:
@@ -158,6 +155,9 @@ class OtherEngine:
         self._game = object()
         if self._engine is None:
             self._engine = self._start()
+            if self._stop_flag[0]:  # `stop` may have come before there was an engine
+                self._drop()
+                raise EngineFault(Reason.CRASH, "the match is over")
 
     def choose(self, situation: Situation) -> Played:
         """Its move, checked for legality; raises EngineFault."""
@@ -189,17 +189,21 @@ class OtherEngine:
 
     def stop(self) -> None:
         """End the process: the game is no longer wanted."""
-        self._is_closing = True
+        self._is_stopped = True
         if self._engine is not None:
             self._engine.close()
 
     def close(self) -> None:
-        """Ask it to quit, and end it if it does not."""
-        if self._engine is not None and not self._is_closing:
-            try:
+        """Ask it to quit, and end it if it does not, at once where it was stopped."""
+        if self._engine is None:
+            return
+        try:
+            if not self._is_stopped:
                 self._engine.quit()
-            except (chess.engine.EngineError, TimeoutError):
-                self._engine.close()
+        except (chess.engine.EngineError, TimeoutError):
+            pass  # it is ended in any case
+        finally:
+            self._engine.close()
 
     def _drop(self) -> None:
         if self._engine is not None:
@@ -208,19 +212,18 @@ class OtherEngine:
 
     def _start(self) -> chess.engine.SimpleEngine:
         player = self._player
-        kind = TimedXBoard if player.speaks_xboard else TimedUci
-        try:  # a process group of its own, so that a Ctrl-C meant for the match does not end the engine first
-            engine = chess.engine.SimpleEngine.popen(kind, list(player.command), timeout=START_SECONDS, setpgrp=True)
-        except (OSError, chess.engine.EngineError, TimeoutError) as error:
-            raise EngineFault(Reason.CRASH, str(error) or "no answer") from error
-        try:
-            engine.configure(
-                engine_options(engine, player.hash_mb, player.threads, self._time_control.hash) | player.options
-            )
-            engine.ping()
-        except (chess.engine.EngineError, TimeoutError) as error:
-            engine.close()
-            raise EngineFault(Reason.CRASH, str(error) or "no answer") from error
+        program = Program(TimedXBoard if player.speaks_xboard else TimedUci)
+        # No engine ponders here; python-chess does not let that be said.
+        asked = {name: value for name, value in player.options.items() if (name.lower(), value) != ("ponder", "false")}
+        with program.ended_by(self._stop_flag):
+            try:
+                engine = program.start(player.command)
+                usual = self._time_control.other_hash_mb
+                engine.configure(engine_options(engine, player.hash_mb, player.threads, usual) | asked)
+                engine.ping()
+            except (OSError, chess.engine.EngineError, TimeoutError) as error:
+                program.end()
+                raise EngineFault(Reason.CRASH, str(error) or "no answer") from error
         return engine
 
     def _limit(self, situation: Situation) -> tuple[chess.engine.Limit, float]:
@@ -253,11 +256,13 @@ def _played(situation: Situation, result: chess.engine.PlayResult, seconds: floa
 
 
 def _centipawns(score: chess.engine.Score) -> int:
-    """The score on our scale: mates count in plies below MATE_SCORE."""
+    """The score on our scale: mates count in plies below MATE_SCORE, and nothing else is as high."""
     mate = score.mate()
     if mate is None:
-        return score.score(mate_score=MATE_SCORE)
-    return MATE_SCORE - 2 * mate + 1 if mate > 0 else -MATE_SCORE - 2 * mate
+        highest = MATE_IN_MAX_PLY - 1
+        return max(-highest, min(score.score(mate_score=MATE_SCORE), highest))
+    plies = min(2 * mate - 1 if mate > 0 else -2 * mate, MAX_PLY)
+    return MATE_SCORE - plies if mate > 0 else plies - MATE_SCORE
 
 
 def other(colour: int) -> int:
@@ -265,81 +270,17 @@ def other(colour: int) -> int:
     return BLACK if colour == WHITE else WHITE
 
 
-class _Stopwatch(chess.engine.Protocol):
-    """Measures the time of each move, from the line `go` to the line with the move.
-
-    It excludes what comes before, such as `ucinewgame` and clearing the hash, and the time until this process learns of
-    an answer on another thread.
-    """
-
-    began = ended = 0.0
-    answer = "bestmove"
-
-    def send_line(self, line: str) -> None:
-        """Send a line; `go` starts the watch."""
-        if line.partition(" ")[0] == "go":
-            self.began = time.perf_counter()
-        super().send_line(line)
-
-    def line_received(self, line: str) -> None:
-        """Receive a line before anybody else; a move stops the watch."""
-        if line.partition(" ")[0] == self.answer:
-            self.ended = time.perf_counter()
-        super().line_received(line)
-
-    @property
-    def seconds(self) -> float:
-        """The time of the last move."""
-        return self.ended - self.began
-
-
-class TimedUci(_Stopwatch, chess.engine.UciProtocol):
-    """UCI; a program that takes the word `uci` for something else is not waited for."""
-
-    refusal = ""
-
-    def line_received(self, line: str) -> None:
-        """Receive a line; end the program if it does not know the protocol."""
-        if not self.initialized and REFUSAL.match(line) and self.transport is not None:
-            self.refusal = line
-            self.transport.close()
-        super().line_received(line)
-
-    async def initialize(self) -> None:
-        """Agree on the protocol; raises EngineError."""
-        try:
-            await super().initialize()
-        except chess.engine.EngineTerminatedError as error:
-            if self.refusal:
-                asked = f"it answers '{self.refusal}'; perhaps it speaks UCI only with an option, such as --uci"
-                raise chess.engine.EngineError(asked) from error
-            raise
-
-
-class TimedXBoard(_Stopwatch, chess.engine.XBoardProtocol):
-    """The XBoard protocol, version 2; an engine without `setboard` can play from the first position."""
-
-    answer = "move"
-    sets_up = True
-
-    def line_received(self, line: str) -> None:
-        """Receive a line. python-chess would reject an engine without `setboard`, whatever it is to play."""
-        if self.features.get("setboard") == 0:
-            self.sets_up, self.features["setboard"] = False, 1
-        super().line_received(line)
-
-
 def engine_options(
-    engine: chess.engine.SimpleEngine, hash_mb: int | None, threads: int | None, usual_hash: int | None
+    engine: chess.engine.SimpleEngine, hash_mb: int | None, threads: int | None, usual_hash: int
 ) -> dict[str, chess.engine.ConfigValue]:
     """The options that give an engine its hash and threads, and no book of its own.
 
-    If `hash_mb` or `threads` is None, the engine gets `usual_hash` (HASH_MB if that is None too) or one thread,
-    provided it has an option for it. Raises EngineError if it lacks an option that was asked for.
+    If `hash_mb` or `threads` is None, the engine gets `usual_hash` or one thread, provided it has an option for it.
+    Raises EngineError if it lacks an option that was asked for.
     """
     found: dict[str, chess.engine.ConfigValue] = {}
     for what, names, asked, usual in (
-        ("hash", HASH_OPTIONS, hash_mb, usual_hash or HASH_MB),
+        ("hash", HASH_OPTIONS, hash_mb, usual_hash),
         ("threads", THREAD_OPTIONS, threads, 1),
     ):
         known = [name for name in names if name in engine.options]

@@ -57,7 +57,8 @@ def _remark(turn: chess.Color, score: int | None, depth: int | None, seconds: fl
         value = f"{score / 100 if turn else -score / 100:.2f}" if mate is None else f"#{mate if turn else -mate}"
         words.append(f"[%eval {value}{f',{depth}' if depth is not None else ''}]")
     if seconds is not None:
-        words.append(f"[%emt {int(seconds) // 3600}:{int(seconds) // 60 % 60:02}:{seconds % 60:06.3f}]")
+        ms = round(1000 * seconds)
+        words.append(f"[%emt {ms // 3_600_000}:{ms // 60_000 % 60:02}:{ms % 60_000 / 1000:06.3f}]")
     return " ".join(words)
 
 

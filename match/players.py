@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from merino.inner.core.common.user_files import first_there, is_there, user_path
 from merino.inner.engine.search.parameters import PARAMETERS, current_name, parameters_for
 from merino.inner.engine.search.people import Style, read_style
 from merino.inner.engine.uci.options import OPTIONS
-from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.families import default, load_evaluation, load_net, shipped
 from merino.inner.eval.linear.weights import names_like
 from merino.inner.match.errors import PlayerError
@@ -126,7 +127,7 @@ def read_player(text: str) -> Player:
     head, settings = "", {}
     for index, part in enumerate(text.split(",")):
         name, equals, value = part.partition("=")
-        if equals:
+        if equals and (index or not _begins_command(part)):
             settings[name.strip()] = value.strip()
         elif index:
             raise PlayerError(f"player '{text}': '{part}' must have the form name=value")
@@ -142,6 +143,13 @@ def read_player(text: str) -> Player:
     return _own(text, label, head, settings)
 
 
+def _begins_command(part: str) -> bool:
+    """Whether a text with an equals sign is a command line: `lc0 --weights=net.pb`, not `razor_depth=2`."""
+    prefix, colon, _ = part.partition(":")
+    name = part.partition("=")[0].strip()
+    return bool(colon and prefix.strip() in PROTOCOLS or re.search(r"[\s/\\]", name))
+
+
 def find_program(name: str) -> str | None:
     """The path of a program, or None; the full path if its folder is given, as in `./engine` or `~/engine`."""
     folder_named = "/" in name or os.sep in name
@@ -151,20 +159,41 @@ def find_program(name: str) -> str | None:
         return None
 
 
+def command_of(text: str) -> tuple[str, ...]:
+    """The words of a command line, the program by its full path; none if there is no such program.
+
+    A path with blanks needs no quotes where it is all there is. Raises ValueError for a quote that does not end.
+    """
+    whole = find_program(text)
+    if whole:
+        return (whole,)
+    words = words_of(text)
+    found = find_program(words[0]) if words else None
+    return (found, *words[1:]) if found else ()
+
+
 def _command(head: str) -> tuple[str, ...]:
     """The command line of an engine; empty if `head` does not name one."""
     prefix, colon, rest = head.partition(":")
     if colon and prefix in PROTOCOLS:
-        words = words_of(rest)
-        found = find_program(words[0]) if words else None
-        if not found:
+        words = command_of(rest)
+        if not words:
             raise PlayerError(f"player '{head}': program not found")
-        return (found, *words[1:])
-    if not head or shipped(head) or first_there([Path(head)]) and not os.access(head, os.X_OK):
+        return words
+    if not head or shipped(head) or first_there([Path(head)]) and not _is_program(head):
         return ()
-    words = words_of(head)
-    found = find_program(words[0])
-    return (found, *words[1:]) if found else ()
+    return command_of(head)
+
+
+def _is_program(file: str) -> bool:
+    """Whether a file is to be executed: on some file systems every file may be, an evaluation too."""
+    if not os.access(file, os.X_OK):
+        return False
+    try:
+        load_evaluation(file)
+    except EvaluationError:
+        return True
+    return False
 
 
 def _other(text: str, label: str, command: tuple[str, ...], xboard: bool, settings: dict[str, str]) -> OtherPlayer:

@@ -89,6 +89,11 @@ class TimeControl:
             return HASH_MB
         return max(1, min(MAX_HASH_MB, self.nodes // NODES_PER_MEGABYTE))
 
+    @property
+    def other_hash_mb(self) -> int:
+        """The size of the table of another engine that names none."""
+        return self.hash or HASH_MB
+
     def __str__(self) -> str:
         parts = [f"{value} {what}" for value, what in ((self.nodes, "nodes"), (self.depth, "plies")) if value]
         if self.movetime is not None:

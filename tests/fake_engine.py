@@ -1,7 +1,9 @@
 """A UCI engine that plays the first legal move of the alphabet, and a fault at will: `fake_engine.py [FAULT]`.
 
 Faults: `illegal` gives a move that is none, `crash` ends at the third move, `slow` thinks for 700 ms;
-`sluggish` takes as long for a new game, which is no fault, and `counting` tells the moves to go as its score.
+`silent` never answers, `blank` puts a blank before its move, and `huge` has a score beyond all bounds;
+`sluggish` takes as long for a new game, which is no fault, `counting` tells the moves to go as its score, and `odd` has
+options with defaults that are none.
 """
 
 import sys
@@ -9,13 +11,22 @@ import time
 
 import chess
 
+ODD = """option name Style type combo default Normal var Solid var Risky
+option name Book type combo var Big var Small
+option name Low type spin default -1 min 0 max 9
+option name Half type spin default 1.5 min 0 max 9
+option name Ponder type check default false"""
+
 
 def main() -> None:
     """Speak UCI until `quit`."""
     fault, board, moves = (sys.argv[1:] or [""])[0], chess.Board(), 0
     for line in sys.stdin:
         words = line.split()
-        if words[:1] == ["uci"]:
+        if words[:1] == ["uci"] and fault == "silent":
+            time.sleep(600)
+        elif words[:1] == ["uci"]:
+            print(ODD if fault == "odd" else "id author Nobody")
             print("id name Fake\noption name Contempt type spin default 0 min -9 max 9\nuciok", flush=True)
         elif words[:1] == ["ucinewgame"] and fault == "sluggish":
             time.sleep(0.7)
@@ -34,7 +45,9 @@ def main() -> None:
                 time.sleep(0.7)
             best = min(move.uci() for move in board.legal_moves)
             score = words[words.index("movestogo") + 1] if fault == "counting" and "movestogo" in words else 12
-            print(f"info depth 3 score cp {score}\nbestmove {'a1a1' if fault == 'illegal' else best}", flush=True)
+            score, blank = 99999999999 if fault == "huge" else score, " " * (fault == "blank")
+            move = "a1a1" if fault == "illegal" else best
+            print(f"info depth 3 score cp {score}\n{blank}bestmove {move}", flush=True)
         elif words[:1] == ["quit"]:
             return
 

@@ -29,9 +29,10 @@ from merino.inner.match.config import MatchConfig
 from merino.inner.match.errors import MatchError, PlayerError
 from merino.inner.match.games import FAULTS, Game, Reason, Tally
 from merino.inner.match.openings import RandomOpenings
+from merino.inner.match.pgn import _remark
 from merino.inner.match.players import OtherPlayer, OwnPlayer, read_player
 from merino.inner.match.runner import play_match
-from merino.inner.match.time_control import Adjudication, TimeControl
+from merino.inner.match.time_control import Adjudication, Clock, TimeControl
 
 NODES = 200
 GAMES = 16
@@ -250,6 +251,23 @@ def test_a_move_costs_the_usual_nodes_where_no_limit_is_named(limits: dict[str, 
 def test_equal_players_draw_a_match(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["match", "default", "default", "--games", "4", "--nodes", "100", "--concurrency", "1"]) == 0
     assert "Penta | [0, 0, 2, 0, 0]" in capsys.readouterr().out
+
+
+def test_the_conditions_are_those_that_each_player_has() -> None:
+    own, other = OwnPlayer("a"), OtherPlayer("b", ("b",))
+    for players, control, told in (
+        ((own, own), TimeControl(nodes=1000), "N=1000 Threads=1 Hash=1MB"),
+        ((other, other), TimeControl(nodes=1000), "N=1000 Threads=1 Hash=16MB"),
+        ((own, other), TimeControl(nodes=1000), "N=1000 Threads=1 Hash=1/16MB"),
+        ((own, other), TimeControl(nodes=1000, hash=4), "N=1000 Threads=1 Hash=4MB"),
+        ((own, own), TimeControl(clock=Clock(60_000, 500, 40)), "40/60.0+0.50s Threads=1 Hash=16MB"),
+    ):
+        assert MatchConfig(players, control).conditions == told
+
+
+def test_the_time_of_a_move_never_has_sixty_seconds() -> None:
+    assert _remark(True, 10, 3, 59.9996) == "[%eval 0.10,3] [%emt 0:01:00.000]"
+    assert _remark(False, 10, None, 3723.25) == "[%eval -0.10] [%emt 1:02:03.250]"
 
 
 def game(number: int, winner: int | None, reason: Reason = Reason.CHECKMATE) -> Game:

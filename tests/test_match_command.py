@@ -6,10 +6,13 @@ import json
 import os
 import shlex
 import sys
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import chess
+import chess.engine
 import chess.pgn
 import chess.polyglot
 import numpy as np
@@ -22,7 +25,7 @@ from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.progress import LivePrinter, shortened
 from merino.inner.engine.search.choice import COLUMNS
-from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.strength import MAX_ELO, at_elo
 from merino.inner.engine.uci.options import OPTIONS, UciOption
@@ -30,7 +33,7 @@ from merino.inner.eval.linear.weights import DEFAULT_FILE
 from merino.inner.formats.openings import FileOpenings, Opening, OpeningError
 from merino.inner.match.boards import PythonBoard
 from merino.inner.match.config import MatchConfig
-from merino.inner.match.engines import OwnEngine, Situation
+from merino.inner.match.engines import EngineFault, OtherEngine, OwnEngine, Situation, _centipawns, start_engine
 from merino.inner.match.errors import MatchError, PlayerError
 from merino.inner.match.games import Played, Reason, Tally
 from merino.inner.match.players import EVAL_FILE, STYLE_FILE, OtherPlayer, OwnPlayer, find_program, read_player
@@ -83,6 +86,75 @@ def test_an_engine_at_fault_loses_and_the_match_goes_on(fault: str, reason: Reas
     result = run_match(terms("default", f"{FAKE} {fault}", 2, time_control, margin=300), 1)
     assert result.tally.faults[reason] == [0, 2]
     assert result.tally.points.tolist() == [0, 0, 2]
+
+
+def test_ctrl_c_does_not_wait_for_an_engine_that_starts_or_is_restarted() -> None:
+    silent, flag = read_player(f"{FAKE} silent"), np.zeros(1, dtype=np.uint64)
+    engine = start_engine(read_player(FAKE), QUICK, flag)
+    assert isinstance(engine, OtherEngine)
+    engine._drop()
+    engine._player = silent
+    for begin, error in ((engine.new_game, EngineFault), (lambda: start_engine(silent, QUICK, flag), MatchError)):
+        flag[0] = 0
+        began = time.monotonic()
+        threading.Timer(0.5, flag.fill, (1,)).start()
+        with pytest.raises(error):
+            begin()
+        assert time.monotonic() - began < 30
+    for thread in threading.enumerate():
+        if thread.name.startswith("SimpleEngine"):
+            thread.join(30)
+            assert not thread.is_alive()
+
+
+def test_an_engine_that_comes_after_the_end_of_the_match_is_closed() -> None:
+    flag = np.zeros(1, dtype=np.uint64)
+    engine = start_engine(read_player(FAKE), QUICK, flag)
+    assert isinstance(engine, OtherEngine)
+    running, engine._engine = engine._engine, None  # as while it is restarted
+    engine.stop()
+    engine._engine = running
+    engine.close()
+    assert running is not None and running._shutdown
+
+
+def test_a_score_and_a_time_out_of_the_ordinary_are_kept_within_bounds(tmp_path: Path) -> None:
+    clock = TimeControl(clock=Clock(60_000))
+    for fault in ("huge", "blank"):
+        result = run_match(
+            terms("default,nodestime=1", f"{FAKE} {fault}", 2, clock), 1, output=MatchOutput(pgn=tmp_path / fault)
+        )
+        assert result.tally.games == 2 and "%emt -" not in (tmp_path / fault).read_text()
+    moves = [move for move in games_of(tmp_path / "huge")[0].mainline() if move.ply() > 8]
+    assert {move.eval().relative.score() for move in moves if move.turn() == chess.WHITE} == {1 - MATE_IN_MAX_PLY}
+
+
+@pytest.mark.parametrize(
+    ("score", "shown"),
+    [
+        (chess.engine.Cp(32_500), MATE_IN_MAX_PLY - 1),
+        (chess.engine.Cp(-(10**11)), 1 - MATE_IN_MAX_PLY),
+        (chess.engine.Cp(-35), -35),
+        (chess.engine.Mate(1), MATE_SCORE - 1),
+        (chess.engine.Mate(-1), 2 - MATE_SCORE),
+        (chess.engine.Mate(0), -MATE_SCORE),
+        (chess.engine.Mate(500), MATE_IN_MAX_PLY),
+        (chess.engine.Mate(-500), -MATE_IN_MAX_PLY),
+    ],
+)
+def test_only_a_mate_is_told_as_one_however_large_a_score(score: chess.engine.Score, shown: int) -> None:
+    assert _centipawns(score) == shown
+
+
+def test_an_engine_with_odd_defaults_plays_and_its_options_can_be_set() -> None:
+    player = read_player(f"{FAKE} odd,option.Style=Normal,option.Book=Small,option.Low=0,option.Ponder=false")
+    engine = start_engine(player, QUICK, np.zeros(1, dtype=np.uint64))
+    assert isinstance(engine, OtherEngine) and engine._engine is not None
+    options = engine._engine.options
+    assert options["Style"].var == ["Solid", "Risky", "Normal"] and options["Book"].var == ["Big", "Small"]
+    assert [options[name].default for name in ("Style", "Book", "Low", "Half", "Contempt")] == [None] * 4 + [0]
+    assert (options["Half"].min, options["Half"].max) == (0, 9)
+    engine.close()
 
 
 def test_the_clock_runs_from_go_to_the_move() -> None:
@@ -140,7 +212,7 @@ class _Scripted:
 
 def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = [_Scripted(), _Scripted()]
-    monkeypatch.setattr("merino.inner.match.boards.start_engine", lambda player, time_control: sides[player])
+    monkeypatch.setattr("merino.inner.match.boards.start_engine", lambda player, *_: sides[player])
     time_control, flag = TimeControl(clock=Clock(1000, 20, 2)), np.zeros(1, dtype=np.uint64)
     game = PythonBoard((0, 1), time_control, Adjudication(longest=8), flag).play(0, Opening(START_FEN), True)
     assert game is not None and len(game.moves) == 8
@@ -229,6 +301,26 @@ def test_a_program_that_does_not_know_the_word_uci_is_not_waited_for(capsys: pyt
     program = shlex.join([sys.executable, "-uc", "while True: print(f'Invalid move: {input()}')"])
     assert main(["match", "default", f"engine:{program}"]) == 1
     assert "it answers 'Invalid move: uci'; perhaps it speaks UCI only with an option" in capsys.readouterr().err
+
+
+def test_a_command_may_have_an_equals_sign_and_a_path_blanks(tmp_path: Path) -> None:
+    for prefix in ("engine:", "xboard:", ""):
+        other = read_player(f"{prefix}{shlex.quote(sys.executable)} x.py --weights=net.pb,option.Contempt=2")
+        assert isinstance(other, OtherPlayer)
+        assert (other.command[1:], other.options) == (("x.py", "--weights=net.pb"), {"Contempt": "2"})
+    program = tmp_path / "a b" / "engine"
+    program.parent.mkdir()
+    program.write_text("no weights")
+    program.chmod(0o755)
+    for text in (str(program), f"engine:{program}", shlex.quote(str(program))):
+        assert read_player(text).command == (str(program),)
+
+
+def test_a_weights_file_that_may_be_executed_is_one(tmp_path: Path) -> None:
+    weights = tmp_path / "w.txt"
+    weights.write_bytes(DEFAULT_FILE.read_bytes())
+    weights.chmod(0o755)
+    assert isinstance(read_player(str(weights)), OwnPlayer)
 
 
 def test_players_are_read_with_all_that_is_said_of_them(tmp_path: Path) -> None:
@@ -515,6 +607,7 @@ def test_a_faulty_file_of_openings_is_refused(name: str, text: str, complaint: s
     [
         (["--tc", "fast"], "a time control looks like 10+0.1"),
         (["--sprt", "5", "0"], "takes the lower Elo first"),
+        (["--sprt", "0", "300"], "elo1 must be a number from -200 to 200"),
         (["--games", "0"], "a whole number above 0"),
         (["--hash", "900000000"], "is not a whole number from 1 to 65536"),
         (["--tc", "2000000"], "the clock '2000000' has more than 1,000,000 seconds"),

@@ -81,6 +81,26 @@ def test_what_is_idle_at_the_end_is_closed_and_not_stopped(notes: list[str]) -> 
     assert notes == ["close", "close"]
 
 
+def test_what_comes_after_the_end_of_its_run_is_stopped_and_closed(notes: list[str]) -> None:
+    run = runs.Run()
+    run.end()
+    with run.watching(Tool(notes)):
+        assert notes == ["stop", "close"]
+
+
+def test_a_second_ctrl_c_closes_what_the_first_one_stopped(notes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    run = runs.Run()
+    run.enter()
+    run.watch(Tool(notes))
+    monkeypatch.setattr(run._changed, "wait_for", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run.end()
+    assert notes == ["stop", "close"]
+
+
 def test_a_unit_that_comes_after_the_end_of_its_run_finds_none() -> None:
     with begun() as name:
         pass

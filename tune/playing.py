@@ -26,10 +26,10 @@ from merino.inner.eval.evaluation import Evaluation, Number
 from merino.inner.eval.families import default
 from merino.inner.formats.openings import Opening, OpeningError
 from merino.inner.match.config import Board, MatchConfig, OpeningSource
-from merino.inner.match.engines import START_SECONDS
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Reason
 from merino.inner.match.players import OtherPlayer, OwnPlayer, Player
+from merino.inner.match.programs import Program, TimedUci
 from merino.inner.match.statistics import Sprt
 from merino.inner.tune.parameters import TunedParameter, TuneError, playable
 from merino.inner.tune.rules import PairResult
@@ -81,21 +81,19 @@ class EngineNumbers(dict[str, Number]):
 
 def engine_options(command: tuple[str, ...]) -> EngineNumbers:
     """The numeric options of an external engine; raises TuneError if it does not start."""
+    program = Program(TimedUci)
     try:
-        engine = chess.engine.SimpleEngine.popen_uci(list(command), timeout=START_SECONDS)
+        options = program.start(command).options
     except (OSError, chess.engine.EngineError, TimeoutError) as error:
         raise TuneError(f"the engine '{' '.join(command)}' does not start: {error or 'no answer'}") from error
-    try:
-        numbers = {
-            name: Number(float(option.default or 0), float(option.min), float(option.max))
-            for name, option in engine.options.items()
-            if option.type == "spin" and option.min is not None and option.max is not None
-        }
-        return EngineNumbers(
-            numbers, {name: option.type for name, option in engine.options.items() if name not in numbers}
-        )
     finally:
-        engine.close()
+        program.end()
+    numbers = {
+        name: Number(float(max(option.min, min(int(option.default or 0), option.max))), option.min, option.max)
+        for name, option in options.items()
+        if option.type == "spin" and option.min is not None and option.max is not None
+    }
+    return EngineNumbers(numbers, {name: option.type for name, option in options.items() if name not in numbers})
 
 
 def check_own(parameters: tuple[TunedParameter, ...]) -> None:

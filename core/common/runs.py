@@ -55,6 +55,7 @@ class Run:
         self._busy = 0
         self._kept: dict[Hashable, Any] = {}
         self._watched: list[Stoppable] = []
+        self._is_over = False  # nobody waits for the units any more
 
     @property
     def is_stopped(self) -> bool:
@@ -70,9 +71,14 @@ class Run:
         return found
 
     def watch(self, thing: Stoppable) -> None:
-        """Stop and close this at the end of the run."""
+        """Stop and close this at the end of the run, at once where it has ended meanwhile."""
         with self._changed:
             self._watched.append(thing)
+            is_over = self._is_over
+        if self.is_stopped:
+            thing.stop()
+        if is_over:
+            thing.close()
 
     @contextmanager
     def watching(self, thing: Stoppable) -> Iterator[None]:
@@ -102,17 +108,21 @@ class Run:
         return not self._busy
 
     def end(self) -> None:
-        """Stop the running units, wait for their end, and close the resources."""
+        """Stop the running units, wait for their end, and close the resources, even if Ctrl-C ends the waiting."""
         self.stop_flag[0] = 1
         with self._changed:
             watched = list(self._watched) if self._busy else []
         for thing in watched:
             thing.stop()
-        with self._changed:
-            self._changed.wait_for(lambda: self.is_idle)
-        while self._watched:
-            self._watched.pop().close()
-        self._kept.clear()
+        try:
+            with self._changed:
+                self._changed.wait_for(lambda: self.is_idle)
+        finally:
+            with self._changed:
+                self._is_over, watched = True, list(self._watched)
+            for thing in watched:
+                thing.close()
+            self._kept.clear()
 
 
 @contextmanager

@@ -1,0 +1,173 @@
+"""The programs of other engines: how they start and end, and how python-chess is told what they say."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, cast
+
+import chess.engine
+import numpy as np
+
+# Engines print much; what matters becomes a fault with its reason, and the live line stays intact.
+logging.getLogger("chess.engine").setLevel(logging.CRITICAL)
+logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of a program that ends after its event loop
+
+START_SECONDS = 60.0  # for another engine to answer when it starts
+POLL_SECONDS = 0.1
+REFUSAL = re.compile(r"(?!id|info|option).*: *['\"]?uci\b")  # such as "Invalid move: uci"
+_OPTION = re.compile(r"\s*option\s+name\s+(.*?)\s+type\s+(\w+)(.*)")
+_FIELD = re.compile(r"\s+(default|min|max|var)(?=\s|$)")
+
+
+class Program:
+    """The program of an engine, which can be ended at any time, also while it starts."""
+
+    def __init__(self, kind: type[chess.engine.Protocol]) -> None:
+        self._kind = kind
+        self._protocol: chess.engine.Protocol | None = None
+        self._has_ended = False
+
+    def start(self, command: Sequence[str]) -> chess.engine.SimpleEngine:
+        """The engine, once it has answered; raises OSError, EngineError and TimeoutError.
+
+        It has a process group of its own, so that a Ctrl-C meant for the match does not end the engine first.
+        """
+        kind = cast(type[chess.engine.Protocol], self)  # python-chess asks it for `popen` alone
+        try:
+            return chess.engine.SimpleEngine.popen(kind, list(command), timeout=START_SECONDS, setpgrp=True)
+        except BaseException:
+            self.end()
+            raise
+
+    async def popen(self, command: list[str], **settings: Any) -> tuple[Any, chess.engine.Protocol]:
+        """What the class of the protocol does, with a note of it for `end`."""
+        transport, self._protocol = await self._kind.popen(command, **settings)
+        if self._has_ended:
+            transport.close()
+        return transport, self._protocol
+
+    def end(self) -> None:
+        """End it, now or as soon as it runs; from any thread, and more than once."""
+        self._has_ended = True
+        if self._protocol is not None and self._protocol.transport is not None:
+            with suppress(RuntimeError):  # its event loop is closed, and so is the program
+                self._protocol.loop.call_soon_threadsafe(self._protocol.transport.close)
+
+    @contextmanager
+    def ended_by(self, stop_flag: np.ndarray) -> Iterator[None]:
+        """End it if this flag, uint64[1], is set within the block."""
+        is_left = threading.Event()
+
+        def watch() -> None:
+            while not is_left.wait(POLL_SECONDS):
+                if stop_flag[0]:
+                    self.end()
+                    return
+
+        threading.Thread(target=watch, daemon=True).start()
+        try:
+            yield
+        finally:
+            is_left.set()
+
+
+class _Stopwatch(chess.engine.Protocol):
+    """Measures the time of each move, from the line `go` to the line with the move.
+
+    It excludes what comes before, such as `ucinewgame` and clearing the hash, and the time until this process learns of
+    an answer on another thread.
+    """
+
+    began = ended = 0.0
+    answer = "bestmove"
+
+    def send_line(self, line: str) -> None:
+        """Send a line; `go` starts the watch."""
+        if line.partition(" ")[0] == "go":
+            self.began = time.perf_counter()
+        super().send_line(line)
+
+    def line_received(self, line: str) -> None:
+        """Receive a line before anybody else; a move stops the watch."""
+        if line.split(None, 1)[:1] == [self.answer]:
+            self.ended = time.perf_counter()
+        super().line_received(line)
+
+    @property
+    def seconds(self) -> float:
+        """The time of the last move."""
+        return self.ended - self.began
+
+
+class TimedUci(_Stopwatch, chess.engine.UciProtocol):
+    """UCI; a program that takes the word `uci` for something else is not waited for."""
+
+    refusal = ""
+
+    def _line_received(self, line: str) -> None:
+        """Receive a line before python-chess, which would reject an engine with an option whose default is odd."""
+        option = None if self.initialized else _option_with_odd_default(line)
+        if option is None:
+            super()._line_received(line)
+        else:
+            self.options[option.name] = option
+
+    def line_received(self, line: str) -> None:
+        """Receive a line; end the program if it does not know the protocol."""
+        if not self.initialized and REFUSAL.match(line) and self.transport is not None:
+            self.refusal = line
+            self.transport.close()
+        super().line_received(line)
+
+    async def initialize(self) -> None:
+        """Agree on the protocol; raises EngineError."""
+        try:
+            await super().initialize()
+        except chess.engine.EngineTerminatedError as error:
+            if self.refusal:
+                asked = f"it answers '{self.refusal}'; perhaps it speaks UCI only with an option, such as --uci"
+                raise chess.engine.EngineError(asked) from error
+            raise
+
+
+class TimedXBoard(_Stopwatch, chess.engine.XBoardProtocol):
+    """The XBoard protocol, version 2; an engine without `setboard` can play from the first position."""
+
+    answer = "move"
+    sets_up = True
+
+    def line_received(self, line: str) -> None:
+        """Receive a line. python-chess would reject an engine without `setboard`, whatever it is to play."""
+        if self.features.get("setboard") == 0:
+            self.sets_up, self.features["setboard"] = False, 1
+        super().line_received(line)
+
+
+def _option_with_odd_default(line: str) -> chess.engine.Option | None:
+    """The option of a line, without its default, if python-chess does not take that; None for any other line."""
+    found = _OPTION.match(line)
+    if found is None:
+        return None
+    name, kind, rest = found.groups()
+    words = _FIELD.split(rest)[1:]
+    parts = [(field, value.strip()) for field, value in zip(words[::2], words[1::2], strict=True)]
+    values, choices = dict(parts), [value for field, value in parts if field == "var"]
+    low, high = (_whole(values.get(field, "")) for field in ("min", "max"))
+    option = chess.engine.Option(name, kind, None, low, high, choices)
+    default = values.get("default", "")
+    try:
+        option.parse(default)
+    except chess.engine.EngineError:
+        if kind == "combo" and default:
+            choices.append(default)
+        return option
+    return None
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else None

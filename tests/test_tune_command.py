@@ -224,6 +224,13 @@ def test_the_plan_says_how_many_pairs(tmp_path: Path, capsys: pytest.CaptureFixt
     )
 
 
+def test_a_plan_that_no_number_of_pairs_fulfils_says_so(tmp_path: Path):
+    file = tmp_path / "some.toml"
+    file.write_text("[razor_margin]\nc_end = 1e308\nelo = 1e-300\n")
+    with pytest.raises(CommandError, match="no number of pairs is enough"):
+        run_spsa(["plan", str(file)])
+
+
 PAGE = "docs/tuning.md"
 SMALL = {
     "simulate": ["--parameters", "1", "--pairs", "40", "--runs", "2"],

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import chess.engine
 import numpy as np
 import pytest
 
@@ -296,6 +297,8 @@ def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tm
     assert engine_options(engine) == {"Bold": Number(5, 0, 10)}
     with pytest.raises(TuneError, match="does not start"):
         engine_options((sys.executable, "-c", "pass"))
+    fake = Path(__file__).parent / "fake_engine.py"
+    assert engine_options((sys.executable, str(fake), "odd"))["Low"] == Number(0, 0, 9)
     file = tmp_path / "file.txt"
     file.write_text("Bald, 5, 0, 10, 1, 0.002\n")
     order = ["tune", str(file), "--engine", " ".join(engine), "--pairs", "2"]
@@ -303,6 +306,24 @@ def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tm
         run_spsa(order)
     with pytest.raises(UsageError, match="there is no program 'no-such-engine'"):
         run_spsa([*order[:2], "--engine", "no-such-engine"])
+
+
+def test_an_engine_that_ends_before_its_options_are_read_is_told(
+    engine: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+):
+    def ended(_: object) -> None:
+        raise chess.engine.EngineTerminatedError("engine event loop dead")
+
+    monkeypatch.setattr(chess.engine.SimpleEngine, "options", property(ended))
+    with pytest.raises(TuneError, match="does not start: engine event loop dead"):
+        engine_options(engine)
+
+
+@pytest.mark.parametrize("command", ["tune", "plan"])
+@pytest.mark.parametrize("option", ["--weights", "--evalfile"])
+def test_an_engine_of_somebody_else_has_no_evaluation_of_merino(command: str, option: str, tmp_path: Path):
+    with pytest.raises(UsageError, match=f"spsa {command}: --weights and --evalfile are for Merino"):
+        run_spsa([command, str(tmp_path / "x.txt"), "--engine", sys.executable, option, "/nonexist"])
 
 
 def test_the_options_of_an_engine_are_tuned_at_a_clock(engine: tuple[str, ...], tmp_path: Path, capsys):

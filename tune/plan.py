@@ -56,7 +56,10 @@ def loss_left(
 def pairs_needed(
     target: float, start_losses: np.ndarray, losses_at_c: np.ndarray, tau: float, gamma: float = GAMMA
 ) -> int:
-    """The fewest pairs after which `loss_left` is at most `target`, above 0."""
+    """The fewest pairs after which `loss_left` is at most `target`, above 0.
+
+    Raises OverflowError if no number is enough.
+    """
     if loss_left(0, start_losses, losses_at_c, tau, gamma) <= target:
         return 0
     most = 1

@@ -16,8 +16,8 @@ from merino.inner.app.console.command_line import Parser, file_path, number_abov
 from merino.inner.app.shell.arena import add_arena
 from merino.inner.app.shell.match_options import add_time_control
 from merino.inner.app.shell.scan import add_scan
-from merino.inner.app.shell.tune_games import DEFAULT_AHEAD, engine_command, replay_games, tune_new, tune_on
-from merino.inner.core.common.command import UsageError, errors_named
+from merino.inner.app.shell.tune_games import DEFAULT_AHEAD, engine_asked_for, replay_games, tune_new, tune_on
+from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_chosen
@@ -287,7 +287,7 @@ def _own_file(args: argparse.Namespace) -> list[TunedParameter]:
 
 def _engine_file(args: argparse.Namespace) -> list[TunedParameter]:
     """The parameters in the file, which are options of the engine."""
-    known = engine_options(engine_command(args.engine, "plan"))
+    known = engine_options(engine_asked_for(args, "plan"))
     parameters = read_file(args.file, known)
     check_known(parameters, known, f"the engine '{args.engine}'")
     return parameters
@@ -313,7 +313,10 @@ def _plan(args: argparse.Namespace) -> int:
     if target >= starts.sum():
         print(f"No games are needed: the start is expected to lose no more than {starts.sum():.3g} Elo")
         return 0
-    pairs = pairs_needed(target, starts, at_c, tau, **gamma)
+    try:
+        pairs = pairs_needed(target, starts, at_c, tau, **gamma)
+    except OverflowError as error:
+        raise CommandError("spsa plan: no number of pairs is enough: these perturbations cost no Elo") from error
     print(f"{pairs} pairs of games ({2 * pairs} games) leave {target:.3g} Elo to gain")
     print(advice(target / starts.sum()))
     return 0

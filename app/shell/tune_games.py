@@ -28,13 +28,12 @@ from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import writing
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter
-from merino.inner.core.common.quoting import words_of
 from merino.inner.core.common.user_files import is_there, real_path
 from merino.inner.core.common.work import RemoteExecutor, WorkError, cores
 from merino.inner.eval.families import load_chosen
 from merino.inner.formats.openings import OpeningError
 from merino.inner.match.errors import MatchError
-from merino.inner.match.players import OwnPlayer, Player, find_program
+from merino.inner.match.players import OwnPlayer, Player, command_of
 from merino.inner.match.report import live_line
 from merino.inner.match.runner import MatchOutput, run_match
 from merino.inner.tune.methods import METHODS
@@ -78,7 +77,7 @@ def _begin(configuration: Configuration, path: Path, args: argparse.Namespace) -
 
 def _configuration(args: argparse.Namespace) -> Configuration:
     """The configuration asked for; raises UsageError, TuneError and EvaluationError."""
-    engine = engine_command(args.engine, "tune") if args.engine else ()
+    engine = engine_asked_for(args, "tune") if args.engine else ()
     evaluation = None if engine else load_chosen(args.weights, args.evalfile)
     known = own_parameters(evaluation) if evaluation else engine_options(engine)
     parameters = tuple(read_file(args.file, known))
@@ -102,16 +101,22 @@ def _configuration(args: argparse.Namespace) -> Configuration:
     )
 
 
+def engine_asked_for(args: argparse.Namespace, command: str) -> tuple[str, ...]:
+    """The command line of --engine; raises UsageError, also beside an evaluation, which is Merino's."""
+    if args.weights or args.evalfile:
+        raise UsageError(f"spsa {command}: --weights and --evalfile are for Merino, not for another --engine")
+    return engine_command(args.engine, command)
+
+
 def engine_command(text: str, command: str) -> tuple[str, ...]:
     """The command line of an engine, its program by its full path; raises UsageError."""
     try:
-        words = words_of(text)
+        words = command_of(text)
     except ValueError as error:
         raise UsageError(f"spsa {command}: '{text}': {error}") from error
-    found = find_program(words[0]) if words else None
-    if found is None:
+    if not words:
         raise UsageError(f"spsa {command}: there is no program '{text}'")
-    return (found, *words[1:])
+    return words
 
 
 def tune_on(args: argparse.Namespace) -> int:

@@ -162,7 +162,7 @@ def requests_at_once(server: Server, size: Size) -> str:
 
     with ThreadPoolExecutor(size.at_once) as pool:
         seconds = sorted(pool.map(one, range(size.at_once)))
-    return f"{size.at_once} answered, median {seconds[len(seconds) // 2]:.1f} s, last {seconds[-1]:.1f} s"
+    return f"{size.at_once:,} answered, median {seconds[len(seconds) // 2]:.1f} s, last {seconds[-1]:.1f} s"
 
 
 def requests_in_a_row(server: Server, size: Size) -> str:
@@ -184,7 +184,7 @@ def requests_in_a_row(server: Server, size: Size) -> str:
         path, body = kinds[number % len(kinds)]
         _expect(server.ask(path, body(number))[0], 200)
     each = (time.perf_counter() - began) / (size.in_a_row - size.in_a_row // 2)
-    return f"{size.in_a_row} answered, {1000 * each:.0f} ms each; {_growth(server, before)} over the second half"
+    return f"{size.in_a_row:,} answered, {1000 * each:.0f} ms each; {_growth(server, before)} over the second half"
 
 
 def slow_headers(server: Server, size: Size) -> str:
@@ -237,7 +237,7 @@ def half_open(server: Server, size: Size) -> str:
         held = len(psutil.Process(server.process.pid).net_connections("tcp"))
         if held > MAX_CONNECTIONS + 20:
             raise Refused(f"the server holds {held} connections")
-        return f"{size.half_open} opened, {held} held; meanwhile a report in {seconds:.2f} s"
+        return f"{size.half_open:,} opened, {held} held; meanwhile a report in {seconds:.2f} s"
 
 
 def clients_that_do_not_read(server: Server, size: Size) -> str:

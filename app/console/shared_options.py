@@ -277,10 +277,8 @@ def _normalised_elo(text: str) -> float:
     """A bound of a test in normalised Elo; raises ArgumentTypeError."""
     from merino.inner.match.statistics import MAX_ELO, Model  # noqa: PLC0415 (with NumPy)
 
-    elo, most = any_number(text), MAX_ELO[Model.NORMALIZED]
-    if abs(elo) > most:
-        raise argparse.ArgumentTypeError(f"{text[:60]!r} is not a number from {-most:g} to {most:g}")
-    return elo
+    most = MAX_ELO[Model.NORMALIZED]
+    return number(-most, most)(text)
 
 
 def add_sprt(parser: Parser, group: str, sentence: str, kind: Callable[[str], float] = any_number) -> None:

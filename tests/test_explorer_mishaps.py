@@ -120,6 +120,22 @@ def test_a_game_of_a_list_that_comes_late_replaces_no_text_pasted_since(page: Pa
     assert page.moves == ["Nf3"] and "Dora" in page.text("#move-list")
 
 
+@pytest.mark.parametrize("way", ["new", "move"])
+def test_a_game_that_comes_late_replaces_no_board_put_up_or_moved_on_since(page: Page, way: str) -> None:
+    page.enter(games("Anna", "e4") + games("Bea", "d4"))
+    page.until(lambda: page.moves == ["e4"])
+    hold(page, "/api/game ")
+    page.click("#game-at-1")
+    if way == "new":
+        page.click("#new")
+    else:
+        page.move("g1", "f3")
+    expected = [] if way == "new" else ["Nf3"]
+    page.until(lambda: page.moves == expected)
+    release(page)
+    assert page.moves == expected
+
+
 def test_work_on_a_player_ends_when_other_games_are_opened(page: Page) -> None:
     page.until(lambda: page.pieces)
     page.run(DEAF)

@@ -1,7 +1,7 @@
 // Games: the list of those in a file, and the chosen one with the course of its evaluation.
 
 import { wordsOf, chooseFile, guarded, h, plural, replace, say, showError } from "../base/dom.js";
-import { changed, setGame, state } from "../state/store.js";
+import { changed, setGame, state, watchBoard } from "../state/store.js";
 import { openTab } from "../state/tabs.js";
 import { courseElements, followCourse, makeCourse } from "./course.js";
 import { GameList, queryOf } from "./game_list.js";
@@ -87,9 +87,10 @@ async function listRest(from, first) {
 
 /** Show a game of the list. */
 async function choose(index) {
-    const number = ++asked;
+    const number = ++asked,
+        isAsBefore = watchBoard();
     const game = await source.game(list.at(index));
-    if (number !== asked) return;
+    if (number !== asked || !isAsBefore()) return;
     chosen = index;
     opened = game;
     await showOpened();

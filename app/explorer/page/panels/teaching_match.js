@@ -4,7 +4,7 @@ import { get, post } from "../base/api.js";
 import { button, guarded, h, number, percent, plural, say } from "../base/dom.js";
 import { Work } from "../base/work.js";
 import { Replay } from "../board/replay.js";
-import { setGame } from "../state/store.js";
+import { setGame, watchBoard } from "../state/store.js";
 
 const MAX_SHOWN = 60; // games in the list
 
@@ -123,8 +123,10 @@ function evidence() {
 }
 
 const openGame = guarded(async (game) => {
+    const isAsBefore = watchBoard();
     const read = await post("/api/read", { text: game.moves.join(" "), fen: game.fen });
     const tags = { White: game.white, Black: game.white === "new" ? "old" : "new", Result: game.result };
+    if (!isAsBefore()) return;
     await setGame({ ...read.games[0], label: namesOf(game), tags }, 0);
     say(`${titleOf(game)}, on the board`);
 });

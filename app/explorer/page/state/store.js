@@ -189,6 +189,12 @@ export function setGame({ fen, moves = [], label = "", tags = {}, against = null
     return moved("mode", "moves", "play");
 }
 
+/** A function that tells whether the game or position is still the present one, unchanged; another move may be shown. */
+export function watchBoard() {
+    const { mode, root, edits, free } = state;
+    return () => state.mode === mode && state.root === root && state.edits === edits && state.free === free;
+}
+
 /** Show a game that was kept: as `setGame`, after the moves of its `path`. */
 export function openTree({ path, ...game }) {
     const root = grown(game.moves);

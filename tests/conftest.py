@@ -16,6 +16,7 @@ import pytest
 
 from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.common.work import cores
+from merino.inner.engine.uci.options import OPTIONS
 from tests import interpreted
 from tests.talk import Talk
 from tests.uci_process import UciProcess
@@ -92,8 +93,8 @@ def uci() -> Iterator[UciProcess]:
 @pytest.fixture
 def engine(uci: UciProcess) -> Iterator[UciProcess]:
     """The shared process, idle, on the starting position, with the options as at the start; idle again at the end."""
-    options = {"Hash": 16, "MultiPV": 1, "Threads": 1, "UCI_Chess960": "false", "WeightsFile": "<empty>"}
-    uci.send("stop", "debug off", *(f"setoption name {name} value {value}" for name, value in options.items()))
+    at_start = {option.name: option.default for option in OPTIONS.values() if option.kind != "button"}
+    uci.send("stop", "debug off", *(f"setoption name {name} value {value}" for name, value in at_start.items()))
     uci.send("position startpos")
     uci.sync()
     yield uci

@@ -51,15 +51,16 @@ class UciProcess:
         self.process.wait()
 
     def send(self, *lines: str) -> float:
-        """Send lines; returns when they were on their way."""
+        """Send lines; returns when, taken before, as the engine may run while we wait for the processor."""
         return self.send_bytes("".join(f"{line}\n" for line in lines).encode())
 
     def send_bytes(self, raw: bytes) -> float:
-        """Send bytes as they are; returns when they were on their way."""
+        """Send bytes as they are; returns when, as `send` does."""
         assert self.process.stdin is not None
+        sent = time.perf_counter()
         self.process.stdin.write(raw)
         self.process.stdin.flush()
-        return time.perf_counter()
+        return sent
 
     def read_until(self, start: str, seconds: float = PATIENCE) -> list[Said]:
         """Everything up to the first line that begins with `start`; raises TimeoutError or EOFError without one."""

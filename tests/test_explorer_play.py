@@ -51,6 +51,22 @@ def test_a_first_visit_offers_examples_and_a_tour_by_keyboard(page: Page) -> Non
     assert not page.find("#welcome").is_displayed()
 
 
+def test_the_welcome_stays_beside_its_examples_and_goes_with_what_is_entered(page: Page) -> None:
+    page.set_out(analysis=False, visited=False)
+    page.open()
+    page.until(lambda: len(page.all(".example")) == 3)
+    page.click(".example:nth-child(2)")
+    page.until(lambda: len(page.moves) == 14)
+    page.keys(Keys.ARROW_RIGHT)
+    page.until(lambda: page.pieces.get("e4"))
+    assert page.find("#welcome").is_displayed()
+    page.enter("1. d4 d5")
+    page.until(lambda: page.moves == ["d4", "d5"])
+    assert not page.find("#welcome").is_displayed()
+    page.open()
+    assert not page.find("#welcome").is_displayed()
+
+
 @pytest.mark.parametrize(
     ("text", "moves"),
     [

@@ -14,7 +14,7 @@ import { showLink } from "./controls/links.js";
 import { makeLook } from "./controls/look_dialog.js";
 import { askToPlay, makePlayControls } from "./controls/play_controls.js";
 import { makeShare } from "./controls/share.js";
-import { isFirstVisit, welcome } from "./controls/welcome.js";
+import { isFirstVisit, makeWelcome, welcome } from "./controls/welcome.js";
 import { makeLive } from "./panels/analysis_view.js";
 import { makeBars } from "./panels/bars.js";
 import { ofFile, ofServer } from "./panels/game_sources.js";
@@ -186,6 +186,7 @@ async function begin() {
     makeShapley();
     makeTabs(TABS);
     makeEntry();
+    makeWelcome();
     makeShare();
     const turnTheme = makeTheme();
     const first = refresh({ silent: true });

@@ -3,6 +3,7 @@
 import { keep, recall } from "../base/browser_storage.js";
 import { byId, guarded, h, replace } from "../base/dom.js";
 import { settings, switchAnalysis } from "../state/analysis.js";
+import { listen, watchBoard } from "../state/store.js";
 import { openTab } from "../state/tabs.js";
 import { enter } from "./entry.js";
 
@@ -48,9 +49,17 @@ let at = 0; // the step of the tour
 let box = null; // that of the tour
 /** @type {any} */
 let before = null; // what had the focus
+let isAsLeft = watchBoard(); // whether the board is as it was when the welcome came, or as its last example
+let isShowing = false;
 
 const showExample = guarded(async ([, , text, tab]) => {
-    await enter(text);
+    isShowing = true;
+    try {
+        await enter(text);
+    } finally {
+        isShowing = false;
+        isAsLeft = watchBoard();
+    }
     openTab(tab);
 });
 
@@ -83,6 +92,14 @@ export function welcome() {
         ),
     );
     byId("welcome").hidden = false;
+    isAsLeft = watchBoard();
+}
+
+/** Those who put something of their own on the board need no examples any longer. */
+export function makeWelcome() {
+    listen(() => {
+        if (!byId("welcome").hidden && !isShowing && !isAsLeft()) close();
+    });
 }
 
 export const isFirstVisit = () => !recall("visited", false);

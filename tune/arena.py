@@ -112,13 +112,15 @@ def read_arena(path: Path, known: Known) -> Arena:
             raise TuneError(f"{path}: unknown key {key!r}; possible are {', '.join(sorted((*_DEFAULTS, 'cases')))}")
     settings = _DEFAULTS | {key: content[key] for key in _DEFAULTS if key in content}
     for key in ("games", "check", "every", "seeds"):
-        if not isinstance(settings[key], int) or settings[key] < 1:
+        if type(settings[key]) is not int or settings[key] < 1:  # a bool is an int, too
             raise TuneError(f"{path}: {key} = {settings[key]!r} is not a whole number above 0")
-    if not isinstance(settings["methods"], list):
+    if not isinstance(settings["methods"], list) or not settings["methods"]:
         raise TuneError(f"{path}: methods = {settings['methods']!r} is not a list of methods")
     for method in settings["methods"]:
         if not isinstance(method, str) or method not in METHODS:
             raise TuneError(f"{path}: there is no method {method!r} among {', '.join(METHODS)}")
+        if settings["methods"].count(method) > 1:
+            raise TuneError(f"{path}: the method {method!r} is listed twice")
     if settings["every"] > settings["games"]:
         raise TuneError(f"{path}: every = {settings['every']} is more than games = {settings['games']}")
     if settings["every"] % 2:

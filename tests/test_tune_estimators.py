@@ -169,6 +169,16 @@ def test_adaptive_pairs_are_centred_within_the_bounds_or_narrowed(at):
         assert (plus[0] + minus[0]) / 2 == pytest.approx(min(max(at, reach), 100 - reach))
 
 
+@pytest.mark.parametrize(("start", "high"), [(0, 1), (1, 1), (0, 4), (5, 5)])
+def test_adaptive_players_of_an_integer_with_few_values_always_differ(start: int, high: int):
+    settings = settings_for(METHODS["adaptive"], [TunedParameter("a", start, 0, high, 1)], 100)
+    state, random = initial_state(settings, np.array([float(start)])), seed_state(13)
+    for number in range(1, 100):
+        plus, minus = next_pair(settings, state, number, random)
+        assert plus[0] != minus[0]
+        state = after(settings, state, PairResult(number, plus, minus, 2.0 if number % 3 else -2.0))
+
+
 def test_adaptive_players_are_not_far_worse_than_the_middle_between_them() -> None:
     size, dist, elo = 6, 10.0, 20.0  # from the start to the optimum, at 0, and lost there by each parameter
     rows = [TunedParameter(f"p{i}", dist, -1000, 1000, 22, whole=False, elo=elo, dist=dist) for i in range(size)]

@@ -236,6 +236,9 @@ def best_level(gains, knowns, i, others, noise):
 
 @kernel
 def reach_at(level, widest, room, whole):
-    """Half the difference of the players at a level of the ladder, narrowed to the room between the bounds."""
+    """Half the difference of the players at a level of the ladder, narrowed to the room between the bounds.
+
+    Integers differ by 1 at least: their bounds have room for that about a middle that is moved inside.
+    """
     reach = min(widest * 0.5**level, room)
-    return max(reach, min(0.5, room)) if whole else reach
+    return max(reach, 0.5) if whole else reach

@@ -283,6 +283,6 @@ SENTENCE = (
     f"{len(FORMS)} ideas of each parameter's curve at once, lopsided, kinked and flat ones too; the next perturbations "
     "are those from which most can be learned"
 )
-METHOD = Method(  # version 1 played wider pairs
-    "adaptive", SENTENCE, _update, _prepare, _deviations, _place, FORMS, intervals=_intervals, gain=_gain, version=2
+METHOD = Method(  # version 1 played wider pairs, 2 many of equal players where integers have few values
+    "adaptive", SENTENCE, _update, _prepare, _deviations, _place, FORMS, intervals=_intervals, gain=_gain, version=3
 )

@@ -11,7 +11,7 @@ from merino.inner.core.common.command import CommandError
 from merino.inner.eval.evaluation import Number
 from merino.inner.eval.families import default
 from merino.inner.tune.arena import arena_table, checks, read_arena, standings, values_after
-from merino.inner.tune.parameters import TuneError
+from merino.inner.tune.parameters import TuneError, own_parameters
 from merino.inner.tune.tuning import Tune
 
 OWN = """
@@ -75,6 +75,14 @@ def test_a_fault_in_the_file_is_named(file: Path, old: str, new: str, said: str)
     file.write_text(OWN.replace(old, new))
     with pytest.raises(TuneError, match=said):
         read_arena(file, known)
+
+
+@pytest.mark.parametrize("engine", ["", "x"])
+def test_a_number_of_an_arena_that_must_be_an_integer_is_no_float(file: Path, engine: str):
+    table = 'razor_margin = { start = 100, dist = 60, type = "float" }'
+    file.write_text(OWN.replace("nodes = 10", f"nodes = 10\nengine = '{engine}'") + table)
+    with pytest.raises(TuneError, match="razor_margin is an integer; its type must not be float"):
+        read_arena(file, lambda command: ((command,) if command else (), own_parameters(default()), {}))
 
 
 def test_each_method_is_checked_at_each_mark_and_the_start_once(file: Path):

@@ -326,6 +326,17 @@ def test_an_engine_of_somebody_else_has_no_evaluation_of_merino(command: str, op
         run_spsa([command, str(tmp_path / "x.txt"), "--engine", sys.executable, option, "/nonexist"])
 
 
+@pytest.mark.parametrize("command", ["tune", "plan"])
+def test_an_option_of_an_engine_that_is_tuned_as_a_float_is_refused(
+    command: str, engine: tuple[str, ...], tmp_path: Path
+):
+    file = tmp_path / "bold.txt"
+    file.write_text("Bold, float, 3, 0, 8, 1, 0.002\n")
+    with pytest.raises(CommandError, match="Bold is an integer; its type must not be float"):
+        run_spsa([command, str(file), "--engine", " ".join(engine), "--pairs", "1"])
+    assert not list(tmp_path.glob("*.npz"))
+
+
 def test_the_options_of_an_engine_are_tuned_at_a_clock(engine: tuple[str, ...], tmp_path: Path, capsys):
     file = tmp_path / "bold.txt"
     file.write_text("Bold, 3, 0, 8, 1, 0.002\n")

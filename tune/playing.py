@@ -103,8 +103,19 @@ def check_own(parameters: tuple[TunedParameter, ...]) -> None:
     for row, name in zip(parameters, names, strict=True):
         if names.count(name) > 1:
             raise TuneError(f"{name} is listed twice, once by its old name")
-        if name in search and not row.whole:
-            raise TuneError(f"{row.name} is an integer; its type must not be float")
+        if name in search:
+            _check_whole(row)
+
+
+def check_options(parameters: tuple[TunedParameter, ...]) -> None:
+    """Raise TuneError for a number of another engine that is not tuned as an integer: UCI has no other numbers."""
+    for row in parameters:
+        _check_whole(row)
+
+
+def _check_whole(row: TunedParameter) -> None:
+    if not row.whole:
+        raise TuneError(f"{row.name} is an integer; its type must not be float")
 
 
 def players_of(configuration: Configuration, plus: np.ndarray, minus: np.ndarray) -> tuple[Player, Player]:

@@ -38,7 +38,7 @@ from merino.inner.tune.parameters import (
     rounding_warnings,
 )
 from merino.inner.tune.plan import advice, loss_left, pairs_needed
-from merino.inner.tune.playing import engine_options
+from merino.inner.tune.playing import check_options, engine_options
 from merino.inner.tune.report import simulation_json, simulation_table
 from merino.inner.tune.rules import FIRST_TAU2
 from merino.inner.tune.simulator import CONTENDERS, DEFAULT_CONTENDERS, Cell, simulate
@@ -290,6 +290,7 @@ def _engine_file(args: argparse.Namespace) -> list[TunedParameter]:
     known = engine_options(engine_asked_for(args, "plan"))
     parameters = read_file(args.file, known)
     check_known(parameters, known, f"the engine '{args.engine}'")
+    check_options(tuple(parameters))
     return parameters
 
 

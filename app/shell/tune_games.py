@@ -42,6 +42,7 @@ from merino.inner.tune.playing import (
     MAX_PROOF_GAMES,
     PROOF,
     as_player,
+    check_options,
     check_own,
     engine_options,
     needs_file,
@@ -82,8 +83,7 @@ def _configuration(args: argparse.Namespace) -> Configuration:
     known = own_parameters(evaluation) if evaluation else engine_options(engine)
     parameters = tuple(read_file(args.file, known))
     check_known(parameters, known, f"the engine '{args.engine}'" if engine else NAME)
-    if not engine:
-        check_own(parameters)
+    (check_options if engine else check_own)(parameters)
     for sentence in rounding_warnings(parameters):
         _remark(args, f"Warning: {sentence}")
     return Configuration(

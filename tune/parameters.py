@@ -203,7 +203,7 @@ def read_toml(text: str, source: str, known: Mapping[str, Number]) -> list[Tuned
     """The parameters in TOML."""
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also of numbers and lists beyond what Python takes
         raise TuneError(f"{source}: {error}") from error
     return _all_different([read_table(name, table, source, known) for name, table in tables.items()], source)
 
@@ -217,7 +217,7 @@ def read_table(name: str, table: object, source: str, known: Mapping[str, Number
         if key not in _TOML_KEYS:
             raise TuneError(f"{where}: unknown key {key!r}; possible are {', '.join(sorted(_TOML_KEYS))}")
     kind = table.get("type", "int")
-    if kind not in _TYPES:
+    if not isinstance(kind, str) or kind not in _TYPES:
         raise TuneError(f"{where}: type must be 'int' or 'float', not {kind!r}")
     check_whole(name, known, where)
     registered = known.get(name)
@@ -228,7 +228,10 @@ def read_table(name: str, table: object, source: str, known: Mapping[str, Number
             continue
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise TuneError(f"{where}: {key} = {value!r} is not a number")
-        values[key] = float(value)
+        try:
+            values[key] = float(value)
+        except OverflowError as error:
+            raise TuneError(f"{where}: {key} is too large a number") from error
     if "dist" in values:
         values.setdefault("c_end", REACH * values["dist"])
     for key in ("start", "min", "max", "c_end"):

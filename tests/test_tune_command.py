@@ -153,6 +153,8 @@ def test_a_faulty_line_is_named_with_its_fault(text, said):
         pytest.param(f"[RookOpen_mg]\nc_end = 1{'0' * 400}", "file: [RookOpen_mg]: c_end is too large", id="large"),
         pytest.param(f"[RookOpen_mg]\nc_end = 1{'0' * 5000}", "file: Exceeds the limit", id="long"),
         pytest.param(f"a = {'[' * 3000}{']' * 3000}", "file: ", id="deep"),
+        ("[RookOpen_mg]\nc_end = 1e200\ndist = 1", "file: RookOpen_mg: c_end = 1e+200 and dist = 1 do not match"),
+        ("[RookOpen_mg]\nc_end = 1e-200\ndist = 1", "file: RookOpen_mg: c_end = 1e-200 and dist = 1 do not match"),
         ("[RookOpen_mg]\ndist = -1", "file: RookOpen_mg: c_end = -2.2"),
         ("[RookOpen_mg]\nc_end = 1\ndist = 0", "file: RookOpen_mg: dist = 0; it must be above 0"),
     ],

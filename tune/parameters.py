@@ -26,6 +26,7 @@ from merino.inner.tune.plan import REACH, elo_width, spsa_step
 from merino.inner.tune.rules import FIRST_TAU2, EstimatorSettings, Method
 
 UNKNOWN_ELO = 1.0  # the assumed cost of displacing a parameter by c_end, by default; too little is safer
+MAX_RATIO = 1e6  # of c_end and dist, either way: far beyond any useful one
 _TYPES = {"int": True, "float": False}
 _TOML_KEYS = {"start", "min", "max", "c_end", "r_end", "type", "elo", "dist"}
 
@@ -99,6 +100,8 @@ def check(parameter: TunedParameter, where: str) -> TunedParameter:
         value = getattr(parameter, field)
         if value is not None and value <= 0:
             raise TuneError(f"{where}: {name}: {field} = {value:g}; it must be above 0")
+    if not 1 / MAX_RATIO <= parameter.c_end / parameter.distance <= MAX_RATIO:
+        raise TuneError(f"{where}: {name}: c_end = {parameter.c_end:g} and dist = {parameter.distance:g} do not match")
     return parameter
 
 

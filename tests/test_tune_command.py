@@ -298,6 +298,7 @@ def test_a_file_is_converted_to_both_formats(tmp_path: Path, capsys: pytest.Capt
         (["simulate", "S9"], "there is no setting 'S9'"),
         (["simulate", "--methods", "adam"], "there is no method 'adam'"),
         (["simulate", "--runs", "1"], "one run has no standard error"),
+        (["simulate", "--pairs", "1", "--methods", "bspsas-twice"], "--pairs must be at least 2 for bspsas-twice"),
         (["simulate", "--pairs", "0"], "'0' is not a whole number"),
         (["plan"], "missing: FILE"),
         ([], "missing: COMMAND"),

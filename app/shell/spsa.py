@@ -250,6 +250,8 @@ def _simulate(args: argparse.Namespace) -> int:
             )
     if args.runs < 2:
         raise UsageError("spsa simulate: --runs must be at least 2, since one run has no standard error")
+    if args.pairs < 2 and (twice := [method.name for method in args.methods if method.second]):
+        raise UsageError(f"spsa simulate: --pairs must be at least 2 for {twice[0]}, which tunes twice")
     cells: list[Cell] = []
     for number, name in enumerate(dict.fromkeys(settings)):
         block = _cells(args, name)

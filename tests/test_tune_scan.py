@@ -161,6 +161,7 @@ def test_what_cannot_be_scanned_is_named(name, values, said):
         ("--values 1,2 --points 3", "--values does not go with --from"),
         ("--from 5 --to 5", "--from 5 is not below --to 5"),
         ("--points 1", "'1' is not a whole number from 2 on"),
+        (f"--from -1{'0' * 400} --to 5", "0 is outside -200..200"),
         ("--values 1,x", "'x' is not a whole number"),
         ("--plot scan.gif", "--plot writes .png or .svg"),
     ],

@@ -14,6 +14,7 @@ import io
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from statistics import NormalDist
 from typing import Any
@@ -154,8 +155,8 @@ def _is_better(one: ScanPoint, other: ScanPoint, limit: float) -> bool:
 
 
 def values_between(low: int, high: int, points: int) -> tuple[int, ...]:
-    """`count` whole numbers from `low` to `high`, evenly spaced; fewer if the range has fewer."""
-    return tuple(sorted({round(low + (high - low) * step / (points - 1)) for step in range(points)}))
+    """`points` whole numbers from `low` to `high`, evenly spaced; fewer if the range has fewer."""
+    return tuple(sorted({round(low + Fraction((high - low) * step, points - 1)) for step in range(points)}))
 
 
 def make_request(name: str, values: Iterable[int], against: int | None, evaluation: Evaluation) -> ScanRequest:

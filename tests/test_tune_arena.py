@@ -69,6 +69,8 @@ def test_the_right_values_are_those_of_the_engine_unless_they_are_given(file: Pa
         ("nodes = 10", f"nodes = 1{'0' * 19}", r"\[cases.own\]: nodes must be at most"),
         ("nodes = 10", "node = 10", r"\[cases.own\]: unknown key 'node'"),
         ("RookOpen_mg", "RookOpn", r"\[RookOpn\]: min is missing"),
+        ("cases.own", 'cases."../own"', "a name is of letters, digits"),
+        ("cases.own", 'cases.""', "a name is of letters, digits"),
         ("[cases.own", "[case.own", "unknown key 'case'"),
     ],
 )

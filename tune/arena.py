@@ -9,6 +9,7 @@ value; `right` is the right one, by default that of the engine.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -33,6 +34,7 @@ from merino.inner.tune.tuning import Configuration, Tune
 DEFAULT_NODES = 1000  # of a move, where a case limits neither nodes nor depth
 AHEAD = 8  # pairs of a tune under way: few, as a case is short
 _DEFAULTS: dict[str, Any] = {"games": 2000, "check": 400, "every": 1000, "seeds": 1, "methods": [DEFAULT, "spsa"]}
+_NAME = re.compile(r"\w[\w .+-]{0,99}")  # of a case
 _CASE_KEYS = ("engine", "nodes", "depth", "parameters")
 Known = Callable[[str], tuple[tuple[str, ...], Mapping[str, Number], Mapping[str, Any]]]
 
@@ -134,6 +136,10 @@ def read_arena(path: Path, known: Known) -> Arena:
 
 
 def _read_case(name: str, table: Any, where: str, known: Known) -> ArenaCase:
+    if not _NAME.fullmatch(name):
+        raise TuneError(
+            f"{where}: a name is of letters, digits, spaces and -_+., as files in one folder are named by it"
+        )
     if not isinstance(table, dict) or not isinstance(table.get("parameters"), dict) or not table["parameters"]:
         raise TuneError(f"{where} lists no parameters")
     for key in table:

@@ -143,6 +143,17 @@ def test_an_arena_is_played_and_found_again(file: Path, capsys: pytest.CaptureFi
 ENDS = (".npz", "-4.json", "-8.json")
 
 
+def test_an_arena_shows_what_it_found_before_a_case_that_cannot_be_played(file: Path, capsys):
+    table = OWN[OWN.index("[cases.own]") :]
+    file.write_text(OWN.replace('"adaptive", ', "") + table.replace("cases.own", "cases.two"))
+    folder = file.with_suffix(".arena")
+    folder.mkdir()
+    (folder / "two-start.json").write_text("no state of a match")
+    with pytest.raises(CommandError, match=r"two-start.json' is not the state of a match"):
+        run_spsa(["arena", str(file), "--concurrency", "1", "--quiet"])
+    assert capsys.readouterr().out.splitlines()[2].startswith("| own | 2 | `spsa` | ")
+
+
 def test_an_engine_that_is_not_there_is_named(file: Path):
     file.write_text(OWN.replace("nodes = 10", 'nodes = 10\nengine = "no-such-engine"'))
     with pytest.raises(CommandError, match="no program 'no-such-engine'"):

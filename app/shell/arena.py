@@ -15,6 +15,7 @@ from merino.inner.app.console.command_line import Parser, file_path
 from merino.inner.app.shell.match_options import remarks
 from merino.inner.app.shell.output_files import holding_output, make_folder
 from merino.inner.app.shell.tune_games import engine_command, play_pairs
+from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.json_text import finite
 from merino.inner.core.common.progress import LivePrinter
@@ -40,7 +41,10 @@ def add_arena(parser: Parser) -> None:
 
 
 def arena(args: argparse.Namespace) -> int:
-    """Play what is not yet in the folder, and print the table so far: 0, or 130 after Ctrl-C. Raises CommandError."""
+    """Play what is not yet in the folder, and print the table so far, however it ends: 0, or 130 after Ctrl-C.
+
+    Raises MerinoError.
+    """
     folder = args.state or args.file.parent / f"{args.file.stem}.arena"
     found = read_arena(args.file, _known)
     make_folder(folder, "spsa arena")
@@ -52,6 +56,10 @@ def arena(args: argparse.Namespace) -> int:
         remarks(args)(f"Interrupted; the same command continues from '{folder}'.")
         _show(args, found, results)
         return INTERRUPTED
+    except MerinoError:
+        if results:
+            _show(args, found, results)
+        raise
     _show(args, found, results)
     return 0
 

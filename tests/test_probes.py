@@ -125,3 +125,10 @@ def test_a_probe_needs_positions() -> None:
     assert isinstance(net, NetEvaluation)
     with pytest.raises(StudyError, match="200 positions"):
         probe({"gen1": net}, Position().record)
+
+
+def test_positions_without_terms_and_motifs_are_refused_in_words(tmp_path: Path, capsys) -> None:
+    positions = tmp_path / "positions.txt"
+    positions.write_text(f"{Position().fen()} | 0 | 0.5\n" * 300)  # as much of everything for both sides
+    assert main(["probes", str(positions), "gen1", "--plot", str(tmp_path / "probes.svg")]) == 1
+    assert "no term or motif is in 10 of these positions" in capsys.readouterr().err

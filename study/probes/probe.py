@@ -76,7 +76,7 @@ def probe(
 ) -> tuple[Probed, ...]:
     """All terms and motifs that POSITION[n] have often enough, by all nets, oldest first, in the order of `Probed`.
 
-    `watch` hears what is being done. Raises StudyError for too few positions.
+    `watch` hears what is being done. Raises StudyError for too few positions, and where they have nothing of any often.
     """
     if len(positions) < MIN_POSITIONS:
         raise StudyError(f"probes need {MIN_POSITIONS} positions, not {len(positions)}")
@@ -103,6 +103,8 @@ def probe(
         for index, name in enumerate(names)
         if seen[index] >= MIN_SEEN
     ]
+    if not probed:
+        raise StudyError(f"no term or motif is in {MIN_SEEN} of these positions: others are needed")
     return tuple(sorted(probed, key=lambda each: each.order))
 
 

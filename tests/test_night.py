@@ -359,6 +359,11 @@ def test_other_settings_starts_and_versions_are_refused(tmp_path: Path, small: P
     ran(tmp_path / "run", generations=0)
     with pytest.raises(LearnError, match="other settings: nodes 40, not 50"):
         ran(tmp_path / "run", nodes=50)
+    said = "share what the positions bear, not 0.3, gpu off, not on, seed 1, not 12345678;"
+    with pytest.raises(LearnError, match=said):
+        ran(tmp_path / "run", share=0.3, gpu=True, seed=12345678)
+    with pytest.raises(LearnError, match="shape what the positions bear, not ALL -> 8 -> 1;"):
+        ran(tmp_path / "run", shape="ALL -> 8 -> 1")
     with pytest.raises(LearnError, match=r"began with 'nothing', and not '.*small.net'"):
         ran(tmp_path / "run", str(small))
     assert ran(tmp_path / "run", None, generations=0).state.is_from_nothing  # it keeps its start
@@ -431,6 +436,17 @@ def test_a_state_that_cannot_be_read_is_refused(tmp_path: Path, text: str, fault
     path.write_text(text)
     with pytest.raises(LearnError, match=fault):
         load_state(path)
+
+
+def test_kept_bounds_that_are_no_longer_allowed_are_refused_before_a_game(tmp_path: Path) -> None:
+    ran(tmp_path / "run", generations=0)
+    path = tmp_path / "run" / "night.json"
+    state = from_json(path.read_bytes(), "it")
+    path.write_bytes(as_json(state | {"plan": state["plan"] | {"elo1": 300.0}}))
+    with pytest.raises(LearnError, match=r"run' was begun .* elo1 must be a number from -200 to 200, not 300"):
+        begin(tmp_path / "run", None, {}, Until(rounds=1), Events())
+    with pytest.raises(LearnError, match="elo1 must be a number from -200 to 200"):
+        ran(tmp_path / "new", elo1=300.0)
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ WIN = Adjudication(win_score=1000, win_moves=4)  # a position so clearly won tea
 LOCK, LOG, TABLE = "lock", "log.txt", "table.csv"
 PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns, as beginners are told: pawn, knight, bishop, rook, queen
 SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts beside those of a test
+_UNSAID = dict.fromkeys(("share", "shape"), "what the positions bear")  # settings that need not be said
 
 
 def check_share(share: float) -> None:
@@ -79,14 +80,24 @@ class RoundPlan:
         """The plan, if its numbers make sense together; raises LearnError."""
         if self.elo0 >= self.elo1:
             raise LearnError(f"the test needs elo0 below elo1, not {self.elo0:g} and {self.elo1:g}")
+        try:
+            Sprt(self.elo0, self.elo1)
+        except ValueError as error:
+            raise LearnError(f"of the bounds of the test, {error}") from error
         return self
 
     def check_same(self, given: Mapping[str, Any], where: object) -> None:
-        """Raise LearnError if `given` differs from the settings in the folder `where`."""
+        """Raise LearnError if `given` differs from the settings in the folder `where`, or no run can use these now."""
+        try:
+            self.check()
+        except LearnError as error:
+            raise LearnError(f"'{where}' was begun with other rules: {error}; give a new folder") from error
         mine = self.as_json()
         other = [name for name, value in given.items() if mine[name] != value]
         if other:
-            differing = ", ".join(f"{name} {_shown(mine[name])}, not {_shown(given[name])}" for name in other)
+            differing = ", ".join(
+                f"{name} {_shown(name, mine[name])}, not {_shown(name, given[name])}" for name in other
+            )
             raise LearnError(f"'{where}' has other settings: {differing}; leave them out, or give a new folder")
 
     def seed_of(self, number: int, step: int) -> int:
@@ -119,9 +130,11 @@ class RoundPlan:
         return replace(self.trial(number), most_games=self.gauge, seed=self.seed_of(number, step))
 
 
-def _shown(value: float | str | None) -> str:
+def _shown(name: str, value: float | str | None) -> str:
     """A setting in an error."""
-    return f"{value:g}" if isinstance(value, int | float) else str(value or "unlimited")
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:.15g}" if isinstance(value, int | float) else str(value or _UNSAID.get(name, "unlimited"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -124,6 +125,13 @@ def test_the_card_of_a_net_says_how_to_play_its_data_again(tmp_path: Path) -> No
     assert [each["generation"] for each in data["generations"]] == [1, 2]
     for card, found in zip(data["generations"], again.rounds, strict=True):
         assert card["hash"] == found.data.hash and card["bytes"] == found.data.bytes
+
+
+def test_the_card_of_a_net_names_a_start_with_blanks_and_numbers_as_they_were_given() -> None:
+    words = shlex.split(NightPlan(power=1.23456789, share=0.1234567).recipe("my first.net", 3))
+    assert words[:6] == ["merino", "night", "--from", "my first.net", "--generations", "3"]
+    given = dict(pairwise(words))
+    assert given["--power"] == "1.23456789" and given["--blend"] == "0.1234567"
 
 
 def test_scores_of_a_night_look_ahead_if_asked_and_an_older_one_goes_on_as_it_was(tmp_path: Path) -> None:
@@ -394,6 +402,12 @@ def test_another_net_in_place_of_the_start_is_refused(tmp_path: Path, small: Pat
         ran(tmp_path / "run", generations=1, start=None)
     (tmp_path / "run" / "start.net").unlink()
     assert ran(tmp_path / "run", None, generations=0).best.read_bytes() == small.read_bytes()  # it is taken again
+    (tmp_path / "run" / "start.net").unlink()
+    small.write_bytes(find_net("gen1").read_bytes())
+    with pytest.raises(
+        LearnError, match=r"start.net' is missing, and '.*small.net' is another net than this run began"
+    ):
+        ran(tmp_path / "run", None, generations=0)
 
 
 @pytest.mark.parametrize("damage", ["changed", "missing"])

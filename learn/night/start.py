@@ -84,6 +84,11 @@ def _source_of(path: Path, state: NightState, start: str | None) -> EvaluationFi
     else:
         source = read_net(start or state.start_name)
         found = _hash_of(source)
+    if found != state.start_hash and start is None:
+        raise LearnError(
+            f"'{path / START_NET}' is missing, and '{state.start_name}' is another net than this run began with: "
+            "put one of them back, or give a new folder"
+        )
     if found != state.start_hash:
         raise LearnError(f"'{path}' began with '{state.start_name}', and not '{start}'; give a new folder")
     return source

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import Any, Self
 
 from merino.inner.core.common.user_files import NET, is_there, read_user_file
@@ -107,12 +108,12 @@ class NightPlan(RoundPlan):
     def recipe(self, start: str, generations: int) -> str:
         """The command that plays and learns all generations up to one again, from a net of this name or nothing."""
         return (
-            f"merino night --from {start} --generations {generations} --games {self.games} --nodes {self.nodes} "
-            f"--fewest-nodes {self.fewest_nodes} --window {self.window} --power {self.power:g} "
-            f"--lambda {self.ahead:g} --match-games {self.match_games} --match-nodes {self.match_nodes} "
-            f"--sprt {self.elo0:g} {self.elo1:g} --gauge {self.gauge} --ladder {self.ladder} "
+            f"merino night --from {quote(start)} --generations {generations} --games {self.games} --nodes {self.nodes} "
+            f"--fewest-nodes {self.fewest_nodes} --window {self.window} --power {self.power:.15g} "
+            f"--lambda {self.ahead:.15g} --match-games {self.match_games} --match-nodes {self.match_nodes} "
+            f"--sprt {self.elo0:.15g} {self.elo1:.15g} --gauge {self.gauge} --ladder {self.ladder} "
             f"--seed {self.seed}"
-            + (f" --blend {self.share:g}" if self.share is not None else "")
+            + (f" --blend {self.share:.15g}" if self.share is not None else "")
             + (f" --shape '{self.shape}'" if self.shape else "")
             + (" --gpu" if self.gpu else "")
         )

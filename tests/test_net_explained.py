@@ -131,6 +131,15 @@ def test_piece_values_of_a_net_are_told_by_phase(piece_net: str, capsys: pytest.
     assert "value that the net gives each piece" in text and "2.94" in text and "regression" in text
 
 
+def test_piece_values_are_averaged_over_positions_of_the_whole_file(tmp_path: Path, capsys) -> None:
+    positions = tmp_path / "p.txt"
+    rook, queen = (f"4k3/8/8/8/8/8/8/{piece}3K3 w - - 0 1 | 500 | 1.0\n" for piece in "RQ")
+    positions.write_text(2000 * rook + 1999 * queen)
+    found = told(capsys, "net", "gen1", "--positions", str(positions), "--json")
+    counted = {row["piece"]: row["pieces"] for row in found["pieces"] if row["phase"] == "all"}
+    assert counted.keys() == {"rook", "queen"} and sum(counted.values()) == 2000 and abs(counted["rook"] - 1000) < 3
+
+
 def test_the_net_of_piece_values_that_comes_along_knows_the_order_of_the_pieces() -> None:
     evaluation = load_evaluation("pieces1")
     record = Position().record

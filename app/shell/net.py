@@ -19,7 +19,7 @@ from merino.inner.engine.search.bench import POSITIONS
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import find_net, load_net
 from merino.inner.formats.packed import PackedError, unpack
-from merino.inner.formats.packed_files import all_positions
+from merino.inner.formats.packed_files import all_positions, evenly
 from merino.inner.formats.sources import SourceError
 from merino.inner.learn.net.piece_values import ALL, NAMES, PieceMean, piece_means
 from merino.inner.study.points.board import TEAM_44
@@ -112,8 +112,7 @@ def _in_pawns(means: Sequence[PieceMean]) -> list[float | None]:
 def _positions(args: argparse.Namespace) -> np.ndarray:
     if args.positions is None:
         return np.concatenate([parse_fen(fen) for fen in POSITIONS])
-    records = all_positions(args.positions)
-    return unpack(records[:: max(1, len(records) // MAX_POSITIONS)][:MAX_POSITIONS])
+    return unpack(evenly(all_positions(args.positions), MAX_POSITIONS))
 
 
 def _print_means(means: Sequence[PieceMean]) -> None:

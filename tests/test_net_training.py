@@ -442,6 +442,12 @@ def test_a_log_that_cannot_be_written_is_told_before_positions_are_read(tmp_path
     assert "n.net.log'" in (told := capsys.readouterr().err) and "it is a folder" in told
 
 
+def test_a_shape_that_the_start_is_no_part_of_is_told_before_games_are_searched(tmp_path: Path, capsys) -> None:
+    words = ["train", "not/read.pgn", "--out", str(tmp_path / "n.net"), "--rescore", "1000"]
+    assert main([*words, "--start", "gen1", "--hidden", "16"]) == 1
+    assert "the net to start from is ALL -> 64 -> 1, and not ALL -> 16 -> 1" in capsys.readouterr().err
+
+
 def test_ctrl_c_before_the_first_epoch_has_ended_is_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

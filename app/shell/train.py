@@ -43,6 +43,7 @@ from merino.inner.learn.net.gpu import check_gpu
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.plots import log_of
 from merino.inner.learn.net.records import read_records
+from merino.inner.learn.net.starting import check_part
 from merino.inner.learn.net.training import (
     FURTHER_EPOCHS,
     FURTHER_RATE,
@@ -81,6 +82,8 @@ def run_train(arguments: Sequence[str]) -> int:
 def _train(args: argparse.Namespace, start: Network | None) -> Trained:
     """Train, and write the net; raises what `run_train` names, and OSError."""
     wanted = _shape(args, start.shape if start else SHAPE)  # what is wrong with it is said before files are read
+    if start is not None:
+        check_part(start.shape, wanted)
     trained = TrainingSettings(wanted, factorised=args.factorised).trained_shape
     if args.gpu:
         check_gpu(trained, args.objective == PQR)

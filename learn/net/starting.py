@@ -28,10 +28,22 @@ def random_layers(shape: Shape, seed: int) -> dict[str, np.ndarray]:
 
 def is_part(known: Shape, wanted: Shape) -> bool:
     """Whether a net of the shape `wanted` can begin with the weights of one of the shape `known`."""
-    if replace(known, features=wanted.features, hidden=wanted.hidden, outputs=wanted.outputs) != wanted:
+    try:
+        check_part(known, wanted)
+    except TrainingError:
         return False
-    is_made_of_it = _shared(wanted.feature_set, known.feature_set) is not None
-    return is_made_of_it and known.hidden <= wanted.hidden and known.outputs <= wanted.outputs
+    return True
+
+
+def check_part(known: Shape, wanted: Shape) -> None:
+    """Raise TrainingError, which says why, unless `is_part`."""
+    as_wanted = replace(known, features=wanted.features, hidden=wanted.hidden, outputs=wanted.outputs)
+    if as_wanted != wanted or known.hidden > wanted.hidden or known.outputs > wanted.outputs:
+        raise TrainingError(f"the net to start from is {known}, and not {wanted} or a part of it")
+    if _shared(wanted.feature_set, known.feature_set) is None:
+        raise TrainingError(
+            f"the net to start from has features {known.features}, and {wanted.features} has not all of them"
+        )
 
 
 def layers_of(start: Network, shape: Shape, seed: int) -> dict[str, np.ndarray]:
@@ -43,9 +55,7 @@ def layers_of(start: Network, shape: Shape, seed: int) -> dict[str, np.ndarray]:
     seed, and count for nothing. On a mirrored board it begins with what the start knows of a king on the left. Raises
     TrainingError where the start is wider, has more outputs or features that the shape lacks, or differs otherwise.
     """
-    known = replace(start.shape, features=shape.features, hidden=shape.hidden, outputs=shape.outputs)
-    if known != shape or start.shape.hidden > shape.hidden or start.shape.outputs > shape.outputs:
-        raise TrainingError(f"the net to start from is {start.shape}, and not {shape} or a part of it")
+    check_part(start.shape, shape)
     layers = dict(start.as_floats)
     layers["inputs"] = _inputs_of(start, shape)
     for name in ("output", "output_bias"):
@@ -57,10 +67,7 @@ def layers_of(start: Network, shape: Shape, seed: int) -> dict[str, np.ndarray]:
 def _inputs_of(start: Network, shape: Shape) -> np.ndarray:
     """The rows of the start's neurons for the features of the shape, float64[features, neurons of the start]."""
     shared = _shared(shape.feature_set, start.shape.feature_set)
-    if shared is None:
-        raise TrainingError(
-            f"the net to start from has features {start.shape.features}, and {shape.features} has not all of them"
-        )
+    assert shared is not None
     inputs = np.zeros((shape.feature_set.size, start.shape.hidden))
     for own, theirs in shared:
         inputs[own] = start.as_floats["inputs"][theirs]

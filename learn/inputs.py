@@ -212,8 +212,10 @@ class FileReader:
         runs, per_game = GameRuns(), None if contents else self._options.selection.per_game
         unnamed, rows_before = 0, len(self.store)
         is_endless, candidates = list[np.ndarray](), list[Candidates]()
+        wanted = {} if scores is None or per_game is None else self._drawn(source.path, per_game)
         for labelled, part, drawn in in_order(
-            lambda text: self._labelled_part(text, contents is not None, scores), _texts(source)
+            lambda text: self._labelled_part(text, contents is not None, scores, wanted.get(text.lines_before)),
+            _texts(source),
         ):
             of_none = np.flatnonzero(labelled.games == NO_GAME)
             names = labelled.games.copy()
@@ -236,17 +238,34 @@ class FileReader:
         if contents and contents.unreadable:
             self._events.say(f"{contents.unreadable} games could not be read when it was created")
 
+    def _drawn(self, path: Path, per_game: int) -> dict[int, np.ndarray]:
+        """Which of what `chosen_of` takes of each text are drawn from the whole file, by the lines before the text.
+
+        No others need be searched: where the lines of games are mixed, a text has few of each, and nearly all of them.
+        """
+
+        def candidates_in(text: _Text) -> tuple[int, Candidates]:
+            labelled = chosen_of(read_labelled(text.content, text.lines_before), self._options.selection)
+            return text.lines_before, Candidates.of(labelled)
+
+        with open_source(path) as source:
+            lines, parts = zip(*in_order(candidates_in, _texts(source)), strict=True)
+        ends = np.cumsum([len(part.keys) for part in parts])
+        return dict(zip(lines, np.split(drawn_of_usable(parts, per_game), ends[:-1]), strict=True))
+
     def _labelled_part(
-        self, text: _Text, is_chosen: bool, scores: ScoreFile | None
+        self, text: _Text, is_chosen: bool, scores: ScoreFile | None, wanted: np.ndarray | None
     ) -> tuple[Labelled, InputPart, Candidates]:
         """Some lines as labelled positions and as rows, and what these were drawn from: the lines of a game may go on.
 
-        What `is_chosen` was chosen before.
+        What `is_chosen` was chosen before. Only those `wanted` are taken, if that is said.
         """
         labelled, options = read_labelled(text.content, text.lines_before), self._options
         selection = options.selection
         if not is_chosen:
             labelled = chosen_of(labelled, selection)
+        if wanted is not None:
+            labelled = labelled.only(wanted)
         candidates = Candidates.of(labelled)
         if not is_chosen and selection.quiet is not Quiet.ANY:
             candidates.usable[:] = select_quiet(labelled.positions, options.weights, selection.quiet, options.terms)

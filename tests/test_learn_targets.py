@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.core.board.fen import START_FEN, parse_fen
+from merino.inner.core.board.fen import START_FEN, parse_fen, to_fen
 from merino.inner.core.common.command import UsageError
 from merino.inner.eval.families import default
 from merino.inner.eval.linear.family import LinearEvaluation
@@ -20,11 +21,12 @@ from merino.inner.formats.labelled import read_labelled, write_labelled
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.formats.pgn_scores import MATE, NO_SCORE
 from merino.inner.formats.scored_games import scored_games
-from merino.inner.learn import rescoring
+from merino.inner.formats.sources import Source
+from merino.inner.learn import inputs, rescoring
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import Learned, learn
-from merino.inner.learn.inputs import ReadOptions, read_rows, split
+from merino.inner.learn.inputs import ReadOptions, _Text, read_rows, split
 from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.report import Seconds, summarise
@@ -35,6 +37,7 @@ from merino.inner.learn.sample import FitParameters, sample_of
 from merino.inner.learn.settings import METHODS, Settings
 from merino.inner.learn.targets import SCORES, ZERO_SCORE, Target, points_by_score, scale_of_counts
 from tests.rows import labels_of, made_up_rows
+from tests.test_words import walked
 
 N = len(TERMS)
 K = 800.0
@@ -216,6 +219,25 @@ def test_positions_are_searched_once_and_a_broken_run_goes_on(tmp_path: Path, mo
     assert np.array_equal(again.scores, whole.scores)
     monkeypatch.setattr(Rescore, "scores_of", lambda *_: pytest.fail("searched again"))
     assert np.array_equal(read(path, rescore)[0].scores, whole.scores)
+
+
+def test_of_mixed_lines_only_what_is_drawn_is_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "mixed.epd"
+    fens = [to_fen(position[None]) for position in walked(240)]
+    lines = [f'{" ".join(fen.split()[:4])} c9 "1-0"; c7 "{game % 6}";\n' for game, fen in enumerate(fens)]
+    path.write_text("".join(lines))
+    monkeypatch.setattr(inputs, "_texts", lambda source: cut_in(source, 24))
+    rows, told = read(path, Rescore(20, LinearEvaluation(defaults())), per_game=4)
+    searched = next(int(line.split()[0]) for line in told if "positions searched" in line)
+    assert searched == len(rows) == 6 * 4
+    plain = read_rows([path], ReadOptions(Selection(per_game=4), defaults()), Events()).rows
+    assert np.array_equal(rows.features, plain.features) and np.array_equal(rows.game, plain.game)
+
+
+def cut_in(source: Source, count: int) -> Iterator[_Text]:
+    """The lines of a file, so many at a time."""
+    lines = b"".join(source.lines()).splitlines(keepends=True)
+    yield from (_Text(b"".join(lines[first : first + count]), first) for first in range(0, len(lines), count))
 
 
 def score_pieces(path: Path, firsts: tuple[int, ...]) -> ScoreFile:

@@ -552,4 +552,5 @@ def test_games_without_scores_are_searched_and_tune_the_net_that_searches_them(
     scores = games.with_name("g.pgn.scores")
     first = scores.read_bytes()
     assert main([*words, "--rescore", "30", "--no-match"]) == 0 and scores.read_bytes() == first
+    assert f"scores from file '{scores}'" in (told := capsys.readouterr().out) and "Searching" not in told
     assert main([*words, "--rescore", "30", "--objective", "pqr"]) == 2

@@ -490,6 +490,7 @@ def test_a_tune_with_other_settings_says_which_and_leaves_the_file_as_it_is(tmp_
         ("razor_margin, 60, 0, 800, 5, 0.002", [], "reach beyond what Merino takes, 50..800"),
         ("razor_margin, float, 60, 50, 800, 5, 0.002", [], "razor_margin is an integer"),
         ("RookOpen_mg, 17, 0, 60, 5, 0.002", ["--plot", "a.txt"], "--plot writes .png or .svg"),
+        ("RookOpen_mg, 17, 0, 60, 5, 0.002", ["--openings", "/no/a.epd"], "cannot read openings '/no/a.epd'"),
     ],
 )
 def test_a_tune_that_cannot_be_says_why_and_plays_nothing(tmp_path: Path, text, options, said):

@@ -228,12 +228,25 @@ class _PairsToPlay:
         if configuration.openings is None:
             return None
         if self._source is None:
-            players = (OwnPlayer("plus"), OwnPlayer("minus"))
-            self._source = terms_of(configuration, players).source()
+            self._source = _source_of(configuration)
         try:
             return self._source.opening(number)
         except OpeningError as error:
             return str(error)
+
+
+def _source_of(configuration: Configuration) -> OpeningSource:
+    """The openings of a tune; raises OpeningError."""
+    return terms_of(configuration, (OwnPlayer("plus"), OwnPlayer("minus"))).source()
+
+
+def check_openings(configuration: Configuration) -> None:
+    """Raise TuneError if a file of openings cannot be read or has none."""
+    try:
+        if configuration.openings is not None:
+            _source_of(configuration)
+    except OpeningError as error:
+        raise TuneError(str(error)) from error
 
 
 def play_tune(

@@ -42,6 +42,7 @@ from merino.inner.tune.playing import (
     MAX_PROOF_GAMES,
     PROOF,
     as_player,
+    check_openings,
     check_options,
     check_own,
     engine_options,
@@ -73,6 +74,7 @@ def _begin(configuration: Configuration, path: Path, args: argparse.Namespace) -
     file = _evaluation_file(path, configuration)
     if needs_file(configuration) and is_there(file):
         raise UsageError(f"spsa tune: the tuned evaluation would replace '{file}'; name another --state")
+    check_openings(configuration)  # or its file would refuse the tune with the right ones
     return _play(Tune.new(configuration), path, args)
 
 

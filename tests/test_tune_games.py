@@ -502,6 +502,17 @@ def test_a_tune_that_cannot_be_says_why_and_plays_nothing(tmp_path: Path, text, 
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_only_methods_that_may_play_equal_players_warn_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "file.txt"
+    file.write_text("RookOpen_mg, 17, 0, 60, 0.1, 0.002")
+    for method, warned in (("adaptive", False), ("spsa", True)):
+        words = ["--pairs", "1", "--nodes", "10", "--method", method, "--state", str(tmp_path / f"{method}.npz")]
+        assert run_spsa(["tune", str(file), *words]) == 0
+        said = capsys.readouterr().out
+        assert ("80% of the last pairs play the same value on both sides" in said) is warned
+        assert ("is below half a step of an integer: it is perturbed by half a step at least" in said) is not warned
+
+
 def refuse_to_play(*_: object) -> None:
     raise AssertionError("games are played")
 

@@ -130,11 +130,18 @@ def check_whole(name: str, known: Mapping[str, Number], where: str) -> None:
         raise TuneError(f"{where}: {name} has a value for each phase; tune {' and '.join(parts)}")
 
 
-def rounding_warnings(parameters: Sequence[TunedParameter]) -> list[str]:
-    """A sentence for each integer whose perturbation is so small that rounding often gives both players the same."""
+def rounding_warnings(parameters: Sequence[TunedParameter], always_differ: bool = False) -> list[str]:
+    """A sentence for each integer whose perturbation is so small that rounding often gives both players the same.
+
+    It says something else for a method whose players `always_differ`.
+    """
     return [
         f"{parameter.name}: c_end = {parameter.c_end:g} is below half a step of an integer: "
-        f"{1 - 2 * parameter.c_end:.0%} of the last pairs play the same value on both sides"
+        + (
+            "it is perturbed by half a step at least"
+            if always_differ
+            else f"{1 - 2 * parameter.c_end:.0%} of the last pairs play the same value on both sides"
+        )
         for parameter in parameters
         if parameter.whole and parameter.c_end < 0.5
     ]

@@ -179,7 +179,7 @@ class Method:
     `gain(settings, state)` over the start. None where it knows none, or where those follow from the deviations.
 
     `bank` are its filters, float64[filters, n]; of those of 4 numbers the last is the log-odds at the start. `version`
-    rises when it plays other pairs than before.
+    rises when it plays other pairs than before. `always_differ`: players of an integer do, however small c_end is.
     """
 
     name: str
@@ -192,3 +192,4 @@ class Method:
     version: int = 1
     intervals: Callable[[EstimatorSettings, State, float], np.ndarray] | None = None
     gain: Callable[[EstimatorSettings, State], ExpectedGain] | None = None
+    always_differ: bool = False

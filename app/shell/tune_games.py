@@ -86,7 +86,7 @@ def _configuration(args: argparse.Namespace) -> Configuration:
     parameters = tuple(read_file(args.file, known))
     check_known(parameters, known, f"the engine '{args.engine}'" if engine else NAME)
     (check_options if engine else check_own)(parameters)
-    for sentence in rounding_warnings(parameters):
+    for sentence in rounding_warnings(parameters, METHODS[args.method].always_differ):
         _remark(args, f"Warning: {sentence}")
     return Configuration(
         parameters=parameters,

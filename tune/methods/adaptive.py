@@ -284,5 +284,15 @@ SENTENCE = (
     "are those from which most can be learned"
 )
 METHOD = Method(  # version 1 played wider pairs, 2 many of equal players where integers have few values
-    "adaptive", SENTENCE, _update, _prepare, _deviations, _place, FORMS, intervals=_intervals, gain=_gain, version=3
+    "adaptive",
+    SENTENCE,
+    _update,
+    _prepare,
+    _deviations,
+    _place,
+    FORMS,
+    intervals=_intervals,
+    gain=_gain,
+    version=3,
+    always_differ=True,
 )

@@ -43,7 +43,7 @@ from merino.inner.tune.playing import (
     play_pair,
     play_tune,
 )
-from merino.inner.tune.report import remaining_loss, result_lines
+from merino.inner.tune.report import draw, remaining_loss, result_lines
 from merino.inner.tune.rules import PairResult
 from merino.inner.tune.tuning import Configuration, Tune, configuration_from, configuration_hash, load_tune, replay
 
@@ -511,6 +511,13 @@ def test_only_methods_that_may_play_equal_players_warn_of_it(tmp_path: Path, cap
         said = capsys.readouterr().out
         assert ("80% of the last pairs play the same value on both sides" in said) is warned
         assert ("is below half a step of an integer: it is perturbed by half a step at least" in said) is not warned
+
+
+def test_a_picture_tells_of_deviations_only_where_the_method_has_them():
+    pytest.importorskip("matplotlib")
+    for name, method in METHODS.items():
+        told = b"change in units of c, and two standard deviations" in draw(Tune.new(configuration()), method, ".svg")
+        assert told is (name != "spsa")
 
 
 def refuse_to_play(*_: object) -> None:

@@ -237,8 +237,9 @@ def _figure(loss: float, error: float) -> str:
 
 
 def draw(tune: Tune, method: Method, ending: str) -> bytes:
-    """A picture's bytes in the format of its ending: each parameter's course in units of c_end, with two deviations.
+    """A picture's bytes in the format of its ending: each parameter's course in units of c_end.
 
+    Two deviations are about it, unless the method has none.
     Raises CommandError if matplotlib is not installed.
     """
     figure_class, _ = load_matplotlib()
@@ -260,6 +261,7 @@ def draw(tune: Tune, method: Method, ending: str) -> bytes:
         axes[index].set_title(f"{row.name} (c = {row.c_end:g})", fontsize=9, loc="left")
     for unused in axes[len(rows) :]:
         unused.set_visible(False)
-    figure.suptitle(f"{method.name}: change in units of c, and two standard deviations", fontsize=11)
+    spread_too = "" if method.deviations is None else ", and two standard deviations"
+    figure.suptitle(f"{method.name}: change in units of c{spread_too}", fontsize=11)
     figure.supxlabel("pairs of games", fontsize=9)
     return saved(figure, ending)

@@ -520,6 +520,14 @@ def test_a_picture_tells_of_deviations_only_where_the_method_has_them():
         assert told is (name != "spsa")
 
 
+def test_the_command_that_confirms_a_tune_can_be_pasted_into_a_shell(tmp_path: Path, capsys):
+    file, state = tmp_path / "file.txt", tmp_path / "a tune's.npz"
+    file.write_text("RookOpen_mg, 17, 0, 60, 5, 0.002")
+    assert run_spsa(["tune", str(file), "--pairs", "1", "--nodes", "10", "--state", str(state)]) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert shlex.split(line.partition("start: ")[2]) == ["merino", "spsa", "resume", str(state), "--prove"]
+
+
 def refuse_to_play(*_: object) -> None:
     raise AssertionError("games are played")
 

@@ -161,7 +161,7 @@ def _play_on(tune: Tune, path: Path, args: argparse.Namespace, executor: RemoteE
     _tell_of_staleness(tune, args, executor)
     interrupted, fault = play_pairs(tune, path, _concurrency(args), lambda line: _remark(args, line), executor)
     if interrupted and not fault:
-        _remark(args, f"Interrupted after {len(tune.done)} pairs; 'merino spsa resume {path}' continues.")
+        _remark(args, f"Interrupted after {len(tune.done)} pairs; to continue: {_resume(path)}")
     method = METHODS[tune.configuration.method]
     for line in result_lines(tune, method, tune.settings, tune.state):
         _say(args, line)
@@ -233,8 +233,13 @@ def _conclude(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[Player,
         _say(args, f"The {what} is in '{file}'")
     player = as_player(configuration, tuned_values(tune).tolist(), file)
     _say(args, f"As a player of 'merino match': {shlex.quote(player)}")
-    _remark(args, f"To confirm it by {PROOF} against the values at the start: merino spsa resume {path} --prove")
+    _remark(args, f"To confirm it by {PROOF} against the values at the start: {_resume(path)} --prove")
     return tuned, start
+
+
+def _resume(path: Path) -> str:
+    """The command that continues the tune in this file."""
+    return f"merino spsa resume {shlex.quote(str(path))}"
 
 
 def _prove(

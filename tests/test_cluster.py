@@ -289,6 +289,7 @@ class FakeScheduler:
 
     def __init__(self, *past: set[str]) -> None:
         self.past = list(past)
+        self.deaf = 0  # to how many of our events
 
     def scheduler_info(self, n_workers: int) -> dict[str, dict[str, None]]:
         return {"workers": dict.fromkeys(self.past.pop(0) if self.past else ())}
@@ -297,8 +298,14 @@ class FakeScheduler:
         if not self.past:
             raise TimeoutError
 
-    def subscribe_topic(self, topic: str, handler: object) -> None:
-        pass
+    def subscribe_topic(self, topic: str, handler: Callable[[tuple[float, Any]], object]) -> None:
+        self.handler = handler
+
+    def log_event(self, topic: str, event: dict[str, Any]) -> None:
+        if self.deaf:
+            self.deaf -= 1
+        else:
+            self.handler((0.0, event))
 
     def register_plugin(self, plugin: object, name: str) -> None:
         pass
@@ -314,3 +321,20 @@ def test_nobody_waits_for_a_worker_that_went_while_it_was_compiling(monkeypatch:
     with pytest.raises(ClusterError, match="tcp://host:8786 has no worker, and none has joined in"):
         connection._make_ready(client, workers, address, Needs(), told.append)
     assert [sentence.partition(" are")[0] for sentence in told] == ["2 of 2 workers", "1 of 1 workers"]
+
+
+def test_the_report_of_a_worker_that_answers_at_once_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Quick(FakeScheduler):
+        def register_plugin(self, plugin: object, name: str) -> None:
+            self.log_event(name, {"worker": "a", "state": "refused", "fault": "has no program 'x'"})
+
+    monkeypatch.setattr(connection, "TELL_EVERY", 0.01)
+    client, told = Quick({"a"}, {"a"}), list[str]()
+    client.deaf = 3
+    with pytest.raises(ClusterError, match="the only worker of the cluster tcp://host:1 cannot be used: worker a has"):
+        connection._make_ready(client, Workers("s", told.append), ClusterAddress("tcp://host:1"), Needs(), told.append)
+    assert told == ["Worker a has no program 'x'; it gets no work."]
+    client.deaf = 1 << 30
+    monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.1)
+    with pytest.raises(TimeoutError):
+        connection._listen(client, Workers("s", told.append))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import signal
+import threading
+import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -29,6 +31,7 @@ JOIN_SECONDS = 60.0  # for the first worker of a scheduler
 TRIES = 5  # to reach all workers
 PATIENCE, PATIENCE_HERE = 5.0, 30.0  # seconds for workers that are not ready, once one is; for those of this machine
 TELL_EVERY = 30.0  # seconds, while all compile
+ASK_EVERY = 0.05  # seconds, until the scheduler passes on events
 QUIET = {  # switches off measurements for the dashboard, which processes of this machine do not have
     "distributed.worker.profile.enabled": False,
     "distributed.worker.memory.monitor-interval": "1s",
@@ -138,7 +141,7 @@ def _make_ready(client: Any, workers: Workers, address: ClusterAddress, needs: N
     _worker_addresses(client, address)
     preparation = import_module("merino.inner.app.cluster.preparation")
     identity: dict[str, str] = preparation.identity()
-    client.subscribe_topic(workers.name, partial(_worker_reported, client, workers))
+    _listen(client, workers)
     _register(client, preparation.Preparation(workers.name, identity, needs), address)
     known = _worker_addresses(client, address)
     patience = PATIENCE_HERE if address.processes else PATIENCE
@@ -183,8 +186,26 @@ def _register(client: Any, plugin: Any, address: ClusterAddress) -> None:
             return
 
 
-def _worker_reported(client: Any, workers: Workers, event: Any) -> None:
-    """Take the report of a worker; from then on, also those of the scheduler when it goes."""
+def _listen(client: Any, workers: Workers) -> None:
+    """Take the reports of workers from now on; raises OSError if the scheduler does not answer.
+
+    Dask subscribes some time later, and what a worker reports before is lost. So we report something ourselves until
+    it comes back.
+    """
+    is_heard, until = threading.Event(), time.monotonic() + CONNECT_SECONDS
+    client.subscribe_topic(workers.name, partial(_reported, client, workers, is_heard))
+    while not is_heard.is_set():
+        if time.monotonic() > until:
+            raise TimeoutError
+        client.log_event(workers.name, {"state": "listening"})
+        is_heard.wait(ASK_EVERY)
+
+
+def _reported(client: Any, workers: Workers, is_heard: threading.Event, event: Any) -> None:
+    """Take our own report, or that of a worker; from then on, also those of the scheduler when it goes."""
+    if event[1]["state"] == "listening":
+        is_heard.set()
+        return
     worker = event[1]["worker"]
     if event[1]["state"] == "ready":
         client.subscribe_topic(worker, partial(workers.scheduler_reported, worker))

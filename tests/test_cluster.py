@@ -25,7 +25,7 @@ from merino.inner.app.cluster.preparation import difference, identity, inspect
 from merino.inner.app.shell.cli import main
 from merino.inner.core.common.files import lock
 from merino.inner.core.common.runs import RunName, at_work, stop_here
-from merino.inner.core.common.work import threads
+from merino.inner.core.common.work import WorkError, threads
 from merino.inner.eval.families import default, load_net
 from merino.inner.eval.net import play
 from merino.inner.eval.net.family import NetEvaluation
@@ -41,6 +41,7 @@ from merino.inner.match.statistics import Sprt
 from merino.inner.match.time_control import TimeControl
 from merino.inner.tune.playing import play_tune
 from merino.inner.tune.tuning import Tune
+from tests.dask_processes import DaskCluster, kill, wait_for
 from tests.fake_remote import FakeRemote
 from tests.rows import few_games
 from tests.test_tune_games import configuration
@@ -338,3 +339,17 @@ def test_the_report_of_a_worker_that_answers_at_once_is_heard(monkeypatch: pytes
     monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.1)
     with pytest.raises(TimeoutError):
         connection._listen(client, Workers("s", told.append))
+
+
+def test_work_for_a_scheduler_that_went_while_nothing_was_done_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "CONNECT_SECONDS", 3.0)
+    with DaskCluster(tmp_path) as cluster:
+        cluster.add()
+        with session(ClusterAddress.read(cluster.address), Needs(()), said.append) as found:
+            assert found.executor.submit(abs, -1).result() == 1
+            kill(cluster.scheduler)
+            wait_for(lambda: found.executor.client.status == "closed", "the client gives up")
+            with pytest.raises(WorkError, match=f"the scheduler of the cluster {cluster.address} is gone"):
+                found.executor.submit(abs, -1)

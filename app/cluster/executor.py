@@ -131,6 +131,7 @@ class ClusterExecutor(RemoteExecutor):
         self._sent: OrderedDict[int, tuple[Any, DaskFuture]] = OrderedDict()
         self.under_way: dict[Future[Any], DaskFuture] = {}  # futures given to callers
         self._lock, self._is_shut = threading.Lock(), False
+        self._link = self._hand_out(_same, (None,))  # which Dask cancels, as all that it keeps, with the connection
 
     @property
     def slots(self) -> int:
@@ -188,6 +189,9 @@ class ClusterExecutor(RemoteExecutor):
             return self._sent[id(work)][1]
 
     def _check(self) -> None:
+        """Raise WorkError if no work is taken any more; another scheduler at the same address knows nothing of ours."""
+        if self._link.cancelled():
+            self._workers.scheduler_is_gone()
         if self._workers.is_lost or self._is_shut:
             raise self._ended()
 

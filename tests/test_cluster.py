@@ -353,3 +353,24 @@ def test_work_for_a_scheduler_that_went_while_nothing_was_done_is_refused(
             wait_for(lambda: found.executor.client.status == "closed", "the client gives up")
             with pytest.raises(WorkError, match=f"the scheduler of the cluster {cluster.address} is gone"):
                 found.executor.submit(abs, -1)
+
+
+def test_a_worker_that_was_ready_and_went_is_waited_for_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PATIENCE", "TELL_EVERY"):
+        monkeypatch.setattr(connection, name, 0.3)
+    workers, told = Workers("session", said.append), list[str]()
+    workers.heard((0.0, {"worker": "b", "state": "compiling", "host": "h"}))
+    workers.heard((0.0, {"worker": "a", "state": "ready", "threads": 1, "remark": ""}))
+    threading.Timer(0.1, workers.scheduler_reported, ["a", (0.0, {"action": "remove-worker"})]).start()
+    client = FakeScheduler({"a", "b"}, {"a", "b"}, {"b"})
+    with pytest.raises(ClusterError, match="has no worker, and none has joined in"):
+        connection._make_ready(client, workers, ClusterAddress("tcp://host:1"), Needs(), told.append)
+    assert [sentence.partition(" are")[0] for sentence in told] == ["1 of 1 workers"]
+
+
+def test_a_worker_that_was_refused_is_not_said_to_compile() -> None:
+    workers = Workers("session", said.append)
+    for worker in ("a", "b"):
+        workers.heard((0.0, {"worker": worker, "state": "compiling", "host": "h"}))
+    workers.heard((0.0, {"worker": "a", "state": "refused", "fault": "cannot be made ready: no space"}))
+    assert workers.compiling({"a", "b"}) == 1

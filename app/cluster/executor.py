@@ -106,11 +106,11 @@ class Workers:
             if not self._changed.wait_for(lambda: is_enough() or bool(self.ready), seconds):
                 return False
             self._changed.wait_for(is_enough, patience)
-            return True
+            return is_enough() or bool(self.ready)  # the one that was ready may have gone
 
     def compiling(self, known: set[str]) -> int:
         """The number of workers among `known` that are still compiling."""
-        return len(self._compiling & known - self.ready.keys())
+        return len(self._compiling & known - self.ready.keys() - self.refused.keys())
 
     def begin(self) -> None:
         """From now on, report to the user when a worker joins."""

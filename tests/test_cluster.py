@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +248,21 @@ def test_an_error_on_a_worker_names_it(local: ClusterSession) -> None:
     config = MatchConfig((OwnPlayer("a"), OtherPlayer("x", ("/bin/true",))), NODES)
     with pytest.raises(MatchError, match=r"'x' does not start: .* \(worker tcp://127\.0\.0\.1:\d+\)$"):
         list(play_match(config, 2, 2, executor=local.executor))
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signal kills on this system")
+def test_a_worker_that_goes_while_it_is_measured_is_waited_for_no_more(tmp_path: Path) -> None:
+    with DaskCluster(tmp_path) as cluster:
+        only = cluster.add()
+        with session(ClusterAddress.read(cluster.address), Needs(()), said.append) as found:
+            measured = found.executor.each(time.sleep, 1000)
+            threading.Timer(0.5, kill, [only]).start()
+            for future in measured.popitem()[1]:
+                with pytest.raises(CancelledError):
+                    future.result(60)
+            late: Future[Any] = Future()
+            found.workers.note_own("tcp://gone", late)
+            assert late.cancelled()
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signal kills on this system")

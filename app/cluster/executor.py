@@ -33,6 +33,7 @@ class Workers:
         self._say, self._changed = say, threading.Condition()
         self._compiling: set[str] = set()
         self._remarks: set[str] = set()  # said already: all workers of a machine make the same
+        self._own: dict[str, list[Future[Any]]] = {}  # work that only this worker can do, by address
         self._has_begun = self._is_closing = False
 
     @property
@@ -82,10 +83,21 @@ class Workers:
         with self._changed:
             was_ready = self.ready.pop(address, None) is not None
             self._compiling.discard(address)
+            own = self._own.pop(address, [])
             self._changed.notify_all()
+        for future in own:
+            future.cancel()
         if was_ready:
             left = f"{self.threads} threads are left" if self.ready else "no worker is left, waiting for a new one"
             self._say(f"Worker {address} is gone; others repeat its unfinished work: {left}.")
+
+    def note_own(self, address: str, future: Future[Any]) -> None:
+        """Cancel this work, which only the worker at `address` can do, if that goes or has gone."""
+        with self._changed:
+            if is_there := address in self.ready:
+                self._own.setdefault(address, []).append(future)
+        if not is_there:
+            future.cancel()
 
     def scheduler_is_gone(self) -> None:
         """The connection to the scheduler has ended."""
@@ -163,12 +175,16 @@ class ClusterExecutor(RemoteExecutor):
             self.client.cancel(list(self.under_way.values()), force=True)
 
     def each(self, work: Callable[..., Any], *args: Any) -> dict[str, list[Future[Any]]]:
-        """Let every thread of every worker do the same: the futures by address."""
+        """Let every thread of every worker do the same: the futures by address, cancelled where the worker goes."""
         self._check()
-        return {
+        found = {
             address: [self._as_future(self._hand_out(work, args, address)) for _ in range(threads)]
             for address, threads in self._workers.threads_by_address.items()
         }
+        for address, futures in found.items():
+            for future in futures:
+                self._workers.note_own(address, future)
+        return found
 
     def _hand_out(self, work: Callable[..., Any], args: tuple[Any, ...], worker: str | None = None) -> DaskFuture:
         only: dict[str, Any] = {} if worker is None else {"workers": [worker], "allow_other_workers": False}

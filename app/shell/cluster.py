@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import Any
 
 from merino.inner.app.cluster.address import Needs
@@ -104,9 +106,18 @@ def _show(found: ClusterSession, games: int) -> int:
 
 
 def _rates(found: ClusterSession, games: int) -> dict[str, float]:
-    """Games per second of each worker with all of its threads playing."""
+    """Games per second of each worker with all of its threads playing, but of those that go meanwhile.
+
+    Raises ClusterError if none is left.
+    """
     measured: dict[str, list[Any]] = found.executor.each(_measure, games)
-    return {address: sum(future.result() for future in futures) for address, futures in measured.items()}
+    rates = {}
+    for address, futures in measured.items():
+        with suppress(CancelledError):
+            rates[address] = sum(future.result() for future in futures)
+    if not rates:
+        raise ClusterError("all workers went while they were measured")
+    return rates
 
 
 def _measure(games: int) -> float:

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import signal
+import socket
 import sys
 import threading
 import time
@@ -110,6 +111,17 @@ def test_where_nobody_answers_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.5)
     address, told = ClusterAddress("tcp://127.0.0.1:1"), r"^there is no Dask scheduler at tcp://127\.0\.0\.1:1, or it"
     with pytest.raises(ClusterError, match=told), session(address, Needs(), print):
+        pass
+
+
+def test_a_server_that_is_no_scheduler_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = ClusterAddress.read(f"127.0.0.1:{server.getsockname()[1]}")
+        with pytest.raises(ClusterError, match="there is no Dask scheduler at"), session(address, Needs(), print):
+            pass
+    tls, told = ClusterAddress("tls://127.0.0.1:1"), "no connection to the cluster tls://127.0.0.1:1 is possible: TLS"
+    with pytest.raises(ClusterError, match=told), session(tls, Needs(), print):
         pass
 
 

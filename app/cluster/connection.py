@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import threading
@@ -100,14 +101,34 @@ def _client(distributed: Any, address: ClusterAddress) -> Iterator[Any]:
         target: Any = address.scheduler
         if address.processes:
             target = stack.enter_context(_local(distributed, address.processes))
+        else:
+            _check_answer(distributed, address)
         try:
             client = distributed.Client(target, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
-            raise ClusterError(
-                f"there is no Dask scheduler at {address}, or it does not answer; 'dask scheduler' starts one"
-            ) from error
+            raise _no_scheduler(address) from error
         with client:
             yield client
+
+
+def _check_answer(distributed: Any, address: ClusterAddress) -> None:
+    """Raise ClusterError unless a Dask scheduler answers: a client waits for ever for anything else."""
+
+    async def ask() -> None:
+        connection = distributed.Security().get_connection_args("client")
+        async with distributed.rpc(address.scheduler, CONNECT_SECONDS, connection_args=connection) as scheduler:
+            await scheduler.identity(n_workers=0)
+
+    try:
+        asyncio.run(asyncio.wait_for(ask(), CONNECT_SECONDS))
+    except (OSError, ValueError, TimeoutError) as error:
+        raise _no_scheduler(address) from error
+    except Exception as error:  # whatever it is, such as no certificate for tls://, the user must know
+        raise ClusterError(f"no connection to the cluster {address} is possible: {error}") from error
+
+
+def _no_scheduler(address: ClusterAddress) -> ClusterError:
+    return ClusterError(f"there is no Dask scheduler at {address}, or it does not answer; 'dask scheduler' starts one")
 
 
 @contextmanager

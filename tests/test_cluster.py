@@ -401,3 +401,14 @@ def test_a_worker_that_was_refused_is_not_said_to_compile() -> None:
         workers.heard((0.0, {"worker": worker, "state": "compiling", "host": "h"}))
     workers.heard((0.0, {"worker": "a", "state": "refused", "fault": "cannot be made ready: no space"}))
     assert workers.compiling({"a", "b"}) == 1
+
+
+def test_a_worker_that_joins_later_does_not_prepare_for_sessions_that_ended(tmp_path: Path) -> None:
+    def names(dask_scheduler: Any) -> list[str]:
+        return [name for name in dask_scheduler.worker_plugins if name.startswith("merino")]
+
+    with DaskCluster(tmp_path) as cluster:
+        cluster.add()
+        for _ in range(2):
+            with session(ClusterAddress.read(cluster.address), Needs(()), said.append) as found:
+                assert found.executor.client.run_on_scheduler(names) == [found.workers.name]

@@ -10,7 +10,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -32,6 +32,7 @@ JOIN_SECONDS = 60.0  # for the first worker of a scheduler
 TRIES = 5  # to reach all workers
 PATIENCE, PATIENCE_HERE = 5.0, 30.0  # seconds for workers that are not ready, once one is; for those of this machine
 TELL_EVERY = 30.0  # seconds, while all compile
+FORGET_SECONDS = 5.0  # for workers at the end of a session
 ASK_EVERY = 0.05  # seconds, until the scheduler passes on events
 QUIET = {  # switches off measurements for the dashboard, which processes of this machine do not have
     "distributed.worker.profile.enabled": False,
@@ -68,6 +69,7 @@ def session(address: ClusterAddress, needs: Needs, say: Say) -> Iterator[Cluster
         client = stack.enter_context(_client(distributed, address))
         executors = import_module("merino.inner.app.cluster.executor")
         workers = executors.Workers(f"merino-{uuid.uuid4().hex[:12]}", say)
+        stack.callback(_forget, client, workers.name, address)
         stack.callback(workers.close)
         try:
             identity = _make_ready(client, workers, address, needs, say)
@@ -75,6 +77,16 @@ def session(address: ClusterAddress, needs: Needs, say: Say) -> Iterator[Cluster
             raise ClusterError(f"the scheduler of the cluster {address} does not answer any more") from error
         executor = executors.ClusterExecutor(client, workers, str(address))
         yield ClusterSession(executor, workers, identity, "" if address.processes else client.dashboard_link)
+
+
+def _forget(client: Any, name: str, address: ClusterAddress) -> None:
+    """Let workers that join after the session not prepare for it, one session after the other, before they have work.
+
+    Processes of this machine end with it; where the scheduler is gone, or does not answer soon, nothing is to be done.
+    """
+    if not address.processes and client.status == "running":
+        with suppress(OSError, ValueError, TimeoutError):
+            client.sync(client.scheduler.unregister_worker_plugin, name=name, callback_timeout=FORGET_SECONDS)
 
 
 def _distributed() -> Any:

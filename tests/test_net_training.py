@@ -525,6 +525,10 @@ def test_moves_are_counted_and_not_the_three_positions_of_each(tmp_path: Path, m
         (["--validation", "0"], 2, "'0' is not a number above 0 and below 1"),
         (["--out", "/nowhere/at/all.net"], 1, "/nowhere/at"),
         (["--start", "/nowhere.net"], 1, "there is no net '/nowhere.net'"),
+        (["--validation", "0.999999"], 1, "positions are kept for validation, and none is left to learn from"),
+        (["--validation", "0.0000001"], 1, "positions are too few to keep some games for validation"),
+        (["--factorised"], 1, "ALL has no features by the own king"),
+        (["--factorised", "--features", "KING8*ALL+ALL"], 1, "learns ALL for all squares of the own king"),
     ],
 )
 def test_what_cannot_be_trained_is_said(tmp_path: Path, capsys, words: list[str], code: int, said: str) -> None:

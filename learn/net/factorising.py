@@ -28,6 +28,8 @@ def factorised(shape: Shape) -> Shape:
     known = {_without_king(term) for term in terms if not _is_by_king(term)}
     virtual = dict.fromkeys(_without_king(term) for term in terms if _is_by_king(term) and term.moving)
     added = [name for name in virtual if name not in known]
+    if virtual and not added:
+        raise TrainingError(f"{shape.features} learns {' and '.join(virtual)} for all squares of the own king already")
     if not added:
         raise TrainingError(f"{shape.features} has no features by the own king to learn for all its squares at once")
     return replace(shape, features="+".join([shape.features, *added]))

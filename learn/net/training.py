@@ -183,8 +183,10 @@ class Trainer:
         if len(records) % together:
             raise TrainingError(f"PQR learns from {together} positions together, and {len(records)} are no multiple")
         self._order = TrainingOrder(self._positions, settings.validation, together, settings.seed, settings.mirror)
-        if not self._order.count or not len(self._order.validation):
+        if not len(self._order.validation):
             raise TrainingError(f"{len(records)} positions are too few to keep some games for validation")
+        if not self._order.count:
+            raise TrainingError(f"all {len(records)} positions are kept for validation, and none is left to learn from")
         self._weights = np.zeros(self._layout.size, dtype=np.float32)
         self._moments = np.zeros((2, self._layout.size), dtype=np.float32)
         self._step = self._epoch = 0

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from merino.inner.app.shell import night as shell
 from merino.inner.app.shell.cli import main
 from merino.inner.app.shell.night import run_night
 from merino.inner.core.common.command import CommandError, UsageError
@@ -258,6 +259,20 @@ def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_goes_on(
         patch.setattr(learner.Trainer, "_run_epoch", interrupted)  # before the first epoch has ended
         assert ran(tmp_path / "run").interrupted
     assert len(ran(tmp_path / "run").state.rounds) == 2
+
+
+def test_ctrl_c_while_the_nets_are_asked_loses_no_report(tmp_path: Path, monkeypatch, capsys) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    ran(tmp_path / "run", generations=1)
+    monkeypatch.setattr(shell, "probes_of", stopped)
+    words = ["night", "--generations", "1", "--state", str(tmp_path / "run")]
+    assert main([*words, "--json"]) == 130
+    told = capsys.readouterr()
+    assert len(json.loads(told.out)["generations"]) == 1 and "merino plot" in told.err
+    assert main(words) == 130
+    assert "The best is in" in capsys.readouterr().out
 
 
 def test_programs_get_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

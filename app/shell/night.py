@@ -49,12 +49,19 @@ def run_night(words: Sequence[str]) -> int:
             found = _carry_out(args, shared.unless_quiet(say, args.quiet))
     except OSError as error:
         raise shared.work_kept("night", error) from error
+    code = INTERRUPTED if found.interrupted else 0
+    if not args.json:
+        print("\n".join(summary(found.state)), flush=True)
+    try:
+        probed = _probed(found, say, args.quiet)
+    except KeyboardInterrupt:
+        say(f"What the nets know was not asked to the end: merino plot '{found.best.parent}' asks them")
+        probed, code = (), INTERRUPTED
     if args.json:
-        print(json.dumps(_as_object(found, _probed(found, say, args.quiet))))
+        print(json.dumps(_as_object(found, probed)))
     else:
-        print("\n".join(summary(found.state)))
-        _tell(found, _probed(found, say, args.quiet))
-    return INTERRUPTED if found.interrupted else 0
+        _tell(found, probed)
+    return code
 
 
 def _carry_out(args: argparse.Namespace, say: shared.Say) -> Finished[NightState]:

@@ -183,6 +183,8 @@ def whole(low: int, high: int = MAX_NUMBER) -> Callable[[str], int]:
     words = f"from {low} to {high}" if high < MAX_NUMBER else f"from {low} on" if low != 1 else "above 0"
 
     def read(text: str) -> int:
+        if text.isdecimal() and number_of(text) > max(high, MAX_NUMBER):
+            raise argparse.ArgumentTypeError(f"'{text[:40]}' is more than {high}")
         if not text.isdecimal() or not low <= (found := number_of(text)) <= high:
             raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a whole number {words}")
         return found

@@ -173,6 +173,25 @@ def test_what_is_proved_is_put_in_use_and_the_old_is_kept(
     assert np.array_equal(load(data_folder / "weights.txt"), found.state.best)
 
 
+def test_a_run_replaces_no_other_weights_than_it_began_with(
+    tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = tmp_path / "one.txt", tmp_path / "other.txt"
+    for path in (one, other):
+        path.write_bytes(Path(poor).read_bytes())
+    monkeypatch.setattr(learner, "fit_round", teaching)
+    monkeypatch.setattr(learner, "play_match", proving(True))
+    monkeypatch.setenv("MERINO_WEIGHTS", str(one))
+    improved(tmp_path / "run", None, rounds=0)
+    monkeypatch.setenv("MERINO_WEIGHTS", str(other))
+    with pytest.raises(LearnError, match=r"improves the weights in '.*one.txt', and now those in '.*other.txt' are in"):
+        improved(tmp_path / "run", None, rounds=1)
+    assert other.read_bytes() == Path(poor).read_bytes()
+    monkeypatch.setenv("MERINO_WEIGHTS", str(one))
+    assert improved(tmp_path / "run", None, rounds=1).state.in_use == 1
+    assert one.read_bytes() == (tmp_path / "run" / "best.txt").read_bytes()
+
+
 def test_what_is_not_proved_changes_nothing(
     tmp_path: Path, data_folder: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,7 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import in_two_phases
 from merino.inner.eval.linear.registry import TermSet
 from merino.inner.eval.linear.sets import set_named
-from merino.inner.eval.linear.weights import active_file, load, load_any
+from merino.inner.eval.linear.weights import ENVIRONMENT_VARIABLE, active_file, load, load_any
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import learn
@@ -232,10 +232,21 @@ def begin(
         else:
             _check_same(path, state, weights, given, of_set)
             events.say(f"Continuing in '{path}' after {len(state.rounds)} rounds")
-        paths = weights_paths(None) if state.changes_use else None
+        paths = _paths_in_use(path, state) if state.changes_use else None
         if paths is not None:
             paths.check_writable()
         return Loop(folder, state, TermsLearner(folder, events.say, paths), until, events, threads).run()
+
+
+def _paths_in_use(path: Path, state: ImproveState) -> WeightsPaths:
+    """The files of the weights in use; raises LearnError where the run in the folder `path` has improved others."""
+    paths, began = weights_paths(None), weights_paths(state.start_name)
+    if writable(str(paths.target)) != writable(str(began.target)):
+        raise LearnError(
+            f"'{path}' improves the weights in '{began.target}', and now those in '{paths.source}' are in use: set "
+            f"{ENVIRONMENT_VARIABLE} as it was, or give a new folder"
+        )
+    return paths
 
 
 def _new(weights: str | None, given: Mapping[str, Any], of_set: str | None) -> ImproveState:

@@ -12,13 +12,14 @@ from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import SHIPPED, load
 from merino.inner.formats.pgn_games import read_games
-from merino.inner.learn.fit import FitCallback, fit_k
-from merino.inner.learn.fitting import problem_of
 from merino.inner.learn.gain import learn
 from merino.inner.learn.inputs import split
+from merino.inner.learn.minimisers import METHODS, FitCallback
 from merino.inner.learn.positions import Selection, block_of_games
+from merino.inner.learn.problem import problem_of
 from merino.inner.learn.rows import Rows, rows_of_block
-from merino.inner.learn.settings import METHODS, Settings
+from merino.inner.learn.scale import fit_k
+from merino.inner.learn.settings import Settings
 
 GAMES = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 COPIES, COPIES_FOR_FULL = 24, 4
@@ -45,7 +46,7 @@ def report() -> None:
     sample, weights = split(rows, settings), load(SHIPPED / "greko2015-before-training.txt")
     fit_k(sample, weights)
     start = fit_k(sample, weights)
-    problem = problem_of(sample, weights, settings)
+    problem = problem_of(sample, weights, TERMS, settings.places(TERMS))
     small = split(many_rows(1), settings)
     for name, method in METHODS.items():
         method(small, start, problem, FitCallback())  # compiled before the clock runs

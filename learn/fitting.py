@@ -11,21 +11,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.phases import halves, phases_of
-from merino.inner.eval.linear.registry import TERMS, Term, TermSet
-from merino.inner.eval.linear.weights import defaults
-from merino.inner.learn.fit import FitCallback, FitProblem, Step, centring_of, fit_k, sizes
+from merino.inner.eval.linear.registry import TERMS, Term
 from merino.inner.learn.loss_and_gradient import Samples, Sums, gather
+from merino.inner.learn.minimisers import METHODS, FitCallback, Step
+from merino.inner.learn.problem import FitProblem, prior_spread, problem_of
 from merino.inner.learn.ranking import rank_figure
-from merino.inner.learn.ratings import with_ratings
 from merino.inner.learn.reading import TrainingData
-from merino.inner.learn.request import start_of
 from merino.inner.learn.sample import FitParameters
-from merino.inner.learn.settings import METHODS, Settings
-from merino.inner.learn.uncertainty import IdleTerm, columns_of, idle_terms
-
-SPREAD, SPREAD_AT = 0.25, 300  # `prior_spread` at this number of games; measured: it predicts other games best
-PAWN_TERM = 0  # its weight is the unit of all others; if it moves, so does the scale
+from merino.inner.learn.scale import with_scale
+from merino.inner.learn.settings import Settings
+from merino.inner.learn.uncertainty import IdleTerm, idle_terms, without
 
 
 @dataclass(frozen=True)
@@ -113,45 +108,27 @@ def fit(
 ) -> Fitted:
     """Fit K, then the free weights, and round them; Ctrl-C ends the fit and keeps the best so far.
 
-    A fit that is `alike` but for the pull starts where this one does: K need not be found again. Raises LearnError if
-    weights of two phases would have to become weights of one.
+    A fit that is `alike` but for the pull starts where this one does: K need not be found again.
     """
-    weights = start_of(weights, settings.phases, len(terms))
     if alike is None:
-        start = _start(sample, weights, settings)
+        start = with_scale(sample, weights, settings.loss, settings.k, settings.ratings)
         before = gather(sample, start, settings.loss)
     else:
         start, before = alike.start, alike.before
-    problem = problem_of(sample, weights, settings, terms)
+    moving, knows_k = settings.places(terms), settings.k is not None
+    problem = problem_of(sample, weights, terms, moving, settings.loss, settings.prior, knows_k)
     recorder = _Recorder(callback)
     recorder.stepped(Step(start, before))
     interrupted, dropped = False, tuple[IdleTerm, ...]()
     try:
         best = METHODS[settings.method](sample, start, problem, recorder)
         if settings.drop and (idle := idle_terms(sample, best, problem, terms)):
-            others, left = _without(idle, sample, best, problem, terms)
+            others, left = without(idle, sample, best, problem, terms)
             best = METHODS[settings.method](sample, left, others, FitCallback())
             problem, dropped = others, idle
     except KeyboardInterrupt:
         interrupted, best = True, recorder.steps[-1].parameters
     return Fitted(start, problem.rounded(best), before, problem, recorder.steps, interrupted, dropped)
-
-
-def _start(sample: Samples, weights: np.ndarray, settings: Settings) -> FitParameters:
-    """The weights with the K that fits them, and what a point of rating counts, as far as these are wanted."""
-    start = FitParameters(weights, 1 / settings.k) if settings.k else fit_k(sample, weights, settings.loss)
-    return with_ratings(sample, start, settings.loss, settings.k is None) if settings.ratings else start
-
-
-def _without(
-    idle: Sequence[IdleTerm], sample: Samples, best: FitParameters, problem: FitProblem, terms: Sequence[Term]
-) -> tuple[FitProblem, FitParameters]:
-    """The problem in which these terms no longer move, and the parameters with their weights at 0."""
-    columns, kept = columns_of(idle, terms, len(best.weights)), problem.centred(best.weights).copy()
-    kept[columns] = 0.0
-    free = np.setdiff1d(problem.free, columns)
-    centring = centring_of(sample, terms, phases_of(best.weights, len(terms)), free)
-    return replace(problem, free=free, centring=centring), replace(best, weights=kept)
 
 
 @dataclass
@@ -176,37 +153,3 @@ class _Recorder(FitCallback):
 
 def _same(one: FitParameters, other: FitParameters) -> bool:
     return one.inverse_k == other.inverse_k and np.array_equal(one.weights, other.weights)
-
-
-def problem_of(sample: Samples, weights: np.ndarray, settings: Settings, terms: Sequence[Term] = TERMS) -> FitProblem:
-    """The fit that the settings ask for.
-
-    If the value of a pawn may move, and so the scale of all weights, K keeps the value that fits the weights at the
-    start: scores keep their meaning, on which the margins of the search depend.
-    """
-    phases = phases_of(weights, len(terms))
-    moving = np.arange(settings.first - 1, min(settings.last or len(terms), len(terms)))
-    if settings.names:
-        moving = np.flatnonzero([term.name in settings.names for term in terms])
-    free = np.concatenate([moving + phase * len(terms) for phase in range(phases)])
-    bounds = np.tile(np.array([term.bounds for term in terms], dtype=np.float64), (phases, 1))
-    prior = prior_spread(sample) if settings.prior is None else settings.prior
-    spread = prior * sizes(weights, np.tile(_usual_sizes(terms), phases)) if prior else None
-    fits_k, centring = settings.k is None and PAWN_TERM not in moving, centring_of(sample, terms, phases, free)
-    return FitProblem(free, bounds, fits_k, weights, settings.loss, spread, centring)
-
-
-def prior_spread(sample: Samples) -> float:
-    """The default prior: the deviation of a weight in units of its size.
-
-    It grows with the root of the number of training games, so the pull fades twice: against the loss, and by itself.
-    """
-    return SPREAD * float(np.sqrt(len(sample.games(is_validation=False)) / SPREAD_AT))
-
-
-def _usual_sizes(terms: Sequence[Term]) -> np.ndarray:
-    """The size of each term's weight in the weights that come with Merino; 0 for a term that they do not have."""
-    of = terms if isinstance(terms, TermSet) else TERMS
-    largest = np.max(np.abs(halves(defaults(of), len(of))), axis=0)
-    usual = {term.name: float(size) for term, size in zip(of, largest, strict=True)}
-    return np.array([usual.get(term.name, 0.0) for term in terms])

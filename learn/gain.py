@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from merino.inner.eval.linear.registry import TERMS, Term
-from merino.inner.learn.fit import FitCallback, FitProblem, approach
 from merino.inner.learn.fitting import Fitted, fit
 from merino.inner.learn.loss_and_gradient import Detail, Samples, Sums, errors_by_game, gather
+from merino.inner.learn.minimisers import FitCallback, approach
+from merino.inner.learn.problem import FitProblem
+from merino.inner.learn.request import start_of
 from merino.inner.learn.sample import VALIDATION_SHARE, FitParameters, Loss
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.uncertainty import bootstrap_errors, sandwich_errors
@@ -55,9 +57,11 @@ def learn(
 ) -> Learned:
     """Fit the free weights and judge the fit; Ctrl-C ends the fit and keeps the best so far.
 
-    `weights` and `terms` are in the order of the columns of the sample.
+    `weights` and `terms` are in the order of the columns of the sample. Raises LearnError if weights of two phases
+    would have to become weights of one.
     """
-    return judge(sample, fit(sample, weights, settings, callback, terms), settings, callback)
+    start = start_of(weights, settings.phases, len(terms))
+    return judge(sample, fit(sample, start, settings, callback, terms), settings, callback)
 
 
 def judge(sample: Samples, fitted: Fitted, settings: Settings, callback: FitCallback) -> Learned:

@@ -16,10 +16,10 @@ import numpy as np
 
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TermSet
-from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.fitting import Fits
 from merino.inner.learn.gain import Learned, judge, part_of_step
 from merino.inner.learn.loss_and_gradient import Samples
+from merino.inner.learn.minimisers import FitCallback
 from merino.inner.learn.ranking import rank_figure
 from merino.inner.learn.reading import TrainingData
 from merino.inner.learn.report import Ranks, Seconds, Summary, Tried, record_of, summarise

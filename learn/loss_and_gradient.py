@@ -30,6 +30,8 @@ from merino.inner.learn.targets import ZERO_SCORE
 
 ONE, MIN_SLOPE = np.float32(1), np.float32(1e-6)
 TRAIN, VALID = 0, 1  # the places of the two sets in pairs of sums
+STRIDE = 16  # a large sample is first fitted on every 16th block
+LARGE = 4 * STRIDE * BLOCK  # rows from which that saves time
 Found = TypeVar("Found")
 
 
@@ -257,6 +259,11 @@ def gather(
     sums, gradient, products = _total(sample.each(_Gather(parameters, loss, detail, stride)))
     squares, k_slope, k_curvature = (float(value) for value in sums[6:])
     return Sums(sums[0:2], sums[2:4], sums[4:6], squares, k_slope, k_curvature, gradient, products)
+
+
+def strides(sample: Samples) -> tuple[int, ...]:
+    """The strides of the passes: a large sample is first fitted on every STRIDE-th block, then on all."""
+    return (STRIDE, 1) if sample.size >= LARGE else (1,)
 
 
 @entry

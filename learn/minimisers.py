@@ -1,4 +1,7 @@
-"""The methods that minimise the objective of a fit: Gauss-Newton, and two that move the weights in other ways.
+"""The methods that minimise the objective of a fit: damped Gauss-Newton, and two that move the weights in other ways.
+
+Gauss-Newton, the default, solves the problem as if scores were linear in what moves, again and again. K is fitted
+together with the weights if material is frozen, because then nothing else can scale the scores.
 
 Coordinate descent by whole centipawns is the method of GreKo 2015 ML. It raises each weight in turn by one centipawn as
 long as the objective falls; if the first step up does not help, it lowers the weight in the same way. After each cycle
@@ -13,7 +16,9 @@ units of their size, 1 / K in units of its start. The learning rate falls to zer
 
 from __future__ import annotations
 
-from dataclasses import replace
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +27,6 @@ from merino.inner.core.common.work import in_order
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.eval.linear.phases import phases_of
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.fit import FitCallback, FitProblem, Step, fit_k, sizes, strides
 from merino.inner.learn.loss_and_gradient import (
     Detail,
     Samples,
@@ -32,16 +36,128 @@ from merino.inner.learn.loss_and_gradient import (
     loss_of,
     scores_of,
     share_of,
+    strides,
     weight_of,
 )
+from merino.inner.learn.problem import FitProblem, sizes
 from merino.inner.learn.rows import FEATURE_SCALE
 from merino.inner.learn.sample import FitParameters, Loss, Sample
+from merino.inner.learn.scale import fit_k
 
-STEP = 1.0  # centipawns
+TOLERANCE = 1e-7  # the fit has converged when a step would improve the objective by a smaller part of it
+MAX_STEPS = 30
+ROUGH_TOLERANCE = 1e-5  # the same for the part of a large sample that only gives a start
+SURPRISE = 0.1  # by this part a fall may miss what was expected of it before the matrix is computed anew
+STEP = 1.0  # centipawns, of coordinate descent
 SHARES = 8  # parts of the work; fixed, so that the sums do not depend on how many threads there are
 ADAM_RATE = 0.05
 EPOCHS, EPOCHS_AFTER_APPROACH = 600, 150
 FIRST_DECAY, SECOND_DECAY, EPSILON = 0.9, 0.999, 1e-12
+
+
+@dataclass(frozen=True)
+class Step:
+    """Better parameters that a fit has found, and the sums there.
+
+    A method that moves one weight at a time gives its index, `term`, and the number of its cycle, from 1.
+    """
+
+    parameters: FitParameters
+    sums: Sums
+    term: int | None = None
+    cycle: int | None = None
+    at: float = field(default_factory=time.perf_counter)
+
+
+class FitCallback:
+    """Callbacks of a fit; these do nothing."""
+
+    def stepped(self, step: Step) -> None:
+        """Called when the fit has found better parameters."""
+
+    def trying(self, term: int, parameters: FitParameters) -> None:
+        """Called before the fit tries to change the weight with this index."""
+
+    def progressed(self, what: str, done: float) -> None:
+        """Called with the name of some work and the share of it that is done, 0 to 1."""
+
+
+def gauss_newton(sample: Samples, start: FitParameters, problem: FitProblem, callback: FitCallback) -> FitParameters:
+    """The parameters that minimise the objective within bounds exactly.
+
+    A large sample is first fitted on a part, without calls of `callback`; this saves most of the time.
+    """
+    *parts, whole = strides(sample)
+    for stride in parts:
+        start = approach(sample, start, problem, FitCallback(), stride, ROUGH_TOLERANCE)
+    return approach(sample, start, problem, callback, whole)
+
+
+def approach(
+    sample: Samples,
+    parameters: FitParameters,
+    problem: FitProblem,
+    callback: FitCallback,
+    stride: int = 1,
+    tolerance: float = TOLERANCE,
+) -> FitParameters:
+    """Gauss-Newton on every `stride`-th block, starting at `parameters`, until a step would gain next to nothing.
+
+    The matrix takes most of the time of a pass. It is kept as long as steps keep what it promises.
+    """
+    damping = 1e-6
+    sums = gather(sample, parameters, problem.loss, Detail.PRODUCTS, stride)
+    best, matrix = problem.objective(sums, parameters, stride), problem.matrix(sums, parameters, stride)
+    callback.stepped(Step(parameters, sums))
+    for _ in range(MAX_STEPS):
+        gradient = problem.gradient(sums, parameters, stride)
+        candidate, expected = _step(parameters, problem, gradient, matrix, damping)
+        if expected < tolerance * best:  # and such a step needs no check
+            return candidate if expected > 0 else parameters
+        found = gather(sample, candidate, problem.loss, Detail.GRADIENT, stride)
+        fall = best - problem.objective(found, candidate, stride)
+        if fall <= 0:
+            damping = max(damping, 1e-6) * 16
+            continue
+        if abs(fall - expected) > SURPRISE * expected:
+            found = gather(sample, candidate, problem.loss, Detail.PRODUCTS, stride)
+            matrix = problem.matrix(found, candidate, stride)
+        best, parameters, sums, damping = best - fall, candidate, found, damping / 4
+        callback.stepped(Step(parameters, sums))
+    return parameters
+
+
+def _step(
+    parameters: FitParameters, problem: FitProblem, gradient: np.ndarray, matrix: np.ndarray, damping: float
+) -> tuple[FitParameters, float]:
+    """The damped step, and how far the objective should fall by it.
+
+    Weights that would leave their bounds are fixed there, and the rest is solved again.
+    """
+    values = np.append(parameters.weights[problem.free], parameters.inverse_k)
+    low = np.append(problem.bounds[problem.free, 0], parameters.inverse_k / 3)
+    high = np.append(problem.bounds[problem.free, 1], parameters.inverse_k * 3)
+    damped = matrix + damping * np.diag(np.diag(matrix)) + 1e-12 * np.eye(len(values))  # a term may be in no row
+    target = values.copy()
+    moving = np.ones(len(values), dtype=bool)
+    moving[-1] = problem.fit_k
+    for _ in range(len(values)):
+        clamped = target - values
+        clamped[moving] = 0
+        if moving.any():
+            right = -(gradient + damped @ clamped)[moving]
+            target[moving] = values[moving] + np.linalg.solve(damped[np.ix_(moving, moving)], right)
+        outside = moving & ((target < low) | (target > high))
+        if not outside.any():
+            break
+        target[outside] = np.clip(target[outside], low[outside], high[outside])
+        moving &= ~outside
+    weights = parameters.weights.copy()
+    weights[problem.free] = target[:-1]
+    step = target - values
+    return replace(parameters, weights=weights, inverse_k=float(target[-1])), -float(
+        2 * gradient @ step + step @ matrix @ step
+    )
 
 
 class _Picked(NamedTuple):
@@ -224,3 +340,10 @@ def _descend(
         inverse_k = max(parameters.inverse_k - change[-1], parameters.inverse_k / 3)
         parameters = replace(parameters, weights=weights, inverse_k=inverse_k)
     return best_point
+
+
+METHODS: dict[str, Callable[[Samples, FitParameters, FitProblem, FitCallback], FitParameters]] = {
+    "gauss-newton": gauss_newton,
+    "descent": descent,
+    "adam": adam,
+}

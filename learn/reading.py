@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from merino.inner.core.common.work import RemoteExecutor
-from merino.inner.eval.families import load_net
 from merino.inner.formats.pgn_games import Fault
 from merino.inner.formats.sources import find_files, is_passing, name_of
 from merino.inner.learn.errors import LearnError
@@ -17,7 +16,7 @@ from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.positions import one_of_each_game
 from merino.inner.learn.ranking import Moves, moves_of
 from merino.inner.learn.remote_reading import read_rows_remotely
-from merino.inner.learn.request import DEFAULT_TEACHER, Events, Say, Task
+from merino.inner.learn.request import Events, Say, Task
 from merino.inner.learn.rescoring import Rescore
 from merino.inner.learn.run import LearnRun
 from merino.inner.learn.strengths import strengths_in
@@ -136,17 +135,15 @@ def training_data(
 
 
 def moves_to_rank(task: Task, paths: Sequence[Path]) -> Moves | None:
-    """The moves that the weights shall rank, as the teacher that is named or the usual one sees them.
+    """The moves that the weights shall rank, as the task's ranker sees them.
 
     None if none are wanted, or the games of these files are too few or cannot be read again.
     """
     wanted = task.request.choice.ranked
-    if not wanted or any(map(is_passing, paths)):
+    if task.ranker is None or any(map(is_passing, paths)):
         return None
     positions = one_of_each_game(paths, 0, MAX_PLIES, ENOUGH * wanted)[:wanted]
-    if len(positions) != wanted:
-        return None
-    return moves_of(positions, task.teacher or load_net(task.request.teacher or DEFAULT_TEACHER))
+    return moves_of(positions, task.ranker) if len(positions) == wanted else None
 
 
 def _report_faults(faults: Sequence[tuple[Path, Fault]], say: Say) -> None:

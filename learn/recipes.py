@@ -24,11 +24,11 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import simplest
 from merino.inner.eval.linear.weights import as_mapping, load, load_any, render
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.fit import FitCallback, fit_k
 from merino.inner.learn.fitting import fit_all
 from merino.inner.learn.gain import judge
 from merino.inner.learn.inputs import PositionsHere, ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import gather
+from merino.inner.learn.minimisers import FitCallback
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.reading import read_options, training_data
 from merino.inner.learn.recipe_matches import (
@@ -45,6 +45,7 @@ from merino.inner.learn.report import Seconds, record_of, summarise
 from merino.inner.learn.request import Events, LearnRequest, Task
 from merino.inner.learn.rows import Rows
 from merino.inner.learn.sample import sample_of
+from merino.inner.learn.scale import fit_k
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.games import Tally
 from merino.inner.match.players import OwnPlayer

@@ -20,8 +20,8 @@ from merino.inner.learn.errors import LearnError
 from merino.inner.learn.gain import Learned
 from merino.inner.learn.loss_and_gradient import Samples, carrier_counts
 from merino.inner.learn.ranking import RankFigure
-from merino.inner.learn.ratings import rated_games
 from merino.inner.learn.sample import Sample, Span
+from merino.inner.learn.scale import rated_games
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.uncertainty import IdleTerm
 

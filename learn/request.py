@@ -14,7 +14,7 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import in_two_phases, phases_of, simplest
 from merino.inner.eval.linear.registry import TermSet
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.fit import Step
+from merino.inner.learn.minimisers import Step
 from merino.inner.learn.positions import Quiet, Selection
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.targets import Target
@@ -124,16 +124,18 @@ class LearnRequest:
 
 @dataclass(frozen=True)
 class Task:
-    """A request with what it starts from: weights of a set of terms, with as many phases as it asks for, and a teacher.
+    """A request with what it starts from: weights of a set of terms, with as many phases as it asks for, and teachers.
 
-    `settings` are those of each fit. `began` is when the work on it began, by `time.perf_counter`.
+    `teacher` gives scores, `ranker` tells the best moves to rank; each is None where the request needs none. `settings`
+    are those of each fit. `began` is when the work on it began, by `time.perf_counter`.
     """
 
     request: LearnRequest
     terms: TermSet
     start: np.ndarray
     settings: tuple[Settings, ...]
-    teacher: Evaluation | None  # None where it gives no scores
+    teacher: Evaluation | None
+    ranker: Evaluation | None
     began: float = field(default_factory=time.perf_counter)
 
     @classmethod
@@ -147,13 +149,14 @@ class Task:
         settings = request.settings.of_set(terms)
         start = start_of(weights, settings.phases, len(terms))
         teacher = load_net(request.teacher) if request.teacher and request.needs_scores else None
+        ranker = (teacher or load_net(request.teacher or DEFAULT_TEACHER)) if request.choice.ranked else None
         targets = request.targets if compares else request.targets[:1]
         if request.has_strays and teacher is not None:
             targets = tuple(replace(target, k=teacher.k) for target in targets)
         first = replace(settings, target=targets[0])
         knows = request.has_strays and settings.method != "descent"
         others = [replace(settings, target=target, ratings=settings.ratings or knows) for target in targets[1:]]
-        return cls(replace(request, settings=first), terms, start, (first, *others), teacher)
+        return cls(replace(request, settings=first), terms, start, (first, *others), teacher, ranker)
 
     @property
     def evaluation(self) -> LinearEvaluation:

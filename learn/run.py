@@ -32,7 +32,7 @@ from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.linear.weights import LEARNED, SHIPPED, active_file, own_file
 from merino.inner.formats.sources import find_files
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.fit import FitCallback, Step
+from merino.inner.learn.minimisers import FitCallback, Step
 from merino.inner.learn.request import Events, LearnRequest, Say
 from merino.inner.learn.sample import FitParameters
 from merino.inner.learn.settings import Settings

@@ -1,8 +1,8 @@
-"""How to learn: the settings of a fit, and its methods."""
+"""How to learn: the settings of a fit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,19 +10,13 @@ import numpy as np
 from merino.inner.core.common.checks import real_number, whole_number
 from merino.inner.eval.linear.registry import Term
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.fit import FitCallback, FitProblem, gauss_newton
-from merino.inner.learn.loss_and_gradient import Samples, Sums
-from merino.inner.learn.minimisers import adam, descent
-from merino.inner.learn.sample import BY_RESULT, FitParameters, Loss
+from merino.inner.learn.loss_and_gradient import Sums
+from merino.inner.learn.minimisers import METHODS
+from merino.inner.learn.sample import BY_RESULT, Loss
 from merino.inner.learn.targets import Target
 
 MAX_NUMBER = 1e9  # of the numbers of a fit
 MAX_NAMES = 8  # of terms that are listed one by one
-METHODS: dict[str, Callable[[Samples, FitParameters, FitProblem, FitCallback], FitParameters]] = {
-    "gauss-newton": gauss_newton,
-    "descent": descent,
-    "adam": adam,
-}
 
 
 @dataclass(frozen=True)
@@ -82,6 +76,12 @@ class Settings:
         others = len(self.names) - MAX_NAMES
         named = ", ".join(self.names[:MAX_NAMES]) + (f" and {others} more" if others > 0 else "")
         return named or f"{self.first}..{self.last or 'the last'}"
+
+    def places(self, terms: Sequence[Term]) -> np.ndarray:
+        """The places in the set of the terms that may move, int64[n]."""
+        if self.names:
+            return np.flatnonzero([term.name in self.names for term in terms])
+        return np.arange(self.first - 1, min(self.last or len(terms), len(terms)))
 
     def of_set(self, terms: Sequence[Term]) -> Settings:
         """The same for a set, with the number of its last term; raises LearnError if it lacks a term that may move."""

@@ -17,9 +17,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from merino.inner.eval.linear.phases import phases_of
 from merino.inner.eval.linear.registry import Group, Term, to_read
-from merino.inner.learn.fit import FitCallback, FitProblem, approach, mean_weight_of
 from merino.inner.learn.loss_and_gradient import Detail, Samples, Sums, gather, products_by_game
+from merino.inner.learn.minimisers import FitCallback, approach
+from merino.inner.learn.problem import FitProblem, centring_of, mean_weight_of
 from merino.inner.learn.sample import FitParameters
 
 QUANTILE = 1.645  # of the normal distribution, at 95%
@@ -36,7 +38,8 @@ def sandwich_errors(sample: Samples, parameters: FitParameters, problem: FitProb
 def sandwich_covariance(sample: Samples, parameters: FitParameters, problem: FitProblem, sums: Sums) -> np.ndarray:
     """The covariance of the free weights with tables centred, float64[free, free]; as `sandwich_errors`."""
     inverse, pull = _inverse_and_pull(parameters, problem, sums)
-    products = products_by_game(sample, parameters, problem.loss, problem.directions(parameters)[:, : len(inverse)])
+    directions = problem.directions(parameters)[:, : len(inverse)]
+    products = products_by_game(sample, parameters, problem.loss, directions)
     return _of_free(problem, inverse @ products @ inverse + pull)
 
 
@@ -125,10 +128,16 @@ def idle_terms(
     return tuple(found)
 
 
-def columns_of(idle: Sequence[IdleTerm], terms: Sequence[Term], weights: int) -> np.ndarray:
-    """The indices of the weights of these terms among so many, int64."""
-    columns = _columns(terms, weights)
-    return np.array([index for term in idle for index in columns[term.name]], dtype=np.int64)
+def without(
+    idle: Sequence[IdleTerm], sample: Samples, best: FitParameters, problem: FitProblem, terms: Sequence[Term]
+) -> tuple[FitProblem, FitParameters]:
+    """The problem in which these terms no longer move, and the parameters with their weights at 0."""
+    of_terms = _columns(terms, len(best.weights))
+    columns = np.array([index for term in idle for index in of_terms[term.name]], dtype=np.int64)
+    free, kept = np.setdiff1d(problem.free, columns), problem.centred(best.weights).copy()
+    kept[columns] = 0.0
+    centring = centring_of(sample, terms, phases_of(best.weights, len(terms)), free)
+    return replace(problem, free=free, centring=centring), replace(best, weights=kept)
 
 
 def chi_squared(degrees: int) -> float:

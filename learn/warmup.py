@@ -15,10 +15,10 @@ from merino.inner.formats.pgn_games import read_games
 from merino.inner.formats.scored_games import packed_of, scored_games
 from merino.inner.learn.calibration import calibration
 from merino.inner.learn.fen_file import lines_of
-from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import learn
 from merino.inner.learn.inputs import split
 from merino.inner.learn.loss_and_gradient import carrier_counts
+from merino.inner.learn.minimisers import METHODS, FitCallback
 from merino.inner.learn.net.feature_costs import measure_changes, update_costs
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.net.position_counts import count_positions
@@ -28,7 +28,7 @@ from merino.inner.learn.products import MANY_TERMS, products_of
 from merino.inner.learn.ranking import moves_of
 from merino.inner.learn.rescoring import Rescore
 from merino.inner.learn.rows import RowStore, check_rows, rows_of_block
-from merino.inner.learn.settings import METHODS, Settings
+from merino.inner.learn.settings import Settings
 
 # Enough for `check_rows` to skip positions: numba compiles anew for an array with a stride.
 _MOVES = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc6 dxc6 5. d4 exd4 6. Qxd4 Qxd4 7. Nxd4 Bd7"

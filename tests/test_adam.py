@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from merino.inner.learn import minimisers
-from merino.inner.learn.fit import FitCallback
+from merino.inner.learn.minimisers import FitCallback
 from merino.inner.learn.sample import FitParameters
 
 START = np.array([40.0, -10.0, 5.0])

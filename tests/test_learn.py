@@ -19,12 +19,14 @@ from merino.inner.eval.linear.evaluate import features_of
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import learned_k, load, save
 from merino.inner.formats.pgn_games import read_games
-from merino.inner.learn.fit import FitCallback, FitProblem, fit_k, gauss_newton
 from merino.inner.learn.gain import learn
 from merino.inner.learn.inputs import split
+from merino.inner.learn.minimisers import FitCallback, gauss_newton
 from merino.inner.learn.positions import Selection
+from merino.inner.learn.problem import FitProblem
 from merino.inner.learn.rows import FEATURE_SCALE, Rows
 from merino.inner.learn.sample import FitParameters, Sample, sample_of
+from merino.inner.learn.scale import fit_k
 from merino.inner.learn.settings import Settings
 from tests.rows import mean_error, rows_of
 from tests.shipped import ARTICLE, article_weights, one_phase

@@ -11,9 +11,9 @@ import pytest
 from merino.inner.app.shell.cli import main
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import DEFAULT_FILE, load
-from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import learn
 from merino.inner.learn.inputs import split
+from merino.inner.learn.minimisers import FitCallback
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.uncertainty import chi_squared
 from tests.rows import few_games, made_up_rows

@@ -31,7 +31,7 @@ from merino.inner.eval.linear.weights import (
     rewrite,
     save,
 )
-from merino.inner.learn import installing, procedure, run, settings
+from merino.inner.learn import installing, minimisers, procedure, run
 from merino.inner.learn.installing import EARLIER, text_with
 from merino.inner.learn.report import load_record
 from merino.inner.learn.run import weights_paths
@@ -162,13 +162,13 @@ def test_to_prove_more_strength_is_another_match(
 
 def test_who_stops_the_fit_waits_for_no_match(weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     asked, before = match_that_ends(monkeypatch, "H1"), weights.read_bytes()
-    whole = settings.METHODS["gauss-newton"]
+    whole = minimisers.METHODS["gauss-newton"]
 
     def stopped(*arguments: object) -> None:
         whole(*arguments)  # type: ignore[arg-type]
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(settings.METHODS, "gauss-newton", stopped)
+    monkeypatch.setitem(minimisers.METHODS, "gauss-newton", stopped)
     assert learned(weights, told) is None
     assert asked == [] and weights.read_bytes() == before
     assert weights.with_name("weights.new.txt").exists()

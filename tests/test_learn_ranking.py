@@ -18,10 +18,11 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.learn import fitting
-from merino.inner.learn.fit import FitCallback
-from merino.inner.learn.fitting import fit_all, prior_spread
+from merino.inner.learn.fitting import fit_all
 from merino.inner.learn.inputs import read_rows
+from merino.inner.learn.minimisers import FitCallback
 from merino.inner.learn.positions import one_of_each_game
+from merino.inner.learn.problem import prior_spread
 from merino.inner.learn.ranking import RankFigure, moves_of, rank_figure
 from merino.inner.learn.reading import moves_to_rank, read_options, training_data
 from merino.inner.learn.request import Events, Task

@@ -14,15 +14,15 @@ from merino.inner.core.common.command import UsageError
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats.pgn_games import read_games
-from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.inputs import ReadOptions, read_rows, split
 from merino.inner.learn.loss_and_gradient import gather
+from merino.inner.learn.minimisers import FitCallback
 from merino.inner.learn.positions import Selection
-from merino.inner.learn.ratings import rated_games
 from merino.inner.learn.report import Seconds, summarise
 from merino.inner.learn.request import Events
 from merino.inner.learn.rows import FEATURE_SCALE, Rows
+from merino.inner.learn.scale import rated_games
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.strengths import Players, fit_strengths, players_of, strengths_in
 from merino.inner.learn.tables import render

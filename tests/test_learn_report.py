@@ -20,10 +20,10 @@ from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import SHIPPED, load, save
 from merino.inner.learn import judging
 from merino.inner.learn.calibration import calibration
-from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.inputs import split
 from merino.inner.learn.loss_and_gradient import gather
+from merino.inner.learn.minimisers import FitCallback
 from merino.inner.learn.plots import PICTURES, draw
 from merino.inner.learn.report import RARE_GAMES, Seconds, Summary, WeightLine, load_record, summarise
 from merino.inner.learn.run import COLUMNS, fold

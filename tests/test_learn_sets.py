@@ -18,11 +18,11 @@ from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import load, load_any, save
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.fit import centring_of
 from merino.inner.learn.improve.state import Plan
 from merino.inner.learn.inputs import split
 from merino.inner.learn.loss_and_gradient import carrier_counts
 from merino.inner.learn.positions import Quiet, Selection, block_of_games, is_open, select_quiet
+from merino.inner.learn.problem import centring_of
 from merino.inner.learn.rescoring import Rescore
 from merino.inner.learn.rows import FEATURE_SCALE, check_rows, rows_of_block
 from merino.inner.learn.settings import Settings

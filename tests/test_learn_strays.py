@@ -20,10 +20,10 @@ from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.positions import PositionBlock, Selection, with_strays
-from merino.inner.learn.ratings import rated_games
 from merino.inner.learn.reading import TrainingData, read
 from merino.inner.learn.request import DEFAULT_SELECTION, Events, LearnRequest, Task
 from merino.inner.learn.run import LearnRun
+from merino.inner.learn.scale import rated_games
 from merino.inner.learn.targets import Target
 from merino.inner.match.prove import GAIN
 from tests.boards import playouts, records

@@ -24,17 +24,17 @@ from merino.inner.formats.scored_games import scored_games
 from merino.inner.formats.sources import Source
 from merino.inner.learn import inputs, rescoring
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.inputs import ReadOptions, _Text, read_rows, split
 from merino.inner.learn.loss_and_gradient import gather
+from merino.inner.learn.minimisers import METHODS, FitCallback
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.report import Seconds, summarise
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import Rescore, RescoringStoppedError, ScoreFile
 from merino.inner.learn.rows import Rows
 from merino.inner.learn.sample import FitParameters, sample_of
-from merino.inner.learn.settings import METHODS, Settings
+from merino.inner.learn.settings import Settings
 from merino.inner.learn.targets import SCORES, ZERO_SCORE, Target, points_by_score, scale_of_counts
 from tests.rows import labels_of, made_up_rows
 from tests.test_words import walked

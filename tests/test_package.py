@@ -203,5 +203,5 @@ def test_compiled_code_goes_to_the_folder_of_the_user_and_its_group_is_known(ins
     (folder,) = (installed.home / "cache").iterdir()
     assert re.fullmatch("[0-9a-f]{16}", folder.name)
     python = installed.command.with_name(Path(sys.executable).name)
-    ask = "from merino.inner.core.compiled.cache import group_of; print(group_of('merino.inner.learn.fit'))"
+    ask = "from merino.inner.core.compiled.cache import group_of; print(group_of('merino.inner.learn.minimisers'))"
     assert installed.run("-c", ask, command=[python]).strip() == "learn"

@@ -22,10 +22,10 @@ from merino.inner.formats import pgn_stream
 from merino.inner.learn import remote_reading, remote_sample
 from merino.inner.learn import sample as samples
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.inputs import ReadOptions, read_rows, split
 from merino.inner.learn.loss_and_gradient import Detail, gather
+from merino.inner.learn.minimisers import FitCallback
 from merino.inner.learn.positions import Equal, Quiet, Selection
 from merino.inner.learn.procedure import learn_from_files
 from merino.inner.learn.remote_reading import NotThereError, read_rows_remotely

@@ -17,6 +17,7 @@ from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.linear.weights import active_file, set_of
+from merino.inner.learn.minimisers import METHODS
 from merino.inner.learn.positions import Equal, Quiet, Selection
 from merino.inner.learn.request import (
     DEFAULT_CHOICE,
@@ -30,7 +31,7 @@ from merino.inner.learn.request import (
     LearnRequest,
 )
 from merino.inner.learn.sample import Loss
-from merino.inner.learn.settings import ARTICLE, METHODS, Settings
+from merino.inner.learn.settings import ARTICLE, Settings
 from merino.inner.learn.targets import BLEND, RESULT, SEARCH, Target
 
 ARTICLE_PRESET = "greko2015"

@@ -21,12 +21,12 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TermSet
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.fit import Step
+from merino.inner.learn.minimisers import METHODS, Step
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.procedure import learn_from_files
 from merino.inner.learn.report import load_record
 from merino.inner.learn.request import DEFAULT_SELECTION, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest
-from merino.inner.learn.settings import METHODS, Settings
+from merino.inner.learn.settings import Settings
 from merino.inner.learn.targets import RESULT, Target
 from merino.inner.study.points.reading import PointsRequest, read_source, sets_of, values_of
 from merino.inner.study.points.report import as_object

@@ -25,11 +25,11 @@ from merino.inner.eval.linear.registry import TermSet
 from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import ENVIRONMENT_VARIABLE, active_file, load, load_any
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.fit import FitCallback
 from merino.inner.learn.gain import learn
 from merino.inner.learn.improve.state import Folder, ImproveState, Plan, TermsRound, weights_text
 from merino.inner.learn.inputs import ReadOptions, read_rows, split
 from merino.inner.learn.installing import replace_weights
+from merino.inner.learn.minimisers import FitCallback
 from merino.inner.learn.request import Events, Say, start_of
 from merino.inner.learn.rounds.loop import (
     OUTCOMES,

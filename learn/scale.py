@@ -1,7 +1,8 @@
-"""The players' strength: a result tells who is stronger as well as who stands better.
+"""What scores mean: K, which turns them into expected points, and what a point of the players' ratings counts.
 
-The model of a result is 1 / (1 + e^-(score / K + r * gap)), where the gap is White's rating above Black's. What a point
-of rating counts, r, is fitted with the weights at the start, as K is, and then stays (an offset of the regression).
+A result tells who is stronger as well as who stands better. Its model is 1 / (1 + e^-(score / K + r * gap)), where the
+gap is White's rating above Black's. K is 1 / `inverse_k`. What a point of rating counts, r, is fitted with the weights
+at the start, as K is, and then stays (an offset of the regression).
 """
 
 from __future__ import annotations
@@ -11,21 +12,54 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from merino.inner.core.compiled.jit import entry
-from merino.inner.learn.fit import fit_k
 from merino.inner.learn.loss_and_gradient import (
     Samples,
+    gather,
     handicap_of,
     label_of,
     scales_in,
     scales_of,
     score_of,
     slope_and_residual,
+    strides,
     weight_of,
 )
 from merino.inner.learn.sample import FitParameters, Loss, Sample, Span
 
 ROUNDS = 12  # of Newton's method, at most
 TOLERANCE = 1e-3  # relative change of r by a round that is the last
+K_TOLERANCE = 1e-3  # relative change of K by a step that leaves less than a tenth of it
+
+
+def with_scale(
+    sample: Samples, weights: np.ndarray, loss: Loss, k: float | None = None, ratings: bool = False
+) -> FitParameters:
+    """The weights with the K that predicts the training set best, or this one; with `ratings` their share, too."""
+    start = FitParameters(weights, 1 / k) if k else fit_k(sample, weights, loss)
+    return with_ratings(sample, start, loss, k is None) if ratings else start
+
+
+def fit_k(
+    sample: Samples,
+    weights: np.ndarray,
+    loss: Loss = Loss.SQUARED,
+    start: float = 1 / 200,
+    per_point: float = 0.0,
+) -> FitParameters:
+    """These weights with the K that predicts the training set best, where a point of rating counts so much."""
+    parameters = FitParameters(np.asarray(weights, dtype=np.float64), start, per_point)
+    for stride in strides(sample):
+        for _ in range(20):
+            sums = gather(sample, parameters, loss, stride=stride)
+            change = -sums.k_slope / max(sums.k_curvature, 1e-30)
+            inverse_k = float(
+                np.clip(parameters.inverse_k + change, parameters.inverse_k / 3, parameters.inverse_k * 3)
+            )
+            converged = abs(inverse_k - parameters.inverse_k) < K_TOLERANCE * parameters.inverse_k
+            parameters = replace(parameters, inverse_k=float(np.clip(inverse_k, 1e-5, 1.0)))
+            if converged:
+                break
+    return parameters
 
 
 def with_ratings(sample: Samples, start: FitParameters, loss: Loss, fits_k: bool) -> FitParameters:

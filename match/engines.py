@@ -252,10 +252,10 @@ def _played(situation: Situation, result: chess.engine.PlayResult, seconds: floa
     except IllegalMoveError as error:
         raise EngineFault(Reason.ILLEGAL, str(error)) from error
     score = result.info.get("score")
-    return Played(move, None if score is None else _centipawns(score.relative), result.info.get("depth"), seconds)
+    return Played(move, None if score is None else centipawns(score.relative), result.info.get("depth"), seconds)
 
 
-def _centipawns(score: chess.engine.Score) -> int:
+def centipawns(score: chess.engine.Score) -> int:
     """The score on our scale: mates count in plies below MATE_SCORE, and nothing else is as high."""
     mate = score.mate()
     if mate is None:

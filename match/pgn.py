@@ -42,14 +42,14 @@ def _words(game: Game, board: chess.Board) -> list[str]:
     if game.opening.moves:
         words.append(comment("opening"))
     for played in game.moves:
-        says = _remark(board.turn, played.score, played.depth, played.seconds)
+        says = remark(board.turn, played.score, played.depth, played.seconds)
         words += push_move(board, as_chess_move(played.move, board.chess960), bool(words) and words[-1][-1] != "}")
         words += [comment(says)] if says else []
     end = game.reason.value + (f": {game.detail}" if game.detail else "")
     return [*words, comment(end), game.result]
 
 
-def _remark(turn: chess.Color, score: int | None, depth: int | None, seconds: float | None) -> str:
+def remark(turn: chess.Color, score: int | None, depth: int | None, seconds: float | None) -> str:
     """`[%eval 0.35,9]`, from White's view, and the time of the move."""
     words = []
     if score is not None:

@@ -118,7 +118,7 @@ def llr(counts: np.ndarray, elo0: float, elo1: float, model: Model) -> np.ndarra
     """The log-likelihood ratio of elo1 to elo0, each with its maximum likelihood."""
     shares, number = _shares(counts)
     if model is Model.LOGISTIC:
-        null, alternative = (_likeliest_with_mean(shares, score_of(elo)) for elo in (elo0, elo1))
+        null, alternative = (likeliest_with_mean(shares, score_of(elo)) for elo in (elo0, elo1))
     else:
         factor = math.sqrt(_games(counts)) / NELO_PER_T
         null, alternative = (_likeliest_with_t_value(shares, elo * factor) for elo in (elo0, elo1))
@@ -175,7 +175,7 @@ def _shares(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return seen / seen.sum(axis=-1, keepdims=True), counts.sum(axis=-1)
 
 
-def _likeliest_with_mean(shares: np.ndarray, score: float) -> np.ndarray:
+def likeliest_with_mean(shares: np.ndarray, score: float) -> np.ndarray:
     """The most likely distribution with mean `score`, given the shares."""
     return _likeliest(shares, np.linspace(0, 1, shares.shape[-1]) - score)
 

@@ -272,7 +272,7 @@ def test_hash_and_threads_reach_the_engine(talk: Talk) -> None:
 
 
 def test_a_table_too_large_for_the_memory_is_refused(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "_free_megabytes", lambda: 100)
+    monkeypatch.setattr(runtime, "free_megabytes", lambda: 100)
     assert "101 MiB are more than the 100 MiB" in talk.say("hash 101")
     assert talk.searcher.calls == []
 

@@ -71,7 +71,7 @@ OWN_FILES = {
     "app.console.loop:converse": "standard input",
     "app.explorer.page_files:_files_in": "the page",
     "app.explorer.evaluations:text_of": "a file that it has made",
-    "engine.uci.runtime:_free_megabytes": "what Linux says of its memory",
+    "engine.uci.runtime:free_megabytes": "what Linux says of its memory",
     "formats.packed:open_packed": "maps a file that has come through the door",
     "learn.procedure:learn_from_files": "a log, opened by its own `open`",
     "learn.rescoring:_open_file": "goes on writing what has been read through the door",

@@ -37,7 +37,7 @@ from merino.inner.learn.report import load_record
 from merino.inner.learn.run import weights_paths
 from merino.inner.match.games import Tally
 from merino.inner.match.prove import GAIN, STRONGER, Proof, StrengthTest
-from merino.inner.match.statistics import Model, Sprt, _likeliest_with_mean, llr, score_of
+from merino.inner.match.statistics import Model, Sprt, likeliest_with_mean, llr, score_of
 from merino.inner.match.time_control import TimeControl
 from tests.rows import few_games
 from tests.shipped import one_phase
@@ -314,7 +314,7 @@ def test_the_old_weights_are_kept_where_the_file_has_their_ending(tmp_path: Path
 def passed(elo: float, times: int, rng: np.random.Generator) -> tuple[float, float]:
     """The share of simulated matches of this strength that GAIN lets pass, and that it refuses."""
     seen = np.array([21, 44, 84, 44, 21]) / 214  # the pairs of a match at these nodes, made even
-    pairs = rng.choice(5, (times, GAIN.most_games // 2), p=_likeliest_with_mean(seen, score_of(elo)))
+    pairs = rng.choice(5, (times, GAIN.most_games // 2), p=likeliest_with_mean(seen, score_of(elo)))
     test, verdict = GAIN.test, np.zeros(times)
     for played in range(10, pairs.shape[1] + 1, 10):
         counts = np.array([np.bincount(row[:played], minlength=5) for row in pairs])

@@ -29,7 +29,7 @@ from merino.inner.match.config import MatchConfig
 from merino.inner.match.errors import MatchError, PlayerError
 from merino.inner.match.games import FAULTS, Game, Reason, Tally
 from merino.inner.match.openings import RandomOpenings
-from merino.inner.match.pgn import _remark
+from merino.inner.match.pgn import remark
 from merino.inner.match.players import OtherPlayer, OwnPlayer, read_player
 from merino.inner.match.runner import play_match
 from merino.inner.match.time_control import Adjudication, Clock, TimeControl
@@ -266,8 +266,8 @@ def test_the_conditions_are_those_that_each_player_has() -> None:
 
 
 def test_the_time_of_a_move_never_has_sixty_seconds() -> None:
-    assert _remark(True, 10, 3, 59.9996) == "[%eval 0.10,3] [%emt 0:01:00.000]"
-    assert _remark(False, 10, None, 3723.25) == "[%eval -0.10] [%emt 1:02:03.250]"
+    assert remark(True, 10, 3, 59.9996) == "[%eval 0.10,3] [%emt 0:01:00.000]"
+    assert remark(False, 10, None, 3723.25) == "[%eval -0.10] [%emt 1:02:03.250]"
 
 
 def game(number: int, winner: int | None, reason: Reason = Reason.CHECKMATE) -> Game:

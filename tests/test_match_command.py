@@ -33,7 +33,7 @@ from merino.inner.eval.linear.weights import DEFAULT_FILE
 from merino.inner.formats.openings import FileOpenings, Opening, OpeningError
 from merino.inner.match.boards import PythonBoard
 from merino.inner.match.config import MatchConfig
-from merino.inner.match.engines import EngineFault, OtherEngine, OwnEngine, Situation, _centipawns, start_engine
+from merino.inner.match.engines import EngineFault, OtherEngine, OwnEngine, Situation, centipawns, start_engine
 from merino.inner.match.errors import MatchError, PlayerError
 from merino.inner.match.games import Played, Reason, Tally
 from merino.inner.match.players import EVAL_FILE, STYLE_FILE, OtherPlayer, OwnPlayer, find_program, read_player
@@ -143,7 +143,7 @@ def test_a_score_and_a_time_out_of_the_ordinary_are_kept_within_bounds(tmp_path:
     ],
 )
 def test_only_a_mate_is_told_as_one_however_large_a_score(score: chess.engine.Score, shown: int) -> None:
-    assert _centipawns(score) == shown
+    assert centipawns(score) == shown
 
 
 def test_an_engine_with_odd_defaults_plays_and_its_options_can_be_set() -> None:

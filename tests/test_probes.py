@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from merino.inner.app.shell.cli import main
-from merino.inner.app.shell.probes import _named
+from merino.inner.app.shell.probes import by_name
 from merino.inner.core.board.fen import to_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError
@@ -22,7 +22,7 @@ from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.eval.net.network import exact_scores
 from merino.inner.study.errors import StudyError
 from merino.inner.study.probes.motifs import MOTIFS
-from merino.inner.study.probes.probe import Probed, _told_by, neurons_of, probe
+from merino.inner.study.probes.probe import Probed, neurons_of, probe, told_by
 from tests.test_words import walked
 
 CASES = {
@@ -78,7 +78,7 @@ def test_a_probe_finds_a_target_made_of_the_neurons_and_no_random_one() -> None:
     draw = np.random.default_rng(2)
     neurons = draw.random((800, 5))
     targets = np.stack([neurons @ np.arange(5.0), draw.random(800)], axis=1)
-    held, chance = _told_by(neurons, targets)
+    held, chance = told_by(neurons, targets)
     assert held > 0.95 and chance < 0.05
 
 
@@ -98,10 +98,10 @@ def test_the_command_probes_nets_for_terms_and_motifs(tmp_path: Path, capsys: py
 
 def test_nets_of_one_name_are_told_apart_by_their_folders() -> None:
     files = ["night/generation-0001/candidate.net", "night/generation-0002/candidate.net"]
-    assert list(_named(files)) == ["generation-0001", "generation-0002"]
-    assert _named(["gen1", "other/gen1"]) == {"gen1": "gen1", "other/gen1": "other/gen1"}
+    assert list(by_name(files)) == ["generation-0001", "generation-0002"]
+    assert by_name(["gen1", "other/gen1"]) == {"gen1": "gen1", "other/gen1": "other/gen1"}
     with pytest.raises(CommandError, match="'gen1' is named twice"):
-        _named(["gen1", "gen12", "gen1"])
+        by_name(["gen1", "gen12", "gen1"])
 
 
 def test_what_a_probe_of_chance_reaches_too_is_not_called_learned() -> None:
@@ -117,7 +117,7 @@ def test_a_net_with_shuffled_weights_lets_probes_find_less() -> None:
     true, shuffled = neurons_of(net, positions), neurons_of(net, positions, shuffle=1)
     assert true.shape == shuffled.shape
     queens = features_of(positions)[:, [term.name for term in TERMS].index("VAL_Q")][:, None]
-    assert _told_by(shuffled, queens)[0] < _told_by(true, queens)[0]
+    assert told_by(shuffled, queens)[0] < told_by(true, queens)[0]
 
 
 def test_a_probe_needs_positions() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.engine.uci.runtime import _free_megabytes
+from merino.inner.engine.uci.runtime import free_megabytes
 from merino.inner.eval.linear.weights import SHIPPED
 from tests.uci_process import UciProcess, bestmove, field, infos
 
@@ -99,11 +99,11 @@ def test_a_weights_file_is_taken_and_a_faulty_one_leaves_the_old(engine: UciProc
 def test_memory_that_only_files_fill_is_free_for_the_hash_table(tmp_path: Path) -> None:
     meminfo = tmp_path / "meminfo"
     meminfo.write_text("MemTotal:       8388608 kB\nMemAvailable:    4194304 kB\n")
-    assert _free_megabytes(meminfo, tmp_path) == 4096
+    assert free_megabytes(meminfo, tmp_path) == 4096
     for name, content in (("max", 1 << 30), ("current", (1 << 30) - (1 << 20))):
         (tmp_path / f"memory.{name}").write_text(f"{content}\n")
-    assert _free_megabytes(meminfo, tmp_path) == 1
+    assert free_megabytes(meminfo, tmp_path) == 1
     (tmp_path / "memory.stat").write_text(f"anon {50 << 20}\ninactive_file {900 << 20}\nactive_file {70 << 20}\n")
-    assert _free_megabytes(meminfo, tmp_path) == 901
+    assert free_megabytes(meminfo, tmp_path) == 901
     (tmp_path / "memory.max").write_text("max\n")
-    assert _free_megabytes(meminfo, tmp_path) == 4096
+    assert free_megabytes(meminfo, tmp_path) == 4096

@@ -49,7 +49,7 @@ def run_net(arguments: Sequence[str]) -> int:
     with errors_named("net", EvaluationError, PackedError, SourceError):
         path = find_net(args.file)
         net = load_net(args.file)
-        positions = _positions(args)
+        positions = positions_of(args)
         means = piece_means(net, positions)
         own = piece_means(net, positions, own=True) if net.has_attributed else ()
         regression = _by_regression(args.stats) if args.stats else None
@@ -109,7 +109,8 @@ def _in_pawns(means: Sequence[PieceMean]) -> list[float | None]:
     return [found[name] / pawn if pawn and name in found else None for name in NAMES]
 
 
-def _positions(args: argparse.Namespace) -> np.ndarray:
+def positions_of(args: argparse.Namespace) -> np.ndarray:
+    """The positions to describe a net by, POSITION[n]: some of a file, or the usual ones."""
     if args.positions is None:
         return np.concatenate([parse_fen(fen) for fen in POSITIONS])
     return unpack(evenly(all_positions(args.positions), MAX_POSITIONS))

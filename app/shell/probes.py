@@ -38,7 +38,7 @@ def run_probes(arguments: Sequence[str]) -> int:
     args = parser.parse_args(arguments)
     check_picture(args.plot, "probes")
     with errors_named("probes", EvaluationError, PackedError, SourceError, StudyError):
-        nets = {name: _net(file) for name, file in _named(args.nets).items()}
+        nets = {name: _net(file) for name, file in by_name(args.nets).items()}
         positions = unpack(evenly(all_positions(args.file), args.positions))
         found = probe(nets, positions, lambda text: print(f"{text} ...", file=sys.stderr))
     if args.plot:
@@ -53,7 +53,7 @@ def _net(name: str) -> NetEvaluation:
     return net
 
 
-def _named(files: Sequence[str]) -> dict[str, str]:
+def by_name(files: Sequence[str]) -> dict[str, str]:
     """The nets by names that tell them apart: their own, those of their folders, or else the whole paths."""
     for name in (lambda path: path.stem, lambda path: path.parent.name, str):
         names = [name(Path(file)) for file in files]

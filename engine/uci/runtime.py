@@ -67,7 +67,7 @@ class Runtime:
 
         Memory that the system promises but does not have would end the process when used, so it is refused too.
         """
-        free = _free_megabytes()
+        free = free_megabytes()
         if free is not None and megabytes > free:
             raise MemoryError(f"{megabytes} MiB are more than the {free} MiB of free memory")
         self.searcher.set_hash(megabytes)
@@ -116,7 +116,7 @@ class Runtime:
         return probe_of(self.tables, self.probe_depth)
 
 
-def _free_megabytes(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:
+def free_megabytes(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:
     """The free memory, if Linux reports it in `meminfo` and, for a container, in the folder `group`; else None.
 
     What the kernel keeps of files that nobody reads now counts as free: it is given up as soon as memory is wanted.

@@ -84,13 +84,13 @@ def probe(
     names = [term.name for term in TERMS] + list(MOTIFS)
     targets = np.concatenate([features_of(positions), motifs_of(positions)], axis=1)
     seen = (np.abs(targets) > 1e-9).sum(axis=0)
-    board = _told_by(_pieces_on_squares(positions), targets)
+    board = told_by(_pieces_on_squares(positions), targets)
     found: dict[str, np.ndarray] = {}
     chance = np.zeros(len(names))
     for name, net in nets.items():
         watch(f"probing {name}")
-        found[name] = _told_by(neurons_of(net, positions), targets)
-        chance = np.maximum(chance, _told_by(neurons_of(net, positions, SEED), targets))
+        found[name] = told_by(neurons_of(net, positions), targets)
+        chance = np.maximum(chance, told_by(neurons_of(net, positions, SEED), targets))
     probed = [
         Probed(
             name,
@@ -142,7 +142,7 @@ def _pieces_on_squares(positions: np.ndarray) -> np.ndarray:
     return found
 
 
-def _told_by(neurons: np.ndarray, targets: np.ndarray) -> np.ndarray:
+def told_by(neurons: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """R2 of each target, float64[targets], on the positions held out; 0 where the probe tells less than the mean."""
     kept = np.arange(len(neurons)) % HELD_OUT == 0
     columns = np.concatenate([neurons, np.ones((len(neurons), 1))], axis=1)

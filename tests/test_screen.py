@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from merino.inner.app.shell.cli import main
+from merino.inner.match.time_control import TimeControl
 from tests.fake_remote import FakeRemote
+from tools import screen
 from tools.screen import (
     Block,
+    Conditions,
     Deal,
     deals,
     effects,
@@ -24,6 +27,7 @@ from tools.screen import (
     table,
 )
 
+SIXTY_NODES = TimeControl(nodes=60)
 TRUE_ELO = np.array([30.0, -20.0, 0.0, 10.0])
 
 
@@ -36,6 +40,10 @@ def made_up_blocks(count: int, pairs: int) -> list[Block]:
         wins = random.binomial(2, share, pairs)
         blocks.append(Block(second, np.bincount(2 * wins, minlength=5).tolist()))
     return blocks
+
+
+def at(nodes: int) -> Conditions:
+    return Conditions(TimeControl(nodes=nodes))
 
 
 @pytest.mark.parametrize("numbers", [1, 2, 3, 4, 63])
@@ -79,7 +87,7 @@ def test_what_compares_nothing_is_refused(text: str):
 
 def test_a_block_is_the_match_of_the_command(capsys: pytest.CaptureFixture[str]):
     players = ("default,razor_depth=1,name=A", "default,name=B")
-    block = play(Deal(players, [True], 3), games=6, nodes=60)
+    block = play(Deal(players, [True], 3), games=6, control=SIXTY_NODES)
     assert main(["match", *players, "--games", "6", "--nodes", "60", "--seed", "3", "--json"]) == 0
     assert block == Block([True], json.loads(capsys.readouterr().out)["pentanomial"])
 
@@ -88,21 +96,21 @@ def test_a_cluster_plays_several_blocks_at_once_and_gives_them_in_order():
     players = ("default,razor_depth=1,name=A", "default,name=B")
     wanted = [Deal(players, [number % 2 == 0], number) for number in range(4)]
     remote = FakeRemote(2)
-    found = list(play_all(iter(wanted), 4, 60, remote))
+    found = list(play_all(iter(wanted), 4, SIXTY_NODES, remote))
     remote.shutdown()
-    assert found == list(play_all(iter(wanted), 4, 60, None))
+    assert found == list(play_all(iter(wanted), 4, SIXTY_NODES, None))
 
 
 def test_blocks_played_with_other_numbers_are_refused(tmp_path: Path):
     file = tmp_path / "x.blocks.jsonl"
     text = "razor_depth = [2, 3]\nsee_depth = [7, 8]\nsingular_depth = 7\n"
-    about = subject(*read(text), nodes=1000)
+    about = subject(*read(text), at(1000))
     assert kept_blocks(file, about) == []
     block = Block([True, False], [0, 1, 2, 1, 0])
     with file.open("a") as lines:
         lines.write(json.dumps(block._asdict()) + "\n")
     before = file.read_text()
-    assert kept_blocks(file, subject(*read(text + "# a remark\n"), nodes=1000)) == [block]
+    assert kept_blocks(file, subject(*read(text + "# a remark\n"), at(1000))) == [block]
     for other, nodes, changed in (
         (text.replace("3]", "4]"), 1000, "compared"),
         ("see_depth = [7, 8]\nrazor_depth = [2, 3]\nsingular_depth = 7\n", 1000, "compared"),
@@ -110,8 +118,30 @@ def test_blocks_played_with_other_numbers_are_refused(tmp_path: Path):
         (text, 2000, "nodes"),
     ):
         with pytest.raises(ValueError, match=rf"played with other numbers \({changed}\).* move that file away"):
-            kept_blocks(file, subject(*read(other), nodes=nodes))
+            kept_blocks(file, subject(*read(other), at(nodes)))
     assert file.read_text() == before
     file.write_text(json.dumps(block._asdict()) + "\n")  # without a line that says what it is about
     with pytest.raises(ValueError, match="compared, fixed, nodes"):
         kept_blocks(file, about)
+
+
+def test_blocks_on_clocks_in_nodes_are_the_same_again_and_mix_with_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "clock.toml"
+    file.write_text("clock_moves = [25, 60]\n")
+    kept = file.with_suffix(".blocks.jsonl")
+    words = [str(file), "--tc", "0.005+0.001", "--evalfile", "gen1", "--games", "2", "--rounds", "1"]
+    monkeypatch.setattr("sys.argv", ["screen", *words])
+    screen.main()
+    assert capsys.readouterr().out.startswith("4 games")
+    first = kept.read_text()
+    assert '"clock": "0.005+0.001 s", "players": ["EvalFile=gen1", "nodestime=400"]' in first
+    kept.unlink()
+    screen.main()
+    assert kept.read_text() == first
+    for other in (words[:1], [*words[:3]], [*words[:2], "0.01", *words[3:]]):
+        monkeypatch.setattr("sys.argv", ["screen", *other])
+        with pytest.raises(SystemExit):
+            screen.main()
+        assert "were played with other numbers" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Measure many changes of the search at once: `python tools/screen.py FILE.toml [--nodes N] [--rounds N]`.
+"""Measure many changes of the search at once: `python tools/screen.py FILE.toml [--nodes N | --tc TC] [--rounds N]`.
 
 Each line of FILE is a number of the search with the two values to compare, or with one for both players:
 
@@ -12,9 +12,12 @@ blocks every number meets every other as often with as against it (the rows of a
 regression tells what each is worth as exactly as if all games had been played for it alone. That holds as long as
 changes add up, as small ones do.
 
+The games are played at --nodes a move; with --tc, which what is compared may need, on clocks counted in nodes, so that
+other work on the machine changes nothing. --evalfile names the evaluation of both players.
+
 Blocks are kept in FILE.blocks.jsonl, below a line that says what they compare; started again, it goes on from there,
-but not with other numbers or --nodes. Ctrl-C ends it with the table so far. With --cluster several blocks are played at
-once, as many as keep its workers busy; they are kept in their order.
+but not with other numbers or another --nodes, --tc or --evalfile. Ctrl-C ends it with the table so far. With --cluster
+several blocks are played at once, as many as keep its workers busy; they are kept in their order.
 """
 
 from __future__ import annotations
@@ -45,8 +48,9 @@ from merino.inner.match.players import read_player
 from merino.inner.match.report import summary
 from merino.inner.match.runner import MatchOutput, run_match
 from merino.inner.match.statistics import Z_95, moments
-from merino.inner.match.time_control import TimeControl
+from merino.inner.match.time_control import Clock, TimeControl
 
+NODES_OF_A_MILLISECOND = 400  # of a clock
 ELO_PER_SHARE = 1600 / math.log(10)  # slope of Elo over the share of the points, at one half
 
 
@@ -101,9 +105,29 @@ def read(text: str) -> tuple[dict[str, tuple[int, int]], dict[str, int]]:
     return compared, fixed
 
 
-def subject(compared: Mapping[str, tuple[int, int]], fixed: Mapping[str, int], nodes: int) -> dict[str, Any]:
+class Conditions(NamedTuple):
+    """What all games have in common: the limits of a move, and what makes a player beside the numbers, as words."""
+
+    control: TimeControl
+    words: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, args: argparse.Namespace) -> Conditions:
+        """Those that were asked for; raises ValueError."""
+        words = () if args.evalfile is None else (f"EvalFile={args.evalfile}",)
+        if args.tc is None:
+            return cls(TimeControl(nodes=args.nodes), words)
+        return cls(TimeControl(clock=Clock.read(args.tc)), (*words, f"nodestime={NODES_OF_A_MILLISECOND}"))
+
+
+def subject(
+    compared: Mapping[str, tuple[int, int]], fixed: Mapping[str, int], conditions: Conditions
+) -> dict[str, Any]:
     """What blocks are about, as JSON holds it; those of two subjects tell nothing together."""
-    return {"compared": [[name, *values] for name, values in compared.items()], "fixed": dict(fixed), "nodes": nodes}
+    control, words = conditions
+    about = {"compared": [[name, *values] for name, values in compared.items()], "fixed": dict(fixed)}
+    limits = {"nodes": control.nodes} if control.clock is None else {"clock": str(control.clock)}
+    return about | limits | ({"players": list(words)} if words else {})
 
 
 def kept_blocks(file: Path, about: Mapping[str, Any]) -> list[Block]:
@@ -113,7 +137,7 @@ def kept_blocks(file: Path, about: Mapping[str, Any]) -> list[Block]:
     first, *lines = file.read_text(encoding="utf-8").splitlines() or ["{}"]
     found = json.loads(first)
     if found != about:
-        changed = [name for name in about if found.get(name) != about[name]]
+        changed = [name for name in {**about, **found} if found.get(name) != about.get(name)]
         raise ValueError(
             f"the blocks kept in {file} were played with other numbers ({', '.join(changed)}): "
             "put them back, or move that file away to begin anew"
@@ -122,11 +146,15 @@ def kept_blocks(file: Path, about: Mapping[str, Any]) -> list[Block]:
 
 
 def player(
-    label: str, compared: Mapping[str, tuple[int, int]], fixed: Mapping[str, int], second: Sequence[bool]
+    label: str,
+    compared: Mapping[str, tuple[int, int]],
+    fixed: Mapping[str, int],
+    second: Sequence[bool],
+    words: Sequence[str] = (),
 ) -> str:
     """A player of `merino match`."""
     chosen = {name: values[which] for (name, values), which in zip(compared.items(), second, strict=True)}
-    return ",".join([*(f"{name}={value}" for name, value in (dict(fixed) | chosen).items()), f"name={label}"])
+    return ",".join([*(f"{name}={value}" for name, value in (dict(fixed) | chosen).items()), *words, f"name={label}"])
 
 
 class Deal(NamedTuple):
@@ -137,10 +165,10 @@ class Deal(NamedTuple):
     seed: int
 
 
-def play(deal: Deal, games: int, nodes: int, executor: Executor | None = None) -> Block:
+def play(deal: Deal, games: int, control: TimeControl, executor: Executor | None = None) -> Block:
     """Play a block; raises MatchError and WorkError, and KeyboardInterrupt with nothing of the block kept."""
     players = read_player(deal.players[0]), read_player(deal.players[1])
-    config = MatchConfig(players, TimeControl(nodes=nodes), games, deal.seed)
+    config = MatchConfig(players, control, games, deal.seed)
     with LivePrinter() as show:
         result = run_match(config, cores(), output=MatchOutput(None if executor else show), executor=executor)
     if result.interrupted:
@@ -150,16 +178,18 @@ def play(deal: Deal, games: int, nodes: int, executor: Executor | None = None) -
     return Block(deal.second, result.tally.pairs.tolist())
 
 
-def play_all(wanted: Iterator[Deal], games: int, nodes: int, remote: RemoteExecutor | None) -> Iterator[Block]:
+def play_all(
+    wanted: Iterator[Deal], games: int, control: TimeControl, remote: RemoteExecutor | None
+) -> Iterator[Block]:
     """Play blocks in their order: one after the other, or so many at once that a cluster has twice what it can do."""
     if remote is None:
         for deal in wanted:
-            yield play(deal, games, nodes)
+            yield play(deal, games, control)
         return
     at_once = max(1, -(-4 * remote.slots // games))
     with (
         threads(at_once) as pool,
-        closing(ordered(pool, lambda deal: play(deal, games, nodes, remote), wanted, at_once)) as blocks,
+        closing(ordered(pool, lambda deal: play(deal, games, control, remote), wanted, at_once)) as blocks,
     ):
         try:
             yield from blocks
@@ -183,28 +213,30 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--rounds", type=int, default=2, help="of as many blocks as there are numbers, or more (2)")
     parser.add_argument("--games", type=int, default=24, help="in a block (24)")
-    parser.add_argument("--nodes", type=int, default=10_000, help="a move (10000)")
+    limit = parser.add_mutually_exclusive_group()
+    limit.add_argument("--nodes", type=int, default=10_000, help="a move (10000)")
+    clock = f"clocks in place of that, such as 1+0.01, counted in nodes, {NODES_OF_A_MILLISECOND} a millisecond"
+    limit.add_argument("--tc", metavar="TC", help=clock)
+    parser.add_argument("--evalfile", metavar="NET", help="evaluation of both players (the terms)")
     parser.add_argument("--cluster", type=ClusterAddress.read, metavar="ADDRESS", help=FORMS)
     args = parser.parse_args()
     try:
         compared, fixed = read(args.file.read_text(encoding="utf-8"))
+        conditions = Conditions.of(args)
         kept = args.file.with_suffix(".blocks.jsonl")
-        blocks = kept_blocks(kept, subject(compared, fixed, args.nodes))
+        blocks = kept_blocks(kept, subject(compared, fixed, conditions))
     except (OSError, ValueError) as error:
         parser.error(f"{args.file}: {error}")
     dealt = enumerate(islice(deals(len(compared)), args.rounds * round_of(len(compared))), start=1)
+    of = partial(player, compared=compared, fixed=fixed, words=conditions.words)
     wanted = (
-        Deal(
-            (player("A", compared, fixed, second), player("B", compared, fixed, [not one for one in second])),
-            second,
-            number,
-        )
+        Deal((of("A", second=second), of("B", second=[not one for one in second])), second, number)
         for number, second in islice(dealt, len(blocks), None)
     )
     say = partial(print, file=sys.stderr)
     try:
         with cluster_executor(args.cluster, "screen", say, Needs()) as remote, kept.open("a") as file:
-            for block in play_all(wanted, args.games, args.nodes, remote):
+            for block in play_all(wanted, args.games, conditions.control, remote):
                 blocks.append(block)
                 print(json.dumps(block._asdict()), file=file, flush=True)
     except KeyboardInterrupt:

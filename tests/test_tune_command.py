@@ -17,7 +17,7 @@ from merino.inner.eval.families import default, load, load_net
 from merino.inner.eval.linear.phases import SUFFIXES
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import as_mapping, defaults, save
-from merino.inner.tune.methods import METHODS
+from merino.inner.tune.methods import DEFAULT, METHODS
 from merino.inner.tune.parameters import (
     TunedParameter,
     TuneError,
@@ -230,6 +230,16 @@ def test_the_plan_says_how_many_pairs(tmp_path: Path, capsys: pytest.CaptureFixt
     )
 
 
+def test_a_plan_warns_of_rounding_as_the_method_does_that_it_advises(tmp_path, capsys):
+    file = tmp_path / "some.toml"
+    file.write_text("[razor_margin]\nc_end = 0.3\n")
+    assert run_spsa(["plan", str(file)]) == 0
+    told = capsys.readouterr()
+    assert f"Method: {DEFAULT}" in told.out
+    warnings = rounding_warnings(read_file(file, own_parameters(default())), always_differ=True)
+    assert told.err.splitlines() == [f"Warning: {line}" for line in warnings]
+
+
 def test_a_plan_that_no_number_of_pairs_fulfils_says_so(tmp_path: Path):
     file = tmp_path / "some.toml"
     file.write_text("[razor_margin]\nc_end = 1e308\nelo = 1e-300\n")
@@ -301,6 +311,7 @@ def test_a_file_is_converted_to_both_formats(tmp_path: Path, capsys: pytest.Capt
         (["simulate", "--pairs", "1", "--methods", "bspsas-twice"], "--pairs must be at least 2 for bspsas-twice"),
         (["simulate", "--pairs", "0"], "'0' is not a whole number"),
         (["plan"], "missing: FILE"),
+        (["plan", "mine.toml", "--target", "1", "--pairs", "9"], "give one of them"),
         ([], "missing: COMMAND"),
     ],
 )

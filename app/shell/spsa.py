@@ -297,11 +297,13 @@ def _engine_file(args: argparse.Namespace) -> list[TunedParameter]:
 
 
 def _plan(args: argparse.Namespace) -> int:
+    if args.target and args.pairs:
+        raise UsageError("spsa plan: --target finds the pairs, --pairs the Elo still missing: give one of them")
     parameters = _engine_file(args) if args.engine else _own_file(args)
     tau = math.sqrt(2 * (1 - args.draw_ratio)) if args.draw_ratio is not None else math.sqrt(FIRST_TAU2)
     gamma = {"gamma": 0.0} if args.constant else {}
     starts, at_c = np.array([row.elo for row in parameters]), np.array([row.elo_at_c for row in parameters])
-    for sentence in rounding_warnings(parameters):
+    for sentence in rounding_warnings(parameters, METHODS[DEFAULT].always_differ):
         print(f"Warning: {sentence}", file=sys.stderr)
     print(
         f"{len(parameters)} parameters; {starts.sum():.4g} Elo to gain, {at_c.sum():.4g} Elo lost by a player with "

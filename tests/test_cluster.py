@@ -403,6 +403,17 @@ def test_a_worker_that_was_refused_is_not_said_to_compile() -> None:
     assert workers.compiling({"a", "b"}) == 1
 
 
+def test_one_worker_and_one_thread_are_told_in_the_singular() -> None:
+    told: list[str] = []
+    workers = Workers("session", told.append)
+    for worker in ("a", "b"):
+        workers.heard((0.0, {"worker": worker, "state": "ready", "threads": 1, "remark": ""}))
+    assert workers.size == "2 workers, 2 threads"
+    workers.scheduler_reported("b", (0.0, {"action": "remove-worker"}))
+    assert told == ["Worker b is gone; others repeat its unfinished work: 1 thread is left."]
+    assert workers.size == "1 worker, 1 thread"
+
+
 def test_a_worker_that_joins_later_does_not_prepare_for_sessions_that_ended(tmp_path: Path) -> None:
     def names(dask_scheduler: Any) -> list[str]:
         return [name for name in dask_scheduler.worker_plugins if name.startswith("merino")]

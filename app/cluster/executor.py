@@ -51,6 +51,11 @@ class Workers:
         """The threads of all ready workers."""
         return sum(self.threads_by_address.values())
 
+    @property
+    def size(self) -> str:
+        """The numbers of ready workers and of their threads, in words."""
+        return f"{_counted(len(self.ready), 'worker')}, {_counted(self.threads, 'thread')}"
+
     def heard(self, event: tuple[float, Any]) -> None:
         """Take the report of a worker."""
         report = event[1]
@@ -74,7 +79,7 @@ class Workers:
             if report["remark"]:
                 self._say(f"Worker {address} {report['remark']}.")
             if self._has_begun:
-                self._say(f"Worker {address} has joined: {self.threads} threads now.")
+                self._say(f"Worker {address} has joined: {_counted(self.threads, 'thread')} now.")
 
     def scheduler_reported(self, address: str, event: tuple[float, Any]) -> None:
         """Take the report of the scheduler on a worker: only that it has gone."""
@@ -88,7 +93,9 @@ class Workers:
         for future in own:
             future.cancel()
         if was_ready:
-            left = f"{self.threads} threads are left" if self.ready else "no worker is left, waiting for a new one"
+            verb = "is" if self.threads == 1 else "are"
+            threads = f"{_counted(self.threads, 'thread')} {verb} left"
+            left = threads if self.ready else "no worker is left, waiting for a new one"
             self._say(f"Worker {address} is gone; others repeat its unfinished work: {left}.")
 
     def note_own(self, address: str, future: Future[Any]) -> None:
@@ -270,3 +277,8 @@ def _do(work: Callable[..., Any], *args: Any) -> Any:
 def _stop(run: RunName) -> None:
     """Runs beside the work of a worker, in its event loop, which must not wait."""
     threading.Thread(target=stop_here, args=(run,), daemon=True).start()
+
+
+def _counted(number: int, noun: str) -> str:
+    """A number of things, in the singular for one."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

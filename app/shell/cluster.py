@@ -92,8 +92,8 @@ def _show(found: ClusterSession, games: int) -> int:
     for address, why in sorted(found.workers.refused.items()):
         print(f"{address}  cannot be used: it {why}")
     print("\n" + ", ".join(f"{name} {value}" for name, value in found.identity.items()))
+    print(f"{found.workers.size}: {sum(rates.values()):.2f} games/s, each at its own")
     threads = found.workers.threads
-    print(f"{len(found.workers.ready)} workers, {threads} threads: {sum(rates.values()):.2f} games/s, each at its own")
     began, total = time.perf_counter(), threads * games
     player = OwnPlayer("default")
     config = MatchConfig((player, player), TimeControl(nodes=NODES))

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from types import NoneType
 
 from merino.inner.core.common.checks import instance, whole_number
-from merino.inner.engine.search.limits import MAX_MS
+from merino.inner.engine.search.limits import MAX_HASH_MB, MAX_MS, MAX_NODES
 from merino.inner.match.compiled_game import MAX_PLIES
 
 NODES_PER_MEGABYTE = 1000  # per move: a table of this size is about filled by a game of usual length
 HASH_MB = 16
-MAX_HASH_MB = 64
+MAX_USUAL_HASH_MB = 64  # where none is named
 _SECONDS = r"(\d{1,7}(?:\.\d*)?|\.\d+)"
 _CLOCK = re.compile(rf"(?:(\d{{1,4}})/)?(?:(\d{{1,5}}):)?{_SECONDS}(?:\+{_SECONDS})?", re.ASCII)
 
@@ -70,9 +70,10 @@ class TimeControl:
     hash: int | None = None  # MiB for each player that names none; None for the default
 
     def __post_init__(self) -> None:
-        for name in ("nodes", "depth", "movetime", "hash"):
+        most = {"nodes": MAX_NODES, "depth": None, "movetime": MAX_MS, "hash": MAX_HASH_MB}
+        for name, high in most.items():
             if getattr(self, name) is not None:
-                whole_number(f"{name} of a time control", getattr(self, name), 1)
+                whole_number(f"{name} of a time control", getattr(self, name), 1, high)
         instance("clock of a time control", self.clock, (Clock, NoneType), "a Clock or None")
 
     @property
@@ -87,7 +88,7 @@ class TimeControl:
             return self.hash
         if self.nodes is None:
             return HASH_MB
-        return max(1, min(MAX_HASH_MB, self.nodes // NODES_PER_MEGABYTE))
+        return max(1, min(MAX_USUAL_HASH_MB, self.nodes // NODES_PER_MEGABYTE))
 
     @property
     def other_hash_mb(self) -> int:

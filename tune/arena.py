@@ -20,7 +20,6 @@ import numpy as np
 
 from merino.inner.core.common.checks import real_number
 from merino.inner.core.common.user_files import SETTINGS, faults_named, read_user_text
-from merino.inner.engine.search.limits import MAX_NODES
 from merino.inner.eval.evaluation import Number
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.statistics import Estimate, estimate
@@ -169,12 +168,9 @@ def _right(value: Any, limits: Number, where: str) -> float:
 def _time_control(table: Mapping[str, Any], where: str) -> TimeControl:
     depth = table.get("depth")
     try:
-        found = TimeControl(nodes=table.get("nodes", None if depth else DEFAULT_NODES), depth=depth)
+        return TimeControl(nodes=table.get("nodes", None if depth else DEFAULT_NODES), depth=depth)
     except (TypeError, ValueError) as error:
         raise TuneError(f"{where}: {error}") from error
-    if found.nodes is not None and found.nodes > MAX_NODES:
-        raise TuneError(f"{where}: nodes must be at most {MAX_NODES}")
-    return found
 
 
 def checks(arena: Arena, tuned: Callable[[Check, Configuration], Tune]) -> Iterator[Check]:

@@ -85,6 +85,9 @@ def test_a_long_run_has_few_rungs_and_a_start_that_is_no_rung(tmp_path: Path) ->
         start = digest(load_net(find_net("gen12")))
         assert list(ladder._rungs(folder, long_run(0, start))) == []
         assert [name for name, _ in ladder._rungs(folder, long_run(0, "another"))] == ["gen12"]
+        state = long_run(0, start)
+        without_gauge = replace(state, plan=replace(state.plan, gauge=0))
+        assert [name for name, _ in ladder._rungs(folder, without_gauge)] == ["gen12"]
 
 
 @pytest.mark.parametrize("call", [1, 3])

@@ -67,11 +67,11 @@ def rungs_of(state: NightState) -> list[int]:
 
 
 def _rungs(folder: NightFolder, state: NightState) -> Iterator[tuple[str, Network]]:
-    """The nets of the ladder by name, without the start, which is met anyway."""
+    """The nets of the ladder by name; without the start where a gauge meets it anyway."""
     for name in FROM_NOTHING if state.is_from_nothing else FROM_A_NET:
         file = read_net(name)
         network = net_in(file.content, file.path)
-        if digest(network) != state.start_hash:
+        if not state.plan.gauge or digest(network) != state.start_hash:
             yield name, network
     for number in rungs_of(state):
         yield f"generation {number}", net_of(folder.path, state, number)

@@ -381,6 +381,16 @@ def test_training_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
         Trainer(sample(), settings, checkpoint=state)
 
 
+def test_training_that_diverges_ends_with_an_error_and_writes_no_net(tmp_path: Path, capsys) -> None:
+    with pytest.raises(TrainingError, match=r"diverged in epoch 1: its error is no number; try a rate below 1e\+300"):
+        Trainer(sample(), TrainingSettings(Shape("ALL", 16), epochs=2, rate=1e300)).run()
+    path, out = tmp_path / "p.bin", tmp_path / "n.net"
+    path.write_bytes(sample().tobytes())
+    assert main(["train", str(path), "--out", str(out), "--hidden", "16", "--rate", "1e300"]) == 1
+    assert "merino: train: training diverged in epoch 1" in capsys.readouterr().err
+    assert {each.name for each in tmp_path.iterdir()} == {"p.bin"}
+
+
 def played(k: float) -> np.ndarray:
     """Positions with random scores, whose results are those that scores of this scale promise."""
     draw = np.random.default_rng(1)

@@ -196,7 +196,10 @@ class Trainer:
         self._load()
 
     def run(self, report: Report | None = None) -> Trained:
-        """Train to the end or to Ctrl-C; raises OSError if the checkpoint cannot be written."""
+        """Train to the end or to Ctrl-C.
+
+        Raises OSError if the checkpoint cannot be written, and TrainingError if the error is no longer a number.
+        """
         interrupted = False
         with ThreadPoolExecutor(self._threads, thread_name_prefix="train") as pool:
             gradient = self._gradient(pool)
@@ -250,6 +253,10 @@ class Trainer:
         self._epoch += 1
         self._error = gradient.errors(clears=True) / seen
         error = gradient.error(self._weights, self._order.validation, self._layout.options(settings.objective))
+        if not np.isfinite((self._error, error)).all():
+            raise TrainingError(
+                f"training diverged in epoch {self._epoch}: its error is no number; try a rate below {settings.rate:g}"
+            )
         if error < self._best:
             self._best, self._best_weights = error, self._weights.copy()
         if report:

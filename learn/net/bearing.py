@@ -135,5 +135,6 @@ def caution(shape: Shape, positions: int) -> str:
     wanted = next(each.least for each in BORNE if shape.hidden <= 2 * each.shape.hidden)
     return (
         f"{positions:,} positions bear about {neurons} neurons; {shape.hidden} learn them by heart and play worse. "
-        f"They need about {wanted:,} positions; or give --hidden {neurons}. What they bear: {row.shape} ({row.reason})."
+        f"They need about {wanted:,} positions; or give the net {neurons} neurons. "
+        f"What they bear: {row.shape} ({row.reason})."
     )

@@ -374,7 +374,7 @@ def test_training_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
     assert not second.interrupted
     for name, array in whole.weights.items():
         assert np.array_equal(array, second.network.weights[name]), name
-    with pytest.raises(TrainingError, match="other data or settings"):
+    with pytest.raises(TrainingError, match=r"remove it to train from the beginning$"):
         Trainer(sample(), TrainingSettings(Shape("ALL", 32), epochs=4), checkpoint=state)
     state.write_bytes(b"nothing")
     with pytest.raises(TrainingError, match="not a checkpoint"):
@@ -470,6 +470,15 @@ def test_ctrl_c_before_the_first_epoch_has_ended_is_no_failure(
     assert main(["train", str(path), "--out", str(out)]) == INTERRUPTED
     assert capsys.readouterr().err.endswith("train: stopped before the first epoch ended: nothing is kept\n")
     assert not out.exists()
+
+
+def test_the_command_names_its_option_beside_the_checkpoint_of_another_training(tmp_path: Path, capsys) -> None:
+    path, out = tmp_path / "p.bin", tmp_path / "n.net"
+    path.write_bytes(sample().tobytes())
+    Trainer(sample(), TrainingSettings(Shape("ALL", 4), epochs=1), checkpoint=tmp_path / "n.net.state").run()
+    assert main(["train", str(path), "--out", str(out), "--hidden", "4", "--epochs", "2"]) == 1
+    told = "n.net.state' belongs to training with other data or settings; remove it to train from the beginning, or "
+    assert f"{told}name another --out\n" in capsys.readouterr().err
 
 
 def test_what_a_net_has_learned_is_changed_gently(tmp_path: Path) -> None:

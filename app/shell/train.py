@@ -47,6 +47,7 @@ from merino.inner.learn.net.starting import check_part
 from merino.inner.learn.net.training import (
     FURTHER_EPOCHS,
     FURTHER_RATE,
+    OtherTrainingError,
     StoppedEarlyError,
     Trained,
     Trainer,
@@ -73,6 +74,8 @@ def run_train(arguments: Sequence[str]) -> int:
             except StoppedEarlyError as error:
                 print(f"train: {error}", file=sys.stderr)
                 return INTERRUPTED
+            except OtherTrainingError as error:
+                raise CommandError(f"train: {error}, or name another --out") from error
     _tell(found, args.out)
     if args.rescore and start is not None and not found.interrupted and not args.no_match:
         _meet(found, start, args.out, args)

@@ -41,6 +41,10 @@ class StoppedEarlyError(TrainingError):
     """Ctrl-C before the first epoch had ended."""
 
 
+class OtherTrainingError(TrainingError):
+    """The checkpoint is that of another training."""
+
+
 @dataclass(frozen=True)
 class TrainingSettings:
     """How a net is trained."""
@@ -168,7 +172,7 @@ class Trainer:
     ) -> None:
         """`start` is a net to continue from instead of random weights (`layers_of`); its numbers of the search stay.
 
-        Raises TrainingError.
+        Raises TrainingError, and OtherTrainingError for a checkpoint of another training.
         """
         self._positions, self._settings, self._checkpoint = blocks_of(records), settings, checkpoint
         self._layout = Layout(settings.trained_shape)
@@ -327,8 +331,8 @@ class Trainer:
             if "identity" not in found:
                 raise DamageError("it lacks 'identity'")
             if str(found["identity"]) != self._identity():
-                raise TrainingError(
-                    f"'{path}' belongs to training with other data or settings; remove it, or name another --out"
+                raise OtherTrainingError(
+                    f"'{path}' belongs to training with other data or settings; remove it to train from the beginning"
                 )
             own = {"weights": self._weights, "moments": self._moments, "best_weights": self._best_weights}
             numbers = np.ravel(found.get("numbers", ()))[:4]  # Merino 1.0 has a fifth, its time

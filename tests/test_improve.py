@@ -108,6 +108,22 @@ def test_new_weights_are_judged_by_games_the_best_never_saw(
     assert second and second < set(range(12, 24))
 
 
+@pytest.mark.parametrize("kept", [None, 0, 1])
+def test_games_of_an_earlier_round_that_are_gone_are_missed_before_others_are_played(
+    tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch, kept: int | None
+) -> None:
+    improved(tmp_path / "run", poor, rounds=1)
+    path = tmp_path / "run" / "round-0001" / "games.pgn"
+    games = path.read_text().split("[Event ")
+    path.unlink()
+    if kept is not None:
+        path.write_text("[Event ".join(games[: 1 + kept]))
+    monkeypatch.delattr(learner, "play_games")
+    what = "games.pgn', the games of round 1, is missing" if kept is None else f"has {kept} of the 12 games of round 1"
+    with pytest.raises(LearnError, match=f"{what}: round 2 learns from them; put the file back"):
+        improved(tmp_path / "run", poor)
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_a_killed_run_goes_on_to_the_same_end(
     tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch, step: str

@@ -18,7 +18,8 @@ import numpy as np
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.json_text import writable
 from merino.inner.core.common.sealed import as_json
-from merino.inner.core.common.user_files import WEIGHTS, is_there, read_user_file
+from merino.inner.core.common.user_files import GAMES as KIND_OF_GAMES
+from merino.inner.core.common.user_files import WEIGHTS, is_there, open_user_file, read_user_file
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import in_two_phases
 from merino.inner.eval.linear.registry import TermSet
@@ -101,6 +102,8 @@ class TermsLearner:
         """See Learner."""
         number = len(state.rounds) + 1
         plan, best, folder = state.plan, state.best, self.folder.of_round(number)
+        if not is_there(folder / FIT):
+            self._check_games(plan, number)
         context.events.say(f"Round {number}: {plan.games} games at {plan.nodes} nodes a move")
         play_games(plan, number, _evaluation(best, plan), folder, context, pgn=folder / GAMES)
         games = [self.folder.of_round(each) / GAMES for each in plan.learns_from(number)]
@@ -127,9 +130,25 @@ class TermsLearner:
             weights=tuple(fitted.weights.tolist()),
         )
 
+    def _check_games(self, plan: Plan, number: int) -> None:
+        """Raise LearnError unless the earlier rounds that a round learns from have the games that they played."""
+        for each in plan.learns_from(number)[:-1]:
+            path = self.folder.of_round(each) / GAMES
+            back = f"round {number} learns from them; put the file back as it was, or give a new folder"
+            if not is_there(path):
+                raise LearnError(f"'{path}', the games of round {each}, is missing: {back}")
+            if (count := _games_in(path)) < plan.games:
+                raise LearnError(f"'{path}' has {count} of the {plan.games} games of round {each}: {back}")
+
     def line(self, found: TermsRound) -> str:
         """See Learner."""
         return "; ".join(outcome_words(found, f"Round {found.number}: {_OUTCOMES[found.verdict]}"))
+
+
+def _games_in(path: Path) -> int:
+    """The number of games in a PGN file of a round; raises OSError."""
+    with open_user_file(path, KIND_OF_GAMES) as file:
+        return sum(line.startswith(b"[Result ") for line in file)
 
 
 def _proved(

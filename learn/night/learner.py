@@ -119,9 +119,10 @@ class NetLearner:
         number, plan = len(state.rounds) + 1, state.plan_now
         best, folder = self.folder.best_net(state), self.folder.of_round(number)
         player = _evaluation(best)
+        earlier = self._earlier_data(state)
         context.events.say(f"Generation {number}: {plan.games} games of {best_name(best)} at {plan.nodes} nodes a move")
         seconds = play_games(plan, number, player, folder, context, positions=folder / GAMES).seconds
-        data = self._data(state, data_of(folder, best_name(best)))
+        data = earlier | {number: data_of(folder, best_name(best))}
         about = card_of(state.plan, _name_of(state), number, data)
         games = {self.folder.of_round(each) / GAMES: self._scale_of(state, each) for each in data}
         lesson = Lesson(plan, number, best, learned_before(self.folder.start(state)), games, about)
@@ -146,15 +147,15 @@ class NetLearner:
         player = self.folder.best_net(state.before(number))
         return 1.0 if player is None else default().k / player.k
 
-    def _data(self, state: NightState, played: GenerationData) -> dict[int, GenerationData]:
-        """The data that the present generation learns from, by generation; raises LearnError."""
+    def _earlier_data(self, state: NightState) -> dict[int, GenerationData]:
+        """The data of earlier generations that the present one learns from too; raises LearnError if any is gone."""
         number = len(state.rounds) + 1
         found = {}
         for each in state.plan.learns_from(number):
             if each < number:
                 found[each] = state.rounds[each - 1].data
                 check_data(self.folder.of_round(each), found[each])
-        return found | {number: played}
+        return found
 
     def line(self, found: Generation) -> str:
         """See Learner."""

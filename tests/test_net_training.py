@@ -568,12 +568,14 @@ def test_games_without_scores_are_searched_and_tune_the_net_that_searches_them(
     words = ["train", str(games), "--out", str(out), "--start", "gen1", "--epochs", "1"]
     assert main(words) == 1
     assert "--rescore 1000 makes scores for games without them, by searches" in capsys.readouterr().err
+    games.with_name("g.pgn.scores").write_text("of learn, which chooses other positions")
     assert main([*words, "--rescore", "30", "--no-match"]) == 0
     told = capsys.readouterr().out
     assert "positions are few: the net has more weights than that" in told
     assert load_net(out).shape == load_net(SHIPPED / "gen1.net").shape
-    scores = games.with_name("g.pgn.scores")
+    scores = games.with_name("g.pgn.train.scores")
     first = scores.read_bytes()
+    assert games.with_name("g.pgn.scores").read_text() == "of learn, which chooses other positions"
     assert main([*words, "--rescore", "30", "--no-match"]) == 0 and scores.read_bytes() == first
     assert f"scores from file '{scores}'" in (told := capsys.readouterr().out) and "Searching" not in told
     assert main([*words, "--rescore", "30", "--objective", "pqr"]) == 2

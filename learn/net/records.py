@@ -1,7 +1,7 @@
 """The positions that a net is trained on: from files with scores, or from games, searched one by one.
 
-The scores of searches are kept in a file beside the games, as those of `learn --rescore` are, so that a stopped run
-goes on.
+The scores of searches are kept in a file beside the games, so that a stopped run goes on. It is another than that of
+`learn --rescore`, which chooses other positions: each would replace the scores of the other.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from merino.inner.learn.positions import PositionBlock, Quiet, Selection
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile
 
+SCORES = f".train{ENDING}"  # the ending of the file of scores
 SELECTION = Selection(quiet=Quiet.RESOLVED, per_game=10)  # a search costs a millisecond and more
 
 
@@ -59,7 +60,7 @@ def _searched(source: Source, options: ReadOptions, rescore: Rescore, events: Ev
     """The parts of a file with the scores of their positions; raises LearnError."""
     if source.is_passing or source.holds_positions():
         raise LearnError(f"--rescore searches the positions of games: '{source.name}' is no file of PGN")
-    path = Path(f"{source.path}{ENDING}")
+    path = Path(f"{source.path}{SCORES}")
     made_from = f"source {digest(source.path)}; {options.selection.describe(options.weights)}"
     with ScoreFile(path, rescore, made_from) as scores:
         if scores.known:

@@ -443,6 +443,23 @@ def test_a_tune_as_data_has_intervals_and_says_whether_it_is_proved(
             assert low <= row["low"] < row["value"] < row["high"] <= high
 
 
+def test_a_tune_finds_its_openings_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("rook.txt").write_text("RookOpen_mg, 17, -200, 200, 40, 0.002\n")
+    Path("book.epd").write_text("rnbqkbnr/pppp1ppp/4p3/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n")
+    order = ["tune", "rook.txt", "--pairs", "2", "--nodes", "20", "--openings", "book.epd", "--state", "rook.tune.npz"]
+    assert run_spsa(order) == 0
+    tune = load_tune(Path("rook.tune.npz"))
+    assert tune.configuration.openings == str(tmp_path / "book.epd")
+    older = replace(tune.configuration, openings="book.epd")
+    replace(tune, configuration=older).save(Path("rook.tune.npz"))
+    capsys.readouterr()
+    assert run_spsa(order) == 0
+    assert "Continuing after 2 of 2 pairs" in capsys.readouterr().out
+    with pytest.raises(TuneError, match="a tune with other openings"):
+        load_tune(Path("rook.tune.npz"), replace(tune.configuration, openings=str(tmp_path / "other.epd")))
+
+
 def interrupted_at(number: int) -> Callable[[TunePairTask], PairOutcome]:
     """Plays the pairs, up to this one."""
 

@@ -12,7 +12,7 @@ import json
 import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ import numpy as np
 from merino.inner.core.common.array_files import as_npz, check_arrays, from_npz
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.json_text import parsed
-from merino.inner.core.common.user_files import STATE, faults_named, read_user_file
+from merino.inner.core.common.user_files import STATE, faults_named, read_user_file, user_path
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.families import from_identity
 from merino.inner.match.rng import seed_state
@@ -41,10 +41,10 @@ _NAMES = {"identity": "evaluation"}  # of a setting in messages, where it is not
 class Configuration:
     """Everything that decides the course of a tune, apart from the clock of the machine.
 
-    `time_control` limits a move, which may be `margin` milliseconds late on a clock. `openings` is a file of them,
-    None for random ones of `plies` plies. `engine` is the command line of an external engine, empty for Merino itself
-    with the evaluation of this `identity`, of any family, as what is not tuned. Up to `ahead` pairs are in progress
-    while an earlier result is awaited.
+    `time_control` limits a move, which may be `margin` milliseconds late on a clock. `openings` is a file of them, by
+    its absolute path but in older files, None for random ones of `plies` plies. `engine` is the command line of an
+    external engine, empty for Merino itself with the evaluation of this `identity`, of any family, as what is not
+    tuned. Up to `ahead` pairs are in progress while an earlier result is awaited.
     """
 
     parameters: tuple[TunedParameter, ...]
@@ -98,8 +98,15 @@ def configuration_from(text: str) -> Configuration:
     return Configuration(**values)
 
 
+def path_of_openings(name: str) -> str:
+    """The absolute path of a file of openings, so that a tune finds it from any folder; raises OSError."""
+    return str(user_path(name).absolute())
+
+
 def changes(before: Configuration, now: Configuration) -> list[str]:
     """In which settings two configurations differ, in words."""
+    if before.openings is not None:
+        before = replace(before, openings=path_of_openings(before.openings))  # as the same command names it now
     kept = configuration_from(now.text())  # as it would be read: lists instead of tuples
     names = (field.name for field in fields(kept) if getattr(kept, field.name) != getattr(before, field.name))
     return [_NAMES.get(name, name.replace("_", " ")) for name in names]

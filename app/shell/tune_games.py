@@ -54,7 +54,7 @@ from merino.inner.tune.playing import (
     tunes_file,
 )
 from merino.inner.tune.report import TuneProgress, draw, result_lines, tune_json, value_table
-from merino.inner.tune.tuning import Configuration, Tune, load_tune, replay
+from merino.inner.tune.tuning import Configuration, Tune, load_tune, path_of_openings, replay
 
 SAVE_EVERY = 30.0  # seconds
 DEFAULT_AHEAD = 32  # pairs under way, whoever plays them, so that a tune depends on its seed alone
@@ -95,12 +95,20 @@ def _configuration(args: argparse.Namespace) -> Configuration:
         seed=args.seed,
         ahead=args.ahead,
         time_control=time_control(args.nodes, args.depth, args.movetime, args.tc),
-        openings=args.openings,
+        openings=_openings(args.openings),
         plies=args.plies,
         margin=DEFAULT_MARGIN_MS,
         identity=evaluation.identity if evaluation else {},
         engine=engine,
     )
+
+
+def _openings(name: str | None) -> str | None:
+    """The absolute path of the file of openings; raises UsageError."""
+    try:
+        return None if name is None else path_of_openings(name)
+    except OSError as error:
+        raise UsageError(f"spsa tune: cannot read openings '{name}': {error.strerror}") from error
 
 
 def engine_asked_for(args: argparse.Namespace, command: str) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ from merino.inner.match.runner import MatchResult
 from merino.inner.match.time_control import Clock, TimeControl
 from merino.inner.tune import tuning
 from merino.inner.tune.methods import METHODS, method_of
-from merino.inner.tune.parameters import TunedParameter, TuneError
+from merino.inner.tune.parameters import TunedParameter, TuneError, read_lines
 from merino.inner.tune.playing import (
     PairOutcome,
     TunePairTask,
@@ -458,6 +458,16 @@ def test_a_tune_finds_its_openings_from_another_folder(tmp_path: Path, monkeypat
     assert "Continuing after 2 of 2 pairs" in capsys.readouterr().out
     with pytest.raises(TuneError, match="a tune with other openings"):
         load_tune(Path("rook.tune.npz"), replace(tune.configuration, openings=str(tmp_path / "other.epd")))
+
+
+def test_values_in_a_small_range_are_told_to_their_digits():
+    row = TunedParameter("Scale", 0.0000234, 0.0, 0.0001, 0.00002, 0.002, whole=False)
+    tune = Tune.new(replace(configuration(), parameters=(row,)))
+    lines = result_lines(tune, METHODS["bspsa"], tune.settings, tune.state)
+    assert lines[2].split()[:3] == ["Scale", "2.34e-05", "2.34e-05"]
+    assert read_lines(lines[-1], "report") == [row]
+    assert (row.shown(0.00002345678), row.shown(0.0001), ROWS[0].shown(1.23456)) == (0.00002346, 0.0001, 1.2346)
+    assert replace(row, high=0.123456789).shown(0.123456789) == 0.123456789  # rounded up it would be out of bounds
 
 
 def interrupted_at(number: int) -> Callable[[TunePairTask], PairOutcome]:

@@ -58,6 +58,11 @@ class TunedParameter:
         """The value as engines play with it: an integer for a whole number."""
         return round(value) if self.whole else value
 
+    def shown(self, value: float) -> float:
+        """The value to four decimals, to more where its range is below 1, and within its bounds."""
+        rounded = round(value, 4 - math.floor(math.log10(min(1.0, self.high - self.low))))
+        return min(max(rounded, self.low), self.high)
+
     @property
     def distance(self) -> float:
         """The estimated distance of the optimum: `dist`, else c_end."""

@@ -36,7 +36,8 @@ def value_table(parameters: Sequence[TunedParameter], settings: EstimatorSetting
         low, high = ends[:, index]
         between = "-" if np.isnan(low) else f"{low:.4g} to {high:.4g}"
         moved = (values[index] - row.start) / row.c_end
-        lines.append(f"{row.name:<{width}} {row.start:>9g} {values[index]:>10.2f} {between:>19} {moved:>+8.2f}")
+        now = f"{values[index]:.2f}" if row.high - row.low >= 1 else f"{values[index]:.4g}"
+        lines.append(f"{row.name:<{width}} {row.start:>9g} {now:>10} {between:>19} {moved:>+8.2f}")
     return lines
 
 
@@ -111,9 +112,9 @@ def result_lines(tune: Tune, method: Method, settings: EstimatorSettings, state:
     if not np.isnan(gain.low):
         lines.append(gain_line(gain))
     steps = [row.r_end or best_step(row, parameters, tune.configuration.pairs) for row in parameters]
-    values = estimate(settings, state)
-    lines += ["# fishtest", *fishtest_lines(parameters, np.round(values, 4), steps)]
-    lines += ["# OpenBench", *openbench_lines(parameters, np.round(values, 4), steps)]
+    values = [row.shown(value) for row, value in zip(parameters, estimate(settings, state).tolist(), strict=True)]
+    lines += ["# fishtest", *fishtest_lines(parameters, values, steps)]
+    lines += ["# OpenBench", *openbench_lines(parameters, values, steps)]
     return lines
 
 

@@ -155,6 +155,11 @@ def test_a_faulty_line_is_named_with_its_fault(text, said):
         pytest.param(f"a = {'[' * 3000}{']' * 3000}", "file: ", id="deep"),
         ("[RookOpen_mg]\nc_end = 1e200\ndist = 1", "file: RookOpen_mg: c_end = 1e+200 and dist = 1 do not match"),
         ("[RookOpen_mg]\nc_end = 1e-200\ndist = 1", "file: RookOpen_mg: c_end = 1e-200 and dist = 1 do not match"),
+        (
+            "[RookOpen_mg]\nc_end = 5\ndist = 0.001\nelo = 5000",
+            "file: RookOpen_mg: a displacement costs 5e+03 Elo at 0.001, and so 1.25e+11 at c_end; 1000000 is the most",
+        ),
+        ("[RookOpen_mg]\nc_end = 1\nelo = 1e9", "file: RookOpen_mg: a displacement costs 1e+09 Elo at 1"),
         ("[RookOpen_mg]\ndist = -1", "file: RookOpen_mg: c_end = -2.2"),
         ("[RookOpen_mg]\nc_end = 1\ndist = 0", "file: RookOpen_mg: dist = 0; it must be above 0"),
     ],

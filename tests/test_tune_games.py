@@ -33,7 +33,7 @@ from merino.inner.match.runner import MatchResult
 from merino.inner.match.time_control import Clock, TimeControl
 from merino.inner.tune import tuning
 from merino.inner.tune.methods import METHODS, method_of
-from merino.inner.tune.parameters import TunedParameter, TuneError, read_lines
+from merino.inner.tune.parameters import MAX_COST, TunedParameter, TuneError, check, read_lines
 from merino.inner.tune.playing import (
     PairOutcome,
     TunePairTask,
@@ -458,6 +458,14 @@ def test_a_tune_finds_its_openings_from_another_folder(tmp_path: Path, monkeypat
     assert "Continuing after 2 of 2 pairs" in capsys.readouterr().out
     with pytest.raises(TuneError, match="a tune with other openings"):
         load_tune(Path("rook.tune.npz"), replace(tune.configuration, openings=str(tmp_path / "other.epd")))
+
+
+def test_the_steepest_curve_that_is_taken_leaves_all_numbers_finite():
+    row = check(TunedParameter("a", 50, 0, 100, c_end=5, elo=1e5, dist=5 * (1e5 / MAX_COST) ** 0.5), "file")
+    tune = Tune.new(replace(configuration(400, "auto"), parameters=(row,)))
+    while tune.ask() is not None:
+        tune.tell(2.0 if len(tune.done) % 2 else -2.0)
+    assert tune.is_over and all(np.isfinite(array).all() for array in tune.state)
 
 
 def test_values_in_a_small_range_are_told_to_their_digits():

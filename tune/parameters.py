@@ -27,6 +27,7 @@ from merino.inner.tune.rules import FIRST_TAU2, EstimatorSettings, Method
 
 UNKNOWN_ELO = 1.0  # the assumed cost of displacing a parameter by c_end, by default; too little is safer
 MAX_RATIO = 1e6  # of c_end and dist, either way: far beyond any useful one
+MAX_COST = 1e6  # Elo that a displacement costs: from 1e9 on methods lose all digits, and far less is decided at once
 _TYPES = {"int": True, "float": False}
 _TOML_KEYS = {"start", "min", "max", "c_end", "r_end", "type", "elo", "dist"}
 
@@ -107,6 +108,9 @@ def check(parameter: TunedParameter, where: str) -> TunedParameter:
             raise TuneError(f"{where}: {name}: {field} = {value:g}; it must be above 0")
     if not 1 / MAX_RATIO <= parameter.c_end / parameter.distance <= MAX_RATIO:
         raise TuneError(f"{where}: {name}: c_end = {parameter.c_end:g} and dist = {parameter.distance:g} do not match")
+    if max(parameter.elo, parameter.elo_at_c) > MAX_COST:
+        costs = f"{parameter.elo:.3g} Elo at {parameter.distance:g}, and so {parameter.elo_at_c:.3g} at c_end"
+        raise TuneError(f"{where}: {name}: a displacement costs {costs}; {MAX_COST:.0f} is the most")
     return parameter
 
 

@@ -33,6 +33,20 @@ IN_USE = """
         return isNew && path === "/api/explain" ? Response.json({ ...(await answer.json()), score_cp: 1234 }) : answer;
     };
 """
+CHANGED = """
+    const real = window.fetch;
+    window.fetch = async (path, options) => {
+        const answer = await real(path, options);
+        if (path.startsWith("/api/weights?")) {
+            const found = await answer.json();
+            window.asked = (window.asked ?? 0) + 1;
+            if (window.isChanged) found.values.VAL_P_mg = 150;
+            return Response.json(found);
+        }
+        if (path !== "/api/explain" || !window.isChanged) return answer;
+        return Response.json({ ...(await answer.json()), score_cp: 1234 });
+    };
+"""
 DEAF = """
     const Real = window.WebSocket;
     window.sent = [];
@@ -162,6 +176,19 @@ def test_weights_put_in_use_are_those_of_all_that_is_shown_from_then_on(page: Pa
     page.until(lambda: page.text("#score") == "+12.34" and page.text("#taught-done") == "written")
     page.click("#undo")
     page.until(lambda: page.pieces.get("e2") and page.text("#score") == "+12.34")
+
+
+def test_weights_changed_on_the_disk_are_shown_when_the_user_comes_back(page: Page) -> None:
+    page.tab("weights")
+    page.until(lambda: page.all("[data-weight=VAL_P_mg]"))
+    page.run(CHANGED)
+    page.run("document.querySelector('[data-weight=VAL_P_mg]').dataset.mine = 'yes'")
+    page.run("window.dispatchEvent(new Event('focus'))")
+    page.until(lambda: page.run("return window.asked") == 1)
+    assert page.all("[data-weight=VAL_P_mg][data-mine=yes]")  # nothing has changed, and nothing is made anew
+    page.run("window.isChanged = true; window.dispatchEvent(new Event('focus'))")
+    page.until(lambda: page.run("return document.querySelector('[data-weight=VAL_P_mg]').value") == "150")
+    page.until(lambda: page.text("#score") == "+12.34")
 
 
 def test_the_page_works_in_a_browser_that_keeps_nothing(page: Page) -> None:

@@ -2,7 +2,7 @@
 
 import { get } from "./base/api.js";
 import { keepText, recallText } from "./base/browser_storage.js";
-import { around, byId, h, replace, showError, tellError } from "./base/dom.js";
+import { around, byId, guarded, h, replace, showError, tellError } from "./base/dom.js";
 import { makeBoard } from "./board/board.js";
 import { makeExpectedBar } from "./board/expected_bar.js";
 import { makeFree } from "./board/free.js";
@@ -24,7 +24,7 @@ import { makeMoves } from "./panels/moves.js";
 import { makeShapley } from "./panels/shapley.js";
 import { makeTerms } from "./panels/terms.js";
 import { makeVerdict } from "./panels/verdict.js";
-import { loadWeights, makeWeights } from "./panels/weights.js";
+import { loadChangedWeights, loadWeights, makeWeights } from "./panels/weights.js";
 import { makeAnalysis, switchAnalysis } from "./state/analysis.js";
 import { makeOpening } from "./state/opening.js";
 import { makeReload, restoreBoard, wasReloaded } from "./state/reload.js";
@@ -204,6 +204,7 @@ async function begin() {
     makeReload();
     makeDrop();
     window.addEventListener("hashchange", () => showLink(location.hash));
+    window.addEventListener("focus", guarded(loadChangedWeights)); // the user comes back, perhaps from an editor
     listen((topics) => {
         if (topics.has("mode") || topics.has("moves"))
             document.title = state.label ? `${state.label} - Merino Explorer` : "Merino Explorer";

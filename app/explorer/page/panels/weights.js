@@ -19,14 +19,32 @@ let chosen = 0; // how often weights were
 /** @type {any} */
 let before = null; // the weights until those chosen are loaded; null while none are
 
-/** Ask for the weights there are, and the values of those chosen; only the last answer asked for counts. */
-export async function loadWeights() {
+/** The weights there are, and the values of those chosen; null where the same has been asked for since. */
+async function ask() {
     const number = ++asked;
     const found = await get(`/api/weights?weights=${encodeURIComponent(state.weights)}`);
-    if (number !== asked) return;
+    return number === asked ? found : null;
+}
+
+function take(found) {
     catalogue = found;
     learnTerms(catalogue.terms);
     tellWatchers();
+}
+
+/** Ask for the weights there are, and the values of those chosen; only the last answer asked for counts. */
+export async function loadWeights() {
+    const found = await ask();
+    if (found) take(found);
+}
+
+/** The same where their files may have been changed: then what was answered with those before is asked anew. */
+export async function loadChangedWeights() {
+    const found = await ask();
+    if (!found || JSON.stringify(found) === JSON.stringify(catalogue)) return;
+    take(found);
+    state.edition += 1;
+    await refresh({ silent: true });
 }
 
 /** Let another evaluation stand beside, none with null. */

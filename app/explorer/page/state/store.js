@@ -72,7 +72,7 @@ export const state = {
     weights: "in-use",
     changes: {}, // weights moved by hand
     beside: USUAL, // the evaluation whose score and values stand beside, by its id; null for none
-    edition: 0, // of the weights in use: how often others were put in use here
+    edition: 0, // of the weights: how often others were put in use here, or their files were changed
     way: "removal",
     flipped: false,
     term: null, // the term whose squares are lit

@@ -24,6 +24,8 @@ from tests.uci_process import UciProcess
 if TYPE_CHECKING:
     from tests.browser import Explorer, Page
 
+OBJECTS = 50_000  # made between two searches for garbage, as in `merino`: with 700 a fifth of all time went into them
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How long a test may take where kernels run as plain Python."""
@@ -56,6 +58,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(OBJECTS)
         gc.enable()
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from tests.uci_process import ROOT
 
 
 def test_every_rule_names_a_test_and_every_test_named_exists() -> None:
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "tests").glob("test_*.py")]
-    exist = {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    modules = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_*.py")]
+    exist = {name for module in modules for name in re.findall(r"^ *def (test_\w+)\(", module, re.MULTILINE)}
     page = (ROOT / "docs" / "gui.md").read_text(encoding="utf-8").partition("## The rules of UCI\n")[2]
     rows = re.findall(r"^\| (.*) \| (.*) \|$", page, re.MULTILINE)
     rules = {rule: re.findall(r"`(test_\w+)`", tests) for rule, tests in rows if rule not in ("Rule", "---")}

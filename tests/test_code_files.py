@@ -21,6 +21,25 @@ GAMES = '[Result "1-0"]\n\n1. e4 d5 2. exd5 Nf6 3. Nc3 Nxd5 4. a3 a6 5. h3 h6 1-
 
 __all__ = ["script"]  # a fixture
 
+ENTRIES_BY_DAMAGE = """
+from merino.inner.core.compiled.jit import entry
+
+@entry
+def cut(number): return number + number
+
+@entry
+def empty(number): return number + number
+
+@entry
+def overwrite(number): return number + number
+
+@entry
+def replace(number): return number + number
+
+for double in (cut, empty, overwrite, replace):
+    print(double(21), sum(double.stats.cache_hits.values()))
+"""  # each is damaged by the function below that has its name
+
 
 def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
@@ -47,20 +66,28 @@ def block(path: Path) -> None:
     path.mkdir()
 
 
-def test_damaged_code_is_told_of_compiled_anew_and_mended(script, tmp_path):
-    home = tmp_path / "home"
-    assert answer(start(script, home))[:2] == (42, 0)
-    (file,) = home.rglob("*.code")
-    size = file.stat().st_size
-    for damage in (cut, empty, overwrite, replace):
+def test_damaged_code_is_told_of_compiled_anew_and_mended(tmp_path):
+    home, script, damages = tmp_path / "home", tmp_path / "tiny.py", (cut, empty, overwrite, replace)
+    script.write_text(ENTRIES_BY_DAMAGE, encoding="utf-8")
+    answers = ["42 0" for _ in damages]
+    assert answers_of(start(script, home)) == (answers, "")
+    files = [file for damage in damages for file in home.rglob(f"*.{damage.__name__}*.code")]
+    sizes = [file.stat().st_size for file in files]
+    for damage, file in zip(damages, files, strict=True):
         damage(file)
-        process = start(script, home)
-        out, errors = process.communicate(timeout=120)
-        assert process.returncode == 0, errors
-        assert out.split()[:2] == ["42", "0"]
-        assert f"{file} is damaged" in errors and "Traceback" not in errors
+    found, errors = answers_of(start(script, home))
+    assert found == answers and "Traceback" not in errors
+    for file, size in zip(files, sizes, strict=True):
+        assert f"{file} is damaged" in errors
         assert file.stat().st_size == pytest.approx(size, rel=0.01)
-    assert answer(start(script, home))[:2] == (42, 1)
+    assert answers_of(start(script, home)) == (["42 1" for _ in damages], "")
+
+
+def answers_of(process):
+    """The lines that a program has printed, and what it complained of; it has ended well."""
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    return out.splitlines(), errors
 
 
 def test_code_that_can_be_neither_read_nor_kept_stops_nothing(script, tmp_path):

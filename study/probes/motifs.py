@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import chess
 
@@ -26,20 +27,23 @@ def _own(board: chess.Board, side: chess.Color, *kinds: chess.PieceType) -> ches
     return found
 
 
-def _ahead(square: chess.Square, side: chess.Color) -> chess.SquareSet:
+@cache
+def _ahead(square: chess.Square, side: chess.Color) -> chess.Bitboard:
     """The squares ahead of a pawn on its file."""
     ranks = range(chess.square_rank(square) + 1, 8) if side else range(chess.square_rank(square))
-    return chess.SquareSet(chess.square(chess.square_file(square), rank) for rank in ranks)
+    return sum(chess.BB_SQUARES[chess.square(chess.square_file(square), rank)] for rank in ranks)
+
+
+@cache
+def _span(square: chess.Square, side: chess.Color) -> chess.Bitboard:
+    """The squares on which an enemy pawn keeps a pawn from being passed."""
+    way = _ahead(square, side)
+    return way | (way << 1) & ~chess.BB_FILE_A & chess.BB_ALL | (way >> 1) & ~chess.BB_FILE_H
 
 
 def _passed(board: chess.Board, side: chess.Color) -> Iterator[chess.Square]:
-    enemy = board.pieces(chess.PAWN, not side)
-    for square in board.pieces(chess.PAWN, side):
-        way = _ahead(square, side)
-        span = way | chess.SquareSet((int(way) << 1) & ~chess.BB_FILE_A & chess.BB_ALL)
-        span |= chess.SquareSet((int(way) >> 1) & ~chess.BB_FILE_H)
-        if not span & enemy:
-            yield square
+    enemy = board.pawns & board.occupied_co[not side]
+    return (square for square in board.pieces(chess.PAWN, side) if not _span(square, side) & enemy)
 
 
 @motif

@@ -43,6 +43,7 @@ from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Finished, Until
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
+from merino.inner.study.probes import nights
 from tests.killing import dies_at
 
 pytestmark = pytest.mark.usefixtures("data_folder")
@@ -58,8 +59,9 @@ STEPS = {"play_games": 2, "fit_generation": 2, "play_match": 1}  # at which call
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Training of a few epochs."""
+    """Training of a few epochs, and probes of a few positions."""
     monkeypatch.setattr(bearing, "epochs_for", lambda *_: 4)
+    monkeypatch.setattr(nights, "POSITIONS", 500)
 
 
 @pytest.fixture

@@ -34,8 +34,9 @@ pytestmark = pytest.mark.usefixtures("data_folder")
 
 
 @pytest.fixture(autouse=True)
-def few_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_epochs_and_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bearing, "epochs_for", lambda *_: 4)
+    monkeypatch.setattr(nights, "POSITIONS", 500)
 
 
 @pytest.fixture

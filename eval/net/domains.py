@@ -12,9 +12,9 @@ def _the_same(element: int) -> int:
     return element
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Domain:
-    """A finite set: the names of its elements, in the order of their numbers.
+    """A finite set: the names of its elements, in the order of their numbers. It is equal to itself alone.
 
     `turned` gives the number that an element has for the other side, which sees the board upside down and each piece
     with the other colour, and `mirrored` the number on a board that is mirrored left to right.

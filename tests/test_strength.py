@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from merino.inner.core.board.game import Position
+from merino.inner.engine.search import known_openings
 from merino.inner.engine.search.bench import POSITIONS
 from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, HABITS
 from merino.inner.engine.search.chooser import DEEP_SIGHTS
@@ -30,6 +31,7 @@ from merino.inner.engine.search.strength import (
     at_elo,
     at_level,
 )
+from merino.inner.engine.search.warmup import warm_up
 from merino.inner.eval.families import default, load, load_net
 from tools.calibrate_strength import digest
 from tools.levels import NET
@@ -147,6 +149,15 @@ def test_in_the_first_moves_every_level_mostly_follows_a_known_opening(searcher:
     moves = drawn_moves(searcher, Limits(), 100, Position())
     assert moves["e2e4"] > 30 and moves["d2d4"] > 15
     assert sum(moves[move] for move in ("e2e4", "d2d4", "c2c4", "g1f3", "f2f4", "b2b3", "b2b4", "g2g3", "g2g4")) > 85
+
+
+def test_openings_are_read_for_as_many_men_as_they_leave_and_not_for_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert min(len(board.piece_map()) for _, board in known_openings.opening_lines()) == known_openings.MIN_MEN
+    monkeypatch.setattr(known_openings, "_known", lambda: 1 / 0)
+    assert known_openings.known_moves(Position("rnbqkbnr/8/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")) == {}
+    with pytest.raises(ZeroDivisionError):
+        known_openings.known_moves(Position())
+    warm_up()
 
 
 def test_who_is_winning_does_not_repeat_the_position(searcher: Searcher) -> None:

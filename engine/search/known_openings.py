@@ -6,11 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
-import chess
-
+from merino.inner.core.board.bitboard import popcount
 from merino.inner.core.board.game import Position
 
+if TYPE_CHECKING:
+    import chess
+
+MIN_MEN = 29  # on the board in every named opening
 # Code of the Encyclopaedia of Chess Openings, name, and moves.
 _LINES = """
 A00 Grob Attack: g4
@@ -146,6 +150,8 @@ class NamedOpening:
 
 def opening_lines() -> Iterator[tuple[NamedOpening, chess.Board]]:
     """Each opening with its moves played on a board."""
+    import chess  # noqa: PLC0415 (a start needs no openings)
+
     boards: dict[tuple[str, ...], chess.Board] = {(): chess.Board()}
     for line in _LINES.strip().splitlines():
         title, moves = line.split(": ")
@@ -160,6 +166,8 @@ def opening_lines() -> Iterator[tuple[NamedOpening, chess.Board]]:
 
 def known_moves(position: Position) -> Mapping[int, int]:
     """The moves that lead on to named openings, each with the number of openings; empty where none is known."""
+    if sum(map(popcount, position.record[0]["colours"])) < MIN_MEN:
+        return {}  # so that a start, which tries its code on few men, need not read them
     return _known().get(position.keys[-1], {})
 
 

@@ -163,7 +163,7 @@ def test_learning_writes_new_weights_and_keeps_the_old(pgn: Path, tmp_path: Path
     weights = tmp_path / "weights.txt"
     flat = one_phase()
     flat[POSITIONAL] = np.clip(0.0, BOUNDS[POSITIONAL, 0], BOUNDS[POSITIONAL, 1])
-    flat[:5] = 100.0  # a queen is worth a pawn: anything is better
+    flat[:5] = 100.0, 200.0, 200.0, 300.0, 400.0  # wrong, but not so that all exchanges are searched
     save(weights, flat)
     lines: list[str] = []
     words = [str(pgn), "1", "5", "--lambda", "10", "--seed", "1", "--phases", "1"]

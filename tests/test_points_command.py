@@ -255,8 +255,10 @@ def test_both_targets_fill_the_same_table(tmp_path: Path, capsys: pytest.Capture
     path, text, worth = tmp_path / "scored.pgn", io.StringIO(OWN_GAMES.read_text()), (0, 1, 3, 3, 5, 9, 0)
     games = [chess.pgn.read_game(text) for _ in range(60)]
     for game in filter(None, games):
+        board = game.board()
         for node in game.mainline():
-            pieces = node.board().piece_map().values()
+            board.push(node.move)
+            pieces = board.piece_map().values()
             balance = sum(worth[piece.piece_type] * (1 if piece.color else -1) for piece in pieces)
             node.set_eval(chess.engine.PovScore(chess.engine.Cp(100 * balance), chess.WHITE))
     path.write_text("\n\n".join(map(str, games)))

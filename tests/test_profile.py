@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import tomllib
+from contextlib import redirect_stdout
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -287,10 +289,20 @@ def test_tastes_follow_the_rating_between_those_that_were_seen() -> None:
         assert (prior.means[at], prior.deviations[at]) == pytest.approx((mean, deviation))
 
 
-def test_a_profile_as_data_has_what_scripts_ask_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = pgn(tmp_path, *[("A", f"B{number}") for number in range(20)])
-    assert main(["profile", str(path), "--player", "A", "--json", "--quiet"]) == 0
-    told = json.loads(capsys.readouterr().out)
+@pytest.fixture(scope="module")
+def of_twenty_games(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """What the command tells of twenty games, as text and as data."""
+    path = pgn(tmp_path_factory.mktemp("games"), *[("A", f"B{number}") for number in range(20)])
+    told = []
+    for words in ([], ["--json"]):
+        with redirect_stdout(io.StringIO()) as out:
+            assert main(["profile", str(path), "--player", "A", "--quiet", *words]) == 0
+        told.append(out.getvalue())
+    return told[0], told[1]
+
+
+def test_a_profile_as_data_has_what_scripts_ask_for(of_twenty_games: tuple[str, str]) -> None:
+    text, told = of_twenty_games[0], json.loads(of_twenty_games[1])
     assert told["player"] == "A" and told["games"] == 20 and told["moves"] == 80 and told["rating"] == 1800
     assert 0 <= told["top1"] <= told["top3"] <= 1 and told["log_loss"] > 0
     assert set(told["baselines"]) == {"best move", "average player", "any move"}
@@ -303,9 +315,17 @@ def test_a_profile_as_data_has_what_scripts_ask_for(tmp_path: Path, capsys: pyte
     assert told["top1"] > told["baselines"]["any move"]["top1"]  # the moves are the same in every game
     names = {part["name"]: part["moves"] for part in told["parts"]}
     assert names["all moves"] == 80 and names["less than a minute left"] == 20
-    assert main(["profile", str(path), "--player", "A", "--quiet"]) == 0
-    text = capsys.readouterr().out
     assert text.startswith("A, rating 1800: 20 games, 80 moves after the opening\n") and "your profile" in text
+
+
+def test_the_report_speaks_in_words_and_says_where_games_are_too_few(of_twenty_games: tuple[str, str]) -> None:
+    text, told = of_twenty_games[0], json.loads(of_twenty_games[1])
+    assert not [term.name for term in TERMS if term.name in text] and max(map(len, text.splitlines())) <= 120
+    assert "Ruy Lopez (C68)" in text and "+20 =0 -0" in text and "Over time, by date" in text
+    assert "weaker ones are not known" in text
+    assert [opening["name"] for opening in told["openings"]] == ["Ruy Lopez"] and told["openings"][0]["score"] == 1
+    assert sum(row["mistakes"] for row in told["mistakes"]["plies"]) == told["mistakes"]["count"]
+    assert sum(kind["count"] for kind in told["mistakes"]["kinds"]) == told["mistakes"]["count"]
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +10,9 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
 from merino.inner.app.shell.search_request import default_analyser
 from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT
 from merino.inner.eval.families import default
-from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.material import FULL_BOARD
 from merino.inner.match.statistics import t_95
 from merino.inner.study.profile.choices import Choices, choices_of
@@ -241,19 +238,3 @@ def test_a_taste_is_told_by_what_one_is_worth_or_costs(
     taste = TermTaste(name, weight, value, value - 1, value + 1, 0, ())
     assert (taste.worth(taste.value), taste.worth(0), taste.is_more) == (own, merino, is_more)
     assert taste.worth_range == (own - 1, own + 1) and taste.is_fault == (name != "KnightMobility")
-
-
-def test_the_report_speaks_in_words_and_says_where_games_are_too_few(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = pgn(tmp_path, *[("A", f"B{number}") for number in range(20)])
-    assert main(["profile", str(path), "--player", "A", "--quiet"]) == 0
-    text = capsys.readouterr().out
-    assert not [term.name for term in TERMS if term.name in text] and max(map(len, text.splitlines())) <= 120
-    assert "Ruy Lopez (C68)" in text and "+20 =0 -0" in text and "Over time, by date" in text
-    assert "weaker ones are not known" in text
-    assert main(["profile", str(path), "--player", "A", "--json", "--quiet"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [opening["name"] for opening in told["openings"]] == ["Ruy Lopez"] and told["openings"][0]["score"] == 1
-    assert sum(row["mistakes"] for row in told["mistakes"]["plies"]) == told["mistakes"]["count"]
-    assert sum(kind["count"] for kind in told["mistakes"]["kinds"]) == told["mistakes"]["count"]

@@ -102,7 +102,7 @@ def test_a_start_that_seemed_warm_is_cold_once_something_is_compiled(warm: Sessi
     assert "bestmove h5e5" in warm.go("wtime 1000 btime 1000")
 
 
-@pytest.mark.parametrize("go", ["movetime 3000", "wtime 1000 btime 1000", "wtime 60000 btime 60000", "depth 1"])
+@pytest.mark.parametrize("go", ["movetime 1000", "wtime 1000 btime 1000", "wtime 60000 btime 60000", "depth 1"])
 def test_a_compiled_engine_plays_no_fallback_move_however_slow_the_machine(
     go: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

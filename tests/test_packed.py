@@ -34,6 +34,7 @@ from merino.inner.formats.sources import Source
 from merino.inner.match.games import Game, Played, Reason
 from merino.inner.match.keeping import PositionFile
 from tests.test_features import boards, records
+from tests.test_words import walked
 
 GAME = """[Result "1-0"]
 
@@ -66,9 +67,9 @@ def naive(board: chess.Board, score: int, result: int, game: int) -> bytes:
 
 @cache
 def some(count: int) -> np.ndarray:
-    chosen, rng = boards(count), random.Random(3)
+    chosen, rng = walked(count), random.Random(3)
     scores = [rng.randrange(-3000, 3000) for _ in chosen]
-    return pack(records(chosen), np.array(scores), np.array([rng.randrange(3) for _ in chosen]), np.arange(count) // 10)
+    return pack(chosen, np.array(scores), np.array([rng.randrange(3) for _ in chosen]), np.arange(count) // 10)
 
 
 def test_a_position_is_packed_as_the_format_says() -> None:

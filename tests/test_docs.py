@@ -19,7 +19,7 @@ from merino.inner.app.shell.cli import COMMANDS, OWN_TERMS, main
 from merino.inner.core.common.about import __version__ as version
 from merino.inner.engine.uci.commands import COMMANDS as UCI_COMMANDS
 from merino.inner.eval.families import shipped
-from tests.browser import Page, needs_browser
+from tests.browser import HEIGHT, WIDTH, Page, needs_browser
 from tests.test_layers import FLOORS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -204,24 +204,30 @@ def test_the_site_has_every_page_the_library_and_a_search(site):
     assert "quiescence" in (site / "search" / "search_index.json").read_text(encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def reader(site, tmp_path_factory):
+    """A browser for the site."""
+    with Page(site.as_uri(), tmp_path_factory.mktemp("downloads")) as page:
+        yield page
+
+
 @needs_browser
-def test_the_search_of_the_site_works_from_the_disk_without_a_network(site, tmp_path):
+def test_the_search_of_the_site_works_from_the_disk_without_a_network(site, reader):
     scripts = re.findall(r'<script[^>]* src="([^"]*)"', (site / "index.html").read_text(encoding="utf-8"))
     assert scripts and not [script for script in scripts if "//" in script]
-    with Page(site.as_uri(), tmp_path) as page:
-        page.driver.get((site / "index.html").as_uri())
-        page.run("document.querySelector('[data-md-toggle=search]').click()")
-        page.press(".md-search__input", "quiescence")
-        page.until(lambda: page.all(".md-search-result__item"))
+    reader.resize(WIDTH, HEIGHT)
+    reader.driver.get((site / "index.html").as_uri())
+    reader.run("document.querySelector('[data-md-toggle=search]').click()")
+    reader.press(".md-search__input", "quiescence")
+    reader.until(lambda: reader.all(".md-search-result__item"))
 
 
 @needs_browser
-def test_no_page_of_the_site_is_wider_than_a_phone(site, tmp_path):
-    with Page(site.as_uri(), tmp_path) as page:
-        page.resize(360, 740, touch=True)
-        for name in ("index", "library", "search", "lab/experiments", "commands"):  # pictures, signatures, wide tables
-            page.driver.get((site / f"{name}.html").as_uri())
-            assert page.run("return document.documentElement.scrollWidth") <= 360, name
+def test_no_page_of_the_site_is_wider_than_a_phone(site, reader):
+    reader.resize(360, 740, touch=True)
+    for name in ("index", "library", "search", "lab/experiments", "commands"):  # pictures, signatures, wide tables
+        reader.driver.get((site / f"{name}.html").as_uri())
+        assert reader.run("return document.documentElement.scrollWidth") <= 360, name
 
 
 @pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md", "CHANGELOG.md"])

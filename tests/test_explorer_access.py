@@ -167,3 +167,73 @@ def test_every_part_of_the_analysis_is_reached_by_keys(page: Page) -> None:
     move = page.run("return document.activeElement.textContent")
     page.keys(Keys.ENTER)
     page.until(lambda: page.moves == [move])
+
+
+FOCUSED = (
+    "const now = document.activeElement;"
+    "return now.id || now.dataset.square || now.dataset.sort || now.dataset.value || now.ariaLabel || now.textContent"
+)
+
+
+def press(page: Page, selector: str, key: str = Keys.ENTER) -> None:
+    """Press a key on what is focused by the keyboard."""
+    page.run("document.querySelector(arguments[0]).focus()", selector)
+    page.keys(key)
+
+
+def focused(page: Page) -> str:
+    """What has the focus: its id, its square, or its name."""
+    return str(page.run(FOCUSED)).strip()
+
+
+def test_the_keyboard_sees_the_square_it_comes_to_and_stays_there(page: Page) -> None:
+    page.keys("b")
+    assert focused(page) == "e1" and page.all(".marks .focus")
+    for key, attribute in (("v", "#way [data-value=attributed]"), ("f", ".rank")):
+        before = page.run("return document.querySelector(arguments[0]).outerHTML", attribute)
+        page.keys(key)
+        page.until(
+            lambda a=attribute, b=before: page.run("return document.querySelector(arguments[0]).outerHTML", a) != b
+        )
+        assert focused(page) == "e1" and page.all(".marks .focus")
+
+
+def test_what_is_drawn_anew_keeps_the_focus_of_the_keyboard(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    page.enter("Ne5 Nxe5")
+    page.until(lambda: "Nxe5." in page.text("#live"))
+    press(page, "#undo")
+    page.until(lambda: "Ne5." in page.text("#live"))
+    assert focused(page) == "undo"
+    page.keys(Keys.ENTER)  # now nothing can be taken back, and its neighbour has the focus
+    page.until(lambda: page.text("#live").startswith("Score"))
+    assert focused(page) == "redo"
+    press(page, "#move-list [data-ply='2']")
+    page.until(lambda: "Nxe5." in page.text("#live"))
+    assert focused(page) == "Nxe5"
+    press(page, "#tab-moves")
+    page.until(lambda: page.all("#move-table"))
+    assert focused(page) == "tab-moves"
+    press(page, "#move-table thead th:nth-of-type(5) button")
+    assert focused(page) == "Static"
+    press(page, "#move-table tbody button")
+    page.until(lambda: len(page.moves) == 3)
+    page.until(lambda: focused(page) == "Moves")
+
+
+def test_where_a_control_goes_the_focus_is_on_one_near_it(page: Page) -> None:
+    page.set_out(analysis=False)
+    page.open(at(MIDDLEGAME))
+    page.keys("?")
+    press(page, "#show-welcome")
+    assert focused(page) == "tour-start"
+    press(page, "#tour-start")
+    page.until(lambda: focused(page) == "tour-next")
+    page.keys(Keys.ESCAPE)
+    page.until(lambda: not page.find("#welcome").is_displayed())
+    assert page.run("return document.activeElement.closest('.right') !== null")
+    page.keys("m")
+    page.until(lambda: page.find("#free-play").is_displayed() and page.text("#live"))
+    press(page, "#free-play")
+    page.until(lambda: not page.find("#free-controls").is_displayed())
+    assert page.run("return document.activeElement.closest('.left') !== null")

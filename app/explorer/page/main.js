@@ -3,7 +3,7 @@
 import { get } from "./base/api.js";
 import { keepText, recallText } from "./base/browser_storage.js";
 import { around, byId, guarded, h, replace, showError, tellError } from "./base/dom.js";
-import { makeBoard } from "./board/board.js";
+import { focusBoard, makeBoard } from "./board/board.js";
 import { makeExpectedBar } from "./board/expected_bar.js";
 import { makeFree } from "./board/free.js";
 import { makePlaying } from "./board/playing.js";
@@ -71,6 +71,11 @@ function makeTheme() {
 
 function makeHelp(start) {
     const dialog = byId("help-dialog");
+    const showExamples = () => {
+        dialog.close();
+        welcome();
+        byId("tour-start").focus();
+    };
     replace(
         dialog,
         h("h2", { id: "help-title" }, "Keys"),
@@ -89,7 +94,7 @@ function makeHelp(start) {
             "form",
             { method: "dialog", class: "panel-bar" },
             h("button", { class: "main" }, "Close"),
-            h("button", { id: "show-welcome", onclick: welcome }, "Examples and tour"),
+            h("button", { type: "button", id: "show-welcome", onclick: showExamples }, "Examples and tour"),
         ),
     );
     const show = () => dialog.showModal();
@@ -113,7 +118,7 @@ function makeKeys(turnTheme, showHelp) {
         "?": showHelp,
         m: () => setMode(state.mode === "game" ? "free" : "game"),
         "/": () => byId("entry-text").focus(),
-        b: () => byId("board").querySelector("[tabindex='0']").focus(),
+        b: focusBoard,
     };
     document.addEventListener("keydown", (event) => {
         if (event.ctrlKey || event.metaKey) {

@@ -1,5 +1,7 @@
 // Elements, numbers and small helpers. All text goes in as text, never as HTML.
 
+import { keepFocus } from "./focus.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(element, properties, children) {
@@ -87,10 +89,10 @@ export const button = (id, text, onclick, more = {}) => h("button", { type: "but
 export const options = (pairs, chosen) =>
     pairs.map(([value, name]) => h("option", { value, selected: value === chosen }, name));
 
+/** Draw a part of the page anew; the focus of the keyboard stays where it was. */
 export function replace(element, ...children) {
-    element.replaceChildren(
-        ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
-    );
+    const drawn = children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+    keepFocus(element, () => element.replaceChildren(...drawn));
 }
 
 const MINUS = "\u2212";

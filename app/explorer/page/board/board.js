@@ -93,8 +93,10 @@ function follow(topics) {
         return;
     }
     if (topics.has("view")) {
+        const hasFocus = svg.contains(document.activeElement);
         layOut();
         drawPieces();
+        if (hasFocus) cellOf(hand.focus)?.focus({ preventScroll: true });
     }
     if (topics.has("moves") || topics.has("mode")) hand.chosen = null;
     if (topics.has("report")) drawPieces();
@@ -321,6 +323,12 @@ export function describe(square) {
 
 export const picture = (letter, size = 20) =>
     h("img", { src: imageOf(letter), alt: nameOf(letter), width: size, height: size, draggable: "false" });
+/** Give the focus of the keyboard to the square that had it last. */
+export function focusBoard() {
+    hand.byKeys = true;
+    cellOf(hand.focus)?.focus();
+}
+
 export const boardSvg = () => svg;
 export const cellOf = (square) => cells.get(square);
 export const pieceOn = (square) => pieces.get(square);

@@ -2,6 +2,7 @@
 
 import { button, byId, h, replace, say } from "../base/dom.js";
 import { boardOf, fenOf } from "../base/fen.js";
+import { hide } from "../base/focus.js";
 import { EMPTY, START, listen, setFree, setGame, state } from "../state/store.js";
 import { describe, imageOf, nameOf, picture, squareUnder } from "./board.js";
 
@@ -160,9 +161,11 @@ function build() {
 
 function draw() {
     const box = byId("free-controls");
-    box.hidden = state.mode !== "free";
-    byId("game-controls").hidden = byId("move-list").hidden = state.mode === "free";
-    if (box.hidden) {
+    const isFree = state.mode === "free";
+    const others = [byId("game-controls"), byId("move-list")];
+    for (const part of isFree ? [box] : others) part.hidden = false;
+    for (const part of isFree ? others : [box]) hide(part);
+    if (!isFree) {
         brush = null;
         return;
     }

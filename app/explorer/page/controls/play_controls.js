@@ -2,6 +2,7 @@
 
 import { keep, recall } from "../base/browser_storage.js";
 import { button, byId, h, options, replace, segments, showError } from "../base/dom.js";
+import { hide } from "../base/focus.js";
 import { styledPlayers } from "../base/player_styles.js";
 import { hasSound, setSound } from "../base/sound.js";
 import { whyNoGame } from "../board/free.js";
@@ -140,9 +141,11 @@ function drawClocks() {
 
 function draw() {
     const box = byId("play-bar");
-    box.hidden = !state.game;
-    byId("game-controls").classList.toggle("playing", Boolean(state.game));
-    if (!state.game) return;
+    if (!state.game) {
+        hide(box);
+        return;
+    }
+    box.hidden = false;
     const { result, side, clock, level } = state.game;
     const who = `You are ${side === "white" ? "White" : "Black"}, Merino plays at ${levelName(level)}.`;
     const noMoves = !state.moves.length;

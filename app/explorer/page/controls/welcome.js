@@ -2,6 +2,7 @@
 
 import { keep, recall } from "../base/browser_storage.js";
 import { byId, guarded, h, replace } from "../base/dom.js";
+import { hide } from "../base/focus.js";
 import { settings, switchAnalysis } from "../state/analysis.js";
 import { listen, watchBoard } from "../state/store.js";
 import { openTab } from "../state/tabs.js";
@@ -75,7 +76,7 @@ function example(each) {
 
 function close() {
     keep("visited", true);
-    byId("welcome").hidden = true;
+    hide(byId("welcome"));
 }
 
 /** Show the examples; the page does so by itself on a first visit. */

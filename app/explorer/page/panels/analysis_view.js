@@ -3,6 +3,7 @@
 import { explainLine } from "../base/api.js";
 import { compilingText } from "../base/compiling.js";
 import { byId, framed, h, options, percent, replace, shortName, withMinus } from "../base/dom.js";
+import { keepFocus } from "../base/focus.js";
 import { showArrows } from "../board/board.js";
 import { hideBoard, showBoard } from "../board/mini_board.js";
 import { MAX_LINES, NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "../state/analysis.js";
@@ -104,8 +105,11 @@ function drawLines() {
         while (rows[index].length < lines.length) rows[index].push(new Row(search));
         lines.forEach((line, at) => rows[index][at].show(line));
         const boxes = rows[index].slice(0, lines.length).map((row) => row.box);
-        if (list.children.length !== boxes.length) list.replaceChildren(...boxes);
-        list.hidden = !boxes.length;
+        if (list.children.length === boxes.length) return;
+        keepFocus(list, () => {
+            list.replaceChildren(...boxes);
+            list.hidden = !boxes.length;
+        });
     });
     parts.titles.forEach((title, index) => {
         title.hidden = settings.beside === NONE;

@@ -299,15 +299,6 @@ function termTable(report, seen) {
     );
 }
 
-/** Draw again, with the focus where it was. */
-function redrawn(panel, ...children) {
-    const focused = /** @type {HTMLElement} */ (document.activeElement?.closest("[data-term], [data-sort]"));
-    replace(panel, ...children);
-    const { term, sort: column } = focused?.dataset ?? {};
-    const again = term ? `[data-term="${term}"] button` : column ? `[data-sort="${column}"]` : null;
-    if (again) panel.querySelector(again)?.focus();
-}
-
 let draw = () => {};
 
 function drawPanel(panel) {
@@ -320,7 +311,7 @@ function drawPanel(panel) {
     const seen = report.terms.filter((term) => showsAll || isSomething(term) || term.name === state.term);
     const note = "Counts include the multiplier of the group and the share of the phase: ";
     const formula = `weight \u00d7 count = centipawns (cp). Score ${pawns(report.score_cp)} pawns.`;
-    redrawn(
+    replace(
         panel,
         settingsBar(report.terms.length - seen.length),
         h("div", scrolling("Terms"), termTable(report, seen)),

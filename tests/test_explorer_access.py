@@ -237,3 +237,29 @@ def test_where_a_control_goes_the_focus_is_on_one_near_it(page: Page) -> None:
     press(page, "#free-play")
     page.until(lambda: not page.find("#free-controls").is_displayed())
     assert page.run("return document.activeElement.closest('.left') !== null")
+
+
+LISTEN = (
+    "window.heard = []; new MutationObserver((changes) => { for (const { target } of changes) {"
+    " const at = (target.nodeType === 1 ? target : target.parentElement)"
+    ".closest('[aria-live], [role=status], [role=alert], output');"
+    " if (at && at.ariaLive !== 'off' && at.textContent) window.heard.push([at.id, at.textContent.trim()]); } })"
+    ".observe(document.body, { subtree: true, childList: true, characterData: true })"
+)
+
+
+def test_a_move_is_spoken_once_and_not_each_depth_of_a_search(page: Page) -> None:
+    page.set_out(analysis=True)
+    page.open(at(MIDDLEGAME))
+    page.tab("moves")
+    page.run(LISTEN)
+    page.until(lambda: all(page.text(f"#{name}").startswith("depth") for name in ("search-state", "analysis-status")))
+    assert page.run("return window.heard") == []
+    page.keys("a", "/", *"Ne5", Keys.ENTER)
+    page.until(lambda: page.run("return window.heard.length"))
+    assert page.run("return [...new Set(window.heard.map(String))]") == [f"live,{page.text('#live')}"]
+    page.run("window.heard = []")
+    page.move("a1", "a7")
+    page.until(lambda: page.error)
+    told = page.run("return window.heard.map(([, text]) => text).filter((text) => text.includes('turn'))")
+    assert len(set(told)) == 1, told

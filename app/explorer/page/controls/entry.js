@@ -17,7 +17,6 @@ export async function explainRefusal(move) {
         return played.uci;
     } catch (error) {
         tellError(error);
-        say(wordsOf(error));
         return null;
     }
 }

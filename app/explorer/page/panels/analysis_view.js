@@ -200,7 +200,7 @@ export function makeLive() {
         "Analysis",
     );
     parts.power.onclick = switchAnalysis;
-    parts.score = h("output", { id: "analysis-score" });
+    parts.score = h("output", { id: "analysis-score", "aria-live": "off" });
     parts.status = h("span", { class: "note", id: "analysis-status" });
     parts.settings = h("div", { class: "panel-bar" });
     parts.titles = searches.map(() => h("h3", { hidden: true }));

@@ -184,7 +184,7 @@ function pause() {
 function makeParts() {
     parts = {
         pause: h("button", { type: "button", id: "search-moves", onclick: pause }),
-        state: h("span", { class: "note", id: "search-state", role: "status" }),
+        state: h("span", { class: "note", id: "search-state" }),
         comparison: h("div", {}, comparisonNow()),
         body: h("tbody", { onpointerleave: () => showFound(), onfocusout: () => showFound() }),
     };

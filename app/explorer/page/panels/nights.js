@@ -70,7 +70,7 @@ function runBar() {
                 button("night-stop", "Stop", () => ask("stop"), { class: "on" }),
                 h("span", { class: "note" }, `A night of ${run.hours} h, in ${place}`),
             ),
-            h("p", { class: "note", id: "night-doing", role: "status" }, run.doing),
+            h("p", { class: "note", id: "night-doing" }, run.doing),
         ];
     return [
         h(

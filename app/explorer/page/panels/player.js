@@ -124,7 +124,7 @@ function drawPanel(panel) {
             { class: "panel-bar" },
             nameField(games),
             buttons(),
-            h("span", { class: "note", id: "player-state", role: "status" }, progress),
+            h("span", { class: "note", id: "player-state" }, progress),
         ),
         h("p", { class: "note" }, `Of ${plural(games.count, "game")} in ${games.name}.`),
         drillSection(),

@@ -186,7 +186,7 @@ function learningStage() {
     return stage(
         3,
         "Watch it learn",
-        h("p", { id: "learn-state", role: "status" }),
+        h("p", { id: "learn-state" }),
         shown ? whileLearning() : null,
         record ? learnedSections(record, charts.calibration) : null,
     );

@@ -57,7 +57,7 @@ function scoreLine(report) {
     return h(
         "div",
         { class: `score ${state.preview ? "trying" : ""}` },
-        h("output", { id: "score" }, result ?? pawns(report.score_cp)),
+        h("output", { id: "score", "aria-live": "off" }, result ?? pawns(report.score_cp)),
         h(
             "dl",
             {},

@@ -156,6 +156,30 @@ def test_no_tab_lies_off_the_edge_of_a_phone(page: Page) -> None:
     assert len(edges) == len(TABS) and max(edges) <= 360
 
 
+LETTERS = {"usual": (16, 15.0), "large": (32, 30.0)}  # pixels that the reader has chosen, and those of the page
+
+
+@pytest.mark.parametrize(("letters", "width"), [("large", 390), ("usual", 1000)])
+def test_letters_are_as_large_as_the_reader_wants_and_nothing_leaves_the_page(
+    page: Page, letters: str, width: int
+) -> None:
+    chosen, expected = LETTERS[letters]
+    page.resize(width, 640, touch=width < 600)
+    page.driver.execute_cdp_cmd("Page.setFontSizes", {"fontSizes": {"standard": chosen}})
+    page.open(at(MIDDLEGAME))
+    size = float(page.run("return getComputedStyle(document.documentElement).fontSize").removesuffix("px"))
+    assert size == pytest.approx(expected)
+    for name in TABS:
+        page.run(f"document.getElementById('tab-{name}').click()")
+        page.until(lambda name=name: page.all(f"#panel-{name} > *"))
+        assert page.run("return document.documentElement.scrollWidth") <= width, name
+    bars = page.run(
+        "return [...document.querySelectorAll('.board-bar > *')].map((bar) => bar.getBoundingClientRect().right)"
+    )
+    assert max(bars) <= page.run("return document.querySelector('.left').getBoundingClientRect().right")
+    page.driver.execute_cdp_cmd("Page.setFontSizes", {"fontSizes": {"standard": 16}})
+
+
 def test_every_part_of_the_analysis_is_reached_by_keys(page: Page) -> None:
     page.set_out(analysis=True)
     page.open(at(MIDDLEGAME))

@@ -287,3 +287,30 @@ def test_a_move_is_spoken_once_and_not_each_depth_of_a_search(page: Page) -> Non
     page.until(lambda: page.error)
     told = page.run("return window.heard.map(([, text]) => text).filter((text) => text.includes('turn'))")
     assert len(set(told)) == 1, told
+
+
+FORCED = [  # what differs by its colours, where these are those of the system
+    ("[data-value=game]", "[data-value=free]", "backgroundColor"),
+    ("#tab-terms", "#tab-moves", "borderBottomColor"),
+    ("[data-ply='2']", "[data-ply='1']", "backgroundColor"),
+    (".bar .blue", "body", "backgroundColor"),
+    (".bar .blue", ".bar .orange", "backgroundColor"),
+    (".expected i", ".expected", "backgroundColor"),
+    (".bars.white i", ".bars .track", "backgroundColor"),
+    (".palette button", "body", "backgroundColor"),
+]
+
+
+def test_what_colours_tell_is_seen_where_they_are_forced(page: Page) -> None:
+    page.driver.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "forced-colors", "value": "active"}]}
+    )
+    page.open(at(MIDDLEGAME))
+    page.enter("Ne5 Nxe5")
+    page.until(lambda: len(page.moves) == 2 and page.all(".bars.white i") and page.all(".bar .orange"))
+    colour = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
+    same = [pair for *pair, name in FORCED if len({page.run(colour, each, name) for each in pair}) == 1]
+    switch = "const style = getComputedStyle(document.querySelector('.switch i'), arguments[0]); return [style.{}]"
+    knob, ground = (page.run(switch.format("backgroundColor"), part) for part in ("::after", None))
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert same == [] and knob != ground

@@ -223,3 +223,20 @@ def test_two_moves_stay_compared_when_the_table_is_sorted_or_left(page: Page) ->
     page.tab("terms")
     page.tab("moves")
     assert page.text("#comparison h3") == told
+
+
+def test_lines_are_numbered_from_the_position_that_they_are_of(page: Page) -> None:
+    analysed(page, MIDDLEGAME)
+    page.until(lambda: page.all(LINES))
+    page.run(
+        "window.real = window.fetch; window.fetch = (path, ...rest) => path === '/api/explain'"
+        " ? new Promise((settle) => (window.settle = () => settle(window.real(path, ...rest))))"
+        " : window.real(path, ...rest)"
+    )
+    page.enter("Ne5")
+    board = chess.Board(MIDDLEGAME)
+    board.push_san("Ne5")
+    replies = {board.san(move) for move in board.legal_moves}
+    page.until(lambda: first_moves(page) and set(first_moves(page)) <= replies)
+    assert page.text(f"{LINES} .number") == "13..."  # the report of the position is still on its way
+    page.run("window.settle(); window.fetch = window.real")

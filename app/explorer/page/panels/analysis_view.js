@@ -7,7 +7,7 @@ import { keepFocus } from "../base/focus.js";
 import { showArrows } from "../board/board.js";
 import { hideBoard, showBoard } from "../board/mini_board.js";
 import { MAX_LINES, NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "../state/analysis.js";
-import { SHOWN, listen, numbered, playLine, state } from "../state/store.js";
+import { SHOWN, listen, numbered, playLine } from "../state/store.js";
 import { differencesTable, unfolding } from "./piece_differences.js";
 import { catalogue, chooser, onCatalogue } from "./weights.js";
 
@@ -56,13 +56,17 @@ class Row {
         if (this.key === this.search.key && (this.box.matches(":hover, :focus-within") || isSame(line, this.drawn)))
             return;
         Object.assign(this, { asked: this.search.asked, key: this.search.key, drawn: line });
-        replace(this.moves, line.names.slice(0, SHOWN_PLIES).map(this.#moveElement));
+        replace(
+            this.moves,
+            line.names.slice(0, SHOWN_PLIES).map((name, at) => this.#moveElement(name, at)),
+        );
         clearTimeout(this.timer);
         this.timer = setTimeout(() => this.#explain(line), CALM_MS);
     }
 
     #moveElement(name, at) {
-        const number = numbered(state.report.fen, at, at === 0);
+        const { fen, moves } = this.asked;
+        const number = numbered(fen, moves.length + at, at === 0);
         return h(
             "span",
             { class: "ply" },

@@ -314,3 +314,42 @@ def test_what_colours_tell_is_seen_where_they_are_forced(page: Page) -> None:
     knob, ground = (page.run(switch.format("backgroundColor"), part) for part in ("::after", None))
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     assert same == [] and knob != ground
+
+
+def test_arrows_scroll_the_box_that_has_the_focus_and_leave_the_game_alone(page: Page) -> None:
+    page.resize(390, 844)
+    page.open(at(MIDDLEGAME))
+    page.enter("Ne5")
+    page.until(lambda: page.moves == ["Ne5"])
+    page.tab("moves")
+    page.until(lambda: page.all("#move-table"))
+    press(page, "#panel-moves .scroll", Keys.ARROW_RIGHT)
+    page.until(lambda: page.run("return document.querySelector('#panel-moves .scroll').scrollLeft > 0"))
+    page.keys(Keys.ARROW_LEFT)
+    assert page.text("#move-list [aria-current]") == "Ne5"
+
+
+def test_the_menu_closes_where_the_keyboard_leaves_it(page: Page) -> None:
+    press(page, "#share")
+    page.until(lambda: focused(page) == "copy-fen")
+    page.keys(Keys.END)
+    assert focused(page) == "save-png"
+    page.keys(Keys.TAB)
+    assert not page.find("#share-menu").is_displayed() and focused(page) == "look"
+    assert page.find("#share").get_attribute("aria-expanded") == "false"
+    page.click("#share")
+    page.click("#share")
+    assert not page.find("#share-menu").is_displayed()
+
+
+def test_an_error_is_in_view_however_far_down_the_page_is(page: Page) -> None:
+    page.resize(390, 844, touch=True)
+    page.tab("weights")
+    page.until(lambda: page.all(".slider"))
+    page.run("window.scrollTo(0, document.documentElement.scrollHeight)")
+    page.run(
+        "const all = document.querySelectorAll('.slider [type=number]'), last = all[all.length - 1];"
+        "last.value = 1e6; last.dispatchEvent(new Event('change'))"
+    )
+    page.until(lambda: "takes" in page.text("#error"))
+    assert page.run("return scrollY > 800 && document.getElementById('error').getBoundingClientRect().top") == 0

@@ -102,6 +102,14 @@ function makeHelp(start) {
     return show;
 }
 
+/** Whether a key scrolls the box that has the focus. */
+function scrolls({ key, target }) {
+    const isWider = target.scrollWidth > target.clientWidth,
+        isTaller = target.scrollHeight > target.clientHeight;
+    const scrolled = { ArrowLeft: isWider, ArrowRight: isWider, Home: isTaller, End: isTaller };
+    return target.matches("[role='region'][tabindex='0']") && scrolled[key];
+}
+
 function makeKeys(turnTheme, showHelp) {
     const keys = {
         ArrowLeft: undo,
@@ -131,7 +139,7 @@ function makeKeys(turnTheme, showHelp) {
         }
         if (event.altKey || around(event, "input, select, textarea, dialog")) return;
         const action = keys[event.key];
-        if (!action) return;
+        if (!action || scrolls(event)) return;
         event.preventDefault();
         action();
     });

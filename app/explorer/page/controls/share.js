@@ -246,7 +246,9 @@ async function take(action) {
 
 function press(event, items) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step) items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
+    const end = { Home: 0, End: -1 }[event.key];
+    if (end !== undefined) items.at(end).focus();
+    else if (step) items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
     else if (event.key === "Escape") {
         isOpen(false);
         byId("share").focus();
@@ -266,6 +268,9 @@ export function makeShare() {
         if (!list.hidden) items[0].focus();
     };
     list.onkeydown = (event) => press(event, items);
+    list.addEventListener("focusout", (event) => {
+        if (event.relatedTarget && !event.relatedTarget.closest(".menu")) isOpen(false);
+    });
     document.addEventListener("pointerdown", (event) => {
         if (!list.hidden && !around(event, ".menu")) isOpen(false);
     });

@@ -353,3 +353,17 @@ def test_an_error_is_in_view_however_far_down_the_page_is(page: Page) -> None:
     )
     page.until(lambda: "takes" in page.text("#error"))
     assert page.run("return scrollY > 800 && document.getElementById('error').getBoundingClientRect().top") == 0
+
+
+def test_all_beside_the_board_is_reached_in_a_low_window(page: Page) -> None:
+    page.resize(1280, 560)
+    page.open(at(MIDDLEGAME))
+    page.enter("Ne5 Nxe5")
+    page.until(lambda: len(page.moves) == 2)
+    page.tab("weights")
+    page.until(lambda: page.all(".slider"))
+    page.click(".editing summary")
+    page.run("window.scrollTo(0, 400); document.getElementById('remove-move').focus()")
+    box = "return document.getElementById('remove-move').getBoundingClientRect()"
+    page.until(lambda: 0 <= page.run(box)["top"] < page.run(box)["bottom"] <= 560)
+    assert page.find("#move-list").size["height"] > 20

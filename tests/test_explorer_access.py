@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 import pytest
 from selenium.webdriver.common.keys import Keys
 
@@ -367,3 +370,58 @@ def test_all_beside_the_board_is_reached_in_a_low_window(page: Page) -> None:
     box = "return document.getElementById('remove-move').getBoundingClientRect()"
     page.until(lambda: 0 <= page.run(box)["top"] < page.run(box)["bottom"] <= 560)
     assert page.find("#move-list").size["height"] > 20
+
+
+GAME = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2"
+LEVELS = (
+    "return [...document.querySelectorAll('h1, h2, h3, h4')]"
+    ".filter((head) => head.checkVisibility()).map((head) => Number(head.tagName[1]))"
+)
+UNNAMED = "return [...document.querySelectorAll('th')].filter((e) => !e.textContent && !e.querySelector('img')).length"
+
+
+def test_no_level_of_headings_is_left_out_and_each_column_has_a_name(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    for name, content in (("pieces", ".bars"), ("compare", "#compare-scores"), ("learning", ".stage")):
+        page.tab(name)
+        page.until(lambda content=content: page.all(f"#panels {content}"))
+        levels = page.run(LEVELS)
+        assert max(later - level for level, later in pairwise(levels)) == 1, (name, levels)
+        assert page.run(UNNAMED) == 0, name
+
+
+def spoken(page: Page, role: str) -> list[tuple[str, str]]:
+    """The names of all elements of a role, as screen readers are told them, each with its value."""
+    nodes = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    known = [node for node in nodes if not node["ignored"] and node["role"]["value"] == role]
+    return [tuple(str(node.get(key, {}).get("value", "")) for key in ("name", "value")) for node in known]
+
+
+def test_a_graph_tells_the_move_it_is_at_and_where_its_lines_go(page: Page) -> None:
+    page.enter(GAME)
+    page.until(lambda: len(page.moves) == 10)
+    page.tab("games")
+    page.until(lambda: page.all("#course .blunder"))
+    press(page, "#course", Keys.END)
+    page.keys(Keys.ARROW_LEFT)
+    page.until(lambda: page.text("#move-list [aria-current]") == "Nxf7")
+    value = "return document.getElementById('course').getAttribute('aria-valuetext')"
+    page.until(lambda: re.fullmatch(r"5\. Nxf7\?\? blunder, White's chances \d+%", page.run(value)))
+    page.until(lambda: page.text("#annotate") == "Search deeper")
+    page.run("document.querySelector('#panel-games details').open = true")
+    page.click(".checks input")
+    page.until(lambda: page.all("#course-terms .series"))
+    assert re.search(r"Terms in the course of the game, [A-Z][a-z ]+ from \S+ to \S+", str(spoken(page, "image")))
+
+
+def test_a_large_screen_has_large_graphs_and_a_name_for_what_is_in_its_own_column(page: Page) -> None:
+    page.resize(3840, 2160)
+    page.enter(GAME)
+    page.tab("games")
+    page.until(lambda: page.all("#course .series"))
+    letters = page.run(
+        "const [tick, note] = ['#course .tick', '.note'].map((each) => document.querySelector(each));"
+        "return [tick.getBoundingClientRect().height, note.getBoundingClientRect().height]"
+    )
+    assert letters[0] > 0.7 * letters[1]
+    assert ("Pieces", "") in spoken(page, "group")

@@ -56,6 +56,7 @@ function makeTheme() {
         const chosen = recallText("theme");
         if (chosen) document.documentElement.dataset.theme = chosen;
         else delete document.documentElement.dataset.theme;
+        button.setAttribute("aria-pressed", String(isDark()));
         button.textContent = isDark() ? "\u2600" : "\u263e";
     };
     const isDark = () => (recallText("theme") ?? (dark.matches ? "dark" : "light")) === "dark";

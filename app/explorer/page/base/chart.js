@@ -2,6 +2,7 @@
 
 import { h, number, s } from "./dom.js";
 
+const ROOT = 15; // pixels of the page's letters in which charts are drawn; larger ones make larger charts
 const MARGIN = { top: 14, right: 16, bottom: 34, left: 52 };
 const ROOM = 0.06; // of the height, above and below the values
 
@@ -162,6 +163,15 @@ function picture(data, series, { width, height, label, choose }) {
     return svg;
 }
 
+/** A chart in words: where each of its named lines begins and ends. */
+function heard(label, data, series) {
+    const value = (point) => number(point[1], data.yDigits ?? 2);
+    const lines = series
+        .filter((each) => each.name)
+        .map((each) => `${each.name} from ${value(each.points[0])} to ${value(each.points.at(-1))}`);
+    return [label, ...lines].join(", ");
+}
+
 /**
  * A chart that draws itself anew where its place changes. `read` gives what to draw: series of { name, points, colour,
  * kind }, where a point is [x, y, half the width of its interval]; kind is line, dots, dashed or area. `choose` gets the
@@ -175,11 +185,12 @@ export function chart({ label, height = 240, read, choose }) {
     let last;
 
     box.redraw = () => {
-        const width = place.clientWidth;
-        if (!width) return;
+        if (!place.clientWidth) return;
+        const width = (ROOT * place.clientWidth) / Number.parseFloat(getComputedStyle(document.body).fontSize);
         const data = read();
         const series = data.series.filter((each) => each.points.length);
-        place.replaceChildren(picture(data, series, { width, height, label, choose }));
+        const words = heard(label, data, series);
+        place.replaceChildren(picture(data, series, { width, height, label: words, choose }));
         const named = series.filter((each) => each.name);
         legend.replaceChildren(
             ...named.map((each) => h("span", {}, h("i", { style: { background: each.colour } }), each.name)),

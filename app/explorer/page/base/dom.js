@@ -43,16 +43,18 @@ export const scrolling = (label, kind = "scroll") => ({
  */
 export const byId = (id) => document.getElementById(id);
 
+const headText = (head) => (typeof head === "string" ? head : h("span", { class: "hidden" }, head.unseen));
+
 /**
  * A table in a box that scrolls.
  * @param {string} id
- * @param {string[]} heads the titles of its columns; those that are not empty name the box
+ * @param {(string | {unseen: string})[]} heads the titles of its columns, which name the box; some are only heard
  * @param {Node[]} rows
  */
 export const plainTable = (id, heads, rows) =>
     h(
         "div",
-        scrolling(heads.filter(Boolean).join(", ")),
+        scrolling(heads.map((head) => (typeof head === "string" ? head : head.unseen)).join(", ")),
         h(
             "table",
             { class: "plain-table", id },
@@ -62,7 +64,7 @@ export const plainTable = (id, heads, rows) =>
                 h(
                     "tr",
                     {},
-                    heads.map((head) => h("th", { scope: "col" }, head)),
+                    heads.map((head) => h("th", { scope: "col" }, headText(head))),
                 ),
             ),
             h("tbody", {}, rows),

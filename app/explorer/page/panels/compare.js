@@ -190,7 +190,7 @@ function scores() {
     const [a, b] = [first.static.expected_score, other.static.expected_score];
     return plainTable(
         "compare-scores",
-        ["", "A", "B", "Difference"],
+        [{ unseen: "Value" }, "A", "B", "Difference"],
         [
             pair("Score, pawns", first.score_cp / 100, other.score_cp / 100, 2),
             tableRow("White expects", [percent(a, 1), percent(b, 1), `${number(100 * (b - a), 1, true)}%`]),

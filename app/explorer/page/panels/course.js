@@ -90,7 +90,7 @@ function makeGraph() {
     made.id = "course";
     made.tabIndex = 0;
     made.setAttribute("role", "slider");
-    made.setAttribute("aria-label", "Ply of the game");
+    made.setAttribute("aria-label", "Move of the game");
     made.addEventListener("keydown", (event) => {
         const step = { ArrowLeft: -1, ArrowRight: 1, Home: -state.moves.length, End: state.moves.length }[event.key];
         if (!step) return;
@@ -221,11 +221,21 @@ export function courseElements(isOpen) {
     ];
 }
 
+/** The move that the graph is at, and the chances after it, for those who listen. */
+function valueText() {
+    const found = annotation.found.get(state.at);
+    const share = found?.after.expected_score ?? course.points[state.at]?.expected_score;
+    const move = state.at ? `${numbered(state.fen, state.at - 1, true)} ${state.moves[state.at - 1].san}` : "Start";
+    const name = found?.grade ? `${titleOf(found)} ${found.grade.name}` : move;
+    return share === undefined ? name : `${name}, White's chances ${percent(share)}`;
+}
+
 /** Follow the game on the board, after `courseElements` have been put in their place. */
 export function followCourse() {
     graph.setAttribute("aria-valuemin", 0);
     graph.setAttribute("aria-valuemax", state.moves.length);
     graph.setAttribute("aria-valuenow", state.at);
+    graph.setAttribute("aria-valuetext", valueText());
     graph.redraw();
     termGraph.hidden = !terms.size;
     termGraph.redraw();

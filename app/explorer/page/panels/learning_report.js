@@ -122,7 +122,7 @@ function weightRow(line, scale) {
     return tableRow(spaced(line.name), cells, { title: line.flags.join(", ") });
 }
 
-const HEADS = ["Weight", "Before", "After", "95% interval", "", "Clear", "Positions"];
+const HEADS = ["Weight", "Before", "After", "95% interval", { unseen: "Change and interval" }, "Clear", "Positions"];
 const LEGEND =
     "Grey mark: before; blue mark and band: after, with its interval. Clear: the change is larger than its noise.";
 

@@ -126,7 +126,18 @@ function generationRow(found) {
     return tableRow(found.number, cells, { class: found.number === night.best ? "strong" : "" });
 }
 
-const HEADS = ["Net", "At", "Neurons", "Positions", "Error", "Elo", "", "From the start", "From the terms", "Nodes/s"];
+const HEADS = [
+    "Net",
+    "At",
+    "Neurons",
+    "Positions",
+    "Error",
+    "Elo",
+    { unseen: "Verdict" },
+    "From the start",
+    "From the terms",
+    "Nodes/s",
+];
 
 const rungText = (rung) => (rung.elo === null ? "all to one side" : elo(rung.elo, rung.elo_error));
 
@@ -159,7 +170,7 @@ const KNOWN =
 function probesSection() {
     const nets = Object.keys(night.probes[0].r2);
     const heads = [
-        "",
+        { unseen: "Term or motif" },
         "Board",
         "Chance",
         ...nets.map((net) => (net === "start" ? "Start" : `Net ${net}`)),

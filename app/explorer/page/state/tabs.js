@@ -77,12 +77,12 @@ async function makeNow(name) {
  */
 export function makeTabs(list) {
     titles = list;
-    for (const [name, , make, load] of list) {
+    for (const [name, title, make, load] of list) {
         const panel = h("div", {
             id: `panel-${name}`,
             class: "panel",
             role: "tabpanel",
-            "aria-labelledby": `tab-${name}`,
+            "aria-label": title,
             hidden: !isOpen(name),
         });
         panels.set(name, panel);
@@ -93,6 +93,7 @@ export function makeTabs(list) {
     const arrange = () => {
         const pieces = panels.get("pieces");
         (WIDE.matches ? byId("third") : byId("panels")).append(pieces);
+        pieces.setAttribute("role", WIDE.matches ? "group" : "tabpanel"); // beside them there is no tab of theirs
         byId("third").hidden = !WIDE.matches;
         if (WIDE.matches && chosen === "pieces") chosen = "terms";
         openTab(chosen);

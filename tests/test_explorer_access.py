@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -46,7 +47,7 @@ COLOURS = (
 )
 
 
-def luminance(colour: list[int]) -> float:
+def luminance(colour: Sequence[float]) -> float:
     """The relative luminance of a colour, by WCAG."""
     parts = [part / 255 for part in colour]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
@@ -91,6 +92,35 @@ def test_boards_and_pieces_are_chosen_and_can_be_read_on_all_of_them(page: Page)
     page.reload()
     assert page.run("return document.documentElement.dataset.board") == names[-1]
     assert drawings(page) == {"/pieces/plain/"}
+
+
+MARKS = ("last", "chosen", "focus", "over", "capture", "target", "term")
+MIN_MARK_CONTRAST = 3.0  # of WCAG AA, for what is no text
+GROUNDS = (*SQUARES, "blue", "orange")
+MARKED = (
+    "const layer = document.querySelector('.marks'); const told = {};"
+    "for (const name of arguments[0]) { const mark = document.createElementNS('http://www.w3.org/2000/svg', 'rect');"
+    " mark.setAttribute('class', name); layer.append(mark); const style = getComputedStyle(mark);"
+    " const kind = style.fill === 'none' ? 'stroke' : 'fill';"
+    " told[name] = [...style[kind].match(/\\d+/g).map(Number), Number(style[`${kind}Opacity`])]; mark.remove(); }"
+    "return told"
+)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_mark_is_seen_on_every_square(page: Page, scheme: str) -> None:
+    page.prefer(scheme)
+    marks = page.run(MARKED, MARKS)
+    faint = {}
+    for board in ("stone", "wood", "green", "sea", "paper"):
+        page.run("document.documentElement.dataset.board = arguments[0]", board)
+        for ground, colour in page.run(COLOURS, GROUNDS).items():
+            for name, (*drawn, opacity) in marks.items():
+                mixed = [opacity * mark + (1 - opacity) * under for mark, under in zip(drawn, colour[:3], strict=True)]
+                low, high = sorted((luminance(mixed), luminance(colour[:3])))
+                faint[board, ground, name] = (high + 0.05) / (low + 0.05)
+    page.prefer("light")
+    assert {key: ratio for key, ratio in faint.items() if ratio < MIN_MARK_CONTRAST} == {}
 
 
 def drawings(page: Page) -> set[str]:
@@ -425,3 +455,13 @@ def test_a_large_screen_has_large_graphs_and_a_name_for_what_is_in_its_own_colum
     )
     assert letters[0] > 0.7 * letters[1]
     assert ("Pieces", "") in spoken(page, "group")
+
+
+def test_dialogs_begin_at_their_beginning(page: Page) -> None:
+    page.resize(320, 568, touch=True)
+    page.click("#help")
+    assert page.run("return document.getElementById('help-dialog').scrollTop") == 0 and focused(page) == "help-title"
+    page.keys(Keys.TAB, Keys.ENTER)
+    assert not page.find("#help-dialog").is_displayed() and focused(page) == "help"
+    page.click("#play")
+    assert focused(page) == "white"

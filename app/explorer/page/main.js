@@ -79,7 +79,7 @@ function makeHelp(start) {
     };
     replace(
         dialog,
-        h("h2", { id: "help-title" }, "Keys"),
+        h("h2", { id: "help-title", tabindex: -1, autofocus: true }, "Keys"),
         h(
             "dl",
             { class: "keys" },

@@ -115,8 +115,8 @@ export function askToPlay() {
             h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
         ),
     );
-    dialog.showModal();
     drawSides();
+    dialog.showModal();
 }
 
 function clockText(side) {

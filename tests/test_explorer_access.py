@@ -465,3 +465,17 @@ def test_dialogs_begin_at_their_beginning(page: Page) -> None:
     assert not page.find("#help-dialog").is_displayed() and focused(page) == "help"
     page.click("#play")
     assert focused(page) == "white"
+
+
+def test_squares_tell_their_shapley_values_and_whether_a_piece_can_go_there(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    page.keys(*"vv")
+    name = "return document.querySelector('[data-square=d1]').getAttribute('aria-label')"
+    page.until(lambda: page.values.get("d1", "").startswith("+"))
+    page.until(lambda: page.run(name) == f"d1, white queen, {page.values['d1']} pawns")
+    page.run("document.querySelector('[data-square=f3]').focus()")
+    page.keys(Keys.ENTER)
+    page.run("document.querySelector('[data-square=e5]').focus()")
+    page.until(lambda: page.text("#live") == "e5, empty, can be reached")
+    page.keys(Keys.ARROW_UP)
+    page.until(lambda: page.text("#live").startswith("e6, black pawn") and "reached" not in page.text("#live"))

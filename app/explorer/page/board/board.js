@@ -100,6 +100,7 @@ function follow(topics) {
     }
     if (topics.has("moves") || topics.has("mode")) hand.chosen = null;
     if (topics.has("report")) drawPieces();
+    if (topics.has("values")) nameSquares();
     drawValues();
     drawMarks();
 }
@@ -166,6 +167,10 @@ export function drawPieces() {
     left.forEach((piece) => piece.image?.remove());
     pieces = next;
     placePieces();
+    nameSquares();
+}
+
+function nameSquares() {
     for (const [square, cell] of cells) cell.setAttribute("aria-label", describe(square));
 }
 

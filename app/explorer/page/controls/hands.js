@@ -47,9 +47,10 @@ function focused(square) {
     cellOf(hand.focus)?.setAttribute("tabindex", -1);
     hand.focus = square;
     cellOf(square).setAttribute("tabindex", 0);
-    say(describe(square));
+    const uci = hand.chosen && legal(hand.chosen, square)[0];
+    say(uci ? `${describe(square)}, can be reached` : describe(square));
     drawMarks();
-    if (hand.chosen && !hand.drag) preview(legal(hand.chosen, square)[0] ?? null);
+    if (hand.chosen && !hand.drag) preview(uci ?? null);
 }
 
 const legal = (from, to) => movesFrom(from).filter((uci) => uci.slice(2, 4) === to);

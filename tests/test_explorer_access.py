@@ -421,10 +421,10 @@ def test_no_level_of_headings_is_left_out_and_each_column_has_a_name(page: Page)
 
 
 def spoken(page: Page, role: str) -> list[tuple[str, str]]:
-    """The names of all elements of a role, as screen readers are told them, each with its value."""
+    """The names of all elements of a role, as screen readers are told them, each with its description."""
     nodes = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     known = [node for node in nodes if not node["ignored"] and node["role"]["value"] == role]
-    return [tuple(str(node.get(key, {}).get("value", "")) for key in ("name", "value")) for node in known]
+    return [tuple(str(node.get(key, {}).get("value", "")) for key in ("name", "description")) for node in known]
 
 
 def test_a_graph_tells_the_move_it_is_at_and_where_its_lines_go(page: Page) -> None:
@@ -441,7 +441,8 @@ def test_a_graph_tells_the_move_it_is_at_and_where_its_lines_go(page: Page) -> N
     page.run("document.querySelector('#panel-games details').open = true")
     page.click(".checks input")
     page.until(lambda: page.all("#course-terms .series"))
-    assert re.search(r"Terms in the course of the game, [A-Z][a-z ]+ from \S+ to \S+", str(spoken(page, "image")))
+    told = dict(spoken(page, "image"))["Terms in the course of the game"]
+    assert re.fullmatch(r"[A-Z][a-z ]+ from \S+ to \S+", told)
 
 
 def test_a_large_screen_has_large_graphs_and_a_name_for_what_is_in_its_own_column(page: Page) -> None:

@@ -147,6 +147,7 @@ function picture(data, series, { width, height, label, choose }) {
     const svg = s(
         "svg",
         { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label },
+        s("desc", { text: inWords(data, series) }),
         axes(data, scale),
         series.map((each) => seriesOf(each, scale)),
         marksOf(data, scale),
@@ -164,12 +165,12 @@ function picture(data, series, { width, height, label, choose }) {
 }
 
 /** A chart in words: where each of its named lines begins and ends. */
-function heard(label, data, series) {
+function inWords(data, series) {
     const value = (point) => number(point[1], data.yDigits ?? 2);
-    const lines = series
+    return series
         .filter((each) => each.name)
-        .map((each) => `${each.name} from ${value(each.points[0])} to ${value(each.points.at(-1))}`);
-    return [label, ...lines].join(", ");
+        .map((each) => `${each.name} from ${value(each.points[0])} to ${value(each.points.at(-1))}`)
+        .join(", ");
 }
 
 /**
@@ -189,8 +190,7 @@ export function chart({ label, height = 240, read, choose }) {
         const width = (ROOT * place.clientWidth) / Number.parseFloat(getComputedStyle(document.body).fontSize);
         const data = read();
         const series = data.series.filter((each) => each.points.length);
-        const words = heard(label, data, series);
-        place.replaceChildren(picture(data, series, { width, height, label: words, choose }));
+        place.replaceChildren(picture(data, series, { width, height, label, choose }));
         const named = series.filter((each) => each.name);
         legend.replaceChildren(
             ...named.map((each) => h("span", {}, h("i", { style: { background: each.colour } }), each.name)),

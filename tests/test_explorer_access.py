@@ -480,3 +480,13 @@ def test_squares_tell_their_shapley_values_and_whether_a_piece_can_go_there(page
     page.until(lambda: page.text("#live") == "e5, empty, can be reached")
     page.keys(Keys.ARROW_UP)
     page.until(lambda: page.text("#live").startswith("e6, black pawn") and "reached" not in page.text("#live"))
+
+
+def test_tab_comes_to_a_square_of_the_board_and_leaves_it(page: Page) -> None:
+    press(page, "#way [tabindex='0']", Keys.TAB)
+    assert focused(page) == "e1" and page.all(".marks .focus")
+    page.keys(Keys.ARROW_UP, Keys.TAB)
+    assert page.run("return document.activeElement.closest('#game-controls') !== null")
+    page.run("document.querySelector('.skip').click()")
+    page.keys(Keys.TAB)
+    assert focused(page) == "e2"

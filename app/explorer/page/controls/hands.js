@@ -1,6 +1,6 @@
 // Hands on the board: pieces dragged, clicked, or moved by the keyboard.
 
-import { say, showError } from "../base/dom.js";
+import { byId, say, showError } from "../base/dom.js";
 import {
     boardSvg,
     cellOf,
@@ -35,8 +35,11 @@ export function makeHands() {
             drawMarks();
         }
     });
-    svg.addEventListener("focusin", (event) => focused(event.target.dataset.square));
-    svg.addEventListener("focusout", () => requestAnimationFrame(drawMarks));
+    const place = byId("board"); // Chromium gives the focus to a drawing itself that listens for it
+    place.addEventListener("focusin", (event) => {
+        if (event.target !== place) focused(event.target.dataset.square);
+    });
+    place.addEventListener("focusout", () => requestAnimationFrame(drawMarks));
     svg.addEventListener("contextmenu", (event) => {
         if (state.mode === "free") event.preventDefault();
     });

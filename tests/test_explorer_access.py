@@ -490,3 +490,12 @@ def test_tab_comes_to_a_square_of_the_board_and_leaves_it(page: Page) -> None:
     page.run("document.querySelector('.skip').click()")
     page.keys(Keys.TAB)
     assert focused(page) == "e2"
+
+
+def test_the_number_of_games_is_spoken_once(page: Page) -> None:
+    page.run(LISTEN)
+    page.enter(f'[White "Anna"]\n\n{GAME} *\n\n[White "Bert"]\n\n1. d4 *\n')
+    page.until(lambda: page.text("#game-count") == "2 games" and page.text("#live"))
+    page.click("#game-at-1")
+    page.until(lambda: page.moves == ["d4"])
+    assert [text for place, text in page.run("return window.heard") if place == "game-count"] == ["2 games"]

@@ -1,6 +1,6 @@
 // Games: the list of those in a file, and the chosen one with the course of its evaluation.
 
-import { wordsOf, chooseFile, guarded, h, plural, replace, say, showError } from "../base/dom.js";
+import { wordsOf, chooseFile, guarded, h, plural, replace, showError } from "../base/dom.js";
 import { changed, setGame, state, watchBoard } from "../state/store.js";
 import { openTab } from "../state/tabs.js";
 import { courseElements, followCourse, makeCourse } from "./course.js";
@@ -79,7 +79,6 @@ async function listRest(from, first) {
             listPiece(piece);
             at = piece.next;
         }
-        say(plural(list.length, "game"));
     } catch (error) {
         if (from === source) showError(`${from.name}: ${wordsOf(error)}`);
     }
@@ -132,7 +131,9 @@ function drawList() {
     const count = plural(list.length, "game");
     const part = indices.length === list.length ? count : `${indices.length.toLocaleString("en")} of ${count}`;
     const share = done === null ? "reading" : `reading, ${Math.floor(100 * done)}%`;
-    parts.count.textContent = done === 1 ? part : `${part} (${share})`;
+    const told = done === 1 ? part : `${part} (${share})`;
+    parts.count.setAttribute("aria-live", done === 1 ? "polite" : "off");
+    if (parts.count.textContent !== told) parts.count.textContent = told; // what is written again is spoken again
     table.redraw();
     if (done === 1) changed("games");
 }

@@ -123,6 +123,20 @@ def test_every_mark_is_seen_on_every_square(page: Page, scheme: str) -> None:
     assert {key: ratio for key, ratio in faint.items() if ratio < MIN_MARK_CONTRAST} == {}
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_line_and_mark_of_a_graph_is_seen_on_the_page(page: Page, scheme: str) -> None:
+    page.prefer(scheme)
+    papers = [luminance(colour[:3]) for colour in page.run(COLOURS, ["paper", "card"]).values()]
+    lines = [
+        [int(code[at : at + 2], 16) for at in (1, 3, 5)] for code in page.of_module("base/chart.js", "module.COLOURS")
+    ]
+    marks = page.run(COLOURS, ["blunder", "mistake", "inaccuracy"]).values()
+    page.prefer("light")
+    for colour in [*lines, *marks]:
+        for low, high in (sorted((luminance(colour[:3]), paper)) for paper in papers):
+            assert (high + 0.05) / (low + 0.05) >= MIN_MARK_CONTRAST, colour
+
+
 def drawings(page: Page) -> set[str]:
     """The folders that the pieces on the board come from."""
     addresses = page.run("return [...document.querySelectorAll('.pieces image')].map((each) => each.href.baseVal)")
@@ -432,6 +446,8 @@ def test_a_graph_tells_the_move_it_is_at_and_where_its_lines_go(page: Page) -> N
     page.until(lambda: len(page.moves) == 10)
     page.tab("games")
     page.until(lambda: page.all("#course .blunder"))
+    kinds = "return [...document.querySelectorAll('#course .legend i')].map((i) => getComputedStyle(i).borderTopStyle)"
+    assert page.run(kinds) == ["dashed", "none"]
     press(page, "#course", Keys.END)
     page.keys(Keys.ARROW_LEFT)
     page.until(lambda: page.text("#move-list [aria-current]") == "Nxf7")

@@ -193,7 +193,9 @@ export function chart({ label, height = 240, read, choose }) {
         place.replaceChildren(picture(data, series, { width, height, label, choose }));
         const named = series.filter((each) => each.name);
         legend.replaceChildren(
-            ...named.map((each) => h("span", {}, h("i", { style: { background: each.colour } }), each.name)),
+            ...named.map((each) =>
+                h("span", {}, h("i", { class: each.kind, style: { color: each.colour } }), each.name),
+            ),
         );
     };
     new ResizeObserver(() => {
@@ -204,4 +206,5 @@ export function chart({ label, height = 240, read, choose }) {
     return box;
 }
 
-export const COLOURS = ["#3d84d6", "#e0812a", "#2a9d78", "#b06bc4", "#c4a021", "#58b4d8", "#d0586b", "#7d8a97"];
+/** Of lines, one after the other, each seen on light and on dark paper. */
+export const COLOURS = ["#3d84d6", "#c76a14", "#2a9d78", "#b06bc4", "#9a7c00", "#1f8fb5", "#d0586b", "#7d8a97"];

@@ -94,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--evalfile", metavar="NET", help="the evaluation (the terms)")
     parser.add_argument("--engine", metavar="COMMAND", help="another engine that speaks UCI")
-    parser.add_argument("--go", nargs=2, metavar=("SHORT", "LONG"), default=("nodes 20000", "nodes 100000"))
+    parser.add_argument("--go", nargs=2, metavar=("SHORT", "LONG"), default=("nodes 100000", "nodes 300000"))
     args = parser.parse_args()
     if not shutil.which("valgrind"):
         parser.error("valgrind is not installed")

@@ -484,6 +484,22 @@ def test_dialogs_begin_at_their_beginning(page: Page) -> None:
     assert focused(page) == "white"
 
 
+def test_keys_of_one_character_can_be_switched_off(page: Page) -> None:
+    page.open(at(MIDDLEGAME))
+    page.click("#help")
+    page.click("#letter-keys")
+    page.keys(Keys.ESCAPE, "m", "?")
+    assert page.find("#free-controls").is_displayed() is False and page.find("#help-dialog").is_displayed() is False
+    page.open(at(MIDDLEGAME))
+    page.keys("m")
+    assert page.find("#free-controls").is_displayed() is False
+    page.click("#help")
+    assert not page.find("#letter-keys").is_selected()
+    page.click("#letter-keys")
+    page.keys(Keys.ESCAPE, "m")
+    page.until(lambda: page.find("#free-controls").is_displayed())
+
+
 def test_squares_tell_their_shapley_values_and_whether_a_piece_can_go_there(page: Page) -> None:
     page.open(at(MIDDLEGAME))
     page.keys(*"vv")

@@ -1,7 +1,7 @@
 // The page: makes its parts, reads the address, and knows the keys.
 
 import { get } from "./base/api.js";
-import { keepText, recallText } from "./base/browser_storage.js";
+import { keep, keepText, recall, recallText } from "./base/browser_storage.js";
 import { around, byId, guarded, h, replace, showError, tellError } from "./base/dom.js";
 import { focusBoard, makeBoard } from "./board/board.js";
 import { makeExpectedBar } from "./board/expected_bar.js";
@@ -70,6 +70,22 @@ function makeTheme() {
     return turn;
 }
 
+const hasLetterKeys = () => recall("letter-keys", true);
+
+/** A switch for who speaks to a browser, or holds a hand on the keys. */
+const letterKeys = () =>
+    h(
+        "label",
+        {},
+        h("input", {
+            id: "letter-keys",
+            type: "checkbox",
+            checked: hasLetterKeys(),
+            onchange: ({ target }) => keep("letter-keys", target.checked),
+        }),
+        "Keys of one character",
+    );
+
 function makeHelp(start) {
     const dialog = byId("help-dialog");
     const showExamples = () => {
@@ -96,6 +112,7 @@ function makeHelp(start) {
             { method: "dialog", class: "panel-bar" },
             h("button", { class: "main" }, "Close"),
             h("button", { type: "button", id: "show-welcome", onclick: showExamples }, "Examples and tour"),
+            letterKeys(),
         ),
     );
     const show = () => dialog.showModal();
@@ -140,7 +157,7 @@ function makeKeys(turnTheme, showHelp) {
         }
         if (event.altKey || around(event, "input, select, textarea, dialog")) return;
         const action = keys[event.key];
-        if (!action || scrolls(event)) return;
+        if (!action || scrolls(event) || (event.key.length === 1 && !hasLetterKeys())) return;
         event.preventDefault();
         action();
     });

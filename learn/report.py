@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from merino.inner.core.common.json_text import finite
+from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.sealed import from_json
 from merino.inner.core.common.user_files import STATE, faults_named, read_user_file
 from merino.inner.eval.linear.phases import column_names, phases_of
@@ -211,7 +212,7 @@ def _oddities(term: Term, new: float, games: int) -> list[str]:
     if new in term.bounds:
         flags.append("at its bound")
     if games < RARE_GAMES:
-        flags.append(f"rare: {games} game{'' if games == 1 else 's'}")
+        flags.append(f"rare: {counted(games, 'game')}")
     if term.sign * new < 0:
         flags.append("sign against its meaning")
     return flags

@@ -14,6 +14,7 @@ from distributed import Client, KilledWorker, get_worker
 from distributed import Future as DaskFuture
 
 from merino.inner.core.common.errors import MerinoError
+from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.runs import RunName, stop_here
 from merino.inner.core.common.work import RemoteExecutor, WorkError
 
@@ -54,7 +55,7 @@ class Workers:
     @property
     def size(self) -> str:
         """The numbers of ready workers and of their threads, in words."""
-        return f"{_counted(len(self.ready), 'worker')}, {_counted(self.threads, 'thread')}"
+        return f"{counted(len(self.ready), 'worker')}, {counted(self.threads, 'thread')}"
 
     def heard(self, event: tuple[float, Any]) -> None:
         """Take the report of a worker."""
@@ -79,7 +80,7 @@ class Workers:
             if report["remark"]:
                 self._say(f"Worker {address} {report['remark']}.")
             if self._has_begun:
-                self._say(f"Worker {address} has joined: {_counted(self.threads, 'thread')} now.")
+                self._say(f"Worker {address} has joined: {counted(self.threads, 'thread')} now.")
 
     def scheduler_reported(self, address: str, event: tuple[float, Any]) -> None:
         """Take the report of the scheduler on a worker: only that it has gone."""
@@ -94,7 +95,7 @@ class Workers:
             future.cancel()
         if was_ready:
             verb = "is" if self.threads == 1 else "are"
-            threads = f"{_counted(self.threads, 'thread')} {verb} left"
+            threads = f"{counted(self.threads, 'thread')} {verb} left"
             left = threads if self.ready else "no worker is left, waiting for a new one"
             self._say(f"Worker {address} is gone; others repeat its unfinished work: {left}.")
 
@@ -277,8 +278,3 @@ def _do(work: Callable[..., Any], *args: Any) -> Any:
 def _stop(run: RunName) -> None:
     """Runs beside the work of a worker, in its event loop, which must not wait."""
     threading.Thread(target=stop_here, args=(run,), daemon=True).start()
-
-
-def _counted(number: int, noun: str) -> str:
-    """A number of things, in the singular for one."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,4 +1,4 @@
-"""Text within text: the words of a command line, and what may be anything as a part of one line."""
+"""Text within text: the words of a command line, what may be anything as a part of one line, and numbers of things."""
 
 from __future__ import annotations
 
@@ -23,3 +23,10 @@ def in_one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 game", "2 games", "0 inaccuracies"."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number} {noun}s"

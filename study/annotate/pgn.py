@@ -22,6 +22,7 @@ from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.fen import COLOUR_NAMES, FenError
 from merino.inner.core.board.game import IllegalMoveError, Position
 from merino.inner.core.common.about import NAME, __version__
+from merino.inner.core.common.quoting import counted
 from merino.inner.engine.notation.games import FaultKeeper, VariantError, loaded
 from merino.inner.engine.notation.san import as_chess_move
 from merino.inner.engine.report.text import largest_terms
@@ -147,16 +148,10 @@ def account(moves: Sequence[AnnotatedMove]) -> Iterator[str]:
     for colour, side in enumerate(COLOUR_NAMES):
         own = [annotated for annotated in moves if annotated.turn == colour]
         kinds = ", ".join(
-            _plural(sum(annotated.grade is grade for annotated in own), grade.name) for grade in reversed(GRADES)
+            counted(sum(annotated.grade is grade for annotated in own), grade.name) for grade in reversed(GRADES)
         )
         mean = sum(annotated.loss for annotated in own) / max(1, len(own))
         yield f"{side}: {kinds}; loses {mean:.1%} {LOST}"
-
-
-def _plural(count: int, name: str) -> str:
-    if count == 1:
-        return f"1 {name}"
-    return f"{count} {name.removesuffix('y')}ies" if name.endswith("y") else f"{count} {name}s"
 
 
 def _comment(node: chess.pgn.ChildNode, annotated: AnnotatedMove, chess960: bool) -> None:

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from merino.inner.core.common.files import write_whole
+from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.core.common.user_files import STATE, faults_named, is_there, read_user_file
 from merino.inner.eval.linear.family import LinearEvaluation
@@ -142,7 +143,7 @@ def practice_from(
     _check_player(old, player.name, place)
     found = exercises_of(player, evaluation, analyse(), most, report)
     if not found:
-        count = "1 game" if player.count == 1 else f"{player.count} games"
+        count = counted(player.count, "game")
         raise StudyError(
             f"no exercises: {count} of '{player.name}' without a mistake where one move is best{player.left_out_too}"
         )

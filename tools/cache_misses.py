@@ -20,6 +20,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import chess
+import chess.engine
+
 from benchmarks.markdown import markdown_table
 from merino.inner.engine.search.bench import POSITIONS
 
@@ -59,34 +62,22 @@ def per_node(short: tuple[dict[str, int], int], long: tuple[dict[str, int], int]
     return {name: sum(long[0][event] - short[0][event] for event in events) / nodes for name, events in COUNTED.items()}
 
 
-def search(command: Sequence[str], options: Sequence[str], go: str) -> int:
-    """Search each position in an engine, as `go` says; the number of nodes that it tells."""
-    engine = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1
-    )
-    assert engine.stdin is not None and engine.stdout is not None
+def search(command: Sequence[str], options: dict[str, str], limit: chess.engine.Limit) -> int:
+    """Search each position in an engine; the number of nodes that it tells."""
+    with chess.engine.SimpleEngine.popen_uci(list(command), timeout=None, stderr=subprocess.DEVNULL) as engine:
+        engine.configure({"Hash": 16, **options})
+        engine.ping()
+        nodes = [engine.analyse(chess.Board(fen), limit)["nodes"] for fen in POSITIONS[1 : 1 + SEARCHED]]
+        engine.quit()
+    return sum(nodes)
 
-    def ask(line: str, answer: str) -> list[str]:
-        engine.stdin.write(f"{line}\n")  # type: ignore[union-attr]
-        told = []
-        for said in engine.stdout:  # type: ignore[union-attr]
-            told.append(said)
-            if said.startswith(answer):
-                return told
-        raise SystemExit(f"{shlex.join(command)} ended at '{line}'")
 
-    ask("uci", "uciok")
-    for option in ("Hash value 16", *options):
-        engine.stdin.write(f"setoption name {option}\n")
-    ask("isready", "readyok")
-    nodes = 0
-    for fen in POSITIONS[1 : 1 + SEARCHED]:
-        engine.stdin.write(f"position fen {fen}\n")
-        counts = [line.split() for line in ask(f"go {go}", "bestmove") if " nodes " in line]
-        nodes += int(counts[-1][counts[-1].index("nodes") + 1])
-    engine.stdin.write("quit\n")
-    engine.wait()
-    return nodes
+def limit_of(text: str) -> chess.engine.Limit:
+    """The limit of a search written as for `go`: "nodes 100000", "depth 9"; raises ValueError."""
+    kind, number = text.split()
+    if kind not in ("nodes", "depth"):
+        raise ValueError(f"{kind!r} is neither nodes nor depth")
+    return chess.engine.Limit(**{kind: int(number)})
 
 
 def main() -> None:
@@ -94,21 +85,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--evalfile", metavar="NET", help="the evaluation (the terms)")
     parser.add_argument("--engine", metavar="COMMAND", help="another engine that speaks UCI")
-    parser.add_argument("--go", nargs=2, metavar=("SHORT", "LONG"), default=("nodes 100000", "nodes 300000"))
+    usual = [limit_of("nodes 100000"), limit_of("nodes 300000")]
+    parser.add_argument("--go", nargs=2, type=limit_of, metavar=("SHORT", "LONG"), default=usual)
     args = parser.parse_args()
     if not shutil.which("valgrind"):
         parser.error("valgrind is not installed")
     os.environ.update(OLDER)
-    options = [] if args.evalfile is None else [f"EvalFile value {args.evalfile}"]
+    options = {} if args.evalfile is None else {"EvalFile": args.evalfile}
     command = shlex.split(args.engine or OWN)
     search(command, options, args.go[0])  # compiled before
     runs = []
     with tempfile.TemporaryDirectory() as folder:
-        for go in args.go:
+        for limit in args.go:
             report = Path(folder) / "cachegrind.out"
             watched = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", "--branch-sim=yes", *CACHES]
             watched += ["--smc-check=all-non-file", f"--cachegrind-out-file={report}", *command]
-            nodes = search(watched, options, go)
+            nodes = search(watched, options, limit)
             runs.append((totals(report.read_text()), nodes))
     rows = [(name, f"{value:,.2f}") for name, value in per_node(*runs).items()]
     print(markdown_table((f"{runs[1][1] - runs[0][1]:,} nodes", "a node"), rows, right_aligned=[1]))

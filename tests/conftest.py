@@ -8,6 +8,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `merino` does: NumPy's threads would wait for ours in vain
 
 import signal
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,8 +42,13 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     """Repeat the filter of `core.compiled.jit`: pytest puts its own filters in place of those it finds.
 
-    And let Ctrl-C be heard: a shell starts what ends in & without it, and processes of tests would inherit that.
+    And let Ctrl-C be heard: a shell starts what ends in & without it, and processes of tests would inherit that. And
+    let no test find the weights and games of who runs it, where the system lets their folder be chosen by itself.
     """
+    data = tempfile.TemporaryDirectory(prefix="merino-tests-")
+    config.add_cleanup(data.cleanup)
+    os.environ["XDG_DATA_HOME"] = data.name
+    os.environ.pop("MERINO_WEIGHTS", None)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("filterwarnings", "ignore::numba.core.errors.NumbaExperimentalFeatureWarning")

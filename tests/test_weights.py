@@ -1,6 +1,7 @@
 """The weights file: what is refused and where, whole writes, and which file is in use."""
 
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -243,3 +244,8 @@ def test_locks_and_other_companions_are_not_suggested_for_a_missing_file(tmp_pat
         load(tmp_path / missing)
     meant = "; did you mean 'my.new.txt'?" if missing == "mz.txt" else ""
     assert str(caught.value).endswith(f"No such file or directory{meant}")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere this folder is not chosen by itself")
+def test_the_weights_of_who_runs_the_tests_are_not_those_that_are_tested():
+    assert active_file() == DEFAULT_FILE

@@ -238,5 +238,5 @@ def test_lines_are_numbered_from_the_position_that_they_are_of(page: Page) -> No
     board.push_san("Ne5")
     replies = {board.san(move) for move in board.legal_moves}
     page.until(lambda: first_moves(page) and set(first_moves(page)) <= replies)
-    assert page.text(f"{LINES} .number") == "13..."  # the report of the position is still on its way
+    page.until(lambda: page.text(f"{LINES} .number") == "13...")  # while the report of the position is on its way
     page.run("window.settle(); window.fetch = window.real")

@@ -146,6 +146,7 @@ def test_the_command_tells_the_same_in_three_forms(
         (["--board", "--by", "elo"], "--board does not go with --by"),
         (["--board", "--target", "search"], "--board does not go with --target search"),
         (["--board", "--alphas", "0.5"], "--board does not go with --alphas"),
+        (["--steps", "--alphas", "0.5"], "--steps shows no curves of --alphas, except with --json"),
         (["--weights", "w.txt"], "--weights needs --board"),
         (["--board", "--player", "Fischer"], "no game that can be read and passes the filters"),
     ],

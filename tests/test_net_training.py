@@ -391,6 +391,15 @@ def test_training_that_diverges_ends_with_an_error_and_writes_no_net(tmp_path: P
     assert {each.name for each in tmp_path.iterdir()} == {"p.bin"}
 
 
+@pytest.mark.parametrize(("rate", "is_told"), [("100", True), ("0.004", False)])
+def test_a_net_that_predicts_no_better_than_an_even_score_is_told(tmp_path: Path, capsys, rate, is_told) -> None:
+    path = tmp_path / "p.bin"
+    path.write_bytes(sample().tobytes())
+    words = ["train", str(path), "--out", str(tmp_path / "n.net"), "--hidden", "16", "--epochs", "2", "--rate", rate]
+    assert main(words) == 0
+    assert ("no better than an even score does" in capsys.readouterr().err) == is_told
+
+
 def played(k: float) -> np.ndarray:
     """Positions with random scores, whose results are those that scores of this scale promise."""
     draw = np.random.default_rng(1)

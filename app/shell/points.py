@@ -230,6 +230,8 @@ def _check(args: argparse.Namespace) -> PictureError | None:
     for option, is_given in others.items():
         if args.board and is_given:
             raise UsageError(f"points: --board does not go with {option}")
+    if args.steps and args.alphas != OTHER_ALPHAS and not args.json:
+        raise UsageError("points: --steps shows no curves of --alphas, except with --json")
     if args.matrix and (args.features or args.by == BY_PHASE):
         raise UsageError("points: --matrix writes the five differences alone; leave out --features and --by phase")
     if not args.matrix:

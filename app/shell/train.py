@@ -316,3 +316,6 @@ def _tell(found: Trained, out: Path) -> None:
     )
     if found.interrupted:
         print("The same command continues from there.")
+    if found.validation_error >= found.even_error:
+        sentence = "train: the net predicts validation games no better than an even score does; try a lower --rate"
+        print(sentence, file=sys.stderr)

@@ -113,6 +113,7 @@ class Trained:
     network: Network
     error: float  # of the last epoch, over the training positions
     validation_error: float  # the best
+    even_error: float  # of an even score for every position, over the validation positions
     epochs: int
     seconds: float  # of this run, without compiling
     interrupted: bool
@@ -214,9 +215,10 @@ class Trainer:
                     self._save()
             except KeyboardInterrupt:
                 interrupted = True
+            even = self._error_apart(gradient, np.zeros_like(self._weights))
         if interrupted and not np.isfinite(self._best):
             raise StoppedEarlyError("stopped before the first epoch ended: nothing is kept")
-        return Trained(self._network(), self._error, self._best, self._epoch, self._seconds, interrupted)
+        return Trained(self._network(), self._error, self._best, even, self._epoch, self._seconds, interrupted)
 
     def _gradient(self, pool: ThreadPoolExecutor) -> Gradient | GpuGradient:
         if self._settings.gpu:
@@ -256,7 +258,7 @@ class Trainer:
         self._seconds += time.monotonic() - began
         self._epoch += 1
         self._error = gradient.errors(clears=True) / seen
-        error = gradient.error(self._weights, self._order.validation, self._layout.options(settings.objective))
+        error = self._error_apart(gradient, self._weights)
         if not np.isfinite((self._error, error)).all():
             raise TrainingError(
                 f"training diverged in epoch {self._epoch}: its error is no number; try a rate below {settings.rate:g}"
@@ -267,6 +269,10 @@ class Trainer:
             self._last = error
             speed = seen / max(1e-9, time.monotonic() - began)
             report(self._state(self._error, 0, speed, is_epoch=True))
+
+    def _error_apart(self, gradient: Gradient | GpuGradient, weights: np.ndarray) -> float:
+        """The mean error of a net with these weights over the validation positions."""
+        return gradient.error(weights, self._order.validation, self._layout.options(self._settings.objective))
 
     def _state(self, error: float, seen: int, speed: float, is_epoch: bool) -> TrainingState:
         epochs, count = self._settings.epochs, self._order.count

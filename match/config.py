@@ -85,7 +85,7 @@ class MatchConfig:
             limits.append(f"MoveTime={control.movetime}ms")
         if control.clock is not None:
             moves = f"{control.clock.moves}/" if control.clock.moves else ""
-            limits.append(f"{moves}{control.clock.base / 1000:.1f}+{control.clock.increment / 1000:.2f}s")
+            limits.append(f"{moves}{_seconds(control.clock.base, 1)}+{_seconds(control.clock.increment, 2)}s")
         threads = {player.threads or 1: None for player in self.players}
         usual = [control.hash_mb if isinstance(player, OwnPlayer) else control.other_hash_mb for player in self.players]
         hashes = {player.hash_mb or size: None for player, size in zip(self.players, usual, strict=True)}
@@ -105,3 +105,10 @@ class MatchConfig:
     def __str__(self) -> str:
         words = [str(self.time_control), f"openings {self.openings}" if self.openings else "random openings"]
         return ", ".join([*words, f"seed {self.seed}"])
+
+
+def _seconds(milliseconds: int, decimals: int) -> str:
+    """So many seconds with this many decimals, or with more where they are needed."""
+    while decimals < 3 and milliseconds % 10 ** (3 - decimals):
+        decimals += 1
+    return f"{milliseconds / 1000:.{decimals}f}"

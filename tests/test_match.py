@@ -261,6 +261,7 @@ def test_the_conditions_are_those_that_each_player_has() -> None:
         ((own, other), TimeControl(nodes=1000), "N=1000 Threads=1 Hash=1/16MB"),
         ((own, other), TimeControl(nodes=1000, hash=4), "N=1000 Threads=1 Hash=4MB"),
         ((own, own), TimeControl(clock=Clock(60_000, 500, 40)), "40/60.0+0.50s Threads=1 Hash=16MB"),
+        ((own, own), TimeControl(clock=Clock(250, 5)), "0.25+0.005s Threads=1 Hash=16MB"),
     ):
         assert MatchConfig(players, control).conditions == told
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
+from merino.inner.core.common.tables import csv_text
 from merino.inner.eval.linear.phases import SUFFIXES
 from merino.inner.learn.gain import ACCEPTED_Z, FEW_GAMES
 from merino.inner.learn.report import HELD, Summary, WeightLine
@@ -155,12 +154,10 @@ def _strength(summary: Summary) -> str:
 
 def as_csv(summary: Summary) -> str:
     """The weights of a summary, a line each under a header; flags are joined by semicolons."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["name", "old", "new", "low", "high", "positions", "games", "clear", "flags"])
+    rows = [["name", "old", "new", "low", "high", "positions", "games", "clear", "flags"]]
     for line in summary.weights:
         numbers = [f"{value + 0.0:g}" for value in (line.old, line.new)]
         numbers += [f"{round(value, 2) + 0.0:.2f}" for value in (line.low, line.high)]
         clear = {True: "yes", False: "no", None: ""}[line.clear]
-        writer.writerow([line.name, *numbers, line.positions, line.games, clear, "; ".join(line.flags)])
-    return text.getvalue()
+        rows.append([line.name, *numbers, str(line.positions), str(line.games), clear, "; ".join(line.flags)])
+    return csv_text(rows)

@@ -9,8 +9,6 @@ The report has a table with error bars, a sentence about the optima, CSV, JSON a
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ import numpy as np
 
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.pictures import GREY, load_matplotlib, saved
+from merino.inner.core.common.tables import csv_text
 from merino.inner.engine.search.parameters import current_name, parameters_for
 from merino.inner.eval.evaluation import Evaluation, Number
 from merino.inner.match.errors import MatchError
@@ -247,11 +246,7 @@ def verdict(scan: Scan) -> str:
 
 def scan_csv(scan: Scan) -> str:
     """A row for each value, with a heading; infinity is `inf`."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_NAMES)
-    writer.writerows([row[name] for name in _NAMES] for row in map(_row, scan.points))
-    return text.getvalue()
+    return csv_text([_NAMES, *(_row(point).values() for point in scan.points)])
 
 
 def scan_json(scan: Scan, conditions: str) -> dict[str, Any]:

@@ -1,7 +1,9 @@
-"""Tables in plain text, and in HTML as notebooks show results."""
+"""Tables in plain text, as comma-separated values, and in HTML as notebooks show results."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -18,6 +20,13 @@ def beside(picture: str, told: str) -> str:
 
 def _row(cells: Iterable[object], tag: str) -> str:
     return f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """The rows as comma-separated values, a line each."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:

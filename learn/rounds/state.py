@@ -7,8 +7,6 @@ where it was. The games, the result and the states of the matches of each round 
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -22,6 +20,7 @@ import numpy as np
 from merino.inner.core.common.about import __version__
 from merino.inner.core.common.files import is_draft, try_lock, write_together
 from merino.inner.core.common.sealed import as_json, from_json
+from merino.inner.core.common.tables import csv_text
 from merino.inner.core.common.user_files import STATE, faults_named, is_there, open_to_append, read_user_file
 from merino.inner.eval.linear.registry import Group, TermSet
 from merino.inner.learn.errors import LearnError
@@ -294,17 +293,15 @@ def as_table(state: LoopState[Any, Any], columns: Mapping[str, str]) -> str:
 
     `columns` are attributes of a round with the formats of their values; `hours` come second.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     first, *others = columns
-    writer.writerow([first, "hours", *others])
+    rows = [[first, "hours", *others]]
     for found, hours in zip(state.rounds, state.hours, strict=True):
         cells = []
         for name, form in columns.items():
             value = found.number if name == first else getattr(found, name)
             cells.append("" if value is None else f"{value:{form}}")
-        writer.writerow([cells[0], f"{hours:.3f}", *cells[1:]])
-    return text.getvalue()
+        rows.append([cells[0], f"{hours:.3f}", *cells[1:]])
+    return csv_text(rows)
 
 
 def pieces_alone(terms: TermSet) -> np.ndarray:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from merino.inner.core.common.json_text import finite
+from merino.inner.core.common.tables import csv_text
 from merino.inner.study.points.board import QUANTILES, TEAM_44, TEAM_44_PREDICTED, BoardValues, Prediction, Spread
 from merino.inner.study.points.claims import CONDITIONS, STUDIED, Condition
 from merino.inner.study.points.regression import Descent
@@ -166,18 +165,18 @@ def as_csv(sets: Sequence[PointValues]) -> str:
         if points.searched is not None:
             numbers += [points.searched.k, *_values_and_bounds(points.searched)]
         rows.append([*cells, *map(_cell, numbers)])
-    return _csv(names, rows)
+    return csv_text([names, *rows])
 
 
 def steps_as_csv(sets: Sequence[PointValues]) -> str:
     """A row for each step of each set: its cost, its alpha and its values."""
-    rows: list[list[Any]] = []
+    rows: list[list[Any]] = [["label", "step", "cost", "alpha", *PIECES]]
     for points in sets:
         assert points.descent is not None
         way = points.descent
         for step, cost, weights, values in zip(way.steps, way.costs, way.weights, way.values, strict=True):
             rows.append([points.label, step, *map(_cell, [cost, weights[0], *values])])
-    return _csv(["label", "step", "cost", "alpha", *PIECES], rows)
+    return csv_text(rows)
 
 
 def _values_and_bounds(fit: Fit) -> list[float]:
@@ -187,14 +186,6 @@ def _values_and_bounds(fit: Fit) -> list[float]:
 
 def _cell(number: float) -> str:
     return f"{number:.6g}" if np.isfinite(number) else ""
-
-
-def _csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def board_as_object(board: BoardValues, points: PointValues | None) -> dict[str, object]:
@@ -237,4 +228,4 @@ def board_as_csv(boards: Sequence[BoardValues]) -> str:
         for board in boards
         for (way, piece, phase), found in board.spreads.items()
     ]
-    return _csv(names, rows)
+    return csv_text([names, *rows])

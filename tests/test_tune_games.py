@@ -156,13 +156,13 @@ def test_a_crash_costs_one_pair():
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_a_replay_is_the_tune_itself_for_its_method_and_another_for_others(method):
     tune = play(Tune.new(configuration()), lose=5)
-    settings, state, way = replay(tune, method, points=10)
-    same = np.array_equal(state.mean[0], tune.state.mean[0])
+    settings = tune.configuration.settings(method)
+    way = list(replay(tune, settings))
+    same = np.array_equal(way[-1][1].mean[0], tune.state.mean[0])
     assert same == (method is METHODS["bspsa"])
     assert method_of(settings.method) is method
-    assert way[0][0] == 0
-    assert way[-1][0] == 40
-    assert way[-1][1] is state
+    assert [number for number, _ in way] == list(range(41))
+    assert way[5][1] is way[4][1]  # of the pair that was lost
 
 
 def test_a_file_with_another_configuration_is_refused(tmp_path: Path):

@@ -24,11 +24,11 @@ from merino.inner.eval.evaluation import Number
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.statistics import Estimate, estimate
 from merino.inner.match.time_control import TimeControl
-from merino.inner.tune import estimators
+from merino.inner.tune.estimators import estimate as estimate_of
 from merino.inner.tune.methods import DEFAULT, METHODS
 from merino.inner.tune.parameters import TunedParameter, TuneError, check_known, playable, read_table
 from merino.inner.tune.playing import check_options, check_own, players_of, terms_of
-from merino.inner.tune.tuning import Configuration, Tune
+from merino.inner.tune.tuning import Configuration, Tune, replay
 
 DEFAULT_NODES = 1000  # of a move, where a case limits neither nodes nor depth
 AHEAD = 8  # pairs of a tune under way: few, as a case is short
@@ -195,14 +195,8 @@ def _check(arena: Arena, case: ArenaCase, method: str, seed: int, games: int, va
 
 def values_after(tune: Tune, marks: tuple[int, ...]) -> list[np.ndarray]:
     """The values of a tune after each of these numbers of games, in playable form."""
-    rows, found = tune.configuration.parameters, []
-    state = estimators.initial_state(tune.settings, np.array([row.start for row in rows], dtype=np.float64))
-    for result in tune.done:
-        if not np.isnan(result.y):
-            state = estimators.after(tune.settings, state, result)
-        if 2 * result.number in marks:
-            found.append(playable(rows, estimators.estimate(tune.settings, state)))
-    return found
+    rows, states = tune.configuration.parameters, replay(tune, tune.settings)
+    return [playable(rows, estimate_of(tune.settings, state)) for pairs, state in states if 2 * pairs in marks]
 
 
 def standings(results: Iterable[tuple[Check, np.ndarray]]) -> dict[tuple[str, str, int], Estimate]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from merino.inner.tune.tuning import Tune, replay
 LINE_SECONDS = 10.0  # between two lines of a tune
 LINES_A_TABLE = 6  # of them, between two tables
 _TWO_OPTIMA = "at optima: how many runs end at the better one, how many at the worse; the others end at neither"
-_POINTS = 200
+_POINTS = 200  # of a course, about
 _COLUMNS = 3
 
 
@@ -108,7 +108,7 @@ def result_lines(tune: Tune, method: Method, settings: EstimatorSettings, state:
     if not np.isnan(loss):
         before = sum(row.elo for row in parameters)
         lines.append(f"Expected to be left: {loss:.2f} Elo of the {before:.2f} told at the start")
-    gain = gain_over(settings, state, np.array([row.start for row in parameters]))
+    gain = gain_over(settings, state, tune.configuration.start)
     if not np.isnan(gain.low):
         lines.append(gain_line(gain))
     steps = [row.r_end or best_step(row, parameters, tune.configuration.pairs) for row in parameters]
@@ -133,30 +133,32 @@ def simulation_table(cells: Sequence[Cell]) -> list[str]:
             "below it the Elo gained, and in brackets the standard deviation of a run; how many of the 95% intervals",
             "have the optimum; and the Elo lost if the start is kept unless the gain over it is significant",
             *([_TWO_OPTIMA] if first.ends else []),
-            "parameters" + "".join(f"{name:>22}" for name in names),
+            _row("parameters", names),
         ]
         for size in dict.fromkeys(cell.parameters for cell in block):
-            row = {cell.contender.name: cell for cell in block if cell.parameters == size}
-            lines.append(f"{size:>10}" + "".join(f"{_figure(row[name].mean, row[name].error):>22}" for name in names))
-            lines.append(
-                f"{'gain':>10}" + "".join(f"{_gain(row[name].gain, row[name].deviation):>22}" for name in names)
-            )
-            lines.append(f"{'in 95%':>10}" + "".join(f"{_share(row[name].coverage):>22}" for name in names))
-            lines.append(f"{'careful':>10}" + "".join(f"{_loss(row[name].careful):>22}" for name in names))
-            ends = [ends for name in names if (ends := row[name].ends)]
-            if ends:
-                lines.append(f"{'at optima':>10}" + "".join(f"{f'{better}, {worse}':>22}" for better, worse in ends))
-            figures = {name: paper.figure_for(cell) for name, cell in row.items()}
-            if any(figures.values()):
-                cited = [_figure(figure.loss, figure.error) if (figure := figures[name]) else "" for name in names]
-                gains = [_gain(figure.gain, figure.deviation) if (figure := figures[name]) else "" for name in names]
-                apart = [
-                    f"{paper.distance(row[name], figure):+.1f}" if (figure := figures[name]) else "" for name in names
-                ]
-                lines.append(f"{'paper':>10}" + "".join(f"{text:>22}" for text in cited))
-                lines.append(f"{'gain':>10}" + "".join(f"{text:>22}" for text in gains))
-                lines.append(f"{'apart, se':>10}" + "".join(f"{text:>22}" for text in apart))
+            by_name = {cell.contender.name: cell for cell in block if cell.parameters == size}
+            lines += _rows_of_size(size, [by_name[name] for name in names])
     return lines
+
+
+def _rows_of_size(size: int, cells: Sequence[Cell]) -> Iterator[str]:
+    """The figures of each method for a number of parameters, and those of the paper where it has some."""
+    yield _row(str(size), (_figure(cell.mean, cell.error) for cell in cells))
+    yield _row("gain", (_gain(cell.gain, cell.deviation) for cell in cells))
+    yield _row("in 95%", (_share(cell.coverage) for cell in cells))
+    yield _row("careful", (_loss(cell.careful) for cell in cells))
+    ends = [cell.ends for cell in cells if cell.ends]
+    if ends:
+        yield _row("at optima", (f"{better}, {worse}" for better, worse in ends))
+    cited = [(cell, paper.figure_for(cell)) for cell in cells]
+    if any(figure for _, figure in cited):
+        yield _row("paper", (_figure(figure.loss, figure.error) if figure else "" for _, figure in cited))
+        yield _row("gain", (_gain(figure.gain, figure.deviation) if figure else "" for _, figure in cited))
+        yield _row("apart, se", (f"{paper.distance(cell, figure):+.1f}" if figure else "" for cell, figure in cited))
+
+
+def _row(head: str, figures: Iterable[str]) -> str:
+    return f"{head:>10}" + "".join(f"{figure:>22}" for figure in figures)
 
 
 def tune_json(tune: Tune, proved: bool | None) -> dict[str, Any]:
@@ -166,7 +168,7 @@ def tune_json(tune: Tune, proved: bool | None) -> dict[str, Any]:
     are expected to be worth against the start, in Elo with its 95% interval.
     """
     rows, exact = tune.configuration.parameters, tune.estimate()
-    gain = gain_over(tune.settings, tune.state, np.array([row.start for row in rows]))
+    gain = gain_over(tune.settings, tune.state, tune.configuration.start)
     return {
         "parameters": [
             {
@@ -244,10 +246,11 @@ def draw(tune: Tune, method: Method, ending: str) -> bytes:
     Raises CommandError if matplotlib is not installed.
     """
     figure_class, _ = load_matplotlib()
-    settings, _, way = replay(tune, method, _POINTS)
-    rows = tune.configuration.parameters
+    settings, rows = tune.configuration.settings(method), tune.configuration.parameters
+    every, last = max(1, len(tune.done) // _POINTS), len(tune.done)
+    way = [(number, state) for number, state in replay(tune, settings) if number % every == 0 or number == last]
     pairs = np.array([number for number, _ in way])
-    start, unit = np.array([row.start for row in rows]), settings.c_end
+    start, unit = tune.configuration.start, settings.c_end
     values = (np.array([estimate(settings, state) for _, state in way]) - start) / unit
     lines = -(-len(rows) // _COLUMNS)
     figure = figure_class(figsize=(4 * min(_COLUMNS, len(rows)), 2.4 * lines + 0.6), layout="constrained")

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
@@ -58,6 +58,11 @@ class Configuration:
     margin: int = 0
     identity: Mapping[str, Any] = field(default_factory=dict)
     engine: tuple[str, ...] = ()
+
+    @property
+    def start(self) -> np.ndarray:
+        """The values at the start, float64[d]."""
+        return np.array([row.start for row in self.parameters], dtype=np.float64)
 
     @property
     def evaluation(self) -> Evaluation:
@@ -130,8 +135,8 @@ class Tune:
     def new(cls, configuration: Configuration) -> Tune:
         """A tune with nothing played."""
         settings = configuration.settings()
-        start = np.array([row.start for row in configuration.parameters], dtype=np.float64)
-        return cls(configuration, settings, initial_state(settings, start), seed_state(configuration.seed))
+        state = initial_state(settings, configuration.start)
+        return cls(configuration, settings, state, seed_state(configuration.seed))
 
     @property
     def handed_out(self) -> int:
@@ -215,19 +220,14 @@ def load_tune(path: Path, wanted: Configuration | None = None) -> Tune:
     return tune
 
 
-def replay(tune: Tune, method: Method, points: int = 0) -> tuple[EstimatorSettings, State, list[tuple[int, State]]]:
-    """The settings and state of another method after the same games.
+def replay(tune: Tune, settings: EstimatorSettings) -> Iterator[tuple[int, State]]:
+    """The states by these settings, of any method, on the games of a tune: before the first pair, and after each.
 
-    With `points`, also about this many intermediate states, each with the number of pairs before it.
+    Each comes with the number of pairs before it.
     """
-    settings = tune.configuration.settings(method)
-    start = np.array([row.start for row in tune.configuration.parameters], dtype=np.float64)
-    state = initial_state(settings, start)
-    every = max(1, len(tune.done) // points) if points else 0
-    way = [(0, state)] if points else []
+    state = initial_state(settings, tune.configuration.start)
+    yield 0, state
     for result in tune.done:
         if not math.isnan(result.y):
             state = after(settings, state, result)
-        if every and (result.number % every == 0 or result.number == len(tune.done)):
-            way.append((result.number, state))
-    return settings, state, way
+        yield result.number, state

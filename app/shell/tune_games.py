@@ -7,6 +7,7 @@ import json
 import shlex
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -146,7 +147,8 @@ def replay_games(args: argparse.Namespace) -> int:
     check_apart([args.plot], [args.state], "spsa")
     check_picture(args.plot, "spsa")
     for method in args.methods:
-        settings, state, _ = replay(tune, method)
+        settings = tune.configuration.settings(method)
+        _, state = deque(replay(tune, settings), maxlen=1)[0]  # the last one
         _tell(f"{method.name.lower()} after {len(tune.done) - tune.lost} pairs:")
         for line in value_table(tune.configuration.parameters, settings, state):
             _tell(line)

@@ -281,10 +281,12 @@ class _PairBlocks:
         pairs = range(self._next, self._next + max(1, count))
         self._next = pairs.stop
         games = tuple(tuple(range(max(2 * p, self._first), min(2 * p + 2, self._games))) for p in pairs)
-        return PairBlock(games, () if self._source is None else tuple(_found(self._source, pair) for pair in pairs))
+        return PairBlock(
+            games, () if self._source is None else tuple(opening_or_fault(self._source, pair) for pair in pairs)
+        )
 
 
-def _found(source: OpeningSource, pair: int) -> Opening | str:
+def opening_or_fault(source: OpeningSource, pair: int) -> Opening | str:
     """An opening of a file, which only this process may have; a fault in it is raised when it is its turn."""
     try:
         return source.opening(pair)

@@ -30,6 +30,7 @@ from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Reason
 from merino.inner.match.players import OtherPlayer, OwnPlayer, Player
 from merino.inner.match.programs import Program, TimedUci
+from merino.inner.match.runner import opening_or_fault
 from merino.inner.match.statistics import Sprt
 from merino.inner.tune.parameters import TunedParameter, TuneError, playable
 from merino.inner.tune.rules import PairResult
@@ -209,9 +210,10 @@ class _PairsToPlay:
     """
 
     def __init__(self, tune: Tune) -> None:
+        """Raises OpeningError where there is a file of openings that cannot be read."""
         self._tune = tune
         self._again = deque(tune.waiting)
-        self._source: OpeningSource | None = None
+        self._source = None if tune.configuration.openings is None else _source_of(tune.configuration)
 
     def __iter__(self) -> Iterator[_Pair]:
         return self
@@ -220,19 +222,7 @@ class _PairsToPlay:
         pair = self._again.popleft() if self._again else self._tune.ask()
         if pair is None:
             raise StopIteration
-        return _Pair(pair, self._opening(pair.number))
-
-    def _opening(self, number: int) -> Opening | str | None:
-        """The opening of a pair, where a file has them, which only this process may have; raises OpeningError."""
-        configuration = self._tune.configuration
-        if configuration.openings is None:
-            return None
-        if self._source is None:
-            self._source = _source_of(configuration)
-        try:
-            return self._source.opening(number)
-        except OpeningError as error:
-            return str(error)
+        return _Pair(pair, None if self._source is None else opening_or_fault(self._source, pair.number))
 
 
 def _source_of(configuration: Configuration) -> OpeningSource:
@@ -296,8 +286,7 @@ def tuned_values(tune: Tune) -> np.ndarray:
 def tuned_players(tune: Tune) -> tuple[Player, Player]:
     """The tuned player, and the one at the start."""
     configuration = tune.configuration
-    start = np.array([row.start for row in configuration.parameters])
-    tuned, first = players_of(configuration, tuned_values(tune), start)
+    tuned, first = players_of(configuration, tuned_values(tune), configuration.start)
     return replace(tuned, label="tuned"), replace(first, label="start")
 
 

@@ -17,10 +17,9 @@ from merino.inner.match.players import OwnPlayer, Player
 from merino.inner.match.report import duration, live_line
 from merino.inner.match.runner import MatchOutput, run_match
 from merino.inner.match.statistics import Sprt
-from merino.inner.match.time_control import Adjudication, TimeControl
+from merino.inner.match.time_control import CLEAR_WIN, TimeControl
 from merino.inner.match.tournament import Rating, Schedule, rate
 
-CLEAR_WIN = Adjudication(win_score=1000, win_moves=4)  # a position so clearly won teaches nothing
 MARGIN_MS = 100  # by which a move of the pool may be late
 
 

@@ -32,7 +32,6 @@ from merino.inner.learn.minimisers import FitCallback
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.reading import read_options, training_data
 from merino.inner.learn.recipe_matches import (
-    CLEAR_WIN,
     ComparisonStoppedError,
     Limit,
     Pool,
@@ -52,7 +51,7 @@ from merino.inner.match.players import OwnPlayer
 from merino.inner.match.report import count_line
 from merino.inner.match.runner import MatchOutput, run_match
 from merino.inner.match.statistics import estimate
-from merino.inner.match.time_control import RandomMoves, TimeControl
+from merino.inner.match.time_control import CLEAR_WIN, RandomMoves, TimeControl
 from merino.inner.match.tournament import Rating
 
 SETTINGS_FILE = "settings.json"

@@ -16,7 +16,7 @@ import numpy as np
 from merino.inner.core.common.work import cores
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.statistics import moments
-from merino.inner.match.time_control import Adjudication, TimeControl
+from merino.inner.match.time_control import CLEAR_WIN, Adjudication, TimeControl
 
 PAIR_VARIANCE = 0.1  # of the mean score of a pair, in points a game; it varies little
 
@@ -27,7 +27,7 @@ class Heats:
 
     rounds: tuple[int, ...] = (128, 256)
     time_control: TimeControl = field(default_factory=lambda: TimeControl(nodes=1000))
-    adjudication: Adjudication = field(default_factory=lambda: Adjudication(win_score=1000, win_moves=4))
+    adjudication: Adjudication = CLEAR_WIN
     seed: int = 1000
 
     def games(self, players: int) -> int:

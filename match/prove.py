@@ -14,7 +14,7 @@ from merino.inner.match.heats import Heats
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.report import as_json, duration, signed
 from merino.inner.match.statistics import Model, Sprt, estimate
-from merino.inner.match.time_control import Adjudication, TimeControl
+from merino.inner.match.time_control import CLEAR_WIN, Adjudication, TimeControl
 
 Say = Callable[[str], object]
 
@@ -45,7 +45,7 @@ GAIN = StrengthTest(
     "{new} gains on {old}.",
     "{new} does not gain 20 Elo over {old}, and may lose.",
     "usually one minute on two idle cores, at most two and a half",
-    Adjudication(win_score=1000, win_moves=4),
+    CLEAR_WIN,
     heats=Heats(),
 )
 STRONGER = StrengthTest(

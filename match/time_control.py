@@ -121,6 +121,9 @@ class Adjudication:
     longest: int = MAX_PLIES  # plies
 
 
+CLEAR_WIN = Adjudication(win_score=1000, win_moves=4)  # a position so clearly won teaches nothing
+
+
 @dataclass(frozen=True)
 class RandomMoves:
     """Random good moves after the opening, so that games from one opening differ."""

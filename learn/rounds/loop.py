@@ -20,7 +20,7 @@ from merino.inner.core.common.work import cores
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.request import Events
-from merino.inner.learn.rounds.state import OPEN, WIN, LoopState, Round, RoundPlan, RoundT, RunFolder, StateT
+from merino.inner.learn.rounds.state import OPEN, LoopState, Round, RoundPlan, RoundT, RunFolder, StateT
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.games import Tally
 from merino.inner.match.players import OwnPlayer
@@ -28,7 +28,7 @@ from merino.inner.match.prove import StrengthTest
 from merino.inner.match.report import count_line, duration, signed
 from merino.inner.match.runner import MatchOutput, MatchResult, run_match
 from merino.inner.match.statistics import Estimate, Sprt, estimate
-from merino.inner.match.time_control import TimeControl
+from merino.inner.match.time_control import CLEAR_WIN, TimeControl
 
 NOTE_EVERY = 30.0  # seconds
 OUTCOMES = {
@@ -203,7 +203,7 @@ def play_games(
         plan.games,
         plan.seed_of(number, 0),
         None if openings is None else str(openings),
-        adjudication=WIN,
+        adjudication=CLEAR_WIN,
         random_moves=plan.random_moves(number),
     )
     state, event = folder / "games.state", "Merino self-play"

@@ -26,10 +26,9 @@ from merino.inner.eval.linear.registry import Group, TermSet
 from merino.inner.learn.errors import LearnError
 from merino.inner.match.prove import StrengthTest
 from merino.inner.match.statistics import Sprt
-from merino.inner.match.time_control import Adjudication, RandomMoves, TimeControl
+from merino.inner.match.time_control import CLEAR_WIN, RandomMoves, TimeControl
 
 _SEEDS_A_ROUND = 10  # seeds of a round; each of its steps has its own
-WIN = Adjudication(win_score=1000, win_moves=4)  # a position so clearly won teaches nothing
 LOCK, LOG, TABLE = "lock", "log.txt", "table.csv"
 PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns, as beginners are told: pawn, knight, bishop, rook, queen
 SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts beside those of a test
@@ -120,7 +119,7 @@ class RoundPlan:
             "{new} is stronger than {old}.",
             "{new} does not gain so much.",
             "",
-            adjudication=WIN,
+            adjudication=CLEAR_WIN,
             seed=self.seed_of(number, 2),
         )
 

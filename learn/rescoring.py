@@ -11,9 +11,9 @@ import hashlib
 import logging
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import IO, Any
 import numpy as np
 
 from merino.inner.core.board.bitboard import WHITE
-from merino.inner.core.common.files import FileInUseError, held, write_whole, writing
+from merino.inner.core.common.files import held_or, write_whole, writing
 from merino.inner.core.common.runs import RunName, at_work, begun
 from merino.inner.core.common.sealed import as_json, checksum, tell_unsealed
 from merino.inner.core.common.user_files import STATE, is_there, read_user_file
@@ -124,22 +124,11 @@ class ScoreFile:
         self._lock, self._stop = threading.Lock(), np.zeros(1, dtype=np.uint64)
         self._head = f"; {made_from}; {rescore.describe()}\n".encode()
         with ExitStack() as stack:
-            stack.enter_context(self._held())
+            stack.enter_context(held_or(LearnError, path))  # against other runs
             self._open_file()
             stack.callback(self._close_file)
             self._run = stack.enter_context(begun())
             self._open = stack.pop_all()
-
-    @contextmanager
-    def _held(self) -> Iterator[None]:
-        """Keep other runs from the file; raises LearnError."""
-        with ExitStack() as stack:
-            try:
-                with writing(LearnError, self.path):
-                    stack.enter_context(held(self.path))
-            except FileInUseError as error:
-                raise LearnError(str(error)) from error
-            yield
 
     def _open_file(self) -> None:
         """Read what is known, and open the file to add to it; raises LearnError."""

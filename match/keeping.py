@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -22,9 +22,8 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.common.files import (
-    FileInUseError,
     append_whole,
-    held,
+    held_or,
     is_regular,
     lock,
     write_whole,
@@ -233,17 +232,9 @@ class MatchKeeper:
             write_whole(self._state, as_json(state, indent=1))
 
 
-@contextmanager
-def holding(state: Path | None) -> Iterator[None]:
-    """Keep other matches from the state, and with it from the games, for this block; raises MatchError."""
-    with ExitStack() as stack:
-        if state is not None:
-            try:
-                with writing(MatchError, state):
-                    stack.enter_context(held(state))
-            except FileInUseError as error:
-                raise MatchError(str(error)) from error
-        yield
+def holding(state: Path | None) -> AbstractContextManager[None]:
+    """Keep other matches from the state, and with it from the games, for a block; raises MatchError."""
+    return nullcontext() if state is None else held_or(MatchError, state)
 
 
 def _journal_of(state: dict[str, Any]) -> Journal:

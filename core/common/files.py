@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -286,6 +286,18 @@ def held(path: Path, patience: float = 0.0) -> Iterator[None]:
         yield
     finally:
         _remove_held(place, file)
+
+
+@contextmanager
+def held_or(kind: type[MerinoError], path: Path) -> Iterator[None]:
+    """Hold a file as `held` does; it is an error of this kind that somebody else has it, or that it cannot be held."""
+    with ExitStack() as stack:
+        try:
+            with writing(kind, path):
+                stack.enter_context(held(path))
+        except FileInUseError as error:
+            raise kind(str(error)) from error
+        yield
 
 
 def _remove_held(place: Path, file: IO[bytes]) -> None:

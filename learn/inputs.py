@@ -144,10 +144,7 @@ class FileReader:
         path = Path(f"{source.path}{ENDING}")
         made_from = f"source {digest(source.path)}; {self._described()}"
         with ScoreFile(path, rescore, made_from, self._executor) as scores:
-            if scores.known:
-                self._events.say(f"Using {scores.known} scores from file '{path}'")
-            else:
-                self._events.say(f"Searching {rescore.nodes} nodes a position; the scores are kept in file '{path}'")
+            scores.tell(self._events.say)
             if source.holds_positions():
                 self._read_positions(source, scores=scores)
             else:

@@ -11,7 +11,7 @@ import hashlib
 import logging
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -129,6 +129,14 @@ class ScoreFile:
             stack.callback(self._close_file)
             self._run = stack.enter_context(begun())
             self._open = stack.pop_all()
+
+    def tell(self, say: Callable[[str], object]) -> None:
+        """Say what becomes of the scores."""
+        if self.known:
+            say(f"Using {self.known} scores from file '{self.path}'")
+        else:
+            nodes = self._rescore.nodes
+            say(f"Searching {nodes} nodes a position; the scores are kept in file '{self.path}'")
 
     def _open_file(self) -> None:
         """Read what is known, and open the file to add to it; raises LearnError."""

@@ -63,10 +63,7 @@ def _searched(source: Source, options: ReadOptions, rescore: Rescore, events: Ev
     path = Path(f"{source.path}{SCORES}")
     made_from = f"source {digest(source.path)}; {options.selection.describe(options.weights)}"
     with ScoreFile(path, rescore, made_from) as scores:
-        if scores.known:
-            events.say(f"Using {scores.known} scores from file '{path}'")
-        else:
-            events.say(f"Searching {rescore.nodes} nodes a position; the scores are kept in file '{path}'")
+        scores.tell(events.say)
         for part in in_order(lambda piece: part_of(options, piece, scores), games_of(source)):
             yield part
             events.progressed(f"Searching {source.name}", source.done)

@@ -229,8 +229,7 @@ class NightFolder(RunFolder[NightState]):
         """See RunFolder."""
         contents, number = {TABLE: table_of(state).encode()}, state.last_proven
         if number != self._written:
-            network, contents[BEST] = _read_net(self.of_round(number) / CANDIDATE)
-            _check_hash(network, state.rounds[number - 1].net, self.of_round(number) / CANDIDATE)
+            _, contents[BEST] = _read_net(self.of_round(number) / CANDIDATE, state.rounds[number - 1].net)
             self._written = number
         return contents
 
@@ -258,21 +257,18 @@ def net_of(folder: Path, state: NightState, number: int) -> Network:
     Raises LearnError and EvaluationError.
     """
     path = NightFolder.round_path(folder, number) / CANDIDATE if number else folder / START_NET
-    network, _ = _read_net(path)
-    _check_hash(network, state.rounds[number - 1].net if number else state.start_hash, path)
-    return network
+    return _read_net(path, state.rounds[number - 1].net if number else state.start_hash)[0]
 
 
-def _read_net(path: Path) -> tuple[Network, bytes]:
+def _read_net(path: Path, known: str) -> tuple[Network, bytes]:
+    """The net that a run has left in a file, and its content; raises LearnError unless it has the hash `known`."""
     if not is_there(path):
         raise LearnError(f"'{path}' is missing: a run of night needs it; give a new folder, or put it back")
     content = read_user_file(path, NET)
-    return net_in(content, path), content
-
-
-def _check_hash(network: Network, known: str, path: Path) -> None:
+    network = net_in(content, path)
     if digest(network) != known:
         raise LearnError(f"'{path}' is another net than this run left there: {digest(network)}, not {known}")
+    return network, content
 
 
 def nothing_text() -> str:

@@ -72,7 +72,6 @@ from merino.inner.learn.net.training import Trainer, TrainingSettings
 from merino.inner.learn.night.report import summary
 from merino.inner.learn.night.state import Generation, GenerationData, LadderMatch, NightPlan, NightState
 from merino.inner.learn.night.state import load_state as load_night
-from merino.inner.learn.night.state import table_of as night_table
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.report import FORMAT as RECORD_FORMAT
 from merino.inner.learn.report import load_record
@@ -436,7 +435,7 @@ def _night_states() -> Sequence[bytes]:
 
 def _night(path: Path) -> object:
     state = load_night(path)
-    return state.hours, state.last_proven, night_table(state), summary(state)
+    return state.hours, state.last_proven, state.table(), summary(state)
 
 
 @cache

@@ -21,7 +21,7 @@ from merino.inner.eval.linear.weights import defaults, load, save
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.improve import learner
 from merino.inner.learn.improve.learner import RoundFit, begin
-from merino.inner.learn.improve.state import Folder, ImproveState, Plan, load_state, table_of
+from merino.inner.learn.improve.state import Folder, ImproveState, Plan, load_state
 from merino.inner.learn.inputs import split
 from merino.inner.learn.plots import IMPROVE_PICTURES, draw
 from merino.inner.learn.positions import Quiet
@@ -67,7 +67,7 @@ def test_rounds_are_played_learned_from_and_told(tmp_path: Path, poor: str) -> N
     assert first.games == 12 and second.games == 24  # the window holds both
     assert 0 < first.positions < second.positions
     rows = (tmp_path / "run" / "table.csv").read_text().splitlines()
-    assert rows == table_of(found.state).splitlines() and len(rows) == 3
+    assert rows == found.state.table().splitlines() and len(rows) == 3
     assert len((tmp_path / "run" / "log.txt").read_text().splitlines()) >= 2
     assert np.array_equal(load(found.best), load(tmp_path / "run" / "best.txt"))
 

@@ -37,7 +37,7 @@ from merino.inner.learn.night import learner, start
 from merino.inner.learn.night.learner import learned_before, shape_for
 from merino.inner.learn.night.report import summary
 from merino.inner.learn.night.start import begin
-from merino.inner.learn.night.state import NightFolder, NightPlan, NightState, load_state, nothing, table_of
+from merino.inner.learn.night.state import NightFolder, NightPlan, NightState, load_state, nothing
 from merino.inner.learn.plots import NIGHT_PICTURES, draw
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Finished, Until
@@ -111,7 +111,7 @@ def test_generations_are_played_trained_and_told(tmp_path: Path) -> None:
         left = {path.name for path in folder.iterdir() if not path.name.startswith(("gauge-", "ladder-"))}
         assert left == {"games.vf", "games.state", "candidate.net", "fit.json", "match.state"}
     rows = (tmp_path / "run" / "table.csv").read_text().splitlines()
-    assert rows == table_of(found.state).splitlines() and len(rows) == 3
+    assert rows == found.state.table().splitlines() and len(rows) == 3
     assert len((tmp_path / "run" / "log.txt").read_text().splitlines()) == 2
     text = "\n".join(summary(found.state))
     assert f"{second.positions:,}" in text and "2 generations in" in text

@@ -23,7 +23,6 @@ from merino.inner.learn.rounds.state import (
     Round,
     RoundPlan,
     RunFolder,
-    as_table,
     check_share,
     read_state,
 )
@@ -128,6 +127,8 @@ class ImproveState(LoopState[Plan, TermsRound]):
     them, and `in_use` is the last round for which this was done, 0 for none.
     """
 
+    columns = _COLUMNS
+
     changes_use: bool
     weights: tuple[float, ...]
     in_use: int = 0
@@ -161,7 +162,7 @@ class Folder(RunFolder[ImproveState]):
     def contents(self, state: ImproveState) -> dict[str, bytes]:
         """See RunFolder."""
         best = weights_text(state.best, [f"the best of {len(state.rounds)} rounds"], state.plan.terms)
-        contents = {TABLE: table_of(state).encode(), BEST: best.encode()}
+        contents = {TABLE: state.table().encode(), BEST: best.encode()}
         if not is_there(self.path / START):
             origin = f"the start, as in {state.start_name}"
             contents[START] = weights_text(np.array(state.weights), [origin], state.plan.terms).encode()
@@ -188,8 +189,3 @@ def load_state(path: Path) -> ImproveState:
     if len(state.weights) % len(state.plan.terms):
         raise LearnError(f"'{path}' is of an evaluation with other terms: give a new folder")
     return state
-
-
-def table_of(state: ImproveState) -> str:
-    """The rounds as comma-separated values, a line each under a header."""
-    return as_table(state, _COLUMNS)

@@ -27,7 +27,6 @@ from merino.inner.learn.rounds.state import (
     Round,
     RoundPlan,
     RunFolder,
-    as_table,
     check_share,
     pieces_alone,
     read_state,
@@ -189,6 +188,8 @@ class Generation(Round):
 class NightState(LoopState[NightPlan, Generation]):
     """The finished generations of a run. `start_hash` is that of the net it began with, empty for nothing."""
 
+    columns = _COLUMNS
+
     start_hash: str = ""
 
     @property
@@ -227,7 +228,7 @@ class NightFolder(RunFolder[NightState]):
 
     def contents(self, state: NightState) -> dict[str, bytes]:
         """See RunFolder."""
-        contents, number = {TABLE: table_of(state).encode()}, state.last_proven
+        contents, number = {TABLE: state.table().encode()}, state.last_proven
         if number != self._written:
             _, contents[BEST] = _read_net(self.of_round(number) / CANDIDATE, state.rounds[number - 1].net)
             self._written = number
@@ -293,8 +294,3 @@ def load_state(path: Path) -> NightState:
             rounds=tuple(Generation.from_json(found) for found in data["rounds"]),
             seconds=float(data["seconds"]),
         )
-
-
-def table_of(state: NightState) -> str:
-    """The generations as comma-separated values, a line each under a header."""
-    return as_table(state, _COLUMNS)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import IO, Any, Generic, Self, TypeVar
+from typing import IO, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -175,6 +175,8 @@ RoundT = TypeVar("RoundT", bound=Round)
 class LoopState(Generic[PlanT, RoundT]):
     """The finished rounds of a run that began with the file `start_name`. `seconds` are those of the present round."""
 
+    columns: ClassVar[Mapping[str, str]]  # of the table: attributes of a round with the formats of their values
+
     plan: PlanT
     start_name: str
     rounds: tuple[RoundT, ...] = ()
@@ -194,6 +196,15 @@ class LoopState(Generic[PlanT, RoundT]):
         """The state after another round."""
         return replace(self, rounds=(*self.rounds, found))
 
+    def table(self) -> str:
+        """The rounds as comma-separated values, a line each under a header; `hours` come second."""
+        first, *others = self.columns
+        rows = [[first, "hours", *others]]
+        for found, hours in zip(self.rounds, self.hours, strict=True):
+            cells = [_cell(getattr(found, name), self.columns[name]) for name in others]
+            rows.append([str(found.number), f"{hours:.3f}", *cells])
+        return csv_text(rows)
+
     def as_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`."""
         return {
@@ -203,6 +214,10 @@ class LoopState(Generic[PlanT, RoundT]):
             "seconds": self.seconds,
             "rounds": [asdict(found) for found in self.rounds],
         }
+
+
+def _cell(value: float | str | None, form: str) -> str:
+    return "" if value is None else f"{value:{form}}"
 
 
 StateT = TypeVar("StateT", bound="LoopState[Any, Any]")
@@ -285,22 +300,6 @@ def read_state(path: Path, form: str, command: str) -> Iterator[dict[str, Any]]:
         if data.get("format") != form or data.get("version") != __version__:
             raise LearnError(f"'{path}' is of another version of Merino: give a new folder")
         yield data
-
-
-def as_table(state: LoopState[Any, Any], columns: Mapping[str, str]) -> str:
-    """The rounds as comma-separated values, a line each under a header.
-
-    `columns` are attributes of a round with the formats of their values; `hours` come second.
-    """
-    first, *others = columns
-    rows = [[first, "hours", *others]]
-    for found, hours in zip(state.rounds, state.hours, strict=True):
-        cells = []
-        for name, form in columns.items():
-            value = found.number if name == first else getattr(found, name)
-            cells.append("" if value is None else f"{value:{form}}")
-        rows.append([cells[0], f"{hours:.3f}", *cells[1:]])
-    return csv_text(rows)
 
 
 def pieces_alone(terms: TermSet) -> np.ndarray:

@@ -142,10 +142,14 @@ def games_with_scores(path: Path, report: Report | None = None) -> Iterator[Scor
 
 def _games(source: Source, contents: _FileContents, report: Report | None) -> Iterator[ScoredGames]:
     if contents is _FileContents.PGN:
-        yield from _of_games(source, scored_games, report)
-        return
-    for games in read_viriformat(source):
-        yield games
+        return _of_games(source, scored_games, report)
+    return _reported(read_viriformat(source), source, report)
+
+
+def _reported(parts: Iterable[_T], source: Source, report: Report | None) -> Iterator[_T]:
+    """The parts of a file as they come, with a report after each."""
+    for part in parts:
+        yield part
         if report:
             report(source.done)
 
@@ -169,10 +173,7 @@ def _contents_of(source: Source) -> _FileContents:
 
 def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np.ndarray]:
     if source.is_passing or is_compressed(path):
-        for block in checked_blocks(_blocks_in(source), source.name):
-            yield block
-            if report:
-                report(source.done)
+        yield from _reported(checked_blocks(_blocks_in(source), source.name), source, report)
         return
     records = open_packed(path)
     for first in range(0, len(records), AT_ONCE):
@@ -209,10 +210,7 @@ def _of_games(source: Source, made_of: Callable[..., _T], report: Report | None 
         games = play_games(piece.data, piece.table, 1, piece.lines_before)
         return made_of(games, games_before=piece.games_before)
 
-    for found in in_order(made, games_of(source)):
-        yield found
-        if report:
-            report(source.done)
+    return _reported(in_order(made, games_of(source)), source, report)
 
 
 def _of_lines(path: Path, source: Source, report: Report | None) -> Iterator[np.ndarray]:

@@ -25,7 +25,7 @@ from merino.inner.engine.search.people import Prior, as_toml, from_toml, people
 from merino.inner.eval.families import default
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.study.errors import StudyError
-from merino.inner.study.profile.choices import Choices, FittedChoice, choices_of, fit, foretold, judged, likelihoods
+from merino.inner.study.profile.choices import Choices, FittedChoice, choices_of, fit, judged, likelihoods
 from merino.inner.study.profile.players import games_of_player
 from merino.inner.study.profile.profile import cross_validated
 from merino.inner.study.profile.tastes import tastes_of
@@ -261,7 +261,7 @@ def test_moves_are_judged_by_rank_and_chance() -> None:
 def test_of_moves_that_are_equally_likely_each_is_the_first_as_often() -> None:
     choices = made_up(np.zeros(len(COLUMNS)), 40)
     counts = np.diff(choices.firsts)
-    equal = foretold(choices, np.zeros(len(COLUMNS)))
+    equal = judged(choices, likelihoods(choices, np.zeros(len(COLUMNS))))
     assert equal.top1 == pytest.approx((1 / counts).mean()) and equal.top3 == pytest.approx((3 / counts).mean())
     assert equal.log_loss == pytest.approx(np.log(counts).mean())
     chances, firsts = np.full(len(choices.moves), 0.1), choices.firsts[:-1]

@@ -201,12 +201,6 @@ def likelihoods(choices: Choices, coefficients: np.ndarray) -> np.ndarray:
     return np.maximum(shares / np.repeat(np.add.reduceat(shares, firsts), lengths), 1e-300)
 
 
-def foretold(choices: Choices, coefficients: np.ndarray) -> Foretold:
-    """How well coefficients foretell choices that they were not fitted to."""
-    chances = likelihoods(choices, coefficients)
-    return judged(choices, chances)
-
-
 def judged(choices: Choices, chances: np.ndarray) -> Foretold:
     """How well chances of moves, float64[m], foretell the choices."""
     own = chances[choices.played]

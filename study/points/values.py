@@ -195,8 +195,8 @@ def _fit(vectors: Vectors, seed: int, k: float | None = None) -> Fit:
     )
 
 
-def _feature_fit(vectors: Vectors, seed: int) -> FeatureFit:
-    found = _fit(vectors, seed)
+def _feature_fit(vectors: Vectors, seed: int, k: float | None = None) -> FeatureFit:
+    found = _fit(vectors, seed, k)
     return FeatureFit(found.weights, found.resampled, len(vectors))
 
 
@@ -217,10 +217,7 @@ def _search_fit(label: str, vectors: Vectors, seed: int) -> SearchFit:
         )
     k = _scale(plain)
     found = _fit(plain, seed, k)
-    features = None
-    if scored.features is not None:
-        with_features = _fit(scored, seed, k)
-        features = FeatureFit(with_features.weights, with_features.resampled, len(scored))
+    features = None if scored.features is None else _feature_fit(scored, seed, k)
     return SearchFit(found.weights, found.resampled, len(plain), plain.games, k, features)
 
 

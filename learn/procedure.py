@@ -60,12 +60,9 @@ class LearnResult:
             return f"<p>{done}</p>"
         found = self.summary
         errors = ("Error before", "after", "fall (95%)"), [_errors(found)]
-        changed = [(line.name, round(line.old), round(line.new), _CLEAR[line.clear]) for line in found.weights]
+        changed = [(line.name, round(line.old), round(line.new), line.clear_word) for line in found.weights]
         weights = html_table(("Weight", "Before", "After", "Clear"), [row for row in changed if row[1] != row[2]])
         return f"<p>{found.games:,} games, {found.positions:,} positions: {done}</p>{html_table(*errors)}{weights}"
-
-
-_CLEAR = {True: "yes", False: "no", None: ""}
 
 
 def _errors(found: Summary) -> tuple[str, str, str]:

@@ -55,6 +55,11 @@ class WeightLine:
     flags: tuple[str, ...]
     table: str | None = None
 
+    @property
+    def clear_word(self) -> str:
+        """Whether the change is significant, in a table."""
+        return {True: "yes", False: "no", None: ""}[self.clear]
+
 
 @dataclass(frozen=True)
 class Tried:

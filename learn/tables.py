@@ -38,10 +38,9 @@ def _row(line: WeightLine) -> str:
     held = next((flag for flag in line.flags if flag in HELD), None)
     interval = held or f"{_whole(line.low)} .. {_whole(line.high)}"
     change = f"{line.new - line.old:+g}" if line.new != line.old else ""
-    clear = {True: "yes", False: "no", None: ""}[line.clear]
     name = f"  {ENDGAME}" if line.name.endswith(SUFFIXES[1]) else line.name.removesuffix(SUFFIXES[0])
     return (
-        f"{name:20} {line.old + 0.0:6g} {line.new + 0.0:6g} {change:>6} {interval:>14} {clear:>5} "
+        f"{name:20} {line.old + 0.0:6g} {line.new + 0.0:6g} {change:>6} {interval:>14} {line.clear_word:>5} "
         f"{line.positions:9} {line.games:6}"
     )
 
@@ -84,29 +83,18 @@ def _whole(value: float) -> str:
 
 def _errors(summary: Summary, root_of_sum: bool) -> list[str]:
     kind = "root of the weighted sum over positions" if root_of_sum else "mean"
+    train = summary.train_games, summary.train_positions, summary.train_before, summary.train_after
+    valid = summary.valid_games, summary.valid_positions, summary.valid_before, summary.valid_after
     return [
         f"Error, {kind}: White's points predicted against {summary.target}.",
         f"{'':20} {'games':>7} {'positions':>10} {'before':>10} {'after':>10} {'fall':>10}",
-        *(
-            f"{name:20} {games:7} {positions:10} {before:10.6f} {after:10.6f} {before - after + 0.0:10.6f}"
-            for name, games, positions, before, after in (
-                (
-                    "Training set",
-                    summary.train_games,
-                    summary.train_positions,
-                    summary.train_before,
-                    summary.train_after,
-                ),
-                (
-                    "Validation set",
-                    summary.valid_games,
-                    summary.valid_positions,
-                    summary.valid_before,
-                    summary.valid_after,
-                ),
-            )
-        ),
+        _error_row("Training set", *train),
+        _error_row("Validation set", *valid),
     ]
+
+
+def _error_row(name: str, games: int, positions: int, before: float, after: float) -> str:
+    return f"{name:20} {games:7} {positions:10} {before:10.6f} {after:10.6f} {before - after + 0.0:10.6f}"
 
 
 def _findings(summary: Summary) -> list[str]:
@@ -158,6 +146,5 @@ def as_csv(summary: Summary) -> str:
     for line in summary.weights:
         numbers = [f"{value + 0.0:g}" for value in (line.old, line.new)]
         numbers += [f"{round(value, 2) + 0.0:.2f}" for value in (line.low, line.high)]
-        clear = {True: "yes", False: "no", None: ""}[line.clear]
-        rows.append([line.name, *numbers, str(line.positions), str(line.games), clear, "; ".join(line.flags)])
+        rows.append([line.name, *numbers, str(line.positions), str(line.games), line.clear_word, "; ".join(line.flags)])
     return csv_text(rows)

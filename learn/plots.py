@@ -106,15 +106,21 @@ def _weights(figure: Any, record: Record) -> None:
 
 def _paths(axes: Any, paths: np.ndarray, labels: list[str]) -> None:
     last = len(paths) - 1
-    for path, colour in zip(paths.T, COLOURS * len(labels), strict=False):
+    colours = COLOURS * len(labels)
+    for path, colour in zip(paths.T, colours, strict=False):
         axes.plot(path, color=colour, linewidth=1.6, marker="o" if last < 40 else None, markersize=3)
+    _label_ends(axes, last, paths[-1], labels, colours, 8.5)
+
+
+def _label_ends(axes: Any, last: int, ends: np.ndarray, labels: list[str], colours: Sequence[str], size: float) -> None:
+    """Write the labels beside the ends of lines at `last`, none over another."""
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlim(0, max(1, last))
     low, high = axes.get_ylim()
-    for place, index, label, value in spread_out(paths[-1], (high - low) * _MIN_GAP, labels):
+    for place, index, label, value in spread_out(ends, (high - low) * _MIN_GAP, labels):
         axes.annotate(
             label, (last, value), (1.03, (place - low) / (high - low)), textcoords="axes fraction",
-            color=COLOURS[index % len(COLOURS)], fontsize=8.5, va="center", annotation_clip=False,
+            color=colours[index], fontsize=size, va="center", annotation_clip=False,
         )  # fmt: skip
 
 
@@ -241,22 +247,15 @@ def _terms_weights(figure: Any, state: ImproveState) -> None:
 
 def _paths_of_weights(axes: Any, numbers: list[int], pairs: np.ndarray, names: list[str]) -> None:
     is_split = bool((pairs[:, 0] != pairs[:, 1]).any())
-    ends, labels = [], []
-    for place, name in enumerate(names):
+    ends, labels, colours = [], [], []
+    for name, paths, colour in zip(names, np.moveaxis(pairs, 2, 0), COLOURS * len(names), strict=False):
         for phase, style in enumerate(("-", "--") if is_split else ("-",)):
-            path = pairs[:, phase, place]
-            axes.plot(numbers, path, style, color=COLOURS[place % len(COLOURS)], linewidth=1.4)
+            path = paths[:, phase]
+            axes.plot(numbers, path, style, color=colour, linewidth=1.4)
             ends.append(path[-1])
             labels.append(f"{name}{SUFFIXES[phase] if is_split else ''} {path[-1]:g}")
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_xlim(0, max(1, numbers[-1]))
-    low, high = axes.get_ylim()
-    for height, index, label, value in spread_out(np.array(ends), (high - low) * 0.05, labels):
-        axes.annotate(
-            label, (numbers[-1], value), (1.03, (height - low) / (high - low)), textcoords="axes fraction",
-            color=COLOURS[index // (2 if is_split else 1) % len(COLOURS)], fontsize=7.5, va="center",
-            annotation_clip=False,
-        )  # fmt: skip
+            colours.append(colour)
+    _label_ends(axes, numbers[-1], np.array(ends), labels, colours, 7.5)
 
 
 IMPROVE_PICTURES: dict[str, Callable[[Any, ImproveState], None]] = {

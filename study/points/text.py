@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -32,6 +32,7 @@ _TITLES = {
     "attributed": "Attributed: the terms that the piece brings its owner",
 }
 _PHASES = (None, *PHASES)
+_NAMES = "".join(f"{name:>8}" for name in PIECE_NAMES)  # above the values of the pieces
 
 
 def render(sets: Sequence[PointValues], alphas: Sequence[float] = OTHER_ALPHAS) -> str:
@@ -47,11 +48,10 @@ def render_steps(sets: Sequence[PointValues]) -> str:
 def _render_way(points: PointValues) -> str:
     way = points.descent
     assert way is not None
-    names = "".join(f"{name:>8}" for name in PIECE_NAMES)
     rows = [
         f"{points.label}: the values by step of gradient descent, {_DRAWS[points.draws]}",
         "",
-        f"{'step':>6} {'cost':>10} {'alpha':>7}{names}",
+        f"{'step':>6} {'cost':>10} {'alpha':>7}{_NAMES}",
     ]
     values = way.values
     for row in way.headlines:
@@ -69,13 +69,8 @@ def _render_one(points: PointValues, alphas: Sequence[float]) -> str:
         f"{'':8}{_DRAWS[points.draws]:>30}   {_DRAWS[other]:>28}",
         f"{'':8}{'value':>12}  {'95% interval':>16}   {'value':>28}",
     ]
-    for index, name in enumerate(PIECE_NAMES):
-        value, otherwise = _number(points.values[index]), _number(points.other_values[index])
-        interval = _span(points.interval_of_piece(index)) if index else ""
-        rows.append(f"{name.capitalize():8}{value:>12}  {interval:>16}   {otherwise:>28}")
-    alpha, interval = _number(points.alpha, ".3f"), _span(points.alpha_interval, ".3f")
-    rows.append(f"{'alpha':8}{alpha:>12}  {interval:>16}   {_number(points.other_alpha, '.3f'):>28}")
     rows += [
+        *_rows_beside(points, points.other_values, points.other_alpha, 28),
         "",
         "A pawn is 100. alpha is the steepness: expected score = 1 / (1 + exp(-alpha * pawns)).",
         *_remarks(points),
@@ -124,12 +119,16 @@ def _searched(points: PointValues) -> list[str]:
         "",
         f"{'':8}{'by search':>12}  {'95% interval':>16}   {'by result':>12}",
     ]
+    return [*rows, *_rows_beside(fit, points.values, points.alpha, 12), ""]
+
+
+def _rows_beside(fit: Fit, values: np.ndarray, alpha: float, width: int) -> Iterator[str]:
+    """A row for each piece, and one for alpha: those of a fit with their intervals, and others beside them."""
     for index, name in enumerate(PIECE_NAMES):
-        interval = _span(fit.interval_of_piece(index)) if index else ""
-        cells = f"{_number(fit.values[index]):>12}  {interval:>16}   {_number(points.values[index]):>12}"
-        rows.append(f"{name.capitalize():8}{cells}")
-    alpha, interval = _number(fit.alpha, ".3f"), _span(fit.alpha_interval, ".3f")
-    return [*rows, f"{'alpha':8}{alpha:>12}  {interval:>16}   {_number(points.alpha, '.3f'):>12}", ""]
+        value, interval = _number(fit.values[index]), _span(fit.interval_of_piece(index)) if index else ""
+        yield f"{name.capitalize():8}{value:>12}  {interval:>16}   {_number(values[index]):>{width}}"
+    interval = _span(fit.alpha_interval, ".3f")
+    yield f"{'alpha':8}{_number(fit.alpha, '.3f'):>12}  {interval:>16}   {_number(alpha, '.3f'):>{width}}"
 
 
 def _features(points: PointValues) -> list[str]:
@@ -147,7 +146,7 @@ def _features(points: PointValues) -> list[str]:
     for column, name in enumerate(names, 1):
         interval = fit.interval_of_piece(column)
         form = "+.0f" if column >= len(PIECES) else ".0f"
-        figures = f"{name:20}{_number(fit.values[column], form):>7}  {_span(interval, form):>16}"
+        figures = f"{name:20}{_with_interval(fit.values[column], interval, form)}"
         if column < len(PIECES):
             rows.append(f"{figures}  {_number(points.values[column])} without features")
         else:
@@ -164,8 +163,8 @@ def _features_searched(points: PointValues) -> list[str]:
     rows = ["The features by the scores of searches", f"{'':20}{'value':>7}  {'95% interval':>16}  verdict"]
     for column, feature in enumerate(STUDIED, len(PIECES)):
         interval = fit.interval_of_piece(column)
-        figures = f"{feature.name:20}{_number(fit.values[column], '+.0f'):>7}  {_span(interval, '+.0f'):>16}"
-        rows.append(f"{figures}  {feature.verdict(*interval)}")
+        figures = _with_interval(fit.values[column], interval)
+        rows.append(f"{feature.name:20}{figures}  {feature.verdict(*interval)}")
     return [*rows, ""]
 
 
@@ -180,17 +179,16 @@ def _condition_row(points: PointValues, condition: Condition) -> str:
     figures = np.array([points.worth(pieces) for pieces in (condition.left, condition.right, difference)])
     left, right, change = _proved(points, figures)
     interval = points.interval(difference)
-    cells = f"{_number(left):>6}{_number(right):>6}  {_number(change, '+.0f'):>7}"
-    return f"{cells}  {_span(interval, '+.0f'):>16}  {condition.verdict(*interval)}"
+    sides = f"{_number(left):>6}{_number(right):>6}"
+    return f"{sides}  {_with_interval(change, interval)}  {condition.verdict(*interval)}"
 
 
 def _render_many(sets: Sequence[PointValues]) -> str:
     width = max(len(name) for name in [*(points.label for points in sets), *(one.name for one in CONDITIONS)])
-    names = "".join(f"{name:>8}" for name in PIECE_NAMES)
     rows = [
         f"Point values, a pawn being 100; {_DRAWS[sets[0].draws]}",
         "",
-        f"{'set':{width}} {'games':>8} {'vectors':>9} {'alpha':>7}{names}",
+        f"{'set':{width}} {'games':>8} {'vectors':>9} {'alpha':>7}{_NAMES}",
     ]
     for points in sets:
         counts = f"{points.games:8,} {points.vectors:9,} {_number(points.alpha, '.3f'):>7}"
@@ -201,10 +199,8 @@ def _render_many(sets: Sequence[PointValues]) -> str:
         "",
         f"{'set':{width}} {'alpha':>14}{''.join(f'{name:>14}' for name in PIECE_NAMES[1:])}",
     ]
-    for points in sets:
-        spans = "".join(f"{_span(points.interval_of_piece(index)):>14}" for index in range(1, len(PIECES)))
-        rows.append(f"{points.label:{width}} {_span(points.alpha_interval, '.2f'):>14}{spans}")
-    rows += ["", f"The values with {_DRAWS[other_way(sets[0].draws)]}", "", f"{'set':{width}} {'alpha':>7}{names}"]
+    rows += [f"{points.label:{width}} {_spans(points)}" for points in sets]
+    rows += ["", f"The values with {_DRAWS[other_way(sets[0].draws)]}", "", f"{'set':{width}} {'alpha':>7}{_NAMES}"]
     for points in sets:
         alpha, values = _number(points.other_alpha, ".3f"), _proved(points, points.other_values)
         rows.append(f"{points.label:{width}} {alpha:>7}{_cells(values)}")
@@ -225,20 +221,15 @@ def _searched_of_many(sets: Sequence[PointValues], width: int) -> list[str]:
     fits = [(points.label, points.searched) for points in sets if points.searched is not None]
     if not fits:
         return []
-    names = "".join(f"{name:>8}" for name in PIECE_NAMES)
     rows = [
         "",
         "The values by the scores of searches, drawn games too",
         "",
-        f"{'set':{width}} {'K':>5} {'alpha':>7}{names}",
+        f"{'set':{width}} {'K':>5} {'alpha':>7}{_NAMES}",
     ]
     for label, fit in fits:
         rows.append(f"{label:{width}} {fit.k:5.0f} {_number(fit.alpha, '.3f'):>7}{_cells(_proved(fit, fit.values))}")
-    rows.append("")
-    for label, fit in fits:
-        spans = "".join(f"{_span(fit.interval_of_piece(index)):>14}" for index in range(1, len(PIECES)))
-        rows.append(f"{label:{width}} {_span(fit.alpha_interval, '.2f'):>14}{spans}")
-    return rows
+    return [*rows, "", *(f"{label:{width}} {_spans(fit)}" for label, fit in fits)]
 
 
 def _features_of_many(sets: Sequence[PointValues], width: int) -> list[str]:
@@ -251,9 +242,18 @@ def _features_of_many(sets: Sequence[PointValues], width: int) -> list[str]:
         for label, fit in table:
             interval = fit.interval_of_piece(column)
             value = fit.values[column] if math.isfinite(interval[0]) else math.nan
-            figures = f"{_number(value, '+.0f'):>7}  {_span(interval, '+.0f'):>16}"
-            rows.append(f"{label:{width}}{figures}  {feature.verdict(*interval)}")
+            rows.append(f"{label:{width}}{_with_interval(value, interval)}  {feature.verdict(*interval)}")
     return rows
+
+
+def _spans(fit: Fit) -> str:
+    """The intervals of alpha, and of all pieces but the pawn."""
+    spans = "".join(f"{_span(fit.interval_of_piece(index)):>14}" for index in range(1, len(PIECES)))
+    return f"{_span(fit.alpha_interval, '.2f'):>14}{spans}"
+
+
+def _with_interval(value: float, interval: Interval, form: str = "+.0f") -> str:
+    return f"{_number(value, form):>7}  {_span(interval, form):>16}"
 
 
 def _cells(values: np.ndarray) -> str:
@@ -314,7 +314,7 @@ def render_board(board: BoardValues, points: PointValues | None) -> str:
         f"{board.label}: {board.games:,} games, {board.positions:,} positions, valued by {board.evaluation}",
         f"A pawn is 1: the mean pawn of these positions, {pawns}.",
         "",
-        f"{'mean value':<24}" + "".join(f"{name:>8}" for name in PIECE_NAMES),
+        f"{'mean value':<24}{_NAMES}",
     ]
     for way in WAYS:
         means = [board.spreads[way, piece, None].mean for piece in PIECES]

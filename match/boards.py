@@ -184,9 +184,7 @@ class _GameInPlay:
             try:
                 side.new_game()
             except EngineFault as fault:
-                if self._conditions.stop_flag[0]:
-                    return None, None, ""
-                return fault.reason, other(colour), str(fault)
+                return self._lost(colour, fault)
         while True:
             reason = self._end()
             if reason is not None:
@@ -196,13 +194,17 @@ class _GameInPlay:
             try:
                 is_late = self._move(turn)
             except EngineFault as fault:
-                if self._conditions.stop_flag[0]:
-                    return None, None, ""
-                return fault.reason, other(turn), str(fault)
+                return self._lost(turn, fault)
             if self._conditions.stop_flag[0]:
                 return None, None, ""
             if is_late:
                 return Reason.TIME, other(turn), f"{is_late:.0f} ms late"
+
+    def _lost(self, side: int, fault: EngineFault) -> tuple[Reason | None, int | None, str]:
+        """The end by a fault of a side, which is none where the game was stopped."""
+        if self._conditions.stop_flag[0]:
+            return None, None, ""
+        return fault.reason, other(side), str(fault)
 
     def _move(self, turn: int) -> float:
         """Let the side to move play; returns by how many milliseconds it was late."""

@@ -154,11 +154,10 @@ class _RemoteReader:
     def read(self, path: Path) -> None:
         """Add the rows of a file; raises LearnError."""
         with open_source(path) as source:
-            is_cut = self._options.rescore is None and not source.holds_positions()
-            if is_cut:
+            if self._options.rescore is None and not source.holds_positions():
                 self._read_games(source)
-        if not is_cut:
-            self._read_here(path)
+                return
+        self._read_here(path)
 
     def finished(self, paths: Sequence[Path]) -> PositionsThere:
         """All that was read; raises LearnError if it is nothing."""

@@ -199,6 +199,11 @@ class RowStore:
     def __len__(self) -> int:
         return self._size
 
+    @property
+    def _columns(self) -> tuple[np.ndarray, ...]:
+        """The columns beside the features, as `_keep` takes them."""
+        return self._stage, self._game, self._to_end, self._scores
+
     def add(self, rows: Rows, keys: np.ndarray) -> None:
         """Add rows and the keys of their positions, uint64[n]; their games are numbered after those in the store."""
         first, last = self._size, self._size + len(rows)
@@ -221,7 +226,7 @@ class RowStore:
         last = self._size
         first = last - len(chosen)
         features = self._features.array(last)
-        columns = (column[first:last] for column in (features, self._stage, self._game, self._to_end, self._scores))
+        columns = (column[first:last] for column in (features, *self._columns))
         self._size = first + int(_keep(*columns, chosen))
         let_go(features)
         self._features.cut(self._size)
@@ -258,7 +263,7 @@ class RowStore:
         chosen, before = np.zeros(self._size, dtype=np.bool_), self._size
         chosen[np.unique(self._keys[:before], return_index=True)[1]] = True
         features = self._features.array(before)
-        self._size = int(_keep(features, self._stage, self._game, self._to_end, self._scores, chosen))
+        self._size = int(_keep(features, *self._columns, chosen))
         let_go(features)
         self._unique = None  # the keys are no longer those of the rows
         return before - self._size
@@ -278,10 +283,8 @@ class RowStore:
 
     def _resize(self, capacity: int) -> None:
         self._features.reserve(capacity)
-        self._stage.resize(capacity, refcheck=False)
-        self._game.resize(capacity, refcheck=False)
-        self._to_end.resize(capacity, refcheck=False)
-        self._scores.resize(capacity, refcheck=False)
+        for column in self._columns:
+            column.resize(capacity, refcheck=False)
         self._keys.resize(capacity * (self._unique is not None), refcheck=False)
 
 

@@ -104,10 +104,9 @@ class RunFiles:
             self.weights.check_writable()
         if self.compares:
             self.weights.check_beside()
-        for path in (self.record, self.csv):
-            if path is not None:
-                check_writable(path)
         paths, reports = self.weights, [path for path in (self.record, self.csv) if path is not None]
+        for path in reports:
+            check_writable(path)
         written = [] if self.is_dry else [paths.target, paths.old]
         written += [paths.beside] if self.compares else []
         fault = overwritten([*written, *reports], self.read) or overwritten(reports, [paths.source])

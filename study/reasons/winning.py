@@ -8,7 +8,7 @@ Threats are what the other side would win so if it were to move now.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
@@ -244,7 +244,8 @@ def _motif(line: FoundLine) -> Win | None:
     move, board, name = line.moves[0], line.after(1), line.board.san(line.moves[0])
     targets = fork_targets(board, move.to_square)
     if targets and _takes(line, targets):
-        said = " and the ".join(piece_name(board, target) for target in sorted(targets, key=_by_worth(board))[:2])
+        largest = sorted(targets, key=lambda target: -worth_at(board, target))[:2]
+        said = " and the ".join(piece_name(board, target) for target in largest)
         return Win(Means.FORK, f"{name} attacks the {said}")
     for means, verb, found in (
         (Means.SKEWER, "drives away", skewers_by(board, move.to_square)),
@@ -272,10 +273,6 @@ def _takes(line: FoundLine, targets: Iterable[chess.Square]) -> bool:
             return True
         board.push(move)
     return False
-
-
-def _by_worth(board: chess.Board) -> Callable[[chess.Square], int]:
-    return lambda square: -worth_at(board, square)
 
 
 @dataclass(frozen=True)

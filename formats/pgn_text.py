@@ -20,12 +20,8 @@ UNKNOWN_TAGS = dict.fromkeys(["Event", "Site", "Date", "Round", "White", "Black"
 _BLANKS = dict.fromkeys([*range(32), 127], " ")  # characters that tags and comments must not contain
 _NO_BRACES = str.maketrans("{}", "()")
 _KEEPS_THE_NEXT = re.compile(r"[({]|\d+\.+|\[%\w+")  # words that must not end a line
-_KEEPS_TO_THE_LAST = (
-    "$",
-    "%",
-    "}",
-    ")",
-)  # and characters that must not begin one: a line that begins with % is skipped by readers
+# And characters that must not begin one: a line that begins with % is skipped by readers.
+_KEEPS_TO_THE_LAST = ("$", "%", "}", ")")
 
 
 class PgnTermination(StrEnum):

@@ -21,14 +21,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from merino.inner.core.board.bitboard import BLACK, WHITE
-from merino.inner.core.common.files import (
-    append_whole,
-    held_or,
-    is_regular,
-    lock,
-    write_whole,
-    writing,
-)
+from merino.inner.core.common.files import append_whole, held_or, is_regular, lock, write_whole, writing
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.core.common.user_files import (
     GAMES,

@@ -22,24 +22,16 @@ SCALE_DEVIATION = 0.3  # of the logarithm of the multiplier
 # Log-odds against what most curves are not: lopsided, and of another form than the parabola. Lower ones would follow
 # chance where all is even; higher ones would trust a parabola where wide perturbations show nothing at all.
 _BIASED, _OTHER = -4.0, -4.0
+# Multipliers, their log-odds, and deviations of the bias: more where a curve turns out to be far steeper than told.
 _SCALES = (
-    (0.1, -3.0),
-    (0.3, -1.5),
-    (1.0, 0.0),
-    (3.0, -1.5),
-    (10.0, -3.0),
-    (30.0, -4.0),
-    (100.0, -4.5),
-)  # multipliers and their log-odds
-_BIASES = (
-    0.2,
-    0.2,
-    0.2,
-    0.2,
-    0.4,
-    0.4,
-    0.4,
-)  # deviations of the bias: more where a curve turns out to be far steeper than told
+    (0.1, -3.0, 0.2),
+    (0.3, -1.5, 0.2),
+    (1.0, 0.0, 0.2),
+    (3.0, -1.5, 0.2),
+    (10.0, -3.0, 0.4),
+    (30.0, -4.0, 0.4),
+    (100.0, -4.5, 0.4),
+)
 GONE = -1e200  # the evidence of a hypothesis that is given up
 MIN_ODDS = -30.0  # against the best one, below which it is
 MAX_STEP, MAX_ODDS, MAX_SCALE_STEP = 4.0, 20.0, 0.7  # of Newton's method, of the log-odds, and of one result
@@ -47,11 +39,11 @@ MAX_STEP, MAX_ODDS, MAX_SCALE_STEP = 4.0, 20.0, 0.7  # of Newton's method, of th
 
 def _rows() -> list[tuple[float, ...]]:
     rows: list[tuple[float, ...]] = []
-    for (multiplier, odds), bias in zip(_SCALES, _BIASES, strict=True):
+    for multiplier, odds, bias in _SCALES:
         rows.append((PARABOLA, 1, multiplier, 0, 1, 1, odds))
         rows += [(PARABOLA, 1, multiplier, bias, power, 1, odds + _BIASED) for power in (1, 2)]
         rows.append((PARABOLA, 1, multiplier, 0.4, 1, 1, odds + _BIASED - 2.5))
-    for multiplier, odds in _SCALES[1:4]:
+    for multiplier, odds, _ in _SCALES[1:4]:
         rows.append((KINK, 1, multiplier, 0.2, 1, 1, odds + _OTHER))
         rows.append((QUARTIC, 1, multiplier, 0.2, 1, 1, odds + _OTHER))
         rows += [(PLATEAU, width, multiplier, 0.2, 1, 1, odds + _OTHER) for width in (1, 3)]

@@ -17,15 +17,7 @@ from merino.inner.eval.linear.sets import set_named
 from merino.inner.eval.linear.weights import IMPROVED, as_mapping, render
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.positions import Quiet, Selection
-from merino.inner.learn.rounds.state import (
-    TABLE,
-    LoopState,
-    Round,
-    RoundPlan,
-    RunFolder,
-    check_share,
-    read_state,
-)
+from merino.inner.learn.rounds.state import TABLE, LoopState, Round, RoundPlan, RunFolder, check_share, read_state
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.targets import Target
 

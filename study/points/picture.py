@@ -14,14 +14,8 @@ from merino.inner.study.points.vectors import PIECE_NAMES
 
 MAX_SETS = 6  # curves that can still be distinguished
 MIN_VECTORS = 30  # behind a point where several sets share the picture
-_COLOURS = (
-    "#0072b2",
-    "#d55e00",
-    "#009e73",
-    "#cc79a7",
-    "#e69f00",
-    "#56b4e9",
-)  # distinguishable for the colour-blind too
+# Distinguishable for the colour-blind too.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _DASHES = ("--", "-.", ":")
 _MIN_COUNT = 0.8  # where the axis of vectors begins: one is to be seen
 _MIN_POINT, _MAX_POINT = 10.0, 130.0  # areas in square points

@@ -15,6 +15,7 @@ from merino.inner.tune.rules import (
     BETA,
     FIRST_TAU2,
     FIRST_TAU2_PAIRS,
+    OUTSIDE,
     EstimatorSettings,
     ExpectedGain,
     PairResult,
@@ -57,16 +58,16 @@ def deviations(settings: EstimatorSettings, state: State) -> np.ndarray:
     return np.full(len(settings.low), np.nan) if find is None else find(settings, state)
 
 
-def intervals(settings: EstimatorSettings, state: State, outside: float = 0.05) -> np.ndarray:
-    """Where the optimum of each parameter is but for a probability `outside`, float64[2, d] within the bounds.
+def intervals(settings: EstimatorSettings, state: State) -> np.ndarray:
+    """Where the optimum of each parameter is with 95%, float64[2, d] within the bounds.
 
     NaN for a method without deviations.
     """
     find = method_of(settings.method).intervals
     if find is not None:
-        found = find(settings, state, outside)
+        found = find(settings, state)
     else:
-        half = NormalDist().inv_cdf(1 - outside / 2) * deviations(settings, state)
+        half = NormalDist().inv_cdf(1 - OUTSIDE / 2) * deviations(settings, state)
         found = estimate(settings, state) + np.array([-half, half])
     return np.clip(found, settings.low, settings.high)
 

@@ -22,6 +22,7 @@ import numpy as np
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.match.statistics import Z_95
 
+OUTSIDE = 0.05  # with what probability an optimum is outside its interval
 BETA = math.log(10) / 400  # turns a small Elo difference into log-odds, and into the expected y of a pair
 ALPHA, GAMMA = 0.602, 0.101  # how fast SPSA's step and the perturbation of most methods shrink (17)
 MAX_PERTURBATION = 3.43  # of other methods, in units of c_end: the paper's first one, 200,000^0.101
@@ -175,8 +176,8 @@ class Method:
     perturbations of pair `number`, and may move `middle`, which is the estimate; `random` moves on where it draws.
 
     What it knows of its errors: `deviations(settings, state)`, the posterior standard deviations, float64[d];
-    `intervals(settings, state, outside)`, float64[2, d], which the optimum is outside of with that probability; and
-    `gain(settings, state)` over the start. None where it knows none, or where those follow from the deviations.
+    `intervals(settings, state)`, float64[2, d], which the optimum is in with 95%; and `gain(settings, state)` over the
+    start. None where it knows none, or where those follow from the deviations.
 
     `bank` are its filters, float64[filters, n]; of those of 4 numbers the last is the log-odds at the start. `version`
     rises when it plays other pairs than before. `always_differ`: players of an integer do, however small c_end is.
@@ -190,6 +191,6 @@ class Method:
     place: Any = shrinking_place
     bank: np.ndarray = field(default_factory=lambda: np.zeros((1, 4)))
     version: int = 1
-    intervals: Callable[[EstimatorSettings, State, float], np.ndarray] | None = None
+    intervals: Callable[[EstimatorSettings, State], np.ndarray] | None = None
     gain: Callable[[EstimatorSettings, State], ExpectedGain] | None = None
     always_differ: bool = False

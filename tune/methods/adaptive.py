@@ -48,6 +48,7 @@ from merino.inner.tune.rules import (
     FIRST_TAU2,
     FIRST_TAU2_PAIRS,
     MAX_PERTURBATION,
+    OUTSIDE,
     EstimatorSettings,
     ExpectedGain,
     Method,
@@ -96,8 +97,8 @@ def _deviations(settings: EstimatorSettings, state: State) -> np.ndarray:
     return np.sqrt((weights * (state.beliefs[VAR_O] + (optima - mean) ** 2)).sum(axis=1)) * settings.sigma_0
 
 
-def _intervals(settings: EstimatorSettings, state: State, outside: float) -> np.ndarray:
-    """The quantiles `outside` / 2 and 1 - `outside` / 2 of the mixture of all hypotheses, float64[2, d].
+def _intervals(settings: EstimatorSettings, state: State) -> np.ndarray:
+    """The quantiles that leave half of OUTSIDE on each side in the mixture of all hypotheses, float64[2, d].
 
     The likely ones are trusted less, and all get a margin, since a true curve is none of them: see docs/lab/tuning.md.
     They hold optima, too, that are farther than told: by what the pairs say alone, beside a wider guess.
@@ -106,7 +107,7 @@ def _intervals(settings: EstimatorSettings, state: State, outside: float) -> np.
     wider = 1 / (np.maximum(1 / variances - 1 / far**2, 0.0) + 1 / (FARTHER * far) ** 2)
     optima, deviations = state.beliefs[OPTIMUM] * wider / variances, MARGIN * np.sqrt(wider)
     found = np.empty((2, len(optima)))
-    for side, share in enumerate((outside / 2, 1 - outside / 2)):
+    for side, share in enumerate((OUTSIDE / 2, 1 - OUTSIDE / 2)):
         low, high = (optima - 9 * deviations).min(axis=1), (optima + 9 * deviations).max(axis=1)
         for _ in range(60):
             middle = (low + high) / 2

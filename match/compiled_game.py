@@ -18,17 +18,7 @@ from merino.inner.engine.search.transposition import age_of
 from merino.inner.match.rng import next_random
 
 # Why a game ended. The first stands for a game that has not ended.
-(
-    UNFINISHED,
-    CHECKMATE,
-    STALEMATE,
-    MATERIAL,
-    FIFTY,
-    REPETITION,
-    WIN_BY_SCORE,
-    DRAW_BY_SCORE,
-    TOO_LONG,
-) = range(9)
+UNFINISHED, CHECKMATE, STALEMATE, MATERIAL, FIFTY, REPETITION, WIN_BY_SCORE, DRAW_BY_SCORE, TOO_LONG = range(9)
 
 DRAWS = 8  # tries to find another good move
 

@@ -78,16 +78,7 @@ class RandomOpenings:
         positions = np.repeat(self._start.record, 2)
         keys = np.zeros(self._plies + 1, dtype=np.uint64)
         found = _even_walk(
-            self._judge.record,
-            self._start.record,
-            positions,
-            keys,
-            state,
-            self._plies,
-            EVEN,
-            JUDGE_NODES,
-            TRIES,
-            moves,
+            self._judge.record, self._start.record, positions, keys, state, self._plies, EVEN, JUDGE_NODES, TRIES, moves
         )
         if not found:
             raise OpeningError(

@@ -52,14 +52,7 @@ class ArenaCase:
     def configuration(self, method: str, pairs: int, seed: int) -> Configuration:
         """The tune of a method in this case."""
         return Configuration(
-            self.parameters,
-            method,
-            pairs,
-            seed,
-            AHEAD,
-            self.time_control,
-            identity=self.identity,
-            engine=self.engine,
+            self.parameters, method, pairs, seed, AHEAD, self.time_control, identity=self.identity, engine=self.engine
         )
 
     @property

@@ -76,11 +76,7 @@ def tell(record: np.ndarray, evaluation: Evaluation) -> Telling:
         return np.asarray(evaluation.scores(positions) - by_terms.scores(positions), dtype=np.float64)
 
     parts = _parts_of_rest(Coalitions(record, white_scores_of(record, difference)), record)
-    sentences = (
-        *_by_terms(values),
-        *_of_rest(rest, parts),
-        _of_share(account.r2),
-    )
+    sentences = (*_by_terms(values), *_of_rest(rest, parts), _of_share(account.r2))
     return Telling(score, terms, rest, account.r2, parts, sentences)
 
 

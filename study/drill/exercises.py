@@ -105,19 +105,18 @@ def exercises_of(
     evaluation: LinearEvaluation,
     analyse: Analyser,
     most: int = MAX_EXERCISES,
-    report: Callable[[str, float], object] | None = None,
+    report: Callable[[str, float], object] = lambda what, done: None,
 ) -> list[Exercise]:
     """Exercises from the games of a player, the costliest mistakes first; `report` gets what is done, and the share."""
-    tell = report or (lambda what, done: None)
     found: list[Exercise] = []
-    candidates = _candidates(player, evaluation, lambda done: tell("Looking for mistakes", done))
+    candidates = _candidates(player, evaluation, lambda done: report("Looking for mistakes", done))
     for index, (game, ply) in enumerate(candidates):
         if len(found) >= most:
             break
         exercise = _exercise(game, ply, evaluation, analyse)
         if exercise is not None:
             found.append(exercise)
-        tell("Judging mistakes", (index + 1) / len(candidates))
+        report("Judging mistakes", (index + 1) / len(candidates))
     unique = {exercise.identity: exercise for exercise in found}
     return sorted(unique.values(), key=lambda exercise: -exercise.loss)
 

@@ -128,7 +128,7 @@ def practice_from(
     most: int,
     evaluation: LinearEvaluation,
     analyse: Callable[[], Analyser],
-    report: Callable[[str, float], object] | None = None,
+    report: Callable[[str, float], object] = lambda what, done: None,
 ) -> Practice:
     """The exercises of a player, from the file `place` if it has them, else found now and kept there.
 

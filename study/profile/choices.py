@@ -73,7 +73,7 @@ def choices_of(
     player: PlayerGames,
     evaluation: LinearEvaluation,
     most: int = MAX_CHOICES,
-    report: Callable[[float], object] | None = None,
+    report: Callable[[float], object] = lambda _: None,
 ) -> Choices:
     """The choices of a player in at most so many positions, always the same ones; `report` gets the share done."""
     positions, games, plies, played, before = _chosen(player, most)
@@ -85,8 +85,7 @@ def choices_of(
         scores = np.zeros(len(children))
         for spans, found in _searched(children, firsts, Rescore(nodes, evaluation)):
             scores[spans] = found
-            if report:
-                report((sum(SIGHTS[:depth]) + nodes * spans.stop / len(children)) / sum(SIGHTS))
+            report((sum(SIGHTS[:depth]) + nodes * spans.stop / len(children)) / sum(SIGHTS))
         chances = expected_scores(signs[owner] * scores, evaluation.k)
         best = np.maximum.reduceat(chances, firsts[:-1]) if len(positions) else best
         columns[:, depth] = chances - best[owner]

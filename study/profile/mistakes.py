@@ -101,7 +101,7 @@ def _counted(kind: MistakeKind, found: Sequence[FoundMistake], total: int) -> Ki
 
 
 def losses_of(
-    player: PlayerGames, choices: Choices, evaluation: Evaluation, report: Callable[[float], object] | None = None
+    player: PlayerGames, choices: Choices, evaluation: Evaluation, report: Callable[[float], object] = lambda _: None
 ) -> np.ndarray:
     """The expected score that each move lost by searches of JUDGE_NODES before and after it, float64[n].
 
@@ -121,8 +121,7 @@ def losses_of(
     found = []
     for number, lost in enumerate(in_order(losses, parts), start=1):
         found.append(lost)
-        if report:
-            report(number / len(parts))
+        report(number / len(parts))
     return np.concatenate(found) if found else np.zeros(0)
 
 
@@ -132,7 +131,7 @@ def mistakes_of(
     losses: np.ndarray,
     evaluation: Evaluation,
     analyse: Analyser,
-    report: Callable[[float], object] | None = None,
+    report: Callable[[float], object] = lambda _: None,
 ) -> Mistakes:
     """The mistakes among the moves played, by their `losses`; `report` gets the share done."""
     suspected = np.flatnonzero(losses >= MISTAKE).tolist()
@@ -140,8 +139,7 @@ def mistakes_of(
     for number, index in enumerate(suspected, start=1):
         mistake = _judged(player, choices, index, evaluation, analyse)
         found += [] if mistake is None else [mistake]
-        if report:
-            report(number / len(suspected))
+        report(number / len(suspected))
     return Mistakes(tuple(found))
 
 

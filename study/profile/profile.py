@@ -69,20 +69,19 @@ def profile_of(
     people: People,
     most: int,
     analyse: Callable[[], Analyser],
-    report: Callable[[str, float], object] | None = None,
+    report: Callable[[str, float], object] = lambda what, done: None,
 ) -> Profile:
     """The profile of a player; raises StudyError if there are too few moves.
 
     `analyse` makes what searches mistakes; `report` gets what is done, and the share.
     """
-    tell = report or (lambda what, done: None)
-    choices = choices_of(player, evaluation, most, partial(tell, "Searching"))
+    choices = choices_of(player, evaluation, most, partial(report, "Searching"))
     _check(player, choices)
     prior = people.prior(player.rating)
     found = fit(choices, prior)
     told, baselines = cross_validated(choices, prior)
-    losses = losses_of(player, choices, evaluation, partial(tell, "Judging moves"))
-    mistakes = mistakes_of(player, choices, losses, evaluation, analyse(), partial(tell, "Looking into mistakes"))
+    losses = losses_of(player, choices, evaluation, partial(report, "Judging moves"))
+    mistakes = mistakes_of(player, choices, losses, evaluation, analyse(), partial(report, "Looking into mistakes"))
     are_mistakes = np.isin(np.arange(len(choices)), [mistake.index for mistake in mistakes.found])
     moves = JudgedMoves(choices, losses, are_mistakes)
     return Profile(

@@ -55,7 +55,7 @@ class Labelled:
     """The lines of a text: POSITION[n], float32[n] results for White, uint64[n] games, int16[n] plies to the end.
 
     `scores`, int16[n], are White's in centipawns, as `formats.pgn_scores` has them. NO_GAME, NO_END and NO_SCORE mark
-    what a line does not give. `in_check` counts lines left out because the king is attacked.
+    what a line does not give. Lines where the king is attacked are left out.
     """
 
     positions: np.ndarray
@@ -63,7 +63,6 @@ class Labelled:
     games: np.ndarray
     to_end: np.ndarray
     scores: np.ndarray
-    in_check: int
     faults: tuple[Fault, ...]
 
     def only(self, which: np.ndarray) -> Labelled:
@@ -100,7 +99,6 @@ def read_labelled(text: bytes, lines_before: int = 0) -> Labelled:
         kept["game"],
         np.clip(kept["to_end"], NO_END, np.iinfo(np.int16).max).astype(np.int16),
         _for_white(kept, positions["side"][good]),
-        int(np.count_nonzero(lines["state"] == IN_CHECK)),
         tuple(faults),
     )
 

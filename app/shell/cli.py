@@ -29,6 +29,12 @@ from merino.inner.eval.linear.own_file import use_own_terms
 OWN_TERMS = "--own-terms"  # before any command
 HELP = ("-h", "--help")  # the same as `help`, alone or after a command
 
+
+def _command(usage: str, function: str, sentence: str, aliases: tuple[str, ...] = ()) -> Command:
+    """A command whose module lies in this folder."""
+    return Command(usage, f"merino.inner.app.shell.{function}", sentence, aliases)
+
+
 # Each function takes the arguments after the name and returns the exit code; if it takes any, it prints its help for
 # `-h` and `--help`. A command whose usage is its name takes no arguments and is never given any.
 COMMANDS = by_name(
@@ -41,161 +47,104 @@ COMMANDS = by_name(
             "Show a short game of Merino.",
             ("selfgame",),
         ),
-        Command("run [OPTIONS]", "merino.inner.app.shell.cli:run", "Start the console on a terminal, else 'demo'."),
-        Command(
-            "perft N [FEN]",
-            "merino.inner.app.shell.commands:perft",
-            "Count the leaf nodes N plies ahead, by root move.",
-        ),
-        Command(
-            "evaluate FILE",
-            "merino.inner.app.shell.commands:evaluate",
-            "Print the static evaluation of each FEN of a file.",
-        ),
-        Command(
-            "epd FILE [--movetime MS]", "merino.inner.app.shell.epd:run_epd", "Solve the positions of an EPD file."
-        ),
-        Command("learn FILE [FIRST LAST]", "merino.inner.app.shell.learn:run_learn", "Learn the weights from games."),
-        Command(
-            "improve --hours H",
-            "merino.inner.app.shell.learn:run_improve",
-            "Play, learn and prove by a match, again and again.",
-        ),
-        Command(
+        _command("run [OPTIONS]", "cli:run", "Start the console on a terminal, else 'demo'."),
+        _command("perft N [FEN]", "commands:perft", "Count the leaf nodes N plies ahead, by root move."),
+        _command("evaluate FILE", "commands:evaluate", "Print the static evaluation of each FEN of a file."),
+        _command("epd FILE [--movetime MS]", "epd:run_epd", "Solve the positions of an EPD file."),
+        _command("learn FILE [FIRST LAST]", "learn:run_learn", "Learn the weights from games."),
+        _command("improve --hours H", "learn:run_improve", "Play, learn and prove by a match, again and again."),
+        _command(
             "recipes FILE",
-            "merino.inner.app.shell.recipes:run_recipes",
+            "recipes:run_recipes",
             "Compare ways to learn, each by a match; 'article' has those of GreKo 2015 ML.",
         ),
-        Command(
+        _command(
             "plot [RECORD]",
-            "merino.inner.app.shell.learn:run_plot",
+            "learn:run_plot",
             "Draw how 'learn', 'improve', 'train' or 'night' went (needs matplotlib).",
         ),
-        Command(
+        _command(
             "points FILE ...",
-            "merino.inner.app.shell.points:run_points",
+            "points:run_points",
             "Estimate the values of the pieces from the games of PGN files.",
             ("piece-values",),
         ),
-        Command(
+        _command(
             "explain FEN|FILE [MOVE]",
-            "merino.inner.app.shell.explain:run_explain",
+            "explain:run_explain",
             "Explain a position, or what a move changes, term by term.",
         ),
-        Command(
+        _command(
             "compare FEN MOVE MOVE",
-            "merino.inner.app.shell.explain:run_compare",
+            "explain:run_compare",
             "Compare two moves, or two weights files: A.txt B.txt [FEN].",
         ),
-        Command(
-            "moves FEN",
-            "merino.inner.app.shell.explain:run_moves",
-            "Rank the legal moves by search or, with --static, by evaluation.",
+        _command("moves FEN", "explain:run_moves", "Rank the legal moves by search or, with --static, by evaluation."),
+        _command("explorer [FEN|FILE.pgn]", "explorer:run_explorer", "Show a position and its reasons in the browser."),
+        _command(
+            "annotate FILE.pgn", "annotate:run_annotate", "Annotate games: evaluation, terms and mistakes of each move."
         ),
-        Command(
-            "explorer [FEN|FILE.pgn]",
-            "merino.inner.app.shell.explorer:run_explorer",
-            "Show a position and its reasons in the browser.",
-        ),
-        Command(
-            "annotate FILE.pgn",
-            "merino.inner.app.shell.annotate:run_annotate",
-            "Annotate games: evaluation, terms and mistakes of each move.",
-        ),
-        Command(
+        _command(
             "profile GAMES.pgn --player NAME",
-            "merino.inner.app.shell.profile:run_profile",
+            "profile:run_profile",
             "Say what a player's moves value, and where they go wrong.",
         ),
-        Command(
-            "drill GAMES.pgn --player NAME",
-            "merino.inner.app.shell.drill:run_drill",
-            "Practise from a player's own mistakes.",
+        _command("drill GAMES.pgn --player NAME", "drill:run_drill", "Practise from a player's own mistakes."),
+        _command("match A B", "match:run_match", "Play a match: Elo, LOS, sequential test."),
+        _command(
+            "gauntlet A B ...", "tournament:run_gauntlet", "Play one player against several others and rate them."
         ),
-        Command("match A B", "merino.inner.app.shell.match:run_match", "Play a match: Elo, LOS, sequential test."),
-        Command(
-            "gauntlet A B ...",
-            "merino.inner.app.shell.tournament:run_gauntlet",
-            "Play one player against several others and rate them.",
-        ),
-        Command(
+        _command(
             "round-robin A B ...",
-            "merino.inner.app.shell.tournament:run_round_robin",
+            "tournament:run_round_robin",
             "Play each player against each other one and rate them.",
         ),
-        Command("selfplay N", "merino.inner.app.shell.selfplay:run_selfplay", "Write games of Merino against itself."),
-        Command(
-            "cluster [ADDRESS]",
-            "merino.inner.app.shell.cluster:run_cluster",
-            "Explain how to use many machines; check and measure theirs.",
+        _command("selfplay N", "selfplay:run_selfplay", "Write games of Merino against itself."),
+        _command(
+            "cluster [ADDRESS]", "cluster:run_cluster", "Explain how to use many machines; check and measure theirs."
         ),
-        Command(
-            "spsa COMMAND ...",
-            "merino.inner.app.shell.spsa:run_spsa",
-            "Tune parameters by games, scan one, simulate or plan a tune.",
-        ),
-        Command(
+        _command("spsa COMMAND ...", "spsa:run_spsa", "Tune parameters by games, scan one, simulate or plan a tune."),
+        _command(
             "positions FILE ...",
-            "merino.inner.app.shell.position_files:run_positions",
+            "position_files:run_positions",
             "Show, convert, shuffle or split files of scored positions.",
         ),
-        Command(
-            "net FILE",
-            "merino.inner.app.shell.net:run_net",
-            "Show the shape and training of a net, and its piece values.",
-        ),
-        Command(
+        _command("net FILE", "net:run_net", "Show the shape and training of a net, and its piece values."),
+        _command(
             "account NET",
-            "merino.inner.app.shell.account:run_account",
+            "account:run_account",
             "Tell a net in the terms: the weights nearest to it, and where they fail.",
         ),
-        Command(
-            "faithfulness NET FILE",
-            "merino.inner.app.shell.account:run_faithfulness",
-            "Measure how far the words on a net can be trusted.",
+        _command(
+            "faithfulness NET FILE", "account:run_faithfulness", "Measure how far the words on a net can be trusted."
         ),
-        Command(
+        _command(
             "probes FILE NET ...",
-            "merino.inner.app.shell.probes:run_probes",
+            "probes:run_probes",
             "Ask what nets know of the terms and of motifs, by linear probes.",
         ),
-        Command("train FILE ...", "merino.inner.app.shell.train:run_train", "Train a net from scored positions."),
-        Command(
-            "night --hours H",
-            "merino.inner.app.shell.night:run_night",
-            "Make stronger and stronger nets: play, train and prove by a match.",
+        _command("train FILE ...", "train:run_train", "Train a net from scored positions."),
+        _command(
+            "night --hours H", "night:run_night", "Make stronger and stronger nets: play, train and prove by a match."
         ),
-        Command(
+        _command(
             "features EXPR [FEN]",
-            "merino.inner.app.shell.features:run_features",
+            "features:run_features",
             "Show a feature set of nets, and its features in a position.",
         ),
-        Command(
-            "bench",
-            "merino.inner.app.shell.commands:bench",
-            "Search fixed positions; print the node count, always the same, and the speed.",
+        _command(
+            "bench", "commands:bench", "Search fixed positions; print the node count, always the same, and the speed."
         ),
-        Command(
-            "weights [FILE]",
-            "merino.inner.app.shell.commands:weights",
-            "Show the weights in use and what the terms mean.",
-        ),
-        Command(
+        _command("weights [FILE]", "commands:weights", "Show the weights in use and what the terms mean."),
+        _command(
             "gui-config GUI",
-            "merino.inner.app.shell.gui_config:print_config",
+            "gui_config:print_config",
             "Print the configuration for a GUI: cutechess, arena, lichess-bot or banksia.",
         ),
-        Command(
-            "warmup [PART ...]", "merino.inner.app.shell.commands:warmup", "Compile Merino ahead of the first use."
-        ),
-        Command("clean-cache", "merino.inner.app.shell.cli:clean_cache", "Delete the compiled code."),
-        Command("version", "merino.inner.app.shell.cli:version", "Print the version.", ("-V", "--version")),
-        Command(
-            "help [COMMAND]",
-            "merino.inner.app.shell.cli:show_help",
-            "Show this list, or the help of one command.",
-            HELP,
-        ),
+        _command("warmup [PART ...]", "commands:warmup", "Compile Merino ahead of the first use."),
+        _command("clean-cache", "cli:clean_cache", "Delete the compiled code."),
+        _command("version", "cli:version", "Print the version.", ("-V", "--version")),
+        _command("help [COMMAND]", "cli:show_help", "Show this list, or the help of one command.", HELP),
     )
 )
 

@@ -2,7 +2,7 @@
 
 import { get } from "./base/api.js";
 import { keep, keepText, recall, recallText } from "./base/browser_storage.js";
-import { around, byId, guarded, h, replace, showError, tellError } from "./base/dom.js";
+import { around, byId, checkField, guarded, h, replace, showError, tellError } from "./base/dom.js";
 import { focusBoard, makeBoard } from "./board/board.js";
 import { makeExpectedBar } from "./board/expected_bar.js";
 import { makeFree } from "./board/free.js";
@@ -74,17 +74,7 @@ const hasLetterKeys = () => recall("letter-keys", true);
 
 /** A switch for who speaks to a browser, or holds a hand on the keys. */
 const letterKeys = () =>
-    h(
-        "label",
-        {},
-        h("input", {
-            id: "letter-keys",
-            type: "checkbox",
-            checked: hasLetterKeys(),
-            onchange: ({ target }) => keep("letter-keys", target.checked),
-        }),
-        "Keys of one character",
-    );
+    checkField({ id: "letter-keys" }, "Keys of one character", hasLetterKeys(), (isOn) => keep("letter-keys", isOn));
 
 function makeHelp(start) {
     const dialog = byId("help-dialog");

@@ -85,11 +85,32 @@ export const tableRow = (head, cells, more = {}) =>
         cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : h("td", {}, cell))),
     );
 
+/** A row of controls above or below what they change. */
+export const panelBar = (...controls) => h("div", { class: "panel-bar" }, controls);
+
 export const button = (id, text, onclick, more = {}) => h("button", { type: "button", id, onclick, ...more }, text);
 
 /** The options of a select, as pairs of value and name. */
 export const options = (pairs, chosen) =>
     pairs.map(([value, name]) => h("option", { value, selected: value === chosen }, name));
+
+/** A choice among pairs of value and name, behind its label; `choose` gets the value as text. */
+export const selectField = (id, label, pairs, chosen, choose, attributes = {}) =>
+    h(
+        "label",
+        attributes,
+        `${label} `,
+        h("select", { id, onchange: (event) => choose(event.target.value) }, options(pairs, chosen)),
+    );
+
+/** A box to tick, with its name; `attributes` are those of the box, and `change` gets whether it is ticked. */
+export const checkField = (attributes, name, checked, change) =>
+    h(
+        "label",
+        {},
+        h("input", { type: "checkbox", ...attributes, checked, onchange: (event) => change(event.target.checked) }),
+        name,
+    );
 
 /** Draw a part of the page anew; the focus of the keyboard stays where it was. */
 export function replace(element, ...children) {

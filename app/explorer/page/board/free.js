@@ -1,6 +1,6 @@
 // Free mode: pieces from a palette, dragged on, off and about; side to move, castling, en passant.
 
-import { button, byId, h, replace, say } from "../base/dom.js";
+import { button, byId, checkField, h, replace, say, selectField } from "../base/dom.js";
 import { boardOf, fenOf } from "../base/fen.js";
 import { hide } from "../base/focus.js";
 import { EMPTY, START, listen, setFree, setGame, state } from "../state/store.js";
@@ -119,15 +119,17 @@ function palette() {
 }
 
 function positionFields() {
-    const turn = (event) => put({ turn: event.target.value, passing: "-" });
-    const sides = [h("option", { value: "w" }, "White"), h("option", { value: "b" }, "Black")];
+    const sides = [
+        ["w", "White"],
+        ["b", "Black"],
+    ];
     return h(
         "div",
         { class: "controls fields" },
         button("free-clear", "Clear", () => setFree(EMPTY), { title: "An empty board" }),
         button("free-start", "Start", () => setFree(START), { title: "The starting position" }),
         button("free-play", "Play from here", toGame, { title: "Play legal moves from this position" }),
-        h("label", {}, "To move ", h("select", { id: "free-turn", onchange: turn }, sides)),
+        selectField("free-turn", "To move", sides, null, (turn) => put({ turn, passing: "-" })),
     );
 }
 
@@ -140,16 +142,13 @@ function setCastling(letter, isAllowed) {
 
 function rightFields() {
     /** @param {string[]} right */
-    const check = ([letter, name]) => {
-        const change = (event) => setCastling(letter, event.target.checked);
-        return h("label", {}, h("input", { type: "checkbox", "data-castling": letter, onchange: change }), name);
-    };
-    const pass = (event) => put({ passing: event.target.value });
+    const check = ([letter, name]) =>
+        checkField({ "data-castling": letter }, name, false, (isAllowed) => setCastling(letter, isAllowed));
     return h(
         "div",
         { class: "controls fields" },
         h("fieldset", {}, h("legend", {}, "Castling"), CASTLING.map(check)),
-        h("label", {}, "En passant ", h("select", { id: "free-passing", onchange: pass })),
+        selectField("free-passing", "En passant", [], null, (passing) => put({ passing })),
     );
 }
 

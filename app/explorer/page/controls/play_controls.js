@@ -1,7 +1,7 @@
 // To play against Merino: the dialog that begins a game, and the bar with clocks and what can be done in it.
 
 import { keep, recall } from "../base/browser_storage.js";
-import { button, byId, h, options, replace, segments, showError } from "../base/dom.js";
+import { button, byId, checkField, h, options, panelBar, replace, segments, showError } from "../base/dom.js";
 import { hide } from "../base/focus.js";
 import { styledPlayers } from "../base/player_styles.js";
 import { hasSound, setSound } from "../base/sound.js";
@@ -67,14 +67,6 @@ function begin() {
     else startGame({ ...kept, by, minutes, increment });
 }
 
-const check = (id, text, checked, change) =>
-    h(
-        "label",
-        {},
-        h("input", { type: "checkbox", id, checked, onchange: (event) => change(event.target.checked) }),
-        text,
-    );
-
 /** Whom Merino plays like: a player whose profile was made; at full strength that is their own level. */
 function likeField() {
     const players = styledPlayers();
@@ -105,12 +97,12 @@ export function askToPlay() {
             label("Plays by", by),
             likeField(),
             label("Clock", select("play-clock", clocks, "clock")),
-            check("play-here", "From the position on the board", wanted.fromHere, (isOn) => (wanted.fromHere = isOn)),
-            check("play-sound", "Sound", hasSound(), setSound),
+            checkField({ id: "play-here" }, "From the position on the board", wanted.fromHere, (isOn) => {
+                wanted.fromHere = isOn;
+            }),
+            checkField({ id: "play-sound" }, "Sound", hasSound(), setSound),
         ),
-        h(
-            "div",
-            { class: "panel-bar" },
+        panelBar(
             h("button", { type: "button", class: "main", id: "play-begin", onclick: begin }, "Begin"),
             h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
         ),

@@ -1,7 +1,7 @@
 // A first visit: three examples, and a tour of five steps.
 
 import { keep, recall } from "../base/browser_storage.js";
-import { byId, guarded, h, replace } from "../base/dom.js";
+import { byId, guarded, h, panelBar, replace } from "../base/dom.js";
 import { hide } from "../base/focus.js";
 import { settings, switchAnalysis } from "../state/analysis.js";
 import { listen, watchBoard } from "../state/store.js";
@@ -85,9 +85,7 @@ export function welcome() {
         byId("welcome"),
         h("h2", {}, "Welcome to Merino's explorer"),
         h("div", { class: "examples" }, EXAMPLES.map(example)),
-        h(
-            "div",
-            { class: "panel-bar" },
+        panelBar(
             h("button", { type: "button", class: "main", id: "tour-start", onclick: startTour }, "Take the tour"),
             h("button", { type: "button", id: "welcome-close", onclick: close }, "Close"),
         ),
@@ -143,9 +141,7 @@ function showStep(step) {
         box,
         h("h2", { id: "tour-title" }, title),
         h("p", {}, text),
-        h(
-            "div",
-            { class: "panel-bar" },
+        panelBar(
             h("span", { class: "note" }, `${step + 1} of ${STEPS.length}`),
             h("button", back, "Back"),
             next,

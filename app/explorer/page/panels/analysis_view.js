@@ -2,7 +2,18 @@
 
 import { explainLine } from "../base/api.js";
 import { compilingText } from "../base/compiling.js";
-import { byId, framed, h, options, percent, replace, shortName, withMinus } from "../base/dom.js";
+import {
+    byId,
+    checkField,
+    framed,
+    h,
+    panelBar,
+    percent,
+    replace,
+    selectField,
+    shortName,
+    withMinus,
+} from "../base/dom.js";
 import { keepFocus } from "../base/focus.js";
 import { showArrows } from "../board/board.js";
 import { hideBoard, showBoard } from "../board/mini_board.js";
@@ -157,12 +168,10 @@ const draw = framed(() => {
 
 function drawSettings() {
     const counts = [...Array(MAX_LINES).keys()].map((at) => [at + 1, at + 1]);
-    const select = { id: "analysis-lines", onchange: (event) => choose("lines", Number(event.target.value)) };
-    const arrows = { type: "checkbox", id: "analysis-arrows", checked: settings.arrows };
     const evaluation = (id, name, others) => chooser(id, settings[name], (value) => choose(name, value), others);
     replace(
         parts.settings,
-        h("label", {}, "Lines ", h("select", select, options(counts, settings.lines))),
+        selectField("analysis-lines", "Lines", counts, settings.lines, (value) => choose("lines", Number(value))),
         h("label", {}, "By ", evaluation("analysis-by", "by", [[SHOWN, "the evaluation shown"]])),
         h(
             "label",
@@ -173,12 +182,7 @@ function drawSettings() {
                 [SHOWN, "the evaluation shown"],
             ]),
         ),
-        h(
-            "label",
-            {},
-            h("input", { ...arrows, onchange: (event) => choose("arrows", event.target.checked) }),
-            "Arrows",
-        ),
+        checkField({ id: "analysis-arrows" }, "Arrows", settings.arrows, (isOn) => choose("arrows", isOn)),
     );
 }
 
@@ -206,7 +210,7 @@ export function makeLive() {
     parts.power.onclick = switchAnalysis;
     parts.score = h("output", { id: "analysis-score", "aria-live": "off" });
     parts.status = h("span", { class: "note", id: "analysis-status" });
-    parts.settings = h("div", { class: "panel-bar" });
+    parts.settings = panelBar();
     parts.titles = searches.map(() => h("h3", { hidden: true }));
     parts.lists = searches.map(({ choice }) => h("ol", { class: "lines", id: `lines-${choice}`, hidden: true }));
     const more = h("details", { class: "analysis-settings" }, h("summary", {}, "Settings"), parts.settings);

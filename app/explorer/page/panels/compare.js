@@ -4,6 +4,7 @@ import { post } from "../base/api.js";
 import {
     h,
     number,
+    panelBar,
     pawns,
     percent,
     plainTable,
@@ -170,9 +171,7 @@ function bar(panel) {
     };
     const open = () => openWeights().then(use, (error) => tellError(error));
     const isChanged = Object.keys(state.changes).length > 0;
-    return h(
-        "div",
-        { class: "panel-bar" },
+    return panelBar(
         h(
             "label",
             {},

@@ -3,7 +3,19 @@
 import { post } from "../base/api.js";
 import { isLooked } from "../base/attention.js";
 import { COLOURS, chart } from "../base/chart.js";
-import { byId, capital, h, options, pawns, percent, tellError, spaced, withMinus } from "../base/dom.js";
+import {
+    byId,
+    capital,
+    checkField,
+    h,
+    panelBar,
+    pawns,
+    percent,
+    selectField,
+    spaced,
+    tellError,
+    withMinus,
+} from "../base/dom.js";
 import { nameOf } from "../board/board.js";
 import { annotate, annotation, FIRST_NODES, keepCommon, onAnnotation, stopAnnotating } from "../state/annotating.js";
 import { goTo, isUnaided, listen, numbered, sideAfter, state, wholeGame } from "../state/store.js";
@@ -129,23 +141,15 @@ function termNames() {
 }
 
 function annotateBar() {
-    const choose = (event) => {
-        nodes = Number(event.target.value);
-    };
     const choices = NODES.map((count) => [count, count.toLocaleString("en")]);
     const { isWorking } = annotation;
     const press = () => (annotation.isWorking ? stopAnnotating() : annotate(nodes));
     const attributes = { type: "button", id: "annotate", class: isWorking ? "on" : "", onclick: press };
-    return h(
-        "div",
-        { class: "panel-bar" },
+    return panelBar(
         h("button", attributes, isWorking ? "Stop" : "Search deeper"),
-        h(
-            "label",
-            {},
-            "Nodes per move ",
-            h("select", { id: "annotate-nodes", onchange: choose }, options(choices, nodes)),
-        ),
+        selectField("annotate-nodes", "Nodes per move", choices, nodes, (value) => {
+            nodes = Number(value);
+        }),
         h("span", { class: "note", id: "annotate-state" }, stateText()),
     );
 }
@@ -189,21 +193,12 @@ function termChoice(isOpen) {
         termGraph.redraw();
     };
     const check = (name) =>
-        h("input", {
-            type: "checkbox",
-            "data-term": name,
-            checked: terms.has(name),
-            onchange: (event) => choose(name, event.target.checked),
-        });
+        checkField({ "data-term": name }, spaced(name), terms.has(name), (isOn) => choose(name, isOn));
     return h(
         "details",
         { open: isOpen },
         h("summary", {}, "Terms in the course"),
-        h(
-            "div",
-            { class: "checks" },
-            termNames().map((name) => h("label", {}, check(name), spaced(name))),
-        ),
+        h("div", { class: "checks" }, termNames().map(check)),
     );
 }
 

@@ -1,7 +1,7 @@
 // Exercises from mistakes, walked through on the board: a move is refused with what refutes it, and the reason is told.
 
 import { post } from "../base/api.js";
-import { button, byId, guarded, h, plural, say, showError } from "../base/dom.js";
+import { button, byId, guarded, h, panelBar, plural, say, showError } from "../base/dom.js";
 import { changed, isPlaying, listen, play, setGame, state, truncate } from "../state/store.js";
 
 /** @type {any} */
@@ -172,7 +172,7 @@ export function drillSection() {
         phase === "idle" && !practice.due.length
             ? h("p", {}, "Nothing is due. Come back later, or play some more games.")
             : null,
-        h("div", { class: "panel-bar" }, bar()),
+        panelBar(bar()),
         h("p", { class: "note", id: "drill-standing", title: `Progress is in ${practice.practice}` }, standing()),
     );
 }

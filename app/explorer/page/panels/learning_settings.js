@@ -1,6 +1,6 @@
 // The settings of learning on the page, as `merino learn` has them.
 
-import { byId, h, options, showError } from "../base/dom.js";
+import { byId, h, panelBar, selectField, showError } from "../base/dom.js";
 
 /**
  * @type {{first: number, target: string, blend: number, phases: number | null, rescore: number | null,
@@ -66,15 +66,6 @@ function countField(id, label, value, most, title, set) {
     );
 }
 
-function select(id, label, choices, chosen, title, set) {
-    return h(
-        "label",
-        { title },
-        `${label} `,
-        h("select", { id, onchange: (event) => set(event.target.value) }, options(choices, chosen)),
-    );
-}
-
 function setShare(event) {
     const value = Number(event.target.value);
     if (event.target.value === "" || !(value >= 0 && value <= 1)) {
@@ -110,11 +101,12 @@ function rescoringField() {
 
 function targetField(redraw) {
     const title = "What the new weights shall foretell; of few games a net says more than their results";
-    return select("learn-target", "From", TARGETS, settings.target, title, (value) => {
+    const choose = (value) => {
         settings.target = value;
         redraw();
         byId("learn-target").focus();
-    });
+    };
+    return selectField("learn-target", "From", TARGETS, settings.target, choose, { title });
 }
 
 function phasesField() {
@@ -124,16 +116,10 @@ function phasesField() {
         ["1", "1"],
         ["2", "2"],
     ];
-    return select(
-        "learn-phases",
-        "Phases",
-        choices,
-        settings.phases === null ? "" : String(settings.phases),
-        title,
-        (value) => {
-            settings.phases = value === "" ? null : Number(value);
-        },
-    );
+    const choose = (value) => {
+        settings.phases = value === "" ? null : Number(value);
+    };
+    return selectField("learn-phases", "Phases", choices, String(settings.phases ?? ""), choose, { title });
 }
 
 function perGameField() {
@@ -145,9 +131,7 @@ function perGameField() {
 
 /** The fields of the settings: what is predicted and from which positions; `redraw` where one changes the others. */
 export const settingFields = (redraw) =>
-    h(
-        "div",
-        { class: "panel-bar" },
+    panelBar(
         termsField(),
         targetField(redraw),
         settings.target === "blend" ? h("label", {}, "of the result ", shareField()) : null,
@@ -158,17 +142,13 @@ export const settingFields = (redraw) =>
 
 /** The field for the terms to fit. */
 function termsField() {
-    return select(
-        "learn-first",
-        "Learn",
-        [
-            ["6", "the positional terms"],
-            ["2", "piece values too"],
-        ],
-        String(settings.first),
-        "Whether the values of the pieces are fitted as well",
-        (value) => {
-            settings.first = Number(value);
-        },
-    );
+    const title = "Whether the values of the pieces are fitted as well";
+    const choices = [
+        ["6", "the positional terms"],
+        ["2", "piece values too"],
+    ];
+    const choose = (value) => {
+        settings.first = Number(value);
+    };
+    return selectField("learn-first", "Learn", choices, String(settings.first), choose, { title });
 }

@@ -1,6 +1,6 @@
 // The moves of the game on the board: the main line, its variations in brackets, comments and signs; and what edits them.
 
-import { button, byId, h, replace } from "../base/dom.js";
+import { button, byId, h, panelBar, replace } from "../base/dom.js";
 import { promote, remove } from "../base/tree.js";
 import { edit, goToNode, listen, numbered, redoEdit, state, undoEdit } from "../state/store.js";
 
@@ -143,16 +143,7 @@ function makeEditing() {
         "details",
         { class: "editing", hidden: true },
         h("summary", {}, "Annotate"),
-        h(
-            "div",
-            { class: "panel-bar" },
-            parts.signs,
-            parts.comment,
-            parts.promote,
-            parts.remove,
-            parts.undo,
-            parts.redo,
-        ),
+        panelBar(parts.signs, parts.comment, parts.promote, parts.remove, parts.undo, parts.redo),
     );
     byId("move-list").after(parts.box);
 }

@@ -3,7 +3,19 @@
 
 import { isLooked, onLook } from "../base/attention.js";
 import { compilingText, onCompiling } from "../base/compiling.js";
-import { framed, h, number, pawns, percent, replace, scrolling, spaced, tint, withMinus } from "../base/dom.js";
+import {
+    framed,
+    h,
+    number,
+    panelBar,
+    pawns,
+    percent,
+    replace,
+    scrolling,
+    spaced,
+    tint,
+    withMinus,
+} from "../base/dom.js";
 import { Search } from "../base/searching.js";
 import { isUnaided, listen, play, preview, question, state } from "../state/store.js";
 import { compareMoves, comparison } from "./two_moves.js";
@@ -206,7 +218,7 @@ function draw(panel = document.getElementById("panel-moves")) {
     const hint = "Changes are those at once, in centipawns for White: blue is good for White, orange for Black. ";
     replace(
         panel,
-        h("div", { class: "panel-bar" }, parts.pause, parts.state),
+        panelBar(parts.pause, parts.state),
         parts.comparison,
         h("div", scrolling("Moves", "scroll tall"), table),
         h("p", { class: "note" }, hint, "Tick two moves to compare them."),

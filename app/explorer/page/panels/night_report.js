@@ -1,7 +1,7 @@
 // What a night has brought: its generations as table and graphs, and what their nets know.
 
 import { COLOURS, chart } from "../base/chart.js";
-import { h, number, options, plainTable, spaced, tableRow, tint } from "../base/dom.js";
+import { h, number, panelBar, plainTable, selectField, spaced, tableRow, tint } from "../base/dom.js";
 
 const VERDICTS = { H1: "kept", H0: "dropped" };
 const SCALES = [
@@ -191,17 +191,13 @@ function probesSection() {
     );
 }
 
-function scaleField(draw) {
-    const choose = (event) => {
-        by = event.target.value;
-        draw();
-    };
-    return h(
-        "div",
-        { class: "panel-bar" },
-        h("label", {}, "Graphs by ", h("select", { id: "night-by", onchange: choose }, options(SCALES, by))),
+const scaleField = (draw) =>
+    panelBar(
+        selectField("night-by", "Graphs by", SCALES, by, (value) => {
+            by = value;
+            draw();
+        }),
     );
-}
 
 /** The report of a night that has generations; `draw` draws the panel anew. */
 export function nightReport(found, draw) {

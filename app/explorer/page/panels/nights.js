@@ -1,7 +1,18 @@
 // A run of `merino night`: begun and stopped here, and its report.
 
 import { get, post } from "../base/api.js";
-import { button, byId, guarded, h, openFile, options, plural, shortName, showError } from "../base/dom.js";
+import {
+    button,
+    byId,
+    guarded,
+    h,
+    openFile,
+    panelBar,
+    plural,
+    selectField,
+    shortName,
+    showError,
+} from "../base/dom.js";
 import { nightReport, redrawNight } from "./night_report.js";
 
 const HOURS = [1, 2, 4, 8, 12];
@@ -58,26 +69,21 @@ const START =
     "Nothing is put in use by itself.";
 
 function runBar() {
-    const choose = (event) => {
-        hours = Number(event.target.value);
-    };
     const choices = HOURS.map((count) => [count, plural(count, "hour")]);
     if (run?.running)
         return [
-            h(
-                "div",
-                { class: "panel-bar" },
+            panelBar(
                 button("night-stop", "Stop", () => ask("stop"), { class: "on" }),
                 h("span", { class: "note" }, `A night of ${run.hours} h, in ${place}`),
             ),
             h("p", { class: "note", id: "night-doing" }, run.doing),
         ];
     return [
-        h(
-            "div",
-            { class: "panel-bar" },
+        panelBar(
             button("night-start", "Start a night", () => ask("start", { hours })),
-            h("label", {}, "of ", h("select", { id: "night-hours", onchange: choose }, options(choices, hours))),
+            selectField("night-hours", "of", choices, hours, (value) => {
+                hours = Number(value);
+            }),
         ),
         h("p", { class: "note" }, START),
     ];
@@ -90,9 +96,7 @@ const openState = guarded(async () => {
 });
 
 function content() {
-    const bar = h(
-        "div",
-        { class: "panel-bar" },
+    const bar = panelBar(
         button("night-open", "Open a night.json", openState),
         button("night-again", "Look again", askAgain),
         h(

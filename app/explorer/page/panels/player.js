@@ -1,7 +1,7 @@
 // One player of the games that are loaded: what their moves say of them, and exercises from their mistakes.
 
 import { recall, keep } from "../base/browser_storage.js";
-import { button, byId, h, percent, plural, replace, say, showError, tellError } from "../base/dom.js";
+import { button, byId, h, panelBar, percent, plural, replace, say, showError, tellError } from "../base/dom.js";
 import { keepStyle } from "../base/player_styles.js";
 import { Work } from "../base/work.js";
 import { listen } from "../state/store.js";
@@ -119,13 +119,7 @@ function drawPanel(panel) {
     }
     replace(
         panel,
-        h(
-            "div",
-            { class: "panel-bar" },
-            nameField(games),
-            buttons(),
-            h("span", { class: "note", id: "player-state" }, progress),
-        ),
+        panelBar(nameField(games), buttons(), h("span", { class: "note", id: "player-state" }, progress)),
         h("p", { class: "note" }, `Of ${plural(games.count, "game")} in ${games.name}.`),
         drillSection(),
         profile ? profileSections(profile) : null,

@@ -9,6 +9,7 @@ import {
     h,
     number,
     openFile,
+    panelBar,
     percent,
     plural,
     replace,
@@ -246,19 +247,8 @@ export async function dropOnTeaching(files) {
 function drawPanel(panel) {
     replace(
         panel,
-        stage(
-            1,
-            "Games",
-            filesField(draw),
-            h("div", { class: "panel-bar" }, button("open-taught", "Open a shared result", openShared)),
-        ),
-        stage(
-            2,
-            "What to learn",
-            settingFields(draw),
-            h("div", { class: "panel-bar" }, workButtons()),
-            h("p", { class: "note" }, hint()),
-        ),
+        stage(1, "Games", filesField(draw), panelBar(button("open-taught", "Open a shared result", openShared))),
+        stage(2, "What to learn", settingFields(draw), panelBar(workButtons()), h("p", { class: "note" }, hint())),
         points ? [h("h3", {}, "What pieces are worth in these games"), pointSections(points, charts.balance)] : null,
         learningStage(),
         decisionStages(),

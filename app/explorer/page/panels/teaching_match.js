@@ -1,7 +1,7 @@
 // The new weights play the old ones, live: the games as they come, how it stands, and what decides.
 
 import { get, post } from "../base/api.js";
-import { button, guarded, h, number, percent, plural, say } from "../base/dom.js";
+import { button, guarded, h, number, panelBar, percent, plural, say } from "../base/dom.js";
 import { Work } from "../base/work.js";
 import { Replay } from "../board/replay.js";
 import { setGame, watchBoard } from "../state/store.js";
@@ -186,12 +186,7 @@ export function matchSection(players, redraw) {
     followed.listed = 0;
     listGames();
     return [
-        h(
-            "div",
-            { class: "panel-bar" },
-            matchButton(players),
-            h("span", { class: "note", id: "match-how" }, howPlayed()),
-        ),
+        panelBar(matchButton(players), h("span", { class: "note", id: "match-how" }, howPlayed())),
         hasBegun
             ? h(
                   "div",

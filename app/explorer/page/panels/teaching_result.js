@@ -1,7 +1,19 @@
 // What becomes of new weights: kept in one of several ways, shared, or dropped; and those that somebody else has shared.
 
 import { post } from "../base/api.js";
-import { button, guarded, h, number, plainTable, plural, saveFile, say, spaced, tableRow } from "../base/dom.js";
+import {
+    button,
+    guarded,
+    h,
+    number,
+    panelBar,
+    plainTable,
+    plural,
+    saveFile,
+    say,
+    spaced,
+    tableRow,
+} from "../base/dom.js";
 import { changed, refresh, state } from "../state/store.js";
 import { asFile, asLink, ofFileText, ofLink } from "./shared_result.js";
 import { loadWeights, saveWeights, useWeights } from "./weights.js";
@@ -96,9 +108,7 @@ export function sharedWords({ name, fit, match }) {
 export function keepBar(taught, match, drop) {
     const trying = (id, label, action, more = {}) => button(id, label, guarded(action), more);
     return [
-        h(
-            "div",
-            { class: "panel-bar" },
+        panelBar(
             trying("learn-use", "Explore with them", () => useWeights(taught.id), { class: "main" }),
             trying("taught-in-use", "Put in use", () => putInUse(taught)),
             trying("learn-save", "Save as weights file", () => saveWeights(taught.id, {})),

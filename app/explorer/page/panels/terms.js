@@ -1,6 +1,18 @@
 // The table of terms: what each adds for each side, and where it comes from.
 
-import { h, number, pawns, percent, replace, scrolling, shortName, spaced, tableRow } from "../base/dom.js";
+import {
+    checkField,
+    h,
+    number,
+    panelBar,
+    pawns,
+    percent,
+    replace,
+    scrolling,
+    shortName,
+    spaced,
+    tableRow,
+} from "../base/dom.js";
 import { picture } from "../board/board.js";
 import { changed, listen, shown, state } from "../state/store.js";
 
@@ -252,8 +264,8 @@ function groupedRows(terms, seen, rowOf) {
 
 const quietButton = (label, onclick) => h("button", { type: "button", class: "quiet", onclick }, label);
 
-function showAll(event) {
-    showsAll = event.target.checked;
+function showAll(isOn) {
+    showsAll = isOn;
     draw();
 }
 
@@ -268,14 +280,12 @@ function clearTerm() {
 }
 
 const settingsBar = (hidden) =>
-    h(
-        "div",
-        { class: "panel-bar" },
-        h(
-            "label",
-            {},
-            h("input", { type: "checkbox", id: "zero-terms", checked: showsAll, onchange: showAll }),
+    panelBar(
+        checkField(
+            { id: "zero-terms" },
             `Show terms that make no difference${hidden ? ` (${hidden})` : ""}`,
+            showsAll,
+            showAll,
         ),
         sort ? quietButton("By group", byGroup) : null,
         state.term ? quietButton("Clear highlighted squares", clearTerm) : null,

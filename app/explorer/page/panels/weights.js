@@ -1,7 +1,7 @@
 // The weights: which are chosen, a slider for each, and the file of what was made of them.
 
 import { get, post } from "../base/api.js";
-import { guarded, h, openFile, options, replace, saveFile, say, tellError } from "../base/dom.js";
+import { guarded, h, openFile, options, panelBar, replace, saveFile, say, tellError } from "../base/dom.js";
 import { USUAL, changed, refresh, state } from "../state/store.js";
 import { followReport, makeSliders, markAll } from "./sliders.js";
 import { learnTerms } from "./terms.js";
@@ -119,9 +119,7 @@ function bar() {
     const save = guarded(() => saveWeights(state.weights, state.changes));
     const open = guarded(async () => useWeights(await openWeights()));
     const saving = { type: "button", id: "weights-save", class: "main", disabled: !catalogue.has_terms, onclick: save };
-    return h(
-        "div",
-        { class: "panel-bar" },
+    return panelBar(
         h(
             "label",
             {},

@@ -28,7 +28,7 @@ import { loadChangedWeights, loadWeights, makeWeights } from "./panels/weights.j
 import { makeAnalysis, switchAnalysis } from "./state/analysis.js";
 import { makeOpening } from "./state/opening.js";
 import { makeReload, restoreBoard, wasReloaded } from "./state/reload.js";
-import { goTo, listen, redoEdit, refresh, setFree, state, undoEdit } from "./state/store.js";
+import { goTo, listenTo, redoEdit, refresh, setFree, state, undoEdit } from "./state/store.js";
 import { makeTabs, openTab, shownTab } from "./state/tabs.js";
 
 const KEYS = [
@@ -226,9 +226,8 @@ async function begin() {
     makeDrop();
     window.addEventListener("hashchange", () => showLink(location.hash));
     window.addEventListener("focus", guarded(loadChangedWeights)); // the user comes back, perhaps from an editor
-    listen((topics) => {
-        if (topics.has("mode") || topics.has("moves"))
-            document.title = state.label ? `${state.label} - Merino Explorer` : "Merino Explorer";
+    listenTo(["mode", "moves"], () => {
+        document.title = state.label ? `${state.label} - Merino Explorer` : "Merino Explorer";
     });
     document.documentElement.dataset.ready = "yes";
 }

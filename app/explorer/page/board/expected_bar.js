@@ -2,7 +2,7 @@
 
 import { byId, percent } from "../base/dom.js";
 import { best } from "../state/analysis.js";
-import { listen, resultOf, shareOf, shown, state } from "../state/store.js";
+import { listenTo, resultOf, shareOf, shown, state } from "../state/store.js";
 
 function draw() {
     const report = shown();
@@ -24,7 +24,5 @@ function draw() {
 }
 
 export function makeExpectedBar() {
-    listen((topics) => {
-        if (["report", "preview", "view", "lines"].some((topic) => topics.has(topic))) draw();
-    });
+    listenTo(["report", "preview", "view", "lines"], draw);
 }

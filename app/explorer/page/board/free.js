@@ -3,7 +3,7 @@
 import { button, byId, checkField, h, replace, say, selectField } from "../base/dom.js";
 import { boardOf, fenOf } from "../base/fen.js";
 import { hide } from "../base/focus.js";
-import { EMPTY, START, listen, setFree, setGame, state } from "../state/store.js";
+import { EMPTY, START, listenTo, setFree, setGame, state } from "../state/store.js";
 import { describe, imageOf, nameOf, picture, squareUnder } from "./board.js";
 
 const LETTERS = ["KQRBNP", "kqrbnp"];
@@ -185,9 +185,7 @@ function draw() {
 
 export function makeFree() {
     build();
-    listen((topics) => {
-        if (topics.has("mode") || topics.has("report")) draw();
-    });
+    listenTo(["mode", "report"], draw);
     document.addEventListener("keydown", (event) => {
         if (event.key === "Escape" && brush) choose(brush);
     });

@@ -127,7 +127,7 @@ export function makeControls() {
         }
         if (topics.has("mode") || topics.has("moves")) byId("hint").textContent = "";
         if (topics.has("moves")) thinking.drop();
-        if (topics.has("moves") || topics.has("mode") || topics.has("report") || topics.has("play")) draw();
+        if (["moves", "mode", "report", "play"].some((topic) => topics.has(topic))) draw();
         if (topics.has("report") && offered !== names()) drawSwitches();
     });
 }

@@ -18,7 +18,7 @@ import { keepFocus } from "../base/focus.js";
 import { showArrows } from "../board/board.js";
 import { hideBoard, showBoard } from "../board/mini_board.js";
 import { MAX_LINES, NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "../state/analysis.js";
-import { SHOWN, listen, numbered, playLine } from "../state/store.js";
+import { SHOWN, listenTo, numbered, playLine } from "../state/store.js";
 import { differencesTable, unfolding } from "./piece_differences.js";
 import { catalogue, chooser, onCatalogue } from "./weights.js";
 
@@ -221,8 +221,6 @@ export function makeLive() {
         parts.titles.map((title, index) => [title, parts.lists[index]]),
     );
     onCatalogue(checkChosen);
-    listen((topics) => {
-        if (["lines", "report", "play"].some((topic) => topics.has(topic))) draw();
-    });
+    listenTo(["lines", "report", "play"], draw);
     draw();
 }

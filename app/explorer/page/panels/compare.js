@@ -17,7 +17,7 @@ import {
     worded,
 } from "../base/dom.js";
 import { picture } from "../board/board.js";
-import { listen, question, state } from "../state/store.js";
+import { listenTo, question, state } from "../state/store.js";
 import { catalogue, chooser, onCatalogue, openWeights, useWeights } from "./weights.js";
 
 const MIN_SHOWN = 0.05;
@@ -221,7 +221,7 @@ export function makeCompare(panel, isShown) {
     onCatalogue(() => {
         if (isShown()) draw(panel);
     });
-    listen((topics) => {
-        if (isShown() && (topics.has("report") || topics.has("tab") || topics.has("weights"))) ask(panel);
+    listenTo(["report", "tab", "weights"], () => {
+        if (isShown()) ask(panel);
     });
 }

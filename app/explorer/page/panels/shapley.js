@@ -2,7 +2,7 @@
 
 import { post } from "../base/api.js";
 import { tellError } from "../base/dom.js";
-import { changed, listen, question, shown, state } from "../state/store.js";
+import { changed, listenTo, question, shown, state } from "../state/store.js";
 
 const ERRORS = [8, 2]; // centipawns: the first answer comes at once, the second within a second or so
 
@@ -34,7 +34,5 @@ async function ask() {
 }
 
 export function makeShapley() {
-    listen((topics) => {
-        if (topics.has("report") || topics.has("preview") || topics.has("view")) ask();
-    });
+    listenTo(["report", "preview", "view"], ask);
 }

@@ -1,7 +1,7 @@
 // A slider and a field for each weight, in groups, with both phases of a term side by side; and a search for terms.
 
 import { byId, framed, h, number, showError, spaced } from "../base/dom.js";
-import { listen, refresh, state } from "../state/store.js";
+import { listenTo, refresh, state } from "../state/store.js";
 
 const PHASES = [
     ["_mg", "middlegame"],
@@ -165,8 +165,7 @@ export function makeSliders(told) {
 
 /** Keep beside each term what it adds to the position on the board. */
 export function followReport() {
-    listen((topics) => {
-        if (!topics.has("report")) return;
+    listenTo(["report"], () => {
         for (const term of catalogue?.terms ?? []) {
             const place = document.querySelector(`[data-term-weights="${term.name}"] .effect`);
             if (place) place.textContent = effectOf(term);

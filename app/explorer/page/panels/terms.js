@@ -14,7 +14,7 @@ import {
     tableRow,
 } from "../base/dom.js";
 import { picture } from "../board/board.js";
-import { changed, listen, shown, state } from "../state/store.js";
+import { changed, listenTo, shown, state } from "../state/store.js";
 
 const COLUMNS = [
     ["name", "Term"],
@@ -331,7 +331,5 @@ function drawPanel(panel) {
 
 export function makeTerms(panel) {
     draw = () => drawPanel(panel);
-    listen((topics) => {
-        if (topics.has("report") || topics.has("preview") || topics.has("term")) draw();
-    });
+    listenTo(["report", "preview", "term"], draw);
 }

@@ -1,7 +1,7 @@
 // The name of the opening on the board.
 
 import { post } from "../base/api.js";
-import { changed, listen, playedMoves, state } from "./store.js";
+import { changed, listenTo, playedMoves, state } from "./store.js";
 
 let asked = 0;
 
@@ -16,7 +16,7 @@ async function ask() {
 }
 
 export function makeOpening() {
-    listen((topics) => {
-        if (state.mode === "game" && topics.has("report")) ask();
+    listenTo(["report"], () => {
+        if (state.mode === "game") ask();
     });
 }

@@ -2,7 +2,7 @@
 
 import { isRecord, keep, recall } from "../base/browser_storage.js";
 import { listed, pathTo } from "../base/tree.js";
-import { changed, listen, openTree, setFree, state } from "./store.js";
+import { changed, listenTo, openTree, setFree, state } from "./store.js";
 
 const NAME = "board";
 
@@ -29,7 +29,5 @@ export async function restoreBoard() {
 }
 
 export function makeReload() {
-    listen((topics) => {
-        if (["moves", "mode", "play", "view", "clock"].some((topic) => topics.has(topic))) store();
-    });
+    listenTo(["moves", "mode", "play", "view", "clock"], store);
 }

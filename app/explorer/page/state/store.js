@@ -93,6 +93,12 @@ const listeners = [];
  */
 export const listen = (listener) => listeners.push(listener);
 
+/** Call `action` when one of these topics changes. */
+export const listenTo = (topics, action) =>
+    listen((now) => {
+        if (topics.some((topic) => now.has(topic))) action();
+    });
+
 export function changed(...topics) {
     for (const listener of listeners) listener(new Set(topics));
 }

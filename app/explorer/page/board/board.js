@@ -5,7 +5,7 @@ import { boardOf } from "../base/fen.js";
 import { look } from "../base/look.js";
 import { changed, listen, movesFrom, shown, state, shownValue } from "../state/store.js";
 
-const FILES = "abcdefgh";
+export const FILES = "abcdefgh";
 const NAMES = { p: "pawn", n: "knight", b: "bishop", r: "rook", q: "queen", k: "king" };
 const SMALL = 430; // pixels of width below which figures have one decimal and are larger
 
@@ -328,6 +328,7 @@ export function describe(square) {
 
 export const picture = (letter, size = 20) =>
     h("img", { src: imageOf(letter), alt: nameOf(letter), width: size, height: size, draggable: "false" });
+
 /** Give the focus of the keyboard to the square that had it last. */
 export function focusBoard() {
     hand.byKeys = true;

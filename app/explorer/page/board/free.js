@@ -4,7 +4,7 @@ import { button, byId, checkField, h, replace, say, selectField } from "../base/
 import { boardOf, fenOf } from "../base/fen.js";
 import { hide } from "../base/focus.js";
 import { EMPTY, START, listenTo, setFree, setGame, state } from "../state/store.js";
-import { describe, imageOf, nameOf, picture, squareUnder } from "./board.js";
+import { FILES, describe, imageOf, nameOf, picture, squareUnder } from "./board.js";
 
 const LETTERS = ["KQRBNP", "kqrbnp"];
 const CASTLING = [
@@ -175,7 +175,7 @@ function draw() {
         check.checked = castling.includes(check.dataset.castling);
     byId("free-turn").value = turn;
     byId("free-play").disabled = Boolean(state.report?.fault);
-    const passable = ["-", ...[..."abcdefgh"].map((file) => file + (turn === "w" ? 6 : 3))];
+    const passable = ["-", ...[...FILES].map((file) => file + (turn === "w" ? 6 : 3))];
     replace(
         byId("free-passing"),
         passable.map((square) => h("option", { value: square }, square === "-" ? "none" : square)),

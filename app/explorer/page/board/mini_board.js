@@ -2,9 +2,8 @@
 
 import { h, s } from "../base/dom.js";
 import { boardOf } from "../base/fen.js";
-import { imageOf, placeOf } from "./board.js";
+import { FILES, imageOf, placeOf } from "./board.js";
 
-const FILES = "abcdefgh";
 const SIZE = 200; // pixels
 /** @type {any} */
 let box = null;

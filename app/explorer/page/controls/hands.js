@@ -2,6 +2,7 @@
 
 import { byId, say, showError } from "../base/dom.js";
 import {
+    FILES,
     boardSvg,
     cellOf,
     describe,
@@ -18,7 +19,6 @@ import { askPromotion } from "../board/promotion.js";
 import { isReported, movesFrom, play, preview, refresh, state } from "../state/store.js";
 import { explainRefusal } from "./entry.js";
 
-const FILES = "abcdefgh";
 const DRAG_PIXELS = 4;
 
 /** Let the board that has been made be moved by pointer and keyboard. */

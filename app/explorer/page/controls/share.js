@@ -8,6 +8,9 @@ import { playedGames } from "../board/playing.js";
 import { playedMoves, shown, state } from "../state/store.js";
 
 const SIZE = 1200; // pixels of a PNG
+// Columns of the CSV, as a report names them.
+const OF_TERMS = ["group", "weight", "white_count", "black_count", "white_cp", "black_cp", "net_cp"];
+const OF_PIECES = ["square", "piece", "removal_cp", "relative_pawns", "attributed_cp"];
 
 async function copy(text, what) {
     await navigator.clipboard.writeText(text);
@@ -31,29 +34,12 @@ export function link() {
 
 function csv() {
     const rows = [
-        ["term", "group", "weight", "white_count", "black_count", "white_cp", "black_cp", "net_cp"],
-        ...state.report.terms.map((term) => [
-            term.name,
-            term.group,
-            term.weight,
-            term.white_count,
-            term.black_count,
-            term.white_cp,
-            term.black_cp,
-            term.net_cp,
-        ]),
-    ];
-    rows.push(
+        ["term", ...OF_TERMS],
+        ...state.report.terms.map((term) => [term.name, ...OF_TERMS.map((column) => term[column])]),
         [],
-        ["square", "piece", "removal_cp", "relative_pawns", "attributed_cp"],
-        ...state.report.pieces.map((piece) => [
-            piece.square,
-            piece.piece,
-            piece.removal_cp ?? "",
-            piece.relative_pawns ?? "",
-            piece.attributed_cp,
-        ]),
-    );
+        OF_PIECES,
+        ...state.report.pieces.map((piece) => OF_PIECES.map((column) => piece[column])), // nothing for null
+    ];
     return rows
         .map((row) =>
             row.map((value) => (/[",]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : value)).join(","),

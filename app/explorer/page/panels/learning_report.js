@@ -17,21 +17,14 @@ const allSteps = (record, steps) =>
 /** Both errors by step. */
 export function errorData(record, steps) {
     const all = allSteps(record, steps);
+    const line = (name, colour, field) => ({
+        name,
+        colour,
+        dots: all.length < 40,
+        points: all.map((step, index) => [index, step[field]]),
+    });
     return {
-        series: [
-            {
-                name: "Training set",
-                colour: COLOURS[0],
-                dots: all.length < 40,
-                points: all.map((step, index) => [index, step.train]),
-            },
-            {
-                name: "Validation set",
-                colour: COLOURS[1],
-                dots: all.length < 40,
-                points: all.map((step, index) => [index, step.valid]),
-            },
-        ],
+        series: [line("Training set", COLOURS[0], "train"), line("Validation set", COLOURS[1], "valid")],
         xName: "step",
         yName: "error",
         yDigits: 4,

@@ -4,26 +4,18 @@ import { button, byId, h, panelBar, replace } from "../base/dom.js";
 import { promote, remove } from "../base/tree.js";
 import { edit, goToNode, listen, numbered, redoEdit, state, undoEdit } from "../state/store.js";
 
-/** Numeric Annotation Glyphs of the PGN standard that have a sign. */
+/** Numeric Annotation Glyphs of the PGN standard that have a sign, each with its name. */
 const SIGNS = new Map([
-    [1, "!"],
-    [2, "?"],
-    [3, "!!"],
-    [4, "??"],
-    [5, "!?"],
-    [6, "?!"],
+    [1, { text: "!", name: "good move" }],
+    [2, { text: "?", name: "mistake" }],
+    [3, { text: "!!", name: "brilliant move" }],
+    [4, { text: "??", name: "blunder" }],
+    [5, { text: "!?", name: "interesting move" }],
+    [6, { text: "?!", name: "dubious move" }],
 ]);
-const NAMES = {
-    1: "good move",
-    2: "mistake",
-    3: "brilliant move",
-    4: "blunder",
-    5: "interesting move",
-    6: "dubious move",
-};
 const parts = {};
 
-const signsOf = (move) => move.nags.map((nag) => SIGNS.get(nag) ?? ` $${nag}`).join("");
+const signsOf = (move) => move.nags.map((nag) => SIGNS.get(nag)?.text ?? ` $${nag}`).join("");
 
 function moveElements(move, ply, isFirst) {
     const number = numbered(state.fen, ply, isFirst);
@@ -100,15 +92,15 @@ function sign(nag) {
     });
 }
 
-const signButton = ([nag, text]) =>
+const signButton = ([nag, { text, name }]) =>
     h(
         "button",
         {
             type: "button",
             class: "icon",
             "data-nag": nag,
-            title: NAMES[nag],
-            "aria-label": NAMES[nag],
+            title: name,
+            "aria-label": name,
             onclick: () => sign(nag),
         },
         text,

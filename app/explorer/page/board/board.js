@@ -247,7 +247,6 @@ function drawValues() {
     }
     layers.values.replaceChildren(...texts);
     layers.tints.replaceChildren(...tints);
-    svg.classList.toggle("trying", Boolean(state.preview));
     placePieces();
 }
 

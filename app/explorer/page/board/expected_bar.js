@@ -16,7 +16,6 @@ function draw() {
           : `by the evaluation alone, 1 / (1 + exp(-score / ${report.k.toFixed(1)} centipawns))`;
     const bar = byId("expected");
     bar.classList.toggle("flipped", state.flipped);
-    bar.classList.toggle("searched", Boolean(line));
     bar.firstElementChild.style.height = percent(share, 2);
     bar.lastElementChild.textContent = Math.round(100 * share);
     bar.setAttribute("aria-label", `White's expected score ${percent(share)}`);

@@ -45,7 +45,7 @@ board.dispatchEvent(new PointerEvent("pointerup", at(to)));
 LINES = """
 const [move, done] = arguments, main = document.querySelector("script[type=module]").src;
 const module = (name) => import(main.replace("main.js", name));
-Promise.all([module("store.js"), module("analysis.js")]).then(([{ play }, { searches }]) => {
+Promise.all([module("state/store.js"), module("state/analysis.js")]).then(([{ play }, { searches }]) => {
   const [{ search }] = searches, before = search.key;
   const check = () => {
     const first = document.querySelector("#lines-by:not([hidden]) li button");

@@ -25,6 +25,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from websockets.sync.client import connect as websocket
 
+from benchmarks.exploring import LINES
 from merino.inner.app.explorer import routes, server_runs, sockets, studying
 from merino.inner.app.explorer.app import create_app
 from merino.inner.app.explorer.evaluations import Evaluations, UnknownWeightsError
@@ -463,6 +464,11 @@ def test_files_of_the_page_are_at_addresses_that_change_with_them(page: TestClie
     assert refused(page.get("/page/another/main.js"), 404)
     contents = PageFiles.read().contents
     assert PageFiles(contents | {"main.js": b""}).version not in addresses.pop()
+
+
+def test_modules_whose_waits_are_measured_are_files_of_the_page() -> None:
+    named = set(re.findall(r'module\("(.*?)"\)', LINES))
+    assert named and named <= PageFiles.read().contents.keys()
 
 
 def test_nagles_algorithm_is_off_for_connections() -> None:

@@ -112,10 +112,6 @@ def _report_learning(found: ClusterSession) -> None:
     _compare(found, "passes", name, PASSES, lambda: passes(sample), lambda: passes(remote))
 
 
-def _ignore(_: object) -> None:
-    """Tell nobody."""
-
-
 def _compare(
     found: ClusterSession, unit: str, what: str, amount: float, here: Callable[[], object], there: Callable[[], object]
 ) -> None:

@@ -43,13 +43,11 @@ def _parser() -> Parser:
     )
     parser.add_argument("expression", metavar="EXPR", help='a feature set, such as "ALL+H+V" or "KING*ALL"')
     parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
-    parser.add_argument(
-        "--stats", metavar="FILE.pgn", help="count the features that the moves of these games change, by block"
-    )
+    sentence = "count the features that the moves of these games change, by block"
+    parser.add_argument("--stats", metavar="FILE.pgn", help=sentence)
     parser.add_argument("--time", action="store_true", help=f"measure an update of a net in play, in turns with {BASE}")
-    parser.add_argument(
-        "--hidden", metavar="N", type=int, help=f"neurons of the nets that are timed (default: {Shape().hidden})"
-    )
+    sentence = f"neurons of the nets that are timed (default: {Shape().hidden})"
+    parser.add_argument("--hidden", metavar="N", type=int, help=sentence)
     shared.add_plot(parser, f"the mobility of the pieces in these games (with --stats and the block {MOBILITY})")
     shared.add_json(parser)
     shared.add_quiet(parser)

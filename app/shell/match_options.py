@@ -109,20 +109,9 @@ def add_test(parser: Parser) -> None:
     )
     shared.add_sprt(parser, TEST, sentence)
     add = parser.group(TEST).add_argument
-    add(
-        "--alpha",
-        type=any_number,
-        default=0.05,
-        metavar="P",
-        help="probability of wrongly accepting ELO1 (default: 0.05)",
-    )
-    add(
-        "--beta",
-        type=any_number,
-        default=0.05,
-        metavar="P",
-        help="probability of wrongly accepting ELO0 (default: 0.05)",
-    )
+    for option, bound in (("--alpha", "ELO1"), ("--beta", "ELO0")):
+        sentence = f"probability of wrongly accepting {bound} (default: 0.05)"
+        add(option, type=any_number, default=0.05, metavar="P", help=sentence)
     models = tuple(map(str, Model))
     add("--model", choices=models, default=str(Model.NORMALIZED), help="kind of Elo (default: %(default)s)")
 

@@ -120,9 +120,8 @@ def points_parser() -> Parser:
             "merino points lichess.pgn.zst --min-elo 2000 --by elo --json",
         ),
     )
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="PGN, plain or compressed, or a file that --matrix wrote"
-    )
+    sentence = "PGN, plain or compressed, or a file that --matrix wrote"
+    parser.add_argument("files", nargs="+", metavar="FILE", help=sentence)
     sentence = "drawn games: leave them out (Medvedev's way) or count half a point (default: %(default)s)"
     parser.add_argument("--draws", choices=(SKIP, HALF), default=SKIP, help=sentence)
     shared.add_seed(parser, "the samples behind the intervals", default=SEED)
@@ -150,44 +149,24 @@ def _add_games(parser: Parser) -> None:
     add("--eco", default="", metavar="CODE", help="only openings whose ECO code begins with CODE: B, B9, B90")
     add = parser.group("sets of games").add_argument
     add("--by", choices=(*BY, BY_PHASE), help="divide the games, or their positions by phase, into sets to compare")
-    add(
-        "--min-games",
-        type=natural,
-        default=MIN_GAMES,
-        metavar="N",
-        help="leave out sets with fewer games (default: %(default)s)",
-    )
-    add(
-        "--top",
-        type=natural,
-        default=MAX_SETS_SHOWN,
-        metavar="N",
-        help="show the N largest sets (default: %(default)s)",
-    )
+    sentence = "leave out sets with fewer games (default: %(default)s)"
+    add("--min-games", type=natural, default=MIN_GAMES, metavar="N", help=sentence)
+    sentence = "show the N largest sets (default: %(default)s)"
+    add("--top", type=natural, default=MAX_SETS_SHOWN, metavar="N", help=sentence)
 
 
 def _add_estimates(parser: Parser) -> None:
     """The options that say what is estimated from the games."""
     add = parser.group("what to estimate").add_argument
-    add(
-        "--features", action="store_true", help="add features: bishop pair, own pawns, queen with knight, the last pawn"
-    )
-    add(
-        "--target",
-        choices=("result", "search"),
-        default="result",
-        help="'search': also estimate from the scores in the comments",
-    )
+    sentence = "add features: bishop pair, own pawns, queen with knight, the last pawn"
+    add("--features", action="store_true", help=sentence)
+    sentence = "'search': also estimate from the scores in the comments"
+    add("--target", choices=("result", "search"), default="result", help=sentence)
     add("--steps", action="store_true", help="instead, show how gradient descent converges, step by step")
     add("--board", action="store_true", help="instead, average the evaluation's values of the pieces on the board")
     shared.add_weights(parser, "weights file of --board (default: the weights in use)")
-    add(
-        "--alphas",
-        type=_alphas,
-        default=OTHER_ALPHAS,
-        metavar="A,B",
-        help="exponents of the other curves of the score graph (default: 0.1,0.2)",
-    )
+    sentence = "exponents of the other curves of the score graph (default: 0.1,0.2)"
+    add("--alphas", type=_alphas, default=OTHER_ALPHAS, metavar="A,B", help=sentence)
 
 
 def _alphas(text: str) -> tuple[float, ...]:

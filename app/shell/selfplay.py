@@ -44,13 +44,8 @@ def _parser() -> Parser:
     )
     add = parser.add_argument
     add("count", type=positive, metavar="N", help="number of games")
-    add(
-        "--early",
-        type=natural,
-        metavar="N",
-        default=EARLY,
-        help=f"plies after the opening that are random good moves (default: {EARLY})",
-    )
+    sentence = f"plies after the opening that are random good moves (default: {EARLY})"
+    add("--early", type=natural, metavar="N", default=EARLY, help=sentence)
     sentence = f"centipawns that such a move may lose (default: {EARLY_LOSS})"
     add("--early-loss", type=natural, metavar="CP", default=EARLY_LOSS, help=sentence)
     shared.add_concurrency(parser, "games")

@@ -106,21 +106,11 @@ def _add_simulate(commands: argparse._SubParsersAction[Parser]) -> None:
     known = ", ".join([*SETTINGS, *_GROUPS])
     add("settings", nargs="*", default=["S0"], metavar="SETTING", help=f"{known} (default: S0)")
     _add_names(parser, CONTENDERS, DEFAULT_CONTENDERS)
-    add(
-        "--parameters",
-        type=_sizes,
-        metavar="N,N",
-        default=list(paper.SIZES),
-        help="numbers of parameters, such as 4,16",
-    )
+    sentence = "numbers of parameters, such as 4,16"
+    add("--parameters", type=_sizes, metavar="N,N", default=list(paper.SIZES), help=sentence)
     add("--pairs", type=positive, metavar="N", default=paper.PAIRS, help="game pairs per run (default: %(default)s)")
-    add(
-        "--runs",
-        type=positive,
-        metavar="N",
-        default=paper.RUNS,
-        help="runs per cell, at least 2 (default: %(default)s)",
-    )
+    sentence = "runs per cell, at least 2 (default: %(default)s)"
+    add("--runs", type=positive, metavar="N", default=paper.RUNS, help=sentence)
     sentence = "pairs under way; each is made without the results of the N - 1 before it (default: %(default)s)"
     add("--ahead", type=positive, metavar="N", default=1, help=sentence)
     shared.add_seed(parser, "all random numbers")
@@ -141,12 +131,8 @@ def _add_files(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     add = parser.add_argument
     _add_parameter_file(parser)
-    add(
-        "--target",
-        type=number_above_zero,
-        metavar="ELO",
-        help="Elo that may still be missing at the end (default: half of what is missing at the start)",
-    )
+    sentence = "Elo that may still be missing at the end (default: half of what is missing at the start)"
+    add("--target", type=number_above_zero, metavar="ELO", help=sentence)
     add("--pairs", type=positive, metavar="N", help="instead, compute the Elo still missing after N pairs")
     draws = add("--draw-ratio", type=share, metavar="P", help="share of drawn games, 0 to 1 (default: 0.45)")
     parser.also_accept("--draws", draws)

@@ -128,14 +128,9 @@ def _parser() -> Parser:
     shared.add_threads(parser, None, "one per core; the result does not depend on it")
     _add_net(parser)
     _add_training(parser)
+    sentence = "write the net to this file (default: %(default)s)"
     add = parser.group(shared.OUTPUT).add_argument
-    add(
-        "--out",
-        type=file_path,
-        metavar="FILE",
-        default=Path("merino.net"),
-        help="write the net to this file (default: %(default)s)",
-    )
+    add("--out", type=file_path, metavar="FILE", default=Path("merino.net"), help=sentence)
     shared.add_quiet(parser)
     return parser
 

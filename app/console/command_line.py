@@ -195,7 +195,7 @@ def whole(low: int, high: int = MAX_NUMBER) -> Callable[[str], int]:
 def number(low: float, high: float, unit: str = "") -> Callable[[str], float]:
     """A type of option: a number from `low` to `high`, of these units."""
     words = f"{f'of {unit} ' if unit else ''}from {low:.15g} to {high:.15g}"
-    return lambda text: _number(text, words, lambda value: low <= value <= high)
+    return _numbers(words, lambda value: low <= value <= high)
 
 
 def number_or(word: str, low: float) -> Callable[[str], float | None]:
@@ -227,40 +227,25 @@ def as_read_by(read: Callable[[str], Found]) -> Callable[[str], Found]:
     return checked
 
 
+def _numbers(words: str, is_allowed: Callable[[float], bool]) -> Callable[[str], float]:
+    """A type of option: one of the finite numbers that are allowed, which `words` tell."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not is_allowed(value) or value == float("inf"):
+            raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a number {words}".rstrip())
+        return value
+
+    return read
+
+
 positive, natural = whole(1), whole(0)
+any_number = _numbers("", lambda value: value > float("-inf"))
+number_above_zero = _numbers("above 0", lambda value: value > 0)
+hours = _numbers("of hours above 0", lambda value: 0 < value < 1e6)
+share = _numbers("from 0 to below 1", lambda value: 0 <= value < 1)
+share_above_zero = _numbers("above 0 and below 1", lambda value: 0 < value < 1)
 share_or_all, scale = number(0, 1), number(1, 1e6)  # K in centipawns
-
-
-def any_number(text: str) -> float:
-    """A finite number."""
-    return _number(text, "", lambda value: value > float("-inf"))
-
-
-def number_above_zero(text: str) -> float:
-    """A number above 0."""
-    return _number(text, "above 0", lambda value: value > 0)
-
-
-def hours(text: str) -> float:
-    """A number of hours above 0."""
-    return _number(text, "of hours above 0", lambda value: 0 < value < 1e6)
-
-
-def share(text: str) -> float:
-    """A number from 0 to below 1."""
-    return _number(text, "from 0 to below 1", lambda value: 0 <= value < 1)
-
-
-def share_above_zero(text: str) -> float:
-    """A number above 0 and below 1."""
-    return _number(text, "above 0 and below 1", lambda value: 0 < value < 1)
-
-
-def _number(text: str, words: str, is_allowed: Callable[[float], bool]) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not is_allowed(value) or value == float("inf"):
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a number {words}".rstrip())
-    return value

@@ -139,7 +139,7 @@ def set_option(session: Session, arguments: str) -> None:
         for option in _options():
             now = Path(_present(option, session)).name
             said = f"{option.sentence.removesuffix('.')} ({_choices(option)})."
-            session.say_row(f"  {option.name}{now and f', now {now}'}", said, TEXT_COLUMN)
+            session.say(session.row(f"  {option.name}{now and f', now {now}'}", said, TEXT_COLUMN))
         return
     option, text = _split(arguments)
     if not text and option.kind != "button":

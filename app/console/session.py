@@ -93,10 +93,6 @@ class Session:
         """Print a sentence; for a person, wrapped into lines that fit."""
         self.say(textwrap.fill(text, self.text_width, break_long_words=False) if self.is_live else text)
 
-    def say_row(self, head: str, text: str, column: int) -> None:
-        """Print a row of a table."""
-        self.say(self.row(head, text, column))
-
     def row(self, head: str, text: str, column: int) -> str:
         """A row of a table: `head`, and from `column` on `text` in lines that fit."""
         head = f"{head:<{column - 1}} "

@@ -36,8 +36,6 @@ BY_EVALUATION, BY_SEARCH = "eval", "search"  # ways of ranking the moves
 def explain(session: Session, arguments: str) -> None:
     """Explain the position, a move, or another position; raises UsageError, MoveRejected or CommandError."""
     explainer = _explainer(session, explain_parser, arguments, shared.DEFAULT_POSITION_MS)
-    if explainer is None:
-        return
     words = explainer.args.words
     if not words:
         explainer.explain_positions([session.position], is_list=False, with_board=False)
@@ -54,8 +52,6 @@ def explain(session: Session, arguments: str) -> None:
 def compare(session: Session, arguments: str) -> None:
     """Compare two moves, or two files of weights; raises UsageError, MoveRejected or CommandError."""
     explainer = _explainer(session, compare_parser, arguments, shared.DEFAULT_POSITION_MS)
-    if explainer is None:
-        return
     words = explainer.args.words
     if len(words) != 2:
         raise UsageError("expected two moves, or two weights files")
@@ -69,8 +65,6 @@ def compare(session: Session, arguments: str) -> None:
 def rank(session: Session, arguments: str) -> None:
     """List all legal moves in order, by search or by evaluation at once; raises UsageError or StudyError."""
     explainer = _explainer(session, moves_parser, arguments, DEFAULT_RANKING_MS)
-    if explainer is None:
-        return
     words = explainer.args.words
     if words not in ([], [BY_EVALUATION], [BY_SEARCH]):
         raise UsageError(f"expected {BY_EVALUATION} or {BY_SEARCH}")
@@ -80,18 +74,15 @@ def rank(session: Session, arguments: str) -> None:
 def threat(session: Session) -> None:
     """Say what the other side would win if it were to move."""
     explainer = _explainer(session, explain_parser, "", shared.DEFAULT_POSITION_MS)
-    if explainer is not None:
-        session.tell(explainer.threat(session.position) or no_threat(session.position))
+    session.tell(explainer.threat(session.position) or no_threat(session.position))
 
 
-def _explainer(
-    session: Session, parser_of: Callable[[bool], Parser], arguments: str, milliseconds: int
-) -> Explainer | None:
-    """What carries a command out, with the session's evaluation and search; None after printing the help."""
+def _explainer(session: Session, parser_of: Callable[[bool], Parser], arguments: str, milliseconds: int) -> Explainer:
+    """What carries a command out, with the session's evaluation and search; raises SystemExit after the help."""
     parser, words = parser_of(True), words_in(arguments)
     if {"-h", "--help"} & set(words):
         session.say(parser.format_help().rstrip())
-        return None
+        parser.exit()
     args = parser.parse_intermixed_args(words)
     asked, evaluation = shared.asked_limits(args), session.runtime.evaluation
     is_limited = asked != Limits()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
@@ -13,9 +12,10 @@ from merino.inner.app.cluster.address import Needs
 from merino.inner.app.cluster.connection import ClusterError, ClusterSession, session
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, positive
+from merino.inner.app.shell.match_options import say
 from merino.inner.core.common.command import errors_named
 from merino.inner.core.common.tables import aligned
-from merino.inner.core.common.work import WorkError
+from merino.inner.core.common.work import RemoteExecutor, WorkError
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.runner import play_match
@@ -62,7 +62,7 @@ def run_cluster(words: Sequence[str]) -> int:
         return 0
     with (
         errors_named("cluster", ClusterError, WorkError),
-        session(args.address, Needs(("match", "learn")), _remark) as found,
+        session(args.address, Needs(("match", "learn")), say) as found,
     ):
         return _show(found, args.games)
 
@@ -94,12 +94,8 @@ def _show(found: ClusterSession, games: int) -> int:
     print("\n" + ", ".join(f"{name} {value}" for name, value in found.identity.items()))
     print(f"{found.workers.size}: {sum(rates.values()):.2f} games/s, each at its own")
     threads = found.workers.threads
-    began, total = time.perf_counter(), threads * games
-    player = OwnPlayer("default")
-    config = MatchConfig((player, player), TimeControl(nodes=NODES))
-    played = sum(1 for _ in play_match(config, total, threads, executor=found.executor))
-    together = played / (time.perf_counter() - began)
-    print(f"one match of {played} games: {together:.2f} games/s, with all overheads")
+    together = _measure(threads * games, threads, found.executor)
+    print(f"one match of {threads * games} games: {together:.2f} games/s, with all overheads")
     if found.dashboard:
         print(f"Dask's dashboard is at {found.dashboard}")
     return 1 if found.workers.refused else 0
@@ -120,14 +116,10 @@ def _rates(found: ClusterSession, games: int) -> dict[str, float]:
     return rates
 
 
-def _measure(games: int) -> float:
-    """Games per second of one thread, on a worker."""
+def _measure(games: int, at_a_time: int = 1, executor: RemoteExecutor | None = None) -> float:
+    """Games per second of a match: of one thread, on a worker, or of all workers together."""
     player = OwnPlayer("default")
     config = MatchConfig((player, player), TimeControl(nodes=NODES))
     began = time.perf_counter()
-    played = sum(1 for _ in play_match(config, games, 1))
+    played = sum(1 for _ in play_match(config, games, at_a_time, executor=executor))
     return played / (time.perf_counter() - began)
-
-
-def _remark(sentence: str) -> None:
-    print(sentence, file=sys.stderr, flush=True)

@@ -17,7 +17,7 @@ import {
     takeBack,
     timeLeft,
 } from "../board/playing.js";
-import { chooser } from "../panels/weights.js";
+import { evaluations } from "../panels/weights.js";
 import { SHOWN, listen, state } from "../state/store.js";
 
 const CLOCKS = [
@@ -35,11 +35,12 @@ const wanted = { ...DEFAULTS, ...recall("play", {}), by: SHOWN };
 
 const label = (text, element) => h("label", {}, h("span", {}, text), element);
 
-function select(id, pairs, name) {
+/** A choice of what is wanted by this name, which `read` makes of a text. */
+function select(id, pairs, name, read = /** @type {(text: string) => any} */ (Number), attributes = {}) {
     const choose = (event) => {
-        wanted[name] = Number(event.target.value);
+        wanted[name] = read(event.target.value);
     };
-    return h("select", { id, onchange: choose }, options(pairs, wanted[name]));
+    return h("select", { id, ...attributes, onchange: choose }, options(pairs, wanted[name]));
 }
 
 const levelName = (level) => (elos[level] === null ? "full strength" : `level ${level}, about ${elos[level]} Elo`);
@@ -71,17 +72,14 @@ function begin() {
 function likeField() {
     const players = styledPlayers();
     if (!players.includes(wanted.like)) wanted.like = "";
-    const choose = (event) => {
-        wanted.like = event.target.value;
-    };
     const pairs = [NOBODY, ...players.map((name) => [name, name])];
     const title = "A player of whom a profile was made under Player; at full strength it plays at their own level";
-    return label("Like", h("select", { id: "play-like", title, onchange: choose }, options(pairs, wanted.like)));
+    return label("Like", select("play-like", pairs, "like", String, { title }));
 }
 
 export function askToPlay() {
     const dialog = byId("play-dialog");
-    const by = chooser("play-by", wanted.by, (id) => (wanted.by = id), [[SHOWN, "the evaluation shown"]]);
+    const players = [[SHOWN, "the evaluation shown"], ...evaluations()];
     const clocks = CLOCKS.map(([, , name], index) => [index, name]);
     replace(
         dialog,
@@ -94,7 +92,7 @@ export function askToPlay() {
                 h("div", { id: "play-side", class: "segments", role: "radiogroup", "aria-label": "You play" }),
             ),
             label("Level", select("play-level", levelNames(), "level")),
-            label("Plays by", by),
+            label("Plays by", select("play-by", players, "by", String)),
             likeField(),
             label("Clock", select("play-clock", clocks, "clock")),
             checkField({ id: "play-here" }, "From the position on the board", wanted.fromHere, (isOn) => {
@@ -103,7 +101,7 @@ export function askToPlay() {
             checkField({ id: "play-sound" }, "Sound", hasSound(), setSound),
         ),
         panelBar(
-            h("button", { type: "button", class: "main", id: "play-begin", onclick: begin }, "Begin"),
+            button("play-begin", "Begin", begin, { class: "main" }),
             h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
         ),
     );

@@ -1,7 +1,7 @@
 // A first visit: three examples, and a tour of five steps.
 
 import { keep, recall } from "../base/browser_storage.js";
-import { byId, guarded, h, panelBar, replace } from "../base/dom.js";
+import { button, byId, guarded, h, panelBar, replace } from "../base/dom.js";
 import { hide } from "../base/focus.js";
 import { settings, switchAnalysis } from "../state/analysis.js";
 import { listen, watchBoard } from "../state/store.js";
@@ -86,8 +86,8 @@ export function welcome() {
         h("h2", {}, "Welcome to Merino's explorer"),
         h("div", { class: "examples" }, EXAMPLES.map(example)),
         panelBar(
-            h("button", { type: "button", class: "main", id: "tour-start", onclick: startTour }, "Take the tour"),
-            h("button", { type: "button", id: "welcome-close", onclick: close }, "Close"),
+            button("tour-start", "Take the tour", startTour, { class: "main" }),
+            button("welcome-close", "Close", close),
         ),
     );
     byId("welcome").hidden = false;
@@ -135,7 +135,7 @@ function showStep(step) {
     const target = document.querySelector(selector) ?? document.body;
     const isLast = step === STEPS.length - 1;
     const go = isLast ? endTour : () => showStep(step + 1);
-    const next = h("button", { type: "button", class: "main", id: "tour-next", onclick: go }, isLast ? "Done" : "Next");
+    const next = button("tour-next", isLast ? "Done" : "Next", go, { class: "main" });
     const back = { type: "button", disabled: step === 0, onclick: () => showStep(step - 1) };
     replace(
         box,
@@ -145,7 +145,7 @@ function showStep(step) {
             h("span", { class: "note" }, `${step + 1} of ${STEPS.length}`),
             h("button", back, "Back"),
             next,
-            isLast ? null : h("button", { type: "button", class: "quiet", id: "tour-end", onclick: endTour }, "End"),
+            isLast ? null : button("tour-end", "End", endTour, { class: "quiet" }),
         ),
     );
     box.setAttribute("aria-labelledby", "tour-title");

@@ -3,6 +3,7 @@
 import { explainLine } from "../base/api.js";
 import { compilingText } from "../base/compiling.js";
 import {
+    button,
     byId,
     checkField,
     framed,
@@ -168,20 +169,14 @@ const draw = framed(() => {
 
 function drawSettings() {
     const counts = [...Array(MAX_LINES).keys()].map((at) => [at + 1, at + 1]);
-    const evaluation = (id, name, others) => chooser(id, settings[name], (value) => choose(name, value), others);
+    const evaluation = (name, label, others) =>
+        chooser(`analysis-${name}`, label, settings[name], (value) => choose(name, value), others);
+    const shown = [SHOWN, "the evaluation shown"];
     replace(
         parts.settings,
         selectField("analysis-lines", "Lines", counts, settings.lines, (value) => choose("lines", Number(value))),
-        h("label", {}, "By ", evaluation("analysis-by", "by", [[SHOWN, "the evaluation shown"]])),
-        h(
-            "label",
-            {},
-            "and by ",
-            evaluation("analysis-beside", "beside", [
-                [NONE, "no other"],
-                [SHOWN, "the evaluation shown"],
-            ]),
-        ),
+        evaluation("by", "By", [shown]),
+        evaluation("beside", "and by", [[NONE, "no other"], shown]),
         checkField({ id: "analysis-arrows" }, "Arrows", settings.arrows, (isOn) => choose("arrows", isOn)),
     );
 }
@@ -195,19 +190,8 @@ function checkChosen() {
 }
 
 export function makeLive() {
-    parts.power = h(
-        "button",
-        {
-            type: "button",
-            role: "switch",
-            id: "analysis-switch",
-            class: "switch",
-            title: "Search what is on the board (A)",
-        },
-        h("i", {}),
-        "Analysis",
-    );
-    parts.power.onclick = switchAnalysis;
+    const power = { role: "switch", class: "switch", title: "Search what is on the board (A)" };
+    parts.power = button("analysis-switch", [h("i", {}), "Analysis"], switchAnalysis, power);
     parts.score = h("output", { id: "analysis-score", "aria-live": "off" });
     parts.status = h("span", { class: "note", id: "analysis-status" });
     parts.settings = panelBar();

@@ -2,6 +2,7 @@
 
 import { post } from "../base/api.js";
 import {
+    button,
     h,
     number,
     panelBar,
@@ -172,15 +173,10 @@ function bar(panel) {
     const open = () => openWeights().then(use, (error) => tellError(error));
     const isChanged = Object.keys(state.changes).length > 0;
     return panelBar(
-        h(
-            "label",
-            {},
-            "A ",
-            chooser("compare-first", state.weights, (id) => useWeights(id)),
-        ),
+        chooser("compare-first", "A", state.weights, (id) => useWeights(id)),
         isChanged ? h("span", { class: "note" }, " with your changes") : null,
-        h("label", {}, "B ", chooser("compare-second", second, use)),
-        h("button", { type: "button", id: "compare-open", onclick: open }, "Open a file as B"),
+        chooser("compare-second", "B", second, use),
+        button("compare-open", "Open a file as B", open),
     );
 }
 

@@ -4,6 +4,7 @@ import { post } from "../base/api.js";
 import { isLooked } from "../base/attention.js";
 import { COLOURS, chart } from "../base/chart.js";
 import {
+    button,
     byId,
     capital,
     checkField,
@@ -144,9 +145,8 @@ function annotateBar() {
     const choices = NODES.map((count) => [count, count.toLocaleString("en")]);
     const { isWorking } = annotation;
     const press = () => (annotation.isWorking ? stopAnnotating() : annotate(nodes));
-    const attributes = { type: "button", id: "annotate", class: isWorking ? "on" : "", onclick: press };
     return panelBar(
-        h("button", attributes, isWorking ? "Stop" : "Search deeper"),
+        button("annotate", isWorking ? "Stop" : "Search deeper", press, { class: isWorking ? "on" : "" }),
         selectField("annotate-nodes", "Nodes per move", choices, nodes, (value) => {
             nodes = Number(value);
         }),
@@ -172,11 +172,11 @@ function fates(text) {
 function mistakeItem(move) {
     const { grade, better, mistake, pieces_text: pieces, before, after } = move;
     const chances = `${before.text} (${percent(before.expected_score)}) to ${after.text} (${percent(after.expected_score)})`;
-    const button = { type: "button", class: `plain ${grade.name}`, onclick: () => goTo(move.ply) };
+    const attributes = { type: "button", class: `plain ${grade.name}`, onclick: () => goTo(move.ply) };
     return h(
         "li",
         {},
-        h("button", button, h("i", { class: grade.name }), titleOf(move)),
+        h("button", attributes, h("i", { class: grade.name }), titleOf(move)),
         ` ${grade.name}, ${percent(move.loss, 1)} lost`,
         mistake ? h("div", { class: "note", "data-mistake": mistake.kind }, withMinus(capital(mistake.text))) : null,
         h("div", { class: "note" }, withMinus(`White's score and chances: from ${chances}`)),

@@ -1,6 +1,6 @@
 // Games: the list of those in a file, and the chosen one with the course of its evaluation.
 
-import { wordsOf, chooseFile, guarded, h, panelBar, plural, replace, showError } from "../base/dom.js";
+import { button, chooseFile, guarded, h, panelBar, plural, replace, showError, wordsOf } from "../base/dom.js";
 import { changed, setGame, state, watchBoard } from "../state/store.js";
 import { openTab } from "../state/tabs.js";
 import { courseElements, followCourse, makeCourse } from "./course.js";
@@ -177,7 +177,11 @@ export function makeGames(panel, isShown) {
     parts.game = h("div");
     table = new GameTable({ read: () => ({ indices, chosen, game: (index) => list.at(index) }), choose: chooseOrSay });
     parts.list = h("div", { class: "game-choice", hidden: true }, parts.search, table.box);
-    const open = h("button", { type: "button", id: "open-pgn", onclick: openPgn }, "Open a PGN file");
-    replace(panel, panelBar(open, parts.count, parts.hint), parts.list, parts.game);
+    replace(
+        panel,
+        panelBar(button("open-pgn", "Open a PGN file", openPgn), parts.count, parts.hint),
+        parts.list,
+        parts.game,
+    );
     makeCourse(draw, isShown);
 }

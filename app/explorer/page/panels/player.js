@@ -103,11 +103,7 @@ function buttons() {
 function nothing() {
     return [
         h("p", { class: "empty" }, "Open games first: a player is looked for in the games listed under Games."),
-        h(
-            "div",
-            { class: "panel-bar middle" },
-            h("button", { type: "button", id: "player-open", class: "main", onclick: openPgn }, "Open a PGN file"),
-        ),
+        h("div", { class: "panel-bar middle" }, button("player-open", "Open a PGN file", openPgn, { class: "main" })),
     ];
 }
 

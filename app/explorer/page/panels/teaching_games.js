@@ -1,6 +1,6 @@
 // The games to learn from: PGN files that are dropped or chosen.
 
-import { gamesText, h, plural, showError, tellError } from "../base/dom.js";
+import { button, gamesText, h, plural, showError, tellError } from "../base/dom.js";
 
 const MAX_BYTES = 60e6; // of all files
 const KINDS = ".pgn,text/plain";
@@ -61,7 +61,7 @@ export function filesField(redraw) {
     return h(
         "div",
         { class: "drop-place", id: "learn-drop", ondrop: drop },
-        h("button", { type: "button", id: "learn-open", onclick: () => askForFiles(redraw) }, "Choose PGN files"),
+        button("learn-open", "Choose PGN files", () => askForFiles(redraw)),
         h("span", { class: "note" }, files.length ? plural(files.length, "file") : "or drop them here"),
         h(
             "ul",

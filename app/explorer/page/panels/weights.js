@@ -1,7 +1,7 @@
 // The weights: which are chosen, a slider for each, and the file of what was made of them.
 
 import { get, post } from "../base/api.js";
-import { guarded, h, openFile, options, panelBar, replace, saveFile, say, tellError } from "../base/dom.js";
+import { button, guarded, h, openFile, panelBar, replace, saveFile, say, selectField, tellError } from "../base/dom.js";
 import { USUAL, changed, refresh, state } from "../state/store.js";
 import { followReport, makeSliders, markAll } from "./sliders.js";
 import { learnTerms } from "./terms.js";
@@ -77,18 +77,12 @@ function goBack(error) {
     tellError(error);
 }
 
-/** A list of all evaluations to choose from, behind `others` as pairs of id and name. */
-export function chooser(id, chosen, choose, others = []) {
-    return h(
-        "select",
-        { id, onchange: (event) => choose(event.target.value) },
-        options(others, chosen ?? ""),
-        options(
-            catalogue.weights.map((entry) => [entry.id, entry.name]),
-            chosen,
-        ),
-    );
-}
+/** All evaluations to choose from, as pairs of id and name. */
+export const evaluations = () => catalogue.weights.map((entry) => [entry.id, entry.name]);
+
+/** A field to choose one of them, or of `others` before them. */
+export const chooser = (id, label, chosen, choose, others = []) =>
+    selectField(id, label, [...others, ...evaluations()], chosen ?? "", choose);
 
 /** Open a weights file or a net of the user's; its id. */
 export async function openWeights() {
@@ -118,23 +112,13 @@ const OTHERS = [
 function bar() {
     const save = guarded(() => saveWeights(state.weights, state.changes));
     const open = guarded(async () => useWeights(await openWeights()));
-    const saving = { type: "button", id: "weights-save", class: "main", disabled: !catalogue.has_terms, onclick: save };
+    const saving = { class: "main", disabled: !catalogue.has_terms };
     return panelBar(
-        h(
-            "label",
-            {},
-            "Weights ",
-            chooser("weights-chosen", state.weights, (id) => useWeights(id)),
-        ),
-        h("button", { type: "button", id: "weights-open", onclick: open }, "Open a file"),
-        h(
-            "label",
-            {},
-            "Beside ",
-            chooser("beside-chosen", state.beside, (id) => useBeside(id || null), OTHERS),
-        ),
-        h("button", { type: "button", id: "weights-reset", disabled: true, onclick: reset }, "Reset"),
-        h("button", saving, "Save as weights file"),
+        chooser("weights-chosen", "Weights", state.weights, (id) => useWeights(id)),
+        button("weights-open", "Open a file", open),
+        chooser("beside-chosen", "Beside", state.beside, (id) => useBeside(id || null), OTHERS),
+        button("weights-reset", "Reset", reset, { disabled: true }),
+        button("weights-save", "Save as weights file", save, saving),
     );
 }
 

@@ -38,11 +38,6 @@ class Workers:
         self._has_begun = self._is_closing = False
 
     @property
-    def addresses(self) -> list[str]:
-        """Those of the ready workers."""
-        return list(self.ready)
-
-    @property
     def threads_by_address(self) -> dict[str, int]:
         """The threads of each ready worker."""
         return {address: int(report["threads"]) for address, report in list(self.ready.items())}

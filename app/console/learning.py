@@ -157,7 +157,7 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
     return found
 
 
-def improve_parser(command: str = "merino improve") -> Parser:
+def improve_parser(command: str) -> Parser:
     """The parser of `improve`."""
     parser = Parser(
         prog=command,

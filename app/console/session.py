@@ -37,11 +37,11 @@ class Session:
     while the engine thinks. `unfinished` keeps the game on the disk; None where no person plays.
     """
 
-    def __init__(self, runtime: Runtime, terminal: Terminal, out: TextIO, is_live: bool = False) -> None:
+    def __init__(self, runtime: Runtime, terminal: Terminal, out: TextIO) -> None:
         self.runtime = runtime
         self.terminal = terminal
         self.out = out
-        self.is_live = is_live
+        self.is_live = False
         self.overhear: Callable[[], list[str]] = list
         self.typed_ahead: deque[str] = deque()  # lines to run before the next prompt
         self.position = Position()

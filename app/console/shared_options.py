@@ -69,7 +69,7 @@ def add_limits(
     parser.group(group).add_argument("--movetime", metavar="MS", type=positive, help=sentence)
 
 
-def add_work_limits(parser: Parser, per: str, nodes: int | None = None, group: str = SEARCH) -> None:
+def add_work_limits(parser: Parser, per: str, nodes: int | None, group: str) -> None:
     """--nodes and --depth, which mean the same on every machine, as `add_limits`."""
     add = parser.group(group).add_argument
     add("--nodes", metavar="N", type=positive, help=f"nodes {per}{_without_another(nodes)}")

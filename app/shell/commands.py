@@ -117,7 +117,7 @@ def warmup(arguments: list[str]) -> int:
     return 0
 
 
-def _load_evaluation(name: str | None = None) -> tuple[Path, Evaluation]:
+def _load_evaluation(name: str | None) -> tuple[Path, Evaluation]:
     """The weights file of this name, one of Merino's own if there is no such file, or the active one; what it holds."""
     try:
         file = find_weights(name)

@@ -206,8 +206,8 @@ def run_and_catch(
     config: MatchConfig,
     args: argparse.Namespace,
     goes_to: MatchOutput,
-    sprt: Sprt | None = None,
-    executor: Executor | None = None,
+    sprt: Sprt | None,
+    executor: Executor | None,
 ) -> tuple[MatchResult, MatchError | None]:
     """The match as far as it was played, and the error that ended it: raise that after the result has been shown."""
     try:
@@ -219,7 +219,7 @@ def run_and_catch(
 
 
 def play_titled(
-    config: MatchConfig, args: argparse.Namespace, event: str, title: str, state: str, executor: Executor | None = None
+    config: MatchConfig, args: argparse.Namespace, event: str, title: str, state: str, executor: Executor | None
 ) -> tuple[MatchResult, MatchError | None]:
     """One of several matches, told under a `title` and kept in the file `state` of their folder; as `run_and_catch`."""
     path = None if args.state is None else args.state / f"{state}.json"

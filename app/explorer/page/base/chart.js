@@ -177,9 +177,9 @@ function inWords(data, series) {
  * A chart that draws itself anew where its place changes. `read` gives what to draw: series of { name, points, colour,
  * kind }, where a point is [x, y, half the width of its interval]; kind is line, dots, dashed or area. `choose` gets the
  * x that was pointed at.
- * @param {{ label: string, height?: number, read: () => any, choose?: (x: number) => void }} options
+ * @param {{ label: string, height: number, read: () => any, choose?: (x: number) => void }} options
  */
-export function chart({ label, height = 240, read, choose }) {
+export function chart({ label, height, read, choose }) {
     const legend = h("div", { class: "legend" });
     const place = h("div", { class: "chart-place" });
     const box = h("div", { class: "chart" }, place, legend);

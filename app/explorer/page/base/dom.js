@@ -132,7 +132,7 @@ export function number(value, digits = 0, sign = false) {
 }
 
 /** Centipawns as pawns with a sign. */
-export const pawns = (centipawns, digits = 2) => number(centipawns / 100, digits, true);
+export const pawns = (centipawns) => number(centipawns / 100, 2, true);
 
 /** The name of an evaluation without the folders and the ending of its file. */
 export const shortName = (name) => name.replace(/^.*[\\/]/, "").replace(/\.(txt|net|bin)$/, "");

@@ -325,7 +325,7 @@ export function describe(square) {
     return `${square}, ${nameOf(piece.letter)}${worth}`;
 }
 
-export const picture = (letter, size = 20) =>
+export const picture = (letter, size) =>
     h("img", { src: imageOf(letter), alt: nameOf(letter), width: size, height: size, draggable: "false" });
 
 /** Give the focus of the keyboard to the square that had it last. */

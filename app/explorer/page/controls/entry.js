@@ -22,7 +22,7 @@ export async function explainRefusal(move) {
 }
 
 /** Take a text, whatever it is. */
-export async function enter(text, label = "") {
+export async function enter(text) {
     const fragment = fragmentOf(text);
     if (fragment) {
         await showLink(fragment);
@@ -41,7 +41,7 @@ export async function enter(text, label = "") {
     const [game] = read.games;
     if (read.kind === "pgn") await showGames(read, text);
     else if (read.kind === "fen" && free) await setFree(game.fen);
-    else await showMoves(read, label);
+    else await showMoves(read);
     if (read.remark && read.kind === "fen") {
         byId("hint").textContent = read.remark;
         say(read.remark);
@@ -49,7 +49,7 @@ export async function enter(text, label = "") {
 }
 
 /** Show the moves that were read: those that continue the game on the board join it. */
-function showMoves(read, label) {
+function showMoves(read) {
     const [{ fen, moves }] = read.games;
     const played = playedMoves();
     const continues =
@@ -61,7 +61,7 @@ function showMoves(read, label) {
         return playLine(more);
     }
     if (read.kind === "moves" && continues && played.length) return playLine(more);
-    return setGame({ fen, moves, label });
+    return setGame({ fen, moves });
 }
 
 /** Say beside the box what is wrong with its text; null for nothing. */

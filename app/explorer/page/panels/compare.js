@@ -135,7 +135,7 @@ function moves() {
                 return tableRow(move.move, [
                     ...move.ranks,
                     h("td", { class: step > 0 ? "gain" : "loss" }, number(step, 0, true)),
-                    ...move.evaluations_cp.map((value) => pawns(value)),
+                    ...move.evaluations_cp.map(pawns),
                 ]);
             }),
         ),
@@ -173,7 +173,7 @@ function bar(panel) {
     const open = () => openWeights().then(use, (error) => tellError(error));
     const isChanged = Object.keys(state.changes).length > 0;
     return panelBar(
-        chooser("compare-first", "A", state.weights, (id) => useWeights(id)),
+        chooser("compare-first", "A", state.weights, useWeights),
         isChanged ? h("span", { class: "note" }, " with your changes") : null,
         chooser("compare-second", "B", second, use),
         button("compare-open", "Open a file as B", open),

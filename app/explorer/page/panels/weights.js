@@ -54,10 +54,10 @@ async function useBeside(id) {
 }
 
 /** Use other weights from now on; those before where they cannot be had. */
-export async function useWeights(id, changes = {}) {
+export async function useWeights(id) {
     const number = ++chosen;
     before ??= { weights: state.weights, changes: state.changes };
-    Object.assign(state, { weights: id, changes });
+    Object.assign(state, { weights: id, changes: {} });
     try {
         await loadWeights();
     } catch (error) {
@@ -114,7 +114,7 @@ function bar() {
     const open = guarded(async () => useWeights(await openWeights()));
     const saving = { class: "main", disabled: !catalogue.has_terms };
     return panelBar(
-        chooser("weights-chosen", "Weights", state.weights, (id) => useWeights(id)),
+        chooser("weights-chosen", "Weights", state.weights, useWeights),
         button("weights-open", "Open a file", open),
         chooser("beside-chosen", "Beside", state.beside, (id) => useBeside(id || null), OTHERS),
         button("weights-reset", "Reset", reset, { disabled: true }),

@@ -45,30 +45,25 @@ export const byId = (id) => document.getElementById(id);
 
 const headText = (head) => (typeof head === "string" ? head : h("span", { class: "hidden" }, head.unseen));
 
+/** A table in a box that scrolls, which has this label; `bodies` are its parts below the heads. */
+export const tableBox = (label, attributes, heads, ...bodies) =>
+    h("div", scrolling(label), h("table", attributes, h("thead", {}, h("tr", {}, heads)), bodies));
+
+/** The head of a column. */
+export const columnHead = (title, attributes = {}) => h("th", { scope: "col", ...attributes }, title);
+
 /**
- * A table in a box that scrolls.
+ * A table in such a box.
  * @param {string} id
  * @param {(string | {unseen: string})[]} heads the titles of its columns, which name the box; some are only heard
  * @param {Node[]} rows
  */
 export const plainTable = (id, heads, rows) =>
-    h(
-        "div",
-        scrolling(heads.map((head) => (typeof head === "string" ? head : head.unseen)).join(", ")),
-        h(
-            "table",
-            { class: "plain-table", id },
-            h(
-                "thead",
-                {},
-                h(
-                    "tr",
-                    {},
-                    heads.map((head) => h("th", { scope: "col" }, headText(head))),
-                ),
-            ),
-            h("tbody", {}, rows),
-        ),
+    tableBox(
+        heads.map((head) => (typeof head === "string" ? head : head.unseen)).join(", "),
+        { class: "plain-table", id },
+        heads.map((head) => columnHead(headText(head))),
+        h("tbody", {}, rows),
     );
 
 /**

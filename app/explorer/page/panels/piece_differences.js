@@ -1,6 +1,6 @@
 // The numbers behind sentences on pieces that stand better or worse: each piece with its terms, as a table.
 
-import { h, number, scrolling, spaced, tableRow } from "../base/dom.js";
+import { columnHead, h, number, spaced, tableBox, tableRow } from "../base/dom.js";
 
 const byTerms = (terms) =>
     Object.entries(terms)
@@ -17,17 +17,9 @@ const row = ({ name, here, there, total_cp: total, terms_cp: terms }) =>
 /** What differs, of pieces as the server tells them; `other` says what the square in brackets is. */
 export function differencesTable(pieces, other) {
     if (!pieces.length) return h("p", { class: "note" }, "No piece is worth 8 centipawns more or less.");
-    const heads = [
-        h("th", { scope: "col" }, "Piece"),
-        h("th", { scope: "col" }, "Worth, cp"),
-        h("th", { scope: "col", class: "by-terms" }, "By terms"),
-    ];
+    const heads = [columnHead("Piece"), columnHead("Worth, cp"), columnHead("By terms", { class: "by-terms" })];
     return [
-        h(
-            "div",
-            scrolling("Pieces that differ"),
-            h("table", { class: "plain-table" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, pieces.map(row))),
-        ),
+        tableBox("Pieces that differ", { class: "plain-table" }, heads, h("tbody", {}, pieces.map(row))),
         h("p", { class: "note" }, `Centipawns for the owner of the piece; in brackets ${other}.`),
     ];
 }

@@ -2,15 +2,16 @@
 
 import {
     checkField,
+    columnHead,
     h,
     number,
     panelBar,
     pawns,
     percent,
     replace,
-    scrolling,
     shortName,
     spaced,
+    tableBox,
     tableRow,
 } from "../base/dom.js";
 import { picture } from "../board/board.js";
@@ -297,13 +298,13 @@ function termTable(report, seen) {
     const rowOf = (term) => row(term, scale, total);
     const heads = [
         COLUMNS.map(headCell),
-        h("th", { scope: "col", class: "bar-cell" }, h("span", {}, "Black | White")),
-        h("th", { scope: "col", class: "share" }, "Share"),
+        columnHead(h("span", {}, "Black | White"), { class: "bar-cell" }),
+        columnHead("Share", { class: "share" }),
     ];
-    return h(
-        "table",
+    return tableBox(
+        "Terms",
         { class: "terms", id: "term-table" },
-        h("thead", {}, h("tr", {}, heads)),
+        heads,
         h("tbody", {}, sort ? sortedRows(seen, rowOf) : groupedRows(report.terms, seen, rowOf)),
         h("tfoot", {}, totals(report)),
     );
@@ -324,7 +325,7 @@ function drawPanel(panel) {
     replace(
         panel,
         settingsBar(report.terms.length - seen.length),
-        h("div", scrolling("Terms"), termTable(report, seen)),
+        termTable(report, seen),
         h("p", { class: "note" }, note + formula),
     );
 }

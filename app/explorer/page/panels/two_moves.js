@@ -1,7 +1,7 @@
 // Two moves compared: both are searched, and their lines and terms set against each other.
 
 import { post } from "../base/api.js";
-import { h, number, scrolling, tableRow, tellError, tint, spaced, withMinus, worded } from "../base/dom.js";
+import { columnHead, h, number, spaced, tableBox, tableRow, tellError, tint, withMinus, worded } from "../base/dom.js";
 import { question } from "../state/store.js";
 import { differencesTable, unfolding } from "./piece_differences.js";
 
@@ -44,7 +44,7 @@ function whySection({ why, why_pieces: pieces }) {
 /** The card that shows what `compareMoves` has found. */
 export function comparison(compared) {
     const [a, b] = compared.moves;
-    const heads = ["Term", a.move, b.move, "Difference"].map((title) => h("th", { scope: "col" }, title));
+    const heads = ["Term", a.move, b.move, "Difference"].map((title) => columnHead(title));
     const whole = row(
         "Change of the score",
         a.at_once.change_cp,
@@ -59,16 +59,12 @@ export function comparison(compared) {
         h("h3", {}, `${b.move} instead of ${a.move}`),
         whySection(compared),
         h("p", { class: "note" }, worded(`At once: ${compared.summary.join(" ")}`)),
-        h(
-            "div",
-            scrolling("Terms of both moves"),
-            h(
-                "table",
-                { class: "plain-table" },
-                h("thead", {}, h("tr", {}, heads)),
-                h("tbody", {}, termRows(a.at_once.terms_cp, b.at_once.terms_cp)),
-                h("tfoot", {}, whole),
-            ),
+        tableBox(
+            "Terms of both moves",
+            { class: "plain-table" },
+            heads,
+            h("tbody", {}, termRows(a.at_once.terms_cp, b.at_once.terms_cp)),
+            h("tfoot", {}, whole),
         ),
     );
 }

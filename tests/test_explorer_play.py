@@ -258,8 +258,9 @@ def test_a_move_of_the_list_stays_in_its_place_when_the_name_of_the_opening_come
 
 def test_variations_comments_and_signs_are_made_undone_and_saved(page: Page) -> None:
     page.enter("1. e4 e5 2. Nf3")
-    page.until(lambda: len(page.moves) == 3)
+    page.until(lambda: len(page.moves) == 3 and page.pieces.get("f3") == "wN")
     page.click('#move-list [data-ply="1"]')
+    page.until(lambda: page.pieces.get("e4") == "wP" and "e5" not in page.pieces)
     page.enter("c5")
     page.until(lambda: page.moves == ["e4", "c5"] and "Nf3" in page.text("#move-list"))
     page.click(".editing summary")

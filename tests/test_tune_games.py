@@ -460,6 +460,19 @@ def test_a_tune_finds_its_openings_from_another_folder(tmp_path: Path, monkeypat
         load_tune(Path("rook.tune.npz"), replace(tune.configuration, openings=str(tmp_path / "other.epd")))
 
 
+def test_a_tune_that_is_over_needs_its_openings_no_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("rook.txt").write_text("RookOpen_mg, 17, -200, 200, 40, 0.002\n")
+    book, state = Path("book.epd"), Path("rook.tune.npz")
+    book.write_text("rnbqkbnr/pppp1ppp/4p3/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n")
+    words = ["--pairs", "2", "--nodes", "20", "--openings", str(book), "--state", str(state)]
+    assert run_spsa(["tune", "rook.txt", *words]) == 0
+    book.unlink()
+    capsys.readouterr()
+    assert run_spsa(["resume", str(state)]) == 0
+    assert "after 2 pairs" in capsys.readouterr().out
+
+
 def test_the_steepest_curve_that_is_taken_leaves_all_numbers_finite():
     row = check(TunedParameter("a", 50, 0, 100, c_end=5, elo=1e5, dist=5 * (1e5 / MAX_COST) ** 0.5), "file")
     tune = Tune.new(replace(configuration(400, "auto"), parameters=(row,)))

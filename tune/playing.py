@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -210,10 +211,13 @@ class _PairsToPlay:
     """
 
     def __init__(self, tune: Tune) -> None:
-        """Raises OpeningError where there is a file of openings that cannot be read."""
         self._tune = tune
         self._again = deque(tune.waiting)
-        self._source = None if tune.configuration.openings is None else _source_of(tune.configuration)
+
+    @cached_property
+    def _source(self) -> OpeningSource | None:
+        """The openings of a file, read for the first pair: a tune that is over needs none. Raises OpeningError."""
+        return None if self._tune.configuration.openings is None else _source_of(self._tune.configuration)
 
     def __iter__(self) -> Iterator[_Pair]:
         return self

@@ -215,9 +215,9 @@ class Trainer:
                     self._save()
             except KeyboardInterrupt:
                 interrupted = True
+            if interrupted and not np.isfinite(self._best):
+                raise StoppedEarlyError("stopped before the first epoch ended: nothing is kept")
             even = self._error_apart(gradient, np.zeros_like(self._weights))
-        if interrupted and not np.isfinite(self._best):
-            raise StoppedEarlyError("stopped before the first epoch ended: nothing is kept")
         return Trained(self._network(), self._error, self._best, even, self._epoch, self._seconds, interrupted)
 
     def _gradient(self, pool: ThreadPoolExecutor) -> Gradient | GpuGradient:

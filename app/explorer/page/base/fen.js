@@ -1,5 +1,7 @@
 // The board part of a FEN, read and written.
 
+export const FILES = "abcdefgh";
+
 /** The pieces of the board of a FEN: letters by square. */
 export function boardOf(fen) {
     const found = new Map();
@@ -9,7 +11,7 @@ export function boardOf(fen) {
             let file = 0;
             for (const sign of row) {
                 if (/\d/.test(sign)) file += Number(sign);
-                else found.set("abcdefgh"[file++] + (8 - index), sign);
+                else found.set(FILES[file++] + (8 - index), sign);
             }
         });
     return found;
@@ -21,7 +23,7 @@ export function fenOf(pieces) {
     for (let rank = 8; rank >= 1; rank--) {
         let row = "",
             gap = 0;
-        for (const file of "abcdefgh") {
+        for (const file of FILES) {
             const letter = pieces.get(file + rank);
             if (!letter) {
                 gap += 1;

@@ -1,11 +1,10 @@
 // The board: an SVG of our own with the pieces of python-chess, moved by pointer, keyboard or both.
 
 import { byId, h, number, s } from "../base/dom.js";
-import { boardOf } from "../base/fen.js";
+import { FILES, boardOf } from "../base/fen.js";
 import { look } from "../base/look.js";
 import { changed, listen, movesFrom, shown, state, shownValue } from "../state/store.js";
 
-export const FILES = "abcdefgh";
 const NAMES = { p: "pawn", n: "knight", b: "bishop", r: "rook", q: "queen", k: "king" };
 const SMALL = 430; // pixels of width below which figures have one decimal and are larger
 

@@ -1,10 +1,10 @@
 // Free mode: pieces from a palette, dragged on, off and about; side to move, castling, en passant.
 
 import { button, byId, checkField, h, replace, say, selectField } from "../base/dom.js";
-import { boardOf, fenOf } from "../base/fen.js";
+import { FILES, boardOf, fenOf } from "../base/fen.js";
 import { hide } from "../base/focus.js";
 import { EMPTY, START, listenTo, setFree, setGame, state } from "../state/store.js";
-import { FILES, describe, imageOf, nameOf, picture, squareUnder } from "./board.js";
+import { describe, imageOf, nameOf, picture, squareUnder } from "./board.js";
 
 const LETTERS = ["KQRBNP", "kqrbnp"];
 const CASTLING = [

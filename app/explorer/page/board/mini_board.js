@@ -1,8 +1,8 @@
 // A small board beside a move that is pointed at, or has the focus.
 
 import { h, s } from "../base/dom.js";
-import { boardOf } from "../base/fen.js";
-import { FILES, imageOf, placeOf } from "./board.js";
+import { FILES, boardOf } from "../base/fen.js";
+import { imageOf, placeOf } from "./board.js";
 
 const SIZE = 200; // pixels
 /** @type {any} */

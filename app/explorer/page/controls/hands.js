@@ -1,8 +1,8 @@
 // Hands on the board: pieces dragged, clicked, or moved by the keyboard.
 
 import { byId, say, showError } from "../base/dom.js";
+import { FILES } from "../base/fen.js";
 import {
-    FILES,
     boardSvg,
     cellOf,
     describe,

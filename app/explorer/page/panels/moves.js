@@ -4,6 +4,7 @@
 import { isLooked, onLook } from "../base/attention.js";
 import { compilingText, onCompiling } from "../base/compiling.js";
 import {
+    columnHead,
     framed,
     h,
     number,
@@ -118,7 +119,7 @@ function headCell(key, title, kind) {
         draw();
     };
     const button = h("button", { type: "button", class: "plain", onclick: choose }, h("span", {}, title));
-    return h("th", { scope: "col", class: kind, "aria-sort": direction }, button);
+    return columnHead(button, { class: kind, "aria-sort": direction });
 }
 
 const head = () =>
@@ -128,7 +129,7 @@ const head = () =>
         h("th", { class: "tick" }, h("span", { class: "hidden" }, "Compare")),
         headCell("san", "Move", "move"),
         headCell("search", "Search"),
-        h("th", { scope: "col" }, "White"),
+        columnHead("White"),
         headCell("rank", "Static"),
         headCell("change", "Change"),
         columns.map((name) => headCell(name, spaced(name), "turned")),

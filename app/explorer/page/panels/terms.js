@@ -244,7 +244,7 @@ function turn(key) {
 function headCell([key, title, kind]) {
     const direction = sort?.key === key ? (sort.up ? "ascending" : "descending") : undefined;
     const own = { type: "button", class: "plain", "data-sort": key, title: "Sort", onclick: () => turn(key) };
-    return h("th", { scope: "col", class: kind, "aria-sort": direction }, h("button", own, title));
+    return columnHead(h("button", own, title), { class: kind, "aria-sort": direction });
 }
 
 function sortedRows(seen, rowOf) {

@@ -10,6 +10,7 @@ from merino.inner.app.console.session import Session
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import writing
 from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.quoting import counted
 from merino.inner.engine.uci import files
 from merino.inner.engine.uci.options import OPTIONS, OptionError, UciOption
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
@@ -121,7 +122,7 @@ def threads(session: Session, arguments: str) -> None:
     """Search with N threads."""
     count = whole_number(arguments, "the number of threads", *_bounds("threads"))
     session.runtime.searcher.set_threads(count)
-    session.say(f"The engine searches with {count} thread{'s' if count > 1 else ''}.")
+    session.say(f"The engine searches with {counted(count, 'thread')}.")
 
 
 def _bounds(option: str) -> tuple[int, int]:

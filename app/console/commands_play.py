@@ -16,6 +16,7 @@ from merino.inner.app.console.session import Session
 from merino.inner.app.console.unfinished import MAX_GAMES
 from merino.inner.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from merino.inner.core.common.command import UsageError
+from merino.inner.core.common.quoting import counted
 from merino.inner.engine.notation.san import san, san_moves, san_paragraph
 from merino.inner.engine.search.strength import FULL_LEVEL, at_level
 
@@ -218,8 +219,8 @@ def moves(session: Session, arguments: str) -> None:
         session.say(f"There is no legal move{where}.")
         return
     names = sorted(san_moves(session.position, legal))
-    plural = "s" if len(names) > 1 else ""
-    session.say(textwrap.fill(f"{len(names)} move{plural}{where}: {' '.join(names)}", session.text_width))
+    told = f"{counted(len(names), 'move')}{where}: {' '.join(names)}"
+    session.say(textwrap.fill(told, session.text_width))
 
 
 @command("history", Section.PLAY)

@@ -27,6 +27,7 @@ from merino.inner.core.board.game import Position
 from merino.inner.core.board.move import Move
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.files import try_lock, write_fault, write_whole
+from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.user_files import UNFINISHED_GAME, UserFileError, is_there, open_to_append, read_user_text
 from merino.inner.engine.notation.games import FaultKeeper, loaded
 from merino.inner.formats.pgn_text import tag_pair
@@ -224,7 +225,7 @@ class KeptGame:
     def __str__(self) -> str:
         moves = (len(self.game.position.moves) + 1) // 2
         person = "you play both sides" if self.person is None else f"you are {side_name(self.person)}"
-        return f"{moves} move{'s' if moves > 1 else ''}, {person}"
+        return f"{counted(moves, 'move')}, {person}"
 
     def text(self) -> str:
         """The file."""

@@ -19,12 +19,12 @@ from merino.inner.match.config import MatchConfig
 from merino.inner.match.openings import PLIES
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.report import count_line
-from merino.inner.match.time_control import RandomMoves
+from merino.inner.match.time_control import CLEAR_WIN, RandomMoves
 
 EARLY = 6  # plies at which any good move may be played, as GreKo did
 EARLY_LOSS = 100  # centipawns that such a move may lose
 DEFAULT_PGN = Path("selfplay.pgn")  # where no other output is named
-RESIGN = {"movecount": 4, "score": 1000}  # a position that is won so clearly teaches nothing
+RESIGN = {"movecount": CLEAR_WIN.win_moves, "score": CLEAR_WIN.win_score}
 
 
 def run_selfplay(words: Sequence[str]) -> int:

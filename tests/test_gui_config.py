@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import json
 import sys
 from pathlib import Path
@@ -67,6 +68,17 @@ def test_lichess_bot_gets_only_options_it_may_set(command: Path, capsys: pytest.
     assert set(options) <= set(OPTION_NAMES) - {"Ponder", "MultiPV", "UCI_Chess960"}, "python-chess sets these itself"
 
 
+def test_gnome_chess_gets_a_level_for_each_difficulty(command: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    groups = configparser.ConfigParser()
+    groups.read_string(printed("gnome-chess", capsys))
+    (group,) = (groups[name] for name in groups.sections())
+    assert (group["protocol"], group["binary"]) == ("uci", str(command))
+    options = {key: text.rsplit(" ", 1) for key, text in group.items() if key.startswith("option-")}
+    assert {name for name, _ in options.values()} <= set(OPTION_NAMES)
+    levels = {key.split("-")[1]: int(value) for key, (name, value) in options.items() if name == "Skill Level"}
+    assert levels["easy"] < levels["normal"] < levels["hard"] == OPTIONS["skill level"].default
+
+
 def test_without_an_installed_command_the_remedy_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,7 +91,7 @@ def test_without_an_installed_command_the_remedy_is_named(
     ("arguments", "complaint"),
     [
         ([], "missing: GUI"),
-        (["winboard"], "'winboard' is not one of cutechess, arena, lichess-bot, banksia"),
+        (["winboard"], "'winboard' is not one of cutechess, arena, lichess-bot, banksia, gnome-chess"),
         (["arena", "banksia"], "unexpected: banksia"),
     ],
 )

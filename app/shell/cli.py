@@ -139,7 +139,7 @@ COMMANDS = by_name(
         _command(
             "gui-config GUI",
             "gui_config:print_config",
-            "Print the configuration for a GUI: cutechess, arena, lichess-bot or banksia.",
+            "Print the configuration for a GUI: cutechess, arena, lichess-bot, banksia or gnome-chess.",
         ),
         _command("warmup [PART ...]", "commands:warmup", "Compile Merino ahead of the first use."),
         _command("clean-cache", "cli:clean_cache", "Delete the compiled code."),

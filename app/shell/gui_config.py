@@ -16,6 +16,7 @@ from merino.inner.engine.uci.options import OPTIONS
 
 SHOWN = ("Hash", "Threads", "Move Overhead", "Ponder")  # the options people change
 NETWORK_OVERHEAD_MS = 200  # on a server a move travels
+GNOME_LEVELS = {"easy": 2, "normal": 8, "hard": 20}  # difficulty in GNOME Chess, and the Skill Level for it
 
 Values = dict[str, int | bool | str]
 
@@ -97,6 +98,17 @@ def banksia(command: Path) -> str:
     )
 
 
+def gnome_chess(command: Path) -> str:
+    """A group of GNOME Chess's engines.conf: it cuts an option into name and value at the last blank."""
+    lines = [f"[{NAME}]", "protocol=uci", f"binary={command}"]
+    for difficulty, level in GNOME_LEVELS.items():
+        values = {**_values(), "Skill Level": level}
+        del values["Ponder"]
+        rows = (f"{name} {_text(value)}" for name, value in values.items())
+        lines += [f"option-{difficulty}-{number}={row}" for number, row in enumerate(rows)]
+    return "\n".join(lines)
+
+
 def _banksia_option(name: str, value: int | bool | str) -> dict[str, int | bool | str]:
     option = OPTIONS[name.lower()]
     bounds = {} if option.bounds is None else {"min": option.bounds[0], "max": option.bounds[1]}
@@ -118,4 +130,5 @@ WRITERS: dict[str, Callable[[Path], str]] = {
     "arena": arena,
     "lichess-bot": lichess_bot,
     "banksia": banksia,
+    "gnome-chess": gnome_chess,
 }

@@ -29,7 +29,7 @@ from merino.inner.eval.net.shape_text import parse_shape
 from merino.inner.formats.packed_files import games_with_scores, rescaled
 from merino.inner.learn.errors import LearnError, TrainingError
 from merino.inner.learn.net import bearing, training
-from merino.inner.learn.net.bearing import BORNE, bearing_for, caution, epochs_for
+from merino.inner.learn.net.bearing import BORNE, bearing_for, caution, epochs_for, games_to_teach
 from merino.inner.learn.net.gradient import Gradient, Layout, Objective
 from merino.inner.learn.net.starting import is_part, random_layers
 from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE
@@ -45,6 +45,7 @@ from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
 from merino.inner.study.probes import nights
 from tests.killing import dies_at
+from tests.nights import night_of
 
 pytestmark = pytest.mark.usefixtures("data_folder")
 
@@ -184,6 +185,33 @@ def test_games_have_fewer_nodes_and_are_more_with_each_net_that_has_won() -> Non
     older = plan.as_json()
     del older["fewest_nodes"]
     assert NightPlan.from_json(older).after(5).nodes == 600
+
+
+def test_nets_that_are_trained_further_take_no_nodes_away() -> None:
+    night = night_of(3)
+    assert night.plan_now.nodes == 600 * 7**3 // 10**3
+    first, *others = night.rounds
+    further = replace(night, rounds=(first, *(replace(found, continued=True) for found in others)))
+    assert (len(further.kept), further.plan_now.nodes) == (3, 420)
+
+
+@pytest.mark.parametrize(
+    ("learned", "games"),
+    [(0, 8_000), (None, 8_000), (2_000_000, 8_000), (28_586_425, 92_813), (140_000_000, 100_000)],
+)
+def test_a_net_that_has_learned_much_gets_many_games(learned: int | None, games: int) -> None:
+    assert games_to_teach(learned) == games
+
+
+@pytest.mark.parametrize(("asked", "games"), [({}, 14), ({"games": 12}, 12)])
+def test_games_follow_the_start_unless_they_are_asked_for(
+    tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, int], games: int
+) -> None:
+    monkeypatch.setattr(start, "games_to_teach", lambda learned: 14)
+    monkeypatch.setattr(learner, "play_match", proving(False))
+    given = {name: value for name, value in TINY.items() if name != "games"} | asked
+    found = begin(tmp_path / "run", str(small), given, Until(rounds=1), Events(), threads=2)
+    assert (found.state.plan.games, found.state.rounds[0].data.games) == (games, games)
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -172,7 +172,7 @@ def improve_parser(command: str) -> Parser:
         ),
     )
     shared.add_when_to_stop(parser, "rounds")
-    shared.add_games(parser, DEFAULTS, "round")
+    shared.add_games(parser, DEFAULTS, "round", str(DEFAULTS.games))
     add_what_to_fit(parser, ", such as 6-27 (default: all)", str(DEFAULTS.phases), f"{BLEND}={DEFAULTS.share:g}")
     add_position_choice(parser, usual=None)
     shared.add_deciding_match(parser, DEFAULTS, "the first weights")

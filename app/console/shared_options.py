@@ -252,11 +252,11 @@ def add_when_to_stop(parser: Parser, unit: str) -> None:
     add(f"--{unit}", type=positive, metavar="N", help=f"stop after N {unit}, those of earlier runs included")
 
 
-def add_games(parser: Parser, usual: RoundPlan, unit: str) -> None:
-    """--nodes, --games, --window and --concurrency."""
+def add_games(parser: Parser, usual: RoundPlan, unit: str, games: str) -> None:
+    """--nodes, --games, --window and --concurrency; `games` says how many there are by default."""
     add = parser.group("training games").add_argument
     add("--nodes", type=positive, metavar="N", help=f"nodes per move (default: {usual.nodes})")
-    add("--games", type=positive, metavar="N", help=f"games per {unit} (default: {usual.games})")
+    add("--games", type=positive, metavar="N", help=f"games per {unit} (default: {games})")
     sentence = f"learn from the games of the last N {unit}s (default: {usual.window})"
     add("--window", type=positive, metavar="N", help=sentence)
     add_concurrency(parser, "games")

@@ -23,6 +23,7 @@ from merino.inner.eval.net.shape_text import EXAMPLE
 from merino.inner.formats.packed import PackedError
 from merino.inner.formats.sources import SourceError
 from merino.inner.learn.errors import TrainingError
+from merino.inner.learn.net.bearing import MAX_GAMES, MIN_GAMES
 from merino.inner.learn.night.report import as_plain, summary
 from merino.inner.learn.night.start import DEFAULT_START, begin
 from merino.inner.learn.night.state import DEFAULT_FOLDER, NOTHING, NightPlan, NightState
@@ -109,10 +110,11 @@ def _parser() -> Parser:
         f"other knowledge (default: {DEFAULT_START})"
     )
     parser.group(shared.EVALUATION).add_argument("--from", dest="start", metavar="NET", help=sentence)
-    shared.add_games(parser, DEFAULTS, "generation")
+    sentence = f"{MIN_GAMES} from nothing; up to {MAX_GAMES} from a net that has learned from many positions"
+    shared.add_games(parser, DEFAULTS, "generation", sentence)
     sentence = (
-        "fewest nodes per move: each net that wins takes three tenths of them away, down to N, for more games in the "
-        f"same time (default: {DEFAULTS.fewest_nodes})"
+        "fewest nodes per move: each net from random weights that wins takes three tenths of them away, down to N, for "
+        f"more games in the same time (default: {DEFAULTS.fewest_nodes})"
     )
     parser.group("training games").add_argument("--fewest-nodes", type=positive, metavar="N", help=sentence)
     shared.add_cluster(parser, "play the games and matches")

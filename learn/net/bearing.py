@@ -60,6 +60,8 @@ BORNE = (
     Bearing(500_000_000, parse_shape("ALL mirrored -> 512 -> 1 x 8"), _LARGE_SHARE, "as other engines", _GROWN),
 )
 MIN_STEPS = 200  # of training, however few positions there are
+MIN_GAMES, MAX_GAMES = 8_000, 100_000  # of a generation of `night`, where no number is asked for
+POSITIONS_A_GAME = 77  # that games of a net at 600 nodes a move have for learning
 EPOCHS = TrainingSettings().epochs  # where these are steps enough
 
 
@@ -78,6 +80,15 @@ def grown(shape: Shape, positions: int) -> Shape:
         return shape
     features = row.grown if row.grown and shape.features == row.shape.features else shape.features
     return replace(shape, features=features, outputs=max(shape.outputs, row.shape.outputs))
+
+
+def games_to_teach(learned: int | None) -> int:
+    """The games of a generation of `night` whose start has learned from so many positions, None if it does not say.
+
+    A net that knows much learns from many games only: a quarter of what it has learned from, MAX_GAMES at most.
+    `gen12`, which has learned from 28.6 million, lost by 8,000 games and gained by 85,000 (docs/lab/nets.md).
+    """
+    return min(MAX_GAMES, max(MIN_GAMES, round((learned or 0) / 4 / POSITIONS_A_GAME)))
 
 
 def renewed(shape: Shape, positions: int) -> Shape:

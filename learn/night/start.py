@@ -14,7 +14,9 @@ from merino.inner.eval.families import EvaluationFile, read_net
 from merino.inner.eval.net.file import digest, net_in
 from merino.inner.eval.net.network import Shape
 from merino.inner.learn.errors import LearnError
+from merino.inner.learn.net.bearing import games_to_teach
 from merino.inner.learn.net.gpu import check_gpu
+from merino.inner.learn.net.training import learned_by
 from merino.inner.learn.night.learner import NetLearner
 from merino.inner.learn.night.state import (
     NOTHING,
@@ -65,14 +67,11 @@ def begin(
 
 def _new(source: EvaluationFile | None, given: Mapping[str, Any]) -> NightState:
     """The state of a new folder; raises LearnError and EvaluationError."""
-    plan = NightPlan(**given).check()
     if source is None:
-        return NightState(plan=plan, start_name=NOTHING)
-    return NightState(plan=plan, start_name=str(writable(str(source.path))), start_hash=_hash_of(source))
-
-
-def _hash_of(source: EvaluationFile) -> str:
-    return digest(net_in(source.content, source.path))
+        return NightState(plan=NightPlan(**given).check(), start_name=NOTHING)
+    net = net_in(source.content, source.path)
+    plan = NightPlan(**{"games": games_to_teach(learned_by(net)), **given}).check()
+    return NightState(plan=plan, start_name=str(writable(str(source.path))), start_hash=digest(net))
 
 
 def _source_of(path: Path, state: NightState, start: str | None) -> EvaluationFile | None:
@@ -83,7 +82,7 @@ def _source_of(path: Path, state: NightState, start: str | None) -> EvaluationFi
         return None
     else:
         source = read_net(start or state.start_name)
-        found = _hash_of(source)
+        found = digest(net_in(source.content, source.path))
     if found != state.start_hash and start is None:
         raise LearnError(
             f"'{path / START_NET}' is missing, and '{state.start_name}' is another net than this run began with: "

@@ -20,6 +20,7 @@ from merino.inner.eval.net.file import digest, net_in
 from merino.inner.eval.net.network import Network, Shape
 from merino.inner.eval.net.shape_text import parse_shape
 from merino.inner.learn.errors import LearnError
+from merino.inner.learn.net.bearing import MIN_GAMES
 from merino.inner.learn.net.gradient import Objective
 from merino.inner.learn.rounds.state import (
     TABLE,
@@ -62,15 +63,16 @@ MOVE_COST = 60  # nodes that take the time of what a move of a game costs beside
 class NightPlan(RoundPlan):
     """The settings of a run; see RoundPlan.
 
-    The games of the first generation have `nodes` a move; each net that wins takes three tenths of them
-    away, to no less than `fewest_nodes`, for more games in the same time: the more the player knows, the more its games
-    teach and the less its nodes do (docs/lab/nets.md). Each net that wins plays `ladder` games against every rung of
-    the ladder (`learn.night.ladder`), 0 for none.
+    The games of the first generation have `nodes` a move; each net that began with random weights and wins takes three
+    tenths of them away, to no less than `fewest_nodes`, for more games in the same time: the more the player knows, the
+    more its games teach and the less its nodes do. A net that is trained further needs nodes: what searches of 40
+    find, it knows (docs/lab/nets.md). Each net that wins plays `ladder` games against every rung of the ladder
+    (`learn.night.ladder`), 0 for none.
     """
 
     nodes: int = 600
     fewest_nodes: int = 40
-    games: int = 8000
+    games: int = MIN_GAMES
     window: int = 12
     share: float | None = None  # of the result; None for what the positions bear
     shape: str = ""  # of all nets, an expression; empty for what the positions bear
@@ -100,7 +102,7 @@ class NightPlan(RoundPlan):
         return parse_shape(self.shape) if self.shape else None
 
     def after(self, wins: int) -> Self:
-        """The settings of the generation after so many nets that have won."""
+        """The settings of the generation after so many nets from random weights that have won."""
         nodes = max(min(self.nodes, self.fewest_nodes), self.nodes * 7**wins // 10**wins)
         return replace(self, nodes=nodes, games=self.games * (self.nodes + MOVE_COST) // (nodes + MOVE_COST))
 
@@ -209,7 +211,7 @@ class NightState(LoopState[NightPlan, Generation]):
     @property
     def plan_now(self) -> NightPlan:
         """The settings of the next generation."""
-        return self.plan.after(len(self.kept))
+        return self.plan.after(sum(found.is_proven and not found.continued for found in self.rounds))
 
     def as_json(self) -> dict[str, Any]:
         """See LoopState."""

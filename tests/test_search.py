@@ -45,6 +45,8 @@ MATES = [
     ("7k/4KR2/8/8/8/8/8/8 w - - 0 1", 3),
     ("r6k/6pp/8/6N1/2Q5/8/6PP/6K1 w - - 0 1", 4),
     ("2k5/8/1K6/8/8/8/8/6R1 w - - 0 1", 2),
+    ("6bk/8/6K1/8/8/8/8/2B5 w - - 0 1", 1),  # with material that counts as drawn where there is no mate
+    ("6bk/8/7K/4N3/8/8/8/8 w - - 0 1", 1),
 ]
 
 

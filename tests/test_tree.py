@@ -114,6 +114,12 @@ def test_a_mate_on_the_hundredth_ply_is_no_draw_in_the_tree() -> None:
     assert draws_in_tree("k7/8/1K6/8/8/8/8/7R w - - 99 80", [], ["h1h8"]) == [False]
 
 
+def test_a_mate_is_no_draw_by_material_in_the_tree() -> None:
+    fen = "6bk/8/6K1/8/8/8/8/2B5 w - - 0 1"
+    assert draws_in_tree(fen, [], ["c1b2"]) == [False]
+    assert draws_in_tree(fen, [], ["c1a3"]) == [True]
+
+
 def test_a_capture_ends_what_can_be_repeated() -> None:
     fen = "r3k3/p7/8/8/8/8/P7/R3K3 w - - 40 80"
     line = ["a2a4", "e8d8", "e1d1", "d8e8", "d1e1", "e8d8"]

@@ -32,7 +32,7 @@ def count_node(s, ply):
 def is_draw(s, ply):
     """Draw by repetition, by fifty moves, or by material. One earlier occurrence since the root is enough."""
     position = s.positions[ply]
-    if position.halfmove >= FIFTY_MOVES and (position.checkers == ZERO or count_legal(position) > 0):
+    if position.halfmove >= FIFTY_MOVES and not _is_mate(position):
         return True  # only a mate takes precedence
     now, occurred = s.past + ply, 0
     for back in range(4, min(int(position.halfmove), now) + 1, 2):
@@ -40,7 +40,13 @@ def is_draw(s, ply):
             occurred += 1
             if back < ply or occurred == 2:
                 return True
-    return is_material_draw(position)
+    return is_material_draw(position) and not _is_mate(position)
+
+
+@kernel
+def _is_mate(position):
+    """Whether the side to move is mated."""
+    return position.checkers != ZERO and count_legal(position) == 0
 
 
 @kernel

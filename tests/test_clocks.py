@@ -27,6 +27,15 @@ def test_lag_is_believed_at_once_and_forgotten_slowly() -> None:
     assert play(Lag(), [10_000, 9_650, 9_600]) == 225
 
 
+def test_a_long_pause_is_no_lag_of_the_moves_to_come() -> None:
+    """A connection that breaks for half a minute must not let us move at once for the next ten moves."""
+    lag = play(Lag(), [180_000, 150_000], planned=5000.0, increment=2000)
+    limits = Limits(time=(150_000, None), increment=(2000, 0))
+    usual, after = budget(limits, 0, 50, NUMBERS), budget(limits, 0, 50, NUMBERS, lag)
+    assert usual is not None and after is not None
+    assert after.soft > usual.soft / 2
+
+
 def test_time_that_is_added_is_no_lag() -> None:
     assert play(Lag(), [10_000, 70_000]) == 0
     assert play(Lag(), [10_000, 9_650, 70_000]) == 300

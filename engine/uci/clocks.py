@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from merino.inner.engine.search.limits import Limits
 
+MAX_LAG = 2000.0  # milliseconds; more is no lag, but a pause, a broken connection or a clock that was set
 FORGOTTEN = 0.25  # share of the difference by which the estimate falls at each move; it rises at once
 MAX_TABLES_SECONDS, TABLES_SHARE = 1.0, 0.1  # for the endgame tables: at most, and of what is left on the clock
 
@@ -47,6 +48,7 @@ class Lag:
         if last is not None and goes_on(keys, last.key) and last.planned is not None and clock is not None:
             lag = last.clock + limits.increment[side] - clock - last.planned
             if lag >= 0:  # else time was added
+                lag = min(lag, MAX_LAG)
                 self.milliseconds = max(lag, self.milliseconds + FORGOTTEN * (lag - self.milliseconds))
         is_timed = clock is not None and limits.movetime is None and not limits.ponder and not limits.infinite
         self._last = _TimedMove(keys[-1], clock, None) if is_timed and clock is not None else None

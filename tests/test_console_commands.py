@@ -85,6 +85,15 @@ def test_analysis_has_no_end_for_a_person_and_one_for_a_script(talk: Talk) -> No
     assert talk.moves == []
 
 
+def test_analysis_and_an_offer_of_a_draw_are_searched_at_full_strength(talk: Talk) -> None:
+    """For a script the limits of an analysis are those of a move, which a level plays weaker."""
+    found = []
+    talk.searcher.on_start = lambda: found.append(talk.searcher.is_analysing)
+    talk.say("skill 3", "hint", "analyze", "draw")
+    assert found == [False, True, True]
+    assert not talk.searcher.is_analysing
+
+
 def test_what_ends_an_analysis_is_obeyed_after_it(talk: Talk) -> None:
     talk.session.is_live = talk.searcher.endless = True
     lines = iter([[], [], ["force", "e4"]])

@@ -145,7 +145,7 @@ def analyze(session: Session, arguments: str) -> None:
     no_argument(arguments)
     session.require_running()
     limits = Limits(infinite=True) if session.is_live else session.pace.limits(session.position.turn)
-    session.think(limits, is_analysis=True)
+    session.judge(limits, is_analysis=True)
 
 
 @command("terms", Section.EXPLAIN)

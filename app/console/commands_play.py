@@ -184,12 +184,7 @@ def draw(session: Session, arguments: str) -> None:
     no_argument(arguments)
     session.require_running()
     if not session.is_forced:
-        searcher = session.runtime.searcher
-        searcher.is_analysing = True  # the score is that of the position, also where a level plays weaker
-        try:
-            result, _ = session.think(session.pace.limits(session.position.turn))
-        finally:
-            searcher.is_analysing = False
+        result, _ = session.judge(session.pace.limits(session.position.turn))
         if result.line is None or result.line.score < 0:  # the mover's score: the person's
             session.say("The engine declines, because it thinks it is ahead.")
             return

@@ -320,6 +320,14 @@ class Session:
         display = ThinkingLine(self.position, self.terminal, self.out, keeps_all=is_analysis)
         return think(self.runtime.searcher, self.position, limits, display, lambda: self.is_stop_requested(is_analysis))
 
+    def judge(self, limits: Limits, is_analysis: bool = False) -> tuple[SearchResult, bool]:
+        """The same at full strength, also where a level plays weaker."""
+        self.runtime.searcher.is_analysing = True
+        try:
+            return self.think(limits, is_analysis)
+        finally:
+            self.runtime.searcher.is_analysing = False
+
     def is_stop_requested(self, is_analysis: bool = False) -> bool:
         """Whether the person wants the engine to stop thinking. Other lines typed meanwhile run after the search."""
         is_stop_requested = False

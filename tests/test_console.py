@@ -21,7 +21,7 @@ from merino.inner.app.console.session import Session
 from merino.inner.app.console.terminal import Terminal
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.engine.notation.san import looks_like_move
-from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.limits import MAX_MS, Limits
 from merino.inner.engine.search.strength import at_elo, at_level
 from merino.inner.engine.uci import runtime
 from merino.inner.eval.linear.registry import TERMS
@@ -184,6 +184,11 @@ def test_level_keeps_a_clock_for_each_side(talk: Talk) -> None:
     talk.say("go", "go")
     assert talk.searcher.limits == Limits(time=(59_000, 29_000 + 30_000), increment=(1000, 1000), moves_to_go=2)
     assert "0.5 min for 2 moves" in talk.say("time")
+
+
+def test_a_clock_never_shows_more_than_a_search_may_be_given(talk: Talk) -> None:
+    talk.say("level 1 10000 0", "go", "go", "go")
+    assert talk.searcher.limits.time == (MAX_MS, MAX_MS)
 
 
 @pytest.mark.parametrize("line", ["level 0 0.000001 0", "level 0 0 0.0001"])

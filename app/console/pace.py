@@ -108,7 +108,7 @@ class ClockPace:
         self._made[colour] += 1
         new_period = self.moves and self._made[colour] % self.moves == 0
         bonus = self.increment_ms + (self.base_ms if new_period else 0)
-        self._left[colour] = max(MIN_CLOCK_MS, self._left[colour] - elapsed_ms + bonus)
+        self._left[colour] = min(max(MIN_CLOCK_MS, self._left[colour] - elapsed_ms + bonus), MAX_MS)
 
     def fresh(self) -> ClockPace:
         """Both clocks at their full time."""

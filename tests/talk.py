@@ -24,6 +24,7 @@ class FakeSearcher:
         self.multipv = 1
         self.move_overhead = 50
         self.hash_mb, self.threads, self.nodestime, self.seed = 64, 1, 0, 0
+        self.planned = 0.0
         self.is_analysing = False
         self.strength: Strength | None = None
         self.style: Style | None = None

@@ -186,6 +186,13 @@ def test_level_keeps_a_clock_for_each_side(talk: Talk) -> None:
     assert "0.5 min for 2 moves" in talk.say("time")
 
 
+def test_where_nodes_count_as_time_a_clock_loses_those_of_the_move(talk: Talk) -> None:
+    talk.searcher.planned = 2500.4
+    talk.say("option nodestime 10", "level 0 1 0", "go", "go", "go")
+    assert talk.searcher.limits.time == (57_500, 57_500)
+    assert "it has thought 3.0 s for White" in talk.say("time"), "and the time shown is real"
+
+
 def test_a_clock_never_shows_more_than_a_search_may_be_given(talk: Talk) -> None:
     talk.say("level 1 10000 0", "go", "go", "go")
     assert talk.searcher.limits.time == (MAX_MS, MAX_MS)

@@ -306,8 +306,9 @@ class Session:
         result, was_interrupted = self.think(self.pace.limits(mover))
         best = self.require_best(result)
         if result.line is not None:
-            self.pace.spend(mover, result.line.time_ms)
-            self.thought_ms[mover] += result.line.time_ms
+            searcher, taken = self.runtime.searcher, result.line.time_ms
+            self.pace.spend(mover, round(searcher.planned) if searcher.nodestime else taken)
+            self.thought_ms[mover] += taken
         text = san(self.position, best)
         self._push(best, is_engine=True)
         self.say(f"move: {self.terminal.bold(text)}")

@@ -16,7 +16,7 @@ import pytest
 from merino.inner.core.board.game import Position
 from merino.inner.core.compiled.jit import entry
 from merino.inner.engine.search.bench import POSITIONS, run_bench
-from merino.inner.engine.search.limits import Limits, Line, Score, SearchResult
+from merino.inner.engine.search.limits import MAX_MS, Limits, Line, Score, SearchResult
 from merino.inner.engine.search.parameters import EXCHANGE_VALUES, parameter_values
 from merino.inner.engine.search.search_run import SearchRun
 from merino.inner.engine.search.searcher import Searcher
@@ -346,6 +346,17 @@ def test_pondering_goes_on_under_the_clock_after_the_hit(searcher: Searcher) -> 
     assert not done.wait(0.4)
     searcher.ponder_hit()
     assert done.wait(2)
+
+
+def test_a_search_that_has_had_its_time_moves_at_once_after_the_hit(searcher: Searcher) -> None:
+    begun, done = threading.Event(), threading.Event()
+    limits = Limits(time=(MAX_MS, MAX_MS), ponder=True)
+    searcher.start(Position(), limits, lambda line: begun.set(), lambda result: done.set())
+    assert begun.wait(20)
+    assert searcher._run is not None
+    searcher._run.clock._began -= MAX_MS / 1000  # as if all this had been pondered
+    searcher.ponder_hit()
+    assert done.wait(20), "a move may take half a day"
 
 
 def test_the_clock_does_not_run_while_pondering(searcher: Searcher) -> None:

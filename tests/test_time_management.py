@@ -6,7 +6,7 @@ import pytest
 
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.parameters import by_name, parameter_values
-from merino.inner.engine.search.time_management import MAX_OF_CLOCK, budget
+from merino.inner.engine.search.time_management import DEFAULT_SHARE, MAX_OF_CLOCK, budget
 
 NUMBERS = by_name(parameter_values())
 CLOCKS = list(itertools.product((0, 1, 10, 100, 1000, 60_000, 3_600_000), (0, 10, 100, 2000), (None, 1, 5, 40)))
@@ -46,6 +46,17 @@ def test_more_time_is_taken_when_the_score_falls_and_less_when_the_move_is_settl
     assert not plan.should_stop(plan.soft, 0, 0, 0.5)
     assert not plan.should_stop(plan.soft, 6, 100, 0.5)
     assert plan.should_stop(plan.hard, 0, 100, 0.5)
+
+
+def test_what_was_pondered_counts_unless_the_time_is_exact() -> None:
+    plan = budget(Limits(time=(60_000, None)), 0, 50, NUMBERS)
+    assert plan is not None
+    after = plan.after(plan.soft - 100)
+    assert after.should_stop(100, 6, 0, 0.5) and not after.should_stop(50, 3, 0, DEFAULT_SHARE)
+    assert after.left == pytest.approx(plan.hard - plan.soft + 100)
+    assert plan.after(3 * plan.hard).left == 0
+    exact = budget(Limits(movetime=1000), 0, 50, NUMBERS)
+    assert exact is not None and exact.after(5000) == exact
 
 
 def test_what_a_move_took_of_the_nodes_tells_how_sure_it_is() -> None:

@@ -85,6 +85,7 @@ class SearchRun:
         self.finished = threading.Event()
         self.is_pondering = limits.ponder
         self.depth = 0
+        self.judged: tuple[Score, int, int, bool] | None = None  # what `_is_enough` takes of the last whole iteration
         self.is_chosen = False  # whether weakened play has chosen the move
         self.choice_nodes = 0  # that it took
         self.last: Line | None = None
@@ -96,7 +97,7 @@ class SearchRun:
     def planned(self) -> float:
         """The milliseconds of the search up to now, as far as it is allowed them."""
         elapsed = self.clock.milliseconds(self._nodes())
-        return elapsed if self.budget is None else min(elapsed, self.budget.hard)
+        return elapsed if self.budget is None else min(elapsed, self.budget.left)
 
     def go(self) -> SearchResult:
         """Search, report, wait for release if the limits require it, and return the result."""
@@ -119,22 +120,26 @@ class SearchRun:
     def start_clock(self, first: int = 0) -> None:
         """Start the time limits now, where the search has visited its first nodes."""
         with self.lock:
+            pondered = self.clock.milliseconds(first)
             self.clock.start(first)
             c = self.conditions
             overhead, lag = (0, 0.0) if c.nodestime else (c.move_overhead, c.lag)
-            self.budget = budget(self.limits, self.position.turn, overhead, by_name(c.parameters), lag)
+            plan = budget(self.limits, self.position.turn, overhead, by_name(c.parameters), lag)
+            self.budget = plan.after(pondered) if plan and self.limits.ponder else plan
             if self.budget is None or self.limits.infinite or self.finished.is_set():
                 return
             if c.nodestime:
                 self._limit_nodes(self.workers if self.depth > 1 else self.workers[1:])
             else:
-                self.alarms.append(call_after(self.budget.hard / 1000, self._time_is_up))
+                self.alarms.append(call_after(self.budget.left / 1000, self._time_is_up))
 
     def ponder_hit(self) -> None:
-        """The move pondered on was played: continue on the clock."""
+        """The move pondered on was played: continue on the clock, or end if the search has had its time."""
         if self.is_pondering:
             self.is_pondering = False
             self.start_clock(self._nodes())
+            if self.judged is not None and self._is_enough(*self.judged):
+                self._time_is_up()
             if not self.limits.infinite:
                 self.conditions.released.set()
 
@@ -213,7 +218,8 @@ class SearchRun:
             stable = stable + 1 if found[0].pv[0] == best else 0
             drop = previous[0].score - found[0].score if previous else 0
             best, previous = found[0].pv[0], found
-            if self._is_enough(found[0].score, stable, drop, only_move=len(allowed) == 1 and not self.is_chosen):
+            self.judged = found[0].score, stable, drop, len(allowed) == 1 and not self.is_chosen
+            if self._is_enough(*self.judged):
                 break
 
     def _limit_nodes(self, workers: Sequence[Worker]) -> None:
@@ -228,7 +234,7 @@ class SearchRun:
         """What limits the nodes of the whole search."""
         limits = [] if self.limits.nodes is None else [self.limits.nodes]
         if self.clock.nodestime and self.budget is not None and not self.limits.infinite:
-            limits.append(self.clock.nodes_until(self.budget.hard))
+            limits.append(self.clock.nodes_until(self.budget.left))
         return limits
 
     def _search_lines(

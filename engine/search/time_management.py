@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from merino.inner.engine.search.limits import Limits
 
@@ -17,17 +17,31 @@ MAX_DROP = 60  # centipawns lost since the last iteration that count
 
 @dataclass(frozen=True)
 class Budget:
-    """`soft`: no new iteration starts after this time, adjusted by stability; `hard`: the search stops in any case."""
+    """`soft`: no new iteration starts after this time, adjusted by stability; `hard`: the search stops in any case.
+
+    Both count what was `pondered` before the clock started.
+    """
 
     soft: float
     hard: float
     parameters: Mapping[str, int]  # of the search, by name
     is_exact: bool = False  # movetime: use it all
+    pondered: float = 0.0
+
+    def after(self, pondered: float) -> Budget:
+        """The same with so much time that was pondered, which an exact one does not count."""
+        return self if self.is_exact else replace(self, pondered=pondered)
+
+    @property
+    def left(self) -> float:
+        """The time from the start of the clock to the hard limit."""
+        return max(0.0, self.hard - self.pondered)
 
     def should_stop(self, elapsed: float, stable_iterations: int, score_drop: int, share: float) -> bool:
         """Whether to stop after an iteration: sooner with a stable best move, later when the score falls.
 
-        `share` is the part of the nodes that the best move took, 0..1: if it took most, the others are refuted.
+        `elapsed` is the time since the start of the clock. `share` is the part of the nodes that the best move took,
+        0..1: if it took most, the others are refuted.
         """
         if self.is_exact:
             return elapsed >= self.hard
@@ -36,7 +50,7 @@ class Budget:
         stability = 1 + p["clock_stability"] / 100 * (0.5 - settled)
         falling = 1 + p["clock_falling_score"] / 100 * max(0, min(score_drop, MAX_DROP)) / MAX_DROP
         unsure = 1 + p["clock_node_share"] / 100 * (DEFAULT_SHARE - share)
-        return elapsed >= self.soft * stability * falling * unsure
+        return self.pondered + elapsed >= self.soft * stability * falling * unsure
 
 
 def budget(limits: Limits, side: int, overhead: int, parameters: Mapping[str, int], lag: float = 0.0) -> Budget | None:

@@ -17,6 +17,14 @@ def test_perft_divides_as_stockfish_does(engine: UciProcess) -> None:
     assert said[-3:] == ["g1h3: 400", "", "Nodes searched: 8902"]
 
 
+@pytest.mark.parametrize(("style", "castling"), [("true", "f1h1"), ("false", "f1g1")])
+def test_perft_writes_castling_in_the_style_asked_for(engine: UciProcess, style: str, castling: str) -> None:
+    """In the other style the king's step to g1 and castling are both f1g1."""
+    position = "position fen 4k3/8/8/8/8/8/8/5K1R w H - 0 1"
+    said = engine.ask(f"setoption name UCI_Chess960 value {style}", position, "go perft 1", until="Nodes searched")
+    assert said[-3] == f"{castling}: 1"
+
+
 def test_the_bench_is_the_same_each_time_and_ends_with_nodes_and_speed(engine: UciProcess) -> None:
     engine.send("bench", "bench")
     first, second = (engine.read_until_match(r"(\d+) nodes \d+ nps") for _ in range(2))

@@ -63,7 +63,9 @@ def perft(session: UciSession, text: str) -> None:
 
 @_with_position
 def _divide(session: UciSession, depth: str, position: Position) -> None:
-    session.run_in_background(lambda is_stopped: print_divide(position, int(depth), session.output.say, is_stopped))
+    counted = position.copy()
+    counted.chess960 = session.chess960
+    session.run_in_background(lambda is_stopped: print_divide(counted, int(depth), session.output.say, is_stopped))
 
 
 @_with_position

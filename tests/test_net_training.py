@@ -400,6 +400,29 @@ def test_a_net_that_predicts_no_better_than_an_even_score_is_told(tmp_path: Path
     assert ("no better than an even score does" in capsys.readouterr().err) == is_told
 
 
+def test_what_the_start_predicted_is_told_also_after_a_break(tmp_path: Path, capsys) -> None:
+    path, start = tmp_path / "p.bin", tmp_path / "start.net"
+    path.write_bytes(sample().tobytes())
+    settings = TrainingSettings(Shape("ALL", 16), epochs=3)
+    net = Trainer(sample(), settings).run()
+    assert net.start_error is None
+    further, state = replace(settings, epochs=2), tmp_path / "state"
+    whole = Trainer(sample(), further, start=net.network).run()
+    assert whole.start_error == pytest.approx(net.validation_error, rel=0.02)  # but for its rounding
+
+    def stop_in_the_second(told: TrainingState) -> None:
+        if told.is_epoch and told.epoch == 2:
+            raise KeyboardInterrupt
+
+    Trainer(sample(), further, checkpoint=state, start=net.network).run(stop_in_the_second)
+    assert state.exists()
+    assert Trainer(sample(), further, checkpoint=state, start=net.network).run().start_error == whole.start_error
+    save_net(net.network, start)
+    words = ["train", str(path), "--start", str(start), "--out", str(tmp_path / "on.net"), "--epochs", "1"]
+    assert main([*words, "--rate", "0.0001"]) == 0
+    assert re.search(r"on validation games [\d.]+ \(the start [\d.]+\); the net", capsys.readouterr().out)
+
+
 def played(k: float) -> np.ndarray:
     """Positions with random scores, whose results are those that scores of this scale promise."""
     draw = np.random.default_rng(1)

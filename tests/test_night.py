@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Callable
@@ -249,8 +250,9 @@ def test_what_has_not_won_leaves_the_start_the_best(
     tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learner, "play_match", proving(False))
-    content = small.read_bytes()
-    found = ran(tmp_path / "run", str(small), generations=1)
+    content, said = small.read_bytes(), list[str]()
+    found = begin(tmp_path / "run", str(small), TINY, Until(rounds=1), Events(said.append), threads=2)
+    assert re.search(r"error on validation games [\d.]+, of the best [\d.]+$", said[2])
     assert found.best.read_bytes() == content == small.read_bytes() and found.best.name == "start.net"
     assert found.state.rounds[0].continued and found.state.rounds[0].neurons == 16
     card = load_net(tmp_path / "run" / "generation-0001" / "candidate.net").about["settings"]

@@ -305,9 +305,10 @@ class _TrainingLog:
 
 def _tell(found: Trained, out: Path) -> None:
     ended = "Interrupted after" if found.interrupted else "Done:"
+    before = "" if found.start_error is None else f" (the start {found.start_error:.6f})"
     print(
         f"{ended} {found.epochs} epochs, {found.seconds:.0f} s in this run; error {found.error:.6f}, on validation "
-        f"games {found.validation_error:.6f}; the net is in '{out}'"
+        f"games {found.validation_error:.6f}{before}; the net is in '{out}'"
     )
     if found.interrupted:
         print("The same command continues from there.")

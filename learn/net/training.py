@@ -113,7 +113,8 @@ class Trained:
     network: Network
     error: float  # of the last epoch, over the training positions
     validation_error: float  # the best
-    even_error: float  # of an even score for every position, over the validation positions
+    start_error: float | None  # of the net it began with, over the validation positions; None for random weights
+    even_error: float  # of an even score for every position, over the same
     epochs: int
     seconds: float  # of this run, without compiling
     interrupted: bool
@@ -198,6 +199,7 @@ class Trainer:
         self._best, self._best_weights, self._error = np.inf, self._weights.copy(), np.nan
         self._seconds = 0.0
         self._initialise(start)
+        self._start = None if start is None else self._weights.copy()
         self._load()
 
     def run(self, report: Report | None = None) -> Trained:
@@ -217,8 +219,9 @@ class Trainer:
                 interrupted = True
             if interrupted and not np.isfinite(self._best):
                 raise StoppedEarlyError("stopped before the first epoch ended: nothing is kept")
+            before = None if self._start is None else self._error_apart(gradient, self._start)
             even = self._error_apart(gradient, np.zeros_like(self._weights))
-        return Trained(self._network(), self._error, self._best, even, self._epoch, self._seconds, interrupted)
+        return Trained(self._network(), self._error, self._best, before, even, self._epoch, self._seconds, interrupted)
 
     def _gradient(self, pool: ThreadPoolExecutor) -> Gradient | GpuGradient:
         if self._settings.gpu:

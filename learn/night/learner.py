@@ -69,13 +69,17 @@ POSITIONS, FIT = "positions.bin", "fit.json"
 
 @dataclass(frozen=True)
 class NightFit:
-    """A trained net: how it was made, and how long that took."""
+    """A trained net: how it was made, and how long that took.
+
+    `start_error` is that of the best, where its training was continued, over the same validation games.
+    """
 
     network: Network
     positions: int
     continued: bool
     error: float
     seconds: float
+    start_error: float | None = None
 
 
 @dataclass(frozen=True)
@@ -127,9 +131,10 @@ class NetLearner:
         games = {self.folder.of_round(each) / GAMES: self._scale_of(state, each) for each in data}
         lesson = Lesson(plan, number, best, learned_before(self.folder.start(state)), games, about)
         fitted = fit_generation(lesson, folder, context)
+        before = "" if fitted.start_error is None else f", of the best {fitted.start_error:.6f}"
         context.events.say(
             f"  learned from {sum(each.games for each in data.values()):,} games; error on validation games "
-            f"{fitted.error:.6f}"
+            f"{fitted.error:.6f}{before}"
         )
         trial = plan.trial(number)
         announce(trial, context)
@@ -283,7 +288,8 @@ def fit_generation(lesson: Lesson, folder: Path, context: StepContext) -> NightF
         found = _trained(lesson, choice, records, folder, context)
     save_net(found.network, folder / CANDIDATE)
     fitted = {"positions": len(records), "continued": choice.continued, "error": found.validation_error}
-    write_whole(folder / FIT, as_json(fitted | {"seconds": found.seconds, "net": digest(found.network)}))
+    fitted |= {"start_error": found.start_error, "seconds": found.seconds, "net": digest(found.network)}
+    write_whole(folder / FIT, as_json(fitted))
     for path in (scratch, _checkpoint(folder)):
         path.unlink(missing_ok=True)
     return _kept_fit(folder)
@@ -349,11 +355,12 @@ def _kept_fit(folder: Path) -> NightFit:
     path = folder / FIT
     with kept_fit(path, "a generation") as found:
         numbers = int(found["positions"]), bool(found["continued"]), float(found["error"]), float(found["seconds"])
-        known = str(found["net"])
+        known, before = str(found["net"]), found.get("start_error")  # which the first runs did not keep
+        start_error = None if before is None else float(before)
     network = load_net(folder / CANDIDATE)
     if digest(network) != known:
         raise LearnError(f"'{folder / CANDIDATE}' is another net than '{path}' says: remove both to train again")
-    return NightFit(network, *numbers)
+    return NightFit(network, *numbers, start_error)
 
 
 def card_of(plan: NightPlan, start: str, number: int, data: dict[int, GenerationData]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from merino.inner.core.common.files import writing, writing_whole
+from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.user_files import is_there
 from merino.inner.core.common.work import RemoteExecutor, in_order
 from merino.inner.eval.evaluation import Evaluation
@@ -233,7 +234,7 @@ class FileReader:
         positions = len(self.store) - rows_before
         self._report_positions(source.name, positions, games, unnamed, int(np.count_nonzero(endless)))
         if contents and contents.unreadable:
-            self._events.say(f"{contents.unreadable} games could not be read when it was created")
+            self._events.say(f"{counted(contents.unreadable, 'game')} could not be read when it was created")
 
     def _drawn(self, path: Path, per_game: int) -> dict[int, np.ndarray]:
         """Which of what `chosen_of` takes of each text are drawn from the whole file, by the lines before the text.

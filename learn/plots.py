@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from merino.inner.core.common.pictures import GREY, SETTINGS, load_matplotlib, saved
+from merino.inner.core.common.quoting import counted
 from merino.inner.eval.linear.phases import SUFFIXES, halves
 from merino.inner.eval.linear.registry import Group
 from merino.inner.learn.improve.state import ImproveState
@@ -188,7 +189,7 @@ def _draw_elo(figure: Any, state: LoopState[Any, Any], gauges: Mapping[str, str]
         _points(by_hour, hours, measured, name, color=colour, fmt="o-", label=f"against {opponent}")
     by_hour.set_xlim(left=0)
     by_hour.set_title("Elo of the best, by matches of their own")
-    by_hour.set_xlabel(f"hours ({len(state.rounds)} rounds)")
+    by_hour.set_xlabel(f"hours ({counted(len(state.rounds), 'round')})")
     for axes in (by_round, by_hour):
         axes.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
         axes.set_ylabel("Elo, 95% intervals")
@@ -277,7 +278,7 @@ def _nets_ladder(figure: Any, state: NightState) -> None:
     """
     figure.set_size_inches(8, 8)
     panels = figure.subplots(2, 1)
-    for axes, name in zip(panels, ("generation", f"hours ({len(state.rounds)} generations)"), strict=True):
+    for axes, name in zip(panels, ("generation", f"hours ({counted(len(state.rounds), 'generation')})"), strict=True):
         axes.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
         axes.set_xlabel(name)
         axes.set_ylabel("Elo, 95% intervals")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.formats.pgn_games import Fault
 from merino.inner.formats.sources import find_files, is_passing, name_of
@@ -148,7 +149,7 @@ def moves_to_rank(task: Task, paths: Sequence[Path]) -> Moves | None:
 
 def _report_faults(faults: Sequence[tuple[Path, Fault]], say: Say) -> None:
     if faults:
-        say(f"{len(faults)} games could not be read and are left out:")
+        say(f"{counted(len(faults), 'game')} could not be read, left out:")
         for path, fault in faults[:SHOWN_FAULTS]:
             say(f"  {name_of(path)}, {fault}")
         if len(faults) > SHOWN_FAULTS:

@@ -17,6 +17,7 @@ import numpy as np
 
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.json_text import finite
+from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.core.common.user_files import STATE, faults_named, is_there, read_user_file
 from merino.inner.core.common.work import cores
@@ -293,7 +294,7 @@ class Comparing:
         found = read_rows(files, options, replace(self._events, say=_silent))
         if found.faults:
             path, fault = found.faults[0]
-            self._events.say(f"{len(found.faults)} games could not be read, the first in '{path}': {fault}")
+            self._events.say(f"{counted(len(found.faults), 'game')} could not be read, the first in '{path}': {fault}")
         return found
 
     def _identity(self, name: str) -> str:

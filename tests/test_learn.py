@@ -235,7 +235,7 @@ def test_a_game_that_cannot_be_read_is_reported_and_the_rest_used(pgn: Path, tmp
     lines: list[str] = []
     learn_weights([str(path), "--weights", str(_saved(tmp_path)), "--dry-run"], lines.append)
     text = "\n".join(lines)
-    assert "1 games could not be read" in text
+    assert "1 game could not be read" in text
     assert "line 3: 'Qxe5' is not a legal move here" in text
     assert f"Games: {GAMES}" in text
 

@@ -181,7 +181,7 @@ def test_a_fen_file_holds_the_rows_of_its_games(tmp_path: Path, expected: Rows) 
     board, operations = chess.Board.from_epd(" ".join(written[-1].split(" ")[:4] + written[-1].split(" ")[6:]))
     assert board.is_valid() and operations["c7"] == "710" and operations["c9"] in ("1-0", "0-1", "1/2-1/2")
     again, games_again, lines, _ = read(pgn, options=keep)
-    assert lines[0].startswith("Using file") and "1 games could not be read" in lines[-1]
+    assert lines[0].startswith("Using file") and "1 game could not be read" in lines[-1]
     assert games == games_again == 710
     assert_equal(again, expected)
     assert_equal(read(tmp_path / "games.fen")[0], expected)

@@ -29,6 +29,7 @@ from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import writing
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter
+from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.user_files import is_there, real_path
 from merino.inner.core.common.work import RemoteExecutor, WorkError, cores
 from merino.inner.eval.families import load_chosen
@@ -137,7 +138,7 @@ def tune_on(args: argparse.Namespace) -> int:
 
 
 def _continue(tune: Tune, path: Path, args: argparse.Namespace) -> int:
-    _remark(args, f"Continuing after {len(tune.done)} of {tune.configuration.pairs} pairs.")
+    _remark(args, f"Continuing after {len(tune.done)} of {counted(tune.configuration.pairs, 'pair')}.")
     return _play(tune, path, args)
 
 
@@ -149,7 +150,7 @@ def replay_games(args: argparse.Namespace) -> int:
     for method in args.methods:
         settings = tune.configuration.settings(method)
         _, state = deque(replay(tune, settings), maxlen=1)[0]  # the last one
-        _tell(f"{method.name.lower()} after {len(tune.done) - tune.lost} pairs:")
+        _tell(f"{method.name.lower()} after {counted(len(tune.done) - tune.lost, 'pair')}:")
         for line in value_table(tune.configuration.parameters, settings, state):
             _tell(line)
     if args.plot:
@@ -171,7 +172,7 @@ def _play_on(tune: Tune, path: Path, args: argparse.Namespace, executor: RemoteE
     _tell_of_staleness(tune, args, executor)
     interrupted, fault = play_pairs(tune, path, _concurrency(args), lambda line: _remark(args, line), executor)
     if interrupted and not fault:
-        _remark(args, f"Interrupted after {len(tune.done)} pairs; to continue: {_resume(path)}")
+        _remark(args, f"Interrupted after {counted(len(tune.done), 'pair')}; to continue: {_resume(path)}")
     method = METHODS[tune.configuration.method]
     for line in result_lines(tune, method, tune.settings, tune.state):
         _say(args, line)
@@ -236,7 +237,7 @@ def _conclude(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[Player,
     tuned, start = tuned_players(tune)
     if isinstance(tuned, OwnPlayer) and needs_file(configuration):
         is_tuned = tunes_file(configuration)
-        notes = [f"Tuned by {configuration.method} in {len(tune.done)} pairs of games"] if is_tuned else []
+        notes = [f"Tuned by {configuration.method} in {counted(len(tune.done), 'pair')} of games"] if is_tuned else []
         with writing(CommandError, file, "spsa: "):
             tuned.evaluation.save(file, notes)
         what = "tuned evaluation" if is_tuned else "evaluation"

@@ -17,6 +17,7 @@ import numpy as np
 
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.json_text import writable
+from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.sealed import as_json
 from merino.inner.core.common.user_files import GAMES as KIND_OF_GAMES
 from merino.inner.core.common.user_files import WEIGHTS, is_there, open_user_file, read_user_file
@@ -250,7 +251,7 @@ def begin(
             state = _new(weights, given, of_set)
         else:
             _check_same(path, state, weights, given, of_set)
-            events.say(f"Continuing in '{path}' after {len(state.rounds)} rounds")
+            events.say(f"Continuing in '{path}' after {counted(len(state.rounds), 'round')}")
         paths = _paths_in_use(path, state) if state.changes_use else None
         if paths is not None:
             paths.check_writable()

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.user_files import is_there
 from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.linear.sets import set_named
@@ -153,7 +154,7 @@ class Folder(RunFolder[ImproveState]):
 
     def contents(self, state: ImproveState) -> dict[str, bytes]:
         """See RunFolder."""
-        best = weights_text(state.best, [f"the best of {len(state.rounds)} rounds"], state.plan.terms)
+        best = weights_text(state.best, [f"the best of {counted(len(state.rounds), 'round')}"], state.plan.terms)
         contents = {TABLE: state.table().encode(), BEST: best.encode()}
         if not is_there(self.path / START):
             origin = f"the start, as in {state.start_name}"

@@ -287,8 +287,8 @@ def fit_generation(lesson: Lesson, folder: Path, context: StepContext) -> NightF
         context.events.say(f"  {len(records):,} positions: {choice.shape}, {choice.reason}")
         found = _trained(lesson, choice, records, folder, context)
     save_net(found.network, folder / CANDIDATE)
-    fitted = {"positions": len(records), "continued": choice.continued, "error": found.validation_error}
-    fitted |= {"start_error": found.start_error, "seconds": found.seconds, "net": digest(found.network)}
+    fitted: dict[str, Any] = {"positions": len(records), "continued": choice.continued, "net": digest(found.network)}
+    fitted |= {"error": found.validation_error, "start_error": found.start_error, "seconds": found.seconds}
     write_whole(folder / FIT, as_json(fitted))
     for path in (scratch, _checkpoint(folder)):
         path.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from merino.inner.core.common.json_text import finite
+from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.tables import aligned
 from merino.inner.learn.night.state import Generation, NightState
 from merino.inner.match.report import duration, signed
@@ -25,8 +26,8 @@ def summary(state: NightState) -> list[str]:
     speed = sum(each.nodes_a_second * each.play_seconds for each in state.rounds)
     speed /= max(1e-9, sum(each.play_seconds for each in state.rounds))
     last = (
-        f"{len(state.rounds)} generations in {duration(hours * 3600)}, {proven} kept; {played:,} positions played at "
-        f"{speed:,.0f} nodes a second"
+        f"{counted(len(state.rounds), 'generation')} in {duration(hours * 3600)}, {proven} kept; {played:,} positions "
+        f"played at {speed:,.0f} nodes a second"
     )
     work = [_work(found, after) for found, after in zip(state.rounds, state.hours, strict=True)]
     strength = [_strength(found) for found in state.rounds]

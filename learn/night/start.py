@@ -9,6 +9,7 @@ from typing import Any
 
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.json_text import writable
+from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.user_files import is_there
 from merino.inner.eval.families import EvaluationFile, read_net
 from merino.inner.eval.net.file import digest, net_in
@@ -56,7 +57,7 @@ def begin(
         else:
             state.plan.check_same(given, path)
             source = _source_of(path, state, start)
-            events.say(f"Continuing in '{path}' after {len(state.rounds)} generations")
+            events.say(f"Continuing in '{path}' after {counted(len(state.rounds), 'generation')}")
         if state.plan.gpu:
             usual = Shape() if source is None else net_in(source.content, source.path).shape
             check_gpu(state.plan.asked_shape or usual, pqr=False)  # of all that it trains

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol
 
+from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.sealed import from_json
 from merino.inner.core.common.user_files import STATE, faults_named, read_user_file
 from merino.inner.core.common.work import cores
@@ -157,7 +158,7 @@ class Loop(Generic[StateT, RoundT]):
 def described(state: LoopState[Any, Any]) -> str:
     """How far a run has come, in a sentence."""
     proven = sum(each.is_proven for each in state.rounds)
-    return f"{len(state.rounds)} rounds, {proven} of them successful"
+    return f"{counted(len(state.rounds), 'round')}, {proven} of them successful"
 
 
 class StepStoppedError(Exception):

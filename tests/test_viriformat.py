@@ -18,7 +18,7 @@ import pytest
 
 from merino.inner.app.shell.cli import main
 from merino.inner.eval.net.file import load_net
-from merino.inner.formats.packed import MAX_SCORE, Filter, PackedError, open_packed
+from merino.inner.formats.packed import MAX_SCORE, PACKED, Filter, PackedError, open_packed
 from merino.inner.formats.packed_files import games_with_scores, packed_positions
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.formats.pgn_scores import NO_SCORE
@@ -157,6 +157,21 @@ def test_games_kept_apart_are_other_games(tmp_path: Path) -> None:
     assert main(["positions", str(pgn), "--out", str(one), "--split", "0.3", str(other), "--quiet"]) == 0
     counts = [len(games_in(path.read_bytes())) for path in (one, other)]
     assert min(counts) > 5 and sum(counts) == sum(bool((part.scores != NO_SCORE).any()) for part in each(pgn))
+
+
+def test_what_was_written_is_told_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pgn, one, other, all_ = (tmp_path / name for name in ("g.pgn", "a.vf", "b.vf", "c.bin"))
+    pgn.write_text("\n\n".join(str(random_game(seed)) for seed in range(9)))
+    words = ["positions", str(pgn), "--quiet", "--json", "--out"]
+    assert main([*words, str(one), "--split", "0.3", str(other)]) == main([*words, str(all_)]) == 0
+    games, positions = map(json.loads, capsys.readouterr().out.splitlines())
+    kept = [games_in(path.read_bytes()) for path in (one, other)]
+    wanted = [
+        {"file": str(path), "positions": len(found.moves), "games": len(found)}
+        for path, found in zip((one, other), kept, strict=True)
+    ]
+    assert games == {"files": wanted}
+    assert positions == {"files": [{"file": str(all_), "positions": all_.stat().st_size // PACKED.itemsize}]}
 
 
 def test_scores_of_games_are_brought_to_another_scale(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,30 @@ WIDTH = 40  # of the longest bar
 _Chunk = TypeVar("_Chunk", np.ndarray, ScoredGames)
 
 
+class _Written(NamedTuple):
+    """What has been written to a file, which `is_apart` if it holds what a split kept out of the other.
+
+    `games` are counted in viriformat, and None in other formats.
+    """
+
+    path: Path
+    positions: int
+    games: int | None = None
+    is_apart: bool = False
+
+    def __str__(self) -> str:
+        """A sentence."""
+        if self.games is not None:
+            other = "other " if self.is_apart else ""
+            return f"{self.games} {other}games with {self.positions} positions are in '{self.path}'"
+        return f"{self.positions} positions{', from other games,' if self.is_apart else ''} are in '{self.path}'"
+
+    def as_plain(self) -> dict[str, Any]:
+        """Plain data for `json.dumps`."""
+        games = {} if self.games is None else {"games": self.games}
+        return {"file": str(self.path), "positions": self.positions, **games}
+
+
 def run_positions(arguments: Sequence[str]) -> int:
     """The command in a shell; raises CommandError."""
     parser = _parser()
@@ -52,7 +76,9 @@ def run_positions(arguments: Sequence[str]) -> int:
             counts = count_positions(_read([path], args) for path in files)
             told = [json.dumps(_as_plain(counts))] if args.json else [*_lines(counts)]
         else:
-            told = (_convert_games if is_games_file(args.out) else _convert)(files, args)
+            written = (_convert_games if is_games_file(args.out) else _convert)(files, args)
+            plain = {"files": [each.as_plain() for each in written]}
+            told = [json.dumps(plain)] if args.json else [*map(str, written)]
     print("\n".join(told))
     return 0
 
@@ -114,8 +140,8 @@ def _of_each(
             raise CommandError(f"positions: '{path}' holds no {wanted} and a result")
 
 
-def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> list[str]:
-    """Write whole games: all of their positions, whatever a filter may take of them later. Returns what is where."""
+def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> list[_Written]:
+    """Write whole games: all of their positions, whatever a filter may take of them later."""
     if args.shuffle or args.noisy or args.ahead or args.max_score != MAX_SCORE:
         raise UsageError(
             "positions: a file of games holds all positions in order, with the scores of their searches; shuffle, "
@@ -130,11 +156,11 @@ def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> list[str]
     if args.scale != 1:
         chunks = (replace(games, scores=scaled(games.scores, args.scale)) for games in chunks)
     games, moves = write_viriformat(args.out, _games_without(chunks, share, args.seed, kept_out) if second else chunks)
-    told = [f"{games} games with {moves} positions are in '{args.out}'"]
+    written = [_Written(args.out, moves, games)]
     if second:
         games, moves = write_viriformat(second, kept_out)
-        told.append(f"{games} other games with {moves} positions are in '{second}'")
-    return told
+        written.append(_Written(second, moves, games, is_apart=True))
+    return written
 
 
 def _games_to_learn_from(path: Path, report: Report) -> Iterator[ScoredGames]:
@@ -159,8 +185,8 @@ def _check_targets(files: Sequence[Path], targets: Sequence[Path]) -> None:
     check_apart(targets, files, "positions")
 
 
-def _convert(files: Sequence[Path], args: argparse.Namespace) -> list[str]:
-    """Write positions; returns what is where."""
+def _convert(files: Sequence[Path], args: argparse.Namespace) -> list[_Written]:
+    """Write positions."""
     kept_out: list[np.ndarray] = []
     chunks = _read(files, args)
     share, second = _split_of(args)
@@ -170,11 +196,11 @@ def _convert(files: Sequence[Path], args: argparse.Namespace) -> list[str]:
     if args.shuffle:
         chunks = shuffled(chunks, real_path(args.out).parent, args.seed)
     count = write_packed_file(args.out, chunks)
-    told = [f"{count} positions are in '{args.out}'"]
+    written = [_Written(args.out, count)]
     if second:
         apart = write_packed_file(second, kept_out or [np.zeros(0, dtype=PACKED)])
-        told.append(f"{apart} positions, from other games, are in '{second}'")
-    return told
+        written.append(_Written(second, apart, is_apart=True))
+    return written
 
 
 def _split_of(args: argparse.Namespace) -> tuple[float, Path | None]:

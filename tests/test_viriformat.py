@@ -159,6 +159,14 @@ def test_games_kept_apart_are_other_games(tmp_path: Path) -> None:
     assert min(counts) > 5 and sum(counts) == sum(bool((part.scores != NO_SCORE).any()) for part in each(pgn))
 
 
+def test_games_and_positions_are_not_split_into_each_others_files(tmp_path: Path) -> None:
+    pgn, one, other = tmp_path / "g.pgn", tmp_path / "a.vf", tmp_path / "b.bin"
+    pgn.write_text(str(random_game(1)))
+    for first, second in ((one, other), (other, one)):
+        assert main(["positions", str(pgn), "--out", str(first), "--split", "0.3", str(second), "--quiet"]) == 2
+    assert not one.exists() and not other.exists()
+
+
 def test_what_was_written_is_told_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pgn, one, other, all_ = (tmp_path / name for name in ("g.pgn", "a.vf", "b.vf", "c.bin"))
     pgn.write_text("\n\n".join(str(random_game(seed)) for seed in range(9)))

@@ -191,6 +191,8 @@ def _convert(files: Sequence[Path], args: argparse.Namespace) -> list[_Written]:
     chunks = _read(files, args)
     share, second = _split_of(args)
     _check_targets(files, [args.out] + ([second] if second else []))
+    if second and is_games_file(second):
+        raise UsageError(f"positions: '{second}' is to hold positions as well; its name must not end in .vf")
     if second:
         chunks = _without(chunks, share, args.seed, kept_out)
     if args.shuffle:

@@ -102,6 +102,8 @@ def test_nets_of_one_name_are_told_apart_by_their_folders() -> None:
     assert by_name(["gen1", "other/gen1"]) == {"gen1": "gen1", "other/gen1": "other/gen1"}
     with pytest.raises(CommandError, match="'gen1' is named twice"):
         by_name(["gen1", "gen12", "gen1"])
+    with pytest.raises(CommandError, match=r"'a\.net' is named twice"):
+        by_name(["./a.net", "gen12", "a.net"])
 
 
 def test_what_a_probe_of_chance_reaches_too_is_not_called_learned() -> None:

@@ -59,4 +59,4 @@ def by_name(files: Sequence[str]) -> dict[str, str]:
         names = [name(Path(file)) for file in files]
         if all(names) and len(set(names)) == len(names):
             return dict(zip(names, files, strict=True))
-    raise CommandError(f"probes: '{next(file for file in files if files.count(file) > 1)}' is named twice")
+    raise CommandError(f"probes: '{next(name for name in names if names.count(name) > 1)}' is named twice")

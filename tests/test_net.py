@@ -202,6 +202,32 @@ def test_constants_that_sums_of_sixteen_bits_cannot_hold_are_refused() -> None:
         PieceNetEvaluation(net)
 
 
+@pytest.mark.parametrize(
+    ("shape", "layer", "qa", "most"),
+    [
+        (Shape("ALL", 16), "output", QA, 128),
+        (Shape("ALL", 16), "output", 4080, 4112),
+        (Shape("ALL", 16, 4), "middle", QA, 128),
+        (Shape("ALL", 16, piece_values=True), "values", QA, 2184),
+        (Shape("ALL", 16, piece_values=True), "value_constants", QA, 2184),
+    ],
+    ids=str,
+)
+def test_weights_with_which_play_would_overflow_are_refused(shape: Shape, layer: str, qa: int, most: int) -> None:
+    weights = {name: np.ones(size, dtype=np.int16) for name, size in shape.layers().items()}
+    weights["input_bias"][:], weights[layer][:] = qa, most
+    net = Network(shape, weights, 200.0, quanta=Quanta(qa, QB))
+    positions = records(boards(20))
+    found = net_evaluation(read_net(as_bytes(net))).white_scores(positions)
+    assert found == pytest.approx(net.plain_scores(positions), abs=1e-6) and found.any()
+    weights[layer].flat[-1] = most + 1
+    with pytest.raises(NetError, match=f"'{layer}' has a weight of {most + 1} .* more than {most}$"):
+        read_net(as_bytes(net))
+    weights[layer].flat[-1] = -MAX_INT16 - 1
+    with pytest.raises(NetError, match="32768"):
+        read_net(as_bytes(net))
+
+
 def test_a_net_of_the_usual_trainer_is_read(tmp_path: Path) -> None:
     net, path = whole_numbers(shape := Shape("ALL", 48), random_net(shape).as_floats, Quanta()), tmp_path / "q.bin"
     net.weights["output"][:] //= 3  # within what that trainer writes

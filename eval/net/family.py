@@ -21,13 +21,11 @@ from merino.inner.eval.net import play
 from merino.inner.eval.net.features import SCRATCH
 from merino.inner.eval.net.file import as_text, digest, save_net
 from merino.inner.eval.net.lists import install_by_lists, list_bytes
-from merino.inner.eval.net.network import FINE_SQUARE, QV, SCALE, NetError, Network
+from merino.inner.eval.net.network import FINE_SQUARE, MAX_PIECES, QV, SCALE, NetError, Network
 from merino.inner.eval.net.play import fill_sums, net_at, output_of, white_score
 from merino.inner.eval.net.rows import NO_ROW, ROW_OF_FEATURE, is_by_piece, rows_of_pieces
 from merino.inner.eval.net.updates import install_of, kept_bytes, obstacle
 from merino.inner.eval.net.view import VIEW_SIZE
-
-MAX_PIECES = 15  # of a side, without the king
 
 
 class NetEvaluation(Evaluation):

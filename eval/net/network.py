@@ -49,6 +49,7 @@ OUTPUTS = (1, 2, 4, 8, 16)  # how many last rows a net may have
 MAX_MEN = 32  # on a board
 MAX_INT16 = 32767
 LANES_OF_SUMS = 16  # in which products are added up
+MAX_PIECES = 15  # of a side, without the king
 
 
 class NetError(EvaluationError):
@@ -140,6 +141,17 @@ class Quanta(NamedTuple):
     def qc(self) -> int:
         """1.0 in the biases behind the first layer."""
         return FINE_QC if self.is_fine else self.qa * self.qb
+
+    @property
+    def largest_factor(self) -> int:
+        """The largest weight that is multiplied by neurons, as a whole number: beyond it products or sums overflow.
+
+        If it is not `is_fine`, a product has 16 bits. Else each lane of 32 bits sums 2 * MAX_NEURONS / 16 products of a
+        weight and of a neuron, which is no more than `qa`.
+        """
+        if not self.is_fine:
+            return MAX_INT16 // self.qa
+        return min(MAX_INT16, (1 << 31) // (2 * MAX_NEURONS // LANES_OF_SUMS) // self.qa)
 
     def of_layer(self, layer: str) -> int:
         """1.0 in a layer."""
@@ -240,13 +252,10 @@ def finest(shape: Shape, weights: Mapping[str, np.ndarray]) -> Quanta:
 
 
 def _finest_behind(shape: Shape, weights: Mapping[str, np.ndarray], qa: int) -> int:
-    """The finest quantum behind a first layer of `qa`, 0 for none.
-
-    Each lane of 32 bits sums 2 * MAX_NEURONS / 16 products of a weight and of a neuron, which is no more than `qa`.
-    """
+    """The finest quantum behind a first layer of `qa`, 0 for none."""
     if _limit(weights, {"middle_bias": MAX_INT16, "output_bias": MAX_INT16}) < FINE_QC:
         return 0
-    factor = min(MAX_INT16, (1 << 31) // (2 * MAX_NEURONS // LANES_OF_SUMS) // qa)
+    factor = Quanta(qa).largest_factor
     limit = _limit(weights, {"output": MAX_INT16} | {"middle" if shape.second else "output": factor})
     return int(min(limit, MAX_FINE_QB)) if limit >= QB else 0
 

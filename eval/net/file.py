@@ -20,19 +20,23 @@ from typing import Any
 
 import numpy as np
 
+from merino.inner.core.common.checks import real_number, whole_number
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.json_text import parsed
 from merino.inner.core.common.sealed import DamageError, check, sealed
 from merino.inner.core.common.user_files import HEAD_BYTES, NET, WEIGHTS, Kind, open_user_file, read_user_file
-from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.evaluation import MAX_K, MIN_K, EvaluationError
 from merino.inner.eval.net.network import (
     COARSE,
     FINE_QA,
     FINE_QC,
     MAX_FINE_QB,
     MAX_INT16,
+    MAX_NEURONS,
     MAX_PIECES,
     MAX_QB,
+    MAX_SECOND,
+    OUTPUTS,
     QA,
     QB,
     QR,
@@ -197,12 +201,13 @@ def _header(line: bytes) -> dict[str, Any]:
     try:
         header = parsed(line)
         qa, qb, numbers = header["qa"], header["qb"], [header["scale"], header.get("qc")]
-        if not (isinstance(header["about"], dict) and float(header["k"]) > 0):
-            raise ValueError("'about' or 'k' is missing or of the wrong type")
+        if not isinstance(header["about"], dict):
+            raise ValueError("'about' is not a table")
+        real_number("'k'", header["k"], MIN_K, MAX_K)
         search = header.get("search", {})
         if not (isinstance(search, dict) and all(type(value) is int for value in search.values())):
             raise ValueError("'search' is not a table of whole numbers")
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise NetError(f"its header cannot be read ({error!r})") from error
     known = (QA, *FINE_QA)
     if type(qa) is not int or qa not in known or qa != QA and "piece_values" in header:
@@ -218,13 +223,15 @@ def _header(line: bytes) -> dict[str, Any]:
 def _shape(header: Mapping[str, Any], version: int) -> Shape:
     piece_values = version == PIECE_VALUES
     try:
-        sizes = int(header["hidden"]), int(header["second"])
-        outputs = int(header["outputs"]) if version == SEVERAL_OUTPUTS else 1
+        hidden = whole_number("'hidden'", header["hidden"], 1, MAX_NEURONS)
+        second = whole_number("'second'", header["second"], 0, MAX_SECOND)
+        outputs = whole_number("'outputs'", header["outputs"], 2, max(OUTPUTS)) if version == SEVERAL_OUTPUTS else 1
         if piece_values and header["piece_values"] != _PIECE_VALUES:
             raise NetError(
                 f"its units of piece values are {header['piece_values']}, but this Merino reads {_PIECE_VALUES}"
             )
-        shape = Shape(str(header["features"]), *sizes, str(header["activation"]), piece_values, outputs)
+        features, activation = str(header["features"]), str(header["activation"])
+        shape = Shape(features, hidden, second, activation, piece_values, outputs)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, EvaluationError):
             raise

@@ -77,8 +77,16 @@ def test_a_damaged_log_is_named(tmp_path: Path) -> None:
     log_of(net).write_text("epoch 1")
     with pytest.raises(CommandError, match=r"my\.net\.log' is not the log of a training"):
         run_plot([str(net)])
-    log_of(net).write_text("{}\n")
-    with pytest.raises(CommandError, match=r"my\.net' is damaged"):
+    for row in ("{}", "5", '{"epoch": 1, "error": null, "apart": 0.1}', '{"epoch": 1e999, "error": 1, "apart": 1}'):
+        log_of(net).write_text(f"{row}\n")
+        with pytest.raises(CommandError, match=r"my\.net\.log' is not the log of a training"):
+            run_plot([str(net)])
+
+
+def test_a_net_of_which_nothing_can_be_drawn_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    net = save(tmp_path / "my.net", Shape("H+V", 8))
+    with pytest.raises(CommandError, match=r"nothing to draw of '.*my\.net'"):
         run_plot([str(net)])
 
 

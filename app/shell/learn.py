@@ -27,8 +27,8 @@ from merino.inner.eval.net.file import is_net_file
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.improve.state import STATE_NAME, load_state
 from merino.inner.learn.installing import Verdict
+from merino.inner.learn.net.plots import BOARDS, NetRun, load_run, log_of, pictures_of
 from merino.inner.learn.net.plots import PICTURES as NET_PICTURES
-from merino.inner.learn.net.plots import load_run, pictures_of
 from merino.inner.learn.night.state import STATE_NAME as NIGHT_NAME
 from merino.inner.learn.night.state import NightState
 from merino.inner.learn.night.state import load_state as load_night
@@ -75,10 +75,20 @@ def run_plot(arguments: Sequence[str]) -> int:
     elif is_folder(path):
         _plot(path / STATE_NAME, args.out or path, args.format, load_state, lambda _: IMPROVE_PICTURES)
     elif is_net_file(path):
-        _plot(path, args.out or path.parent, args.format, load_run, pictures_of)
+        _plot(path, args.out or path.parent, args.format, load_run, partial(_pictures_of_net, path))
     else:
         _plot(path, args.out or path.parent, args.format, load_record, lambda _: PICTURES)
     return 0
+
+
+def _pictures_of_net(path: Path, run: NetRun) -> dict[str, Callable[[Any, NetRun], None]]:
+    """Those that can be drawn; raises LearnError if there is none."""
+    if not (found := pictures_of(run)):
+        raise LearnError(
+            f"there is nothing to draw of '{path}': '{log_of(path)}', the log of its training, is not there, and "
+            f"weights are drawn of nets with the features {BOARDS}"
+        )
+    return found
 
 
 def _pictures_of_night(folder: Path, state: NightState) -> dict[str, Callable[[Any, NightState], None]]:

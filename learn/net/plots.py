@@ -41,13 +41,20 @@ def load_run(path: Path) -> NetRun:
     rows: list[dict[str, Any]] = []
     if is_there(log):
         try:
-            for row in map(parsed, read_user_text(log, STATE).splitlines()):
+            for row in map(_epoch, read_user_text(log, STATE).splitlines()):
                 while rows and rows[-1]["epoch"] >= row["epoch"]:
                     rows.pop()
                 rows.append(row)
-        except (OSError, ValueError) as error:
-            raise LearnError(f"'{log}' is not the log of a training: {error}") from error
+        except (OSError, ValueError, LookupError, TypeError, OverflowError) as error:
+            reason = error if isinstance(error, OSError | ValueError) else repr(error)
+            raise LearnError(f"'{log}' is not the log of a training: {reason}") from error
     return NetRun(load_net(path), tuple(rows))
+
+
+def _epoch(line: str) -> dict[str, Any]:
+    """A row of a log; raises ValueError, LookupError, TypeError or OverflowError."""
+    row = parsed(line)
+    return {"epoch": int(row["epoch"]), "error": float(row["error"]), "apart": float(row["apart"])}
 
 
 def log_of(net: Path) -> Path:

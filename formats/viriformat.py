@@ -36,7 +36,7 @@ from merino.inner.formats.sources import Source, plain_name, writing_source
 ENDING = ".vf"
 UNSCORED = 32767  # in place of NO_SCORE
 BOARD_BYTES, MOVE_BYTES = 32, 4
-MAX_GAME_BYTES = 1 << 16
+MAX_GAME_BYTES = 16 + 65_535  # those of the longest record for other programs
 CHUNK = 1 << 20  # bytes read at a time: some thousand games
 _POSITION_BYTES = 28  # of a board: what comes before its score
 UNMOVED_ROOK, NO_TYPE, NO_EN_PASSANT, BLACK_TO_MOVE = 6, 7, 64, 128

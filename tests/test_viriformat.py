@@ -151,6 +151,12 @@ def test_large_files_are_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest
     assert whole.tobytes() == packed_of(games, Filter()).tobytes()
 
 
+def test_the_longest_record_of_another_program_may_lie_in_two_parts() -> None:
+    record = bytes(8) + b"\1\0\xff\xff" + bytes(4) + b"x" * 65_535
+    assert len(games_in(record[:-1])) == 0
+    assert len(games_in(record + EXAMPLE)) == 1
+
+
 def test_games_kept_apart_are_other_games(tmp_path: Path) -> None:
     pgn, one, other = tmp_path / "g.pgn", tmp_path / "a.vf", tmp_path / "b.vf"
     pgn.write_text("\n\n".join(str(random_game(seed)) for seed in range(60)))

@@ -575,3 +575,12 @@ def test_pictures_of_a_night_are_drawn(
 def test_every_step_of_a_generation_has_a_seed_of_its_own() -> None:
     seeds = [NightPlan(seed=seed).seed_of(number, step) for seed in (1, 2) for number in range(99) for step in range(6)]
     assert len(set(seeds)) == len(seeds)
+
+
+def test_the_shape_of_a_run_may_be_spelled_in_another_way() -> None:
+    plan = NightPlan(shape="ALL->16->1")
+    plan.check_same({"shape": "all -> 16 -> 1"}, "folder")
+    with pytest.raises(LearnError, match="shape ALL->16->1, not ALL -> 32 -> 1"):
+        plan.check_same({"shape": "ALL -> 32 -> 1"}, "folder")
+    with pytest.raises(LearnError, match="shape what the positions bear, not ALL -> 32 -> 1"):
+        NightPlan().check_same({"shape": "ALL -> 32 -> 1"}, "folder")

@@ -7,6 +7,7 @@ its matches. `best.net` is a copy of the net that has won. `start.net` is the ne
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
@@ -95,6 +96,13 @@ class NightPlan(RoundPlan):
             check_share(self.share)
         _ = self.asked_shape
         return super().check()
+
+    def check_same(self, given: Mapping[str, Any], where: object) -> None:
+        """See RoundPlan: a shape may be spelled in another way. Raises NetError, too."""
+        asked = given.get("shape")
+        if asked and self.shape and parse_shape(asked) == self.asked_shape:
+            given = {**given, "shape": self.shape}
+        super().check_same(given, where)
 
     @property
     def asked_shape(self) -> Shape | None:

@@ -34,7 +34,7 @@ def run_probes(arguments: Sequence[str]) -> int:
     sentence = "how many positions, evenly from the file (default: %(default)s)"
     parser.add_argument("--positions", type=positive, default=POSITIONS, metavar="N", help=sentence)
     parser.add_argument("--plot", type=file_path, metavar="FILE", help="also draw a chart, as PNG or SVG")
-    shared.add_json(parser)
+    shared.add_json(parser, "print a list of JSON objects, one per term or motif")
     args = parser.parse_args(arguments)
     check_picture(args.plot, "probes")
     with errors_named("probes", EvaluationError, PackedError, SourceError, StudyError):

@@ -26,6 +26,7 @@ from merino.inner.match.time_control import TimeControl
 
 GRACE_SECONDS = 20.0  # after its time has run out, until an engine that does not move counts as dead
 UNTIMED_SECONDS = 600.0  # for a move at fixed nodes or depth
+QUIT_SECONDS = 5.0  # to end when it is asked to
 HASH_OPTIONS = ("Hash", "memory")  # the second in the XBoard protocol
 THREAD_OPTIONS = ("Threads", "Number of Threads", "cores")
 BOOK_OPTION = "OwnBook"
@@ -141,6 +142,7 @@ class OtherEngine:
         self._player, self._time_control, self._stop_flag = player, time_control, stop_flag
         self._game = object()
         self._is_stopped = False
+        self._program: Program | None = None
         try:
             self._engine: chess.engine.SimpleEngine | None = self._start()
         except EngineFault as fault:
@@ -161,13 +163,13 @@ class OtherEngine:
 
     def choose(self, situation: Situation) -> Played:
         """Its move, checked for legality; raises EngineFault."""
-        if self._engine is None:
+        if self._engine is None or self._program is None:
             raise EngineFault(Reason.CRASH, "the engine does not run")
         protocol = cast(TimedUci | TimedXBoard, self._engine.protocol)
         if isinstance(protocol, TimedXBoard) and not protocol.sets_up and situation.position.start_fen() != START_FEN:
             raise MatchError(f"'{self._player.label}' cannot set up a position; omit --openings")
         limit, seconds = self._limit(situation)
-        watchdog = threading.Timer(seconds, self._engine.close)
+        watchdog = threading.Timer(seconds, self._program.end)  # its event loop then ends by itself
         watchdog.start()
         began = time.perf_counter()
         try:
@@ -190,8 +192,8 @@ class OtherEngine:
     def stop(self) -> None:
         """End the process: the game is no longer wanted."""
         self._is_stopped = True
-        if self._engine is not None:
-            self._engine.close()
+        if self._program is not None:
+            self._program.end()
 
     def close(self) -> None:
         """Ask it to quit, and end it if it does not, at once where it was stopped."""
@@ -199,6 +201,7 @@ class OtherEngine:
             return
         try:
             if not self._is_stopped:
+                self._engine.timeout = QUIT_SECONDS
                 self._engine.quit()
         except (chess.engine.EngineError, TimeoutError):
             pass  # it is ended in any case
@@ -212,7 +215,7 @@ class OtherEngine:
 
     def _start(self) -> chess.engine.SimpleEngine:
         player = self._player
-        program = Program(TimedXBoard if player.speaks_xboard else TimedUci)
+        self._program = program = Program(TimedXBoard if player.speaks_xboard else TimedUci)
         # No engine ponders here; python-chess does not let that be said.
         asked = {name: value for name, value in player.options.items() if (name.lower(), value) != ("ponder", "false")}
         with program.ended_by(self._stop_flag):

@@ -1,9 +1,9 @@
 """A UCI engine that plays the first legal move of the alphabet, and a fault at will: `fake_engine.py [FAULT]`.
 
 Faults: `illegal` gives a move that is none, `crash` ends at the third move, `slow` thinks for 700 ms;
-`silent` never answers, `blank` puts a blank before its move, and `huge` has a score beyond all bounds;
-`sluggish` takes as long for a new game, which is no fault, `counting` tells the moves to go as its score, and `odd` has
-options with defaults that are none.
+`silent` never answers, `stuck` never moves, `deaf` does not quit, `blank` puts a blank before its move, and `huge` has
+a score beyond all bounds; `sluggish` takes as long for a new game, which is no fault, `counting` tells the moves to go
+as its score, and `odd` has options with defaults that are none.
 """
 
 import sys
@@ -41,6 +41,8 @@ def main() -> None:
             moves += 1
             if fault == "crash" and moves == 3:
                 sys.exit(1)
+            if fault == "stuck":
+                time.sleep(600)
             if fault == "slow":
                 time.sleep(0.7)
             best = min(move.uci() for move in board.legal_moves)
@@ -49,6 +51,7 @@ def main() -> None:
             move = "a1a1" if fault == "illegal" else best
             print(f"info depth 3 score cp {score}\n{blank}bestmove {move}", flush=True)
         elif words[:1] == ["quit"]:
+            time.sleep(600 if fault == "deaf" else 0)
             return
 
 

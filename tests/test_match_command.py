@@ -107,6 +107,24 @@ def test_ctrl_c_does_not_wait_for_an_engine_that_starts_or_is_restarted() -> Non
             assert not thread.is_alive()
 
 
+def test_an_engine_that_no_longer_answers_is_ended_without_a_word(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("merino.inner.match.engines.GRACE_SECONDS", 0.5)
+    result = run_match(terms("default", f"{FAKE} stuck", 4, TimeControl(movetime=50), margin=1000), 1)
+    assert result.tally.faults[Reason.CRASH] == [0, 4]
+    assert not caplog.records
+
+
+def test_an_engine_that_does_not_quit_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("merino.inner.match.engines.QUIT_SECONDS", 0.2)
+    engine = start_engine(read_player(f"{FAKE} deaf"), QUICK, np.zeros(1, dtype=np.uint64))
+    assert isinstance(engine, OtherEngine) and engine._engine is not None
+    began = time.monotonic()
+    engine.close()
+    assert time.monotonic() - began < 30 and engine._engine._shutdown
+
+
 def test_an_engine_that_comes_after_the_end_of_the_match_is_closed() -> None:
     flag = np.zeros(1, dtype=np.uint64)
     engine = start_engine(read_player(FAKE), QUICK, flag)

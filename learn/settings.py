@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from merino.inner.core.common.checks import real_number, whole_number
+from merino.inner.core.common.checks import choice, instance, real_number, whole_number
 from merino.inner.eval.linear.registry import Term
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.loss_and_gradient import Sums
@@ -16,6 +16,7 @@ from merino.inner.learn.sample import BY_RESULT, Loss
 from merino.inner.learn.targets import Target
 
 MAX_NUMBER = 1e9  # of the numbers of a fit
+MIN_K, MIN_DECAY, MIN_SAMPLES = 1.0, 0.1, 2  # the last of a bootstrap
 MAX_NAMES = 8  # of terms that are listed one by one
 
 
@@ -28,12 +29,12 @@ class Settings:
     `decay` is the decay length in plies of the weight of a position, None for equal weight.
 
     `phases` is the number of values of each weight in the result, 1 or 2, None for as many as at the start.
-    `target` is what to predict; with `even_stages` all stages of the game have the same weight, and with `ratings` the
-    strength of the players counts where it is known. `prior` is the standard deviation of a weight about its start, in
-    units of its size, 0 for no prior, None for the default of this number of games. `root_of_sum` shows errors as GreKo
-    2015 ML did: the root of the weighted sum over the number of positions. `resamplings` is the number of bootstrap
-    samples for the intervals; 0 for the sandwich formula. With `drop`, terms that tell nothing weigh 0, and the others
-    are fitted again.
+    `target` is what to predict, a Target or its name, such as "search"; `loss` may be a text, too. With `even_stages`
+    all stages of the game have the same weight, and with `ratings` the strength of the players counts where it is
+    known. `prior` is the standard deviation of a weight about its start, in units of its size, 0 for no prior, None for
+    the default of this number of games. `root_of_sum` shows errors as GreKo 2015 ML did: the root of the weighted sum
+    over the number of positions. `resamplings` is the number of bootstrap samples for the intervals; 0 for the sandwich
+    formula. With `drop`, terms that tell nothing weigh 0, and the others are fitted again.
     """
 
     first: int = 6
@@ -59,14 +60,23 @@ class Settings:
         if self.last is not None:
             whole_number("last", self.last, self.first)
         whole_number("seed", self.seed, 0)
-        whole_number("resamplings", self.resamplings, 0)
+        if self.resamplings:
+            whole_number("resamplings", self.resamplings, MIN_SAMPLES)
         if self.phases is not None:
             whole_number("phases", self.phases, 1, 2)
-        for name in ("decay", "k", "prior"):
+        for name, low in (("decay", MIN_DECAY), ("k", MIN_K), ("prior", 0.0)):
             if getattr(self, name) is not None:
-                real_number(name, getattr(self, name), 0, MAX_NUMBER)
+                real_number(name, getattr(self, name), low, MAX_NUMBER)
+        object.__setattr__(self, "loss", choice("loss", self.loss, Loss))
+        if isinstance(self.target, str):
+            object.__setattr__(self, "target", Target.read(self.target))
+        instance("target", self.target, Target, "a Target, or its name: result, search or blend=X")
+        if isinstance(self.names, str):
+            raise TypeError(f"names must be a sequence of names of terms, not the text {self.names[:40]!r}")
+        instance("names", self.names, Sequence, "a sequence of names of terms")
         if self.ratings and self.method == "descent":
             raise ValueError("descent moves one weight at a time, and knows no ratings: choose another method")
+        instance("method", self.method, str, f"one of {', '.join(METHODS)}")
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
 

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from merino.inner.core.common.checks import instance, whole_number
@@ -49,7 +50,7 @@ FORMS = (
 class OwnPlayer:
     """Merino with this evaluation and these search parameters (order of the registry; None for the evaluation's).
 
-    `options` are further values of SETTINGS, by their words.
+    `options` are further values of SETTINGS, by their words. Raises TypeError and ValueError for what cannot be used.
     """
 
     label: str
@@ -64,6 +65,9 @@ class OwnPlayer:
     def __post_init__(self) -> None:
         instance("label", self.label, str, "a text")
         instance("evaluation", self.evaluation, Evaluation, "an Evaluation, as load_evaluation returns it")
+        instance("options", self.options, Mapping, "a mapping from words to whole numbers")
+        instance("style", self.style, (Style, NoneType), "a Style, as read_player reads it, or None")
+        _check_parameters(self.parameters)
         for word, value in self.settings.items():
             _check(word, value)
 
@@ -100,6 +104,10 @@ class OtherPlayer:
     def __post_init__(self) -> None:
         instance("label", self.label, str, "a text")
         instance("command", self.command, tuple, "a tuple of words, such as ('stockfish',)")
+        if not self.command:
+            raise ValueError("command must name a program, such as ('stockfish',)")
+        for word in self.command:
+            instance("each word of command", word, str, "a text")
         instance("options", self.options, dict, "a dict of names and values")
         for name, value in (("threads", self.threads), ("hash_mb", self.hash_mb)):
             if value is not None:
@@ -117,6 +125,17 @@ def _check(word: str, value: int) -> None:
         raise ValueError(f"a player has no option '{word}'{did_you_mean(word, SETTINGS)}")
     low, high = SETTINGS[word].bounds or (0, 1)
     whole_number(f"the player's {SETTINGS[word].setting}", value, low, high)
+
+
+def _check_parameters(parameters: tuple[int, ...] | None) -> None:
+    """Raise TypeError or ValueError for what are not numbers of the search, one for each, within its bounds."""
+    if parameters is None:
+        return
+    instance("parameters", parameters, tuple, "a tuple of whole numbers in the order of their registry")
+    if len(parameters) != len(PARAMETERS):
+        raise ValueError(f"parameters must be {len(PARAMETERS)} numbers, not {len(parameters)}")
+    for row, value in zip(PARAMETERS, parameters, strict=True):
+        whole_number(row.name, value, *row.bounds)
 
 
 Player = OwnPlayer | OtherPlayer

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from merino.inner.core.common.checks import real_number
+from merino.inner.core.common.checks import choice, real_number
 
 Z_95 = 1.959963984540054
 NELO_PER_T = 800 / math.log(10)  # normalised Elo of a mean advantage of one standard deviation
@@ -127,7 +127,7 @@ def llr(counts: np.ndarray, elo0: float, elo1: float, model: Model) -> np.ndarra
 
 @dataclass(frozen=True)
 class Sprt:
-    """A sequential test of elo0 against elo1, with its error probabilities."""
+    """A sequential test of elo0 against elo1, with its error probabilities; `model` may be a text, "logistic"."""
 
     elo0: float
     elo1: float
@@ -136,7 +136,8 @@ class Sprt:
     model: Model = Model.NORMALIZED
 
     def __post_init__(self) -> None:
-        most = MAX_ELO[Model(self.model)]
+        object.__setattr__(self, "model", choice("model", self.model, Model))
+        most = MAX_ELO[self.model]
         real_number("elo0", self.elo0, -most, most)
         real_number("elo1", self.elo1, -most, most)
         real_number("alpha", self.alpha, MIN_ERROR, 0.5)

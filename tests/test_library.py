@@ -9,11 +9,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import merino
 import merino.inner.eval.families
 import merino.library
+from merino.inner.engine.search.parameters import PARAMETERS
+from merino.inner.learn.sample import Loss
+from merino.inner.learn.targets import Target
+from merino.inner.match.statistics import Model
 from tools.check_types import LINKS, link
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -155,16 +160,26 @@ USELESS = [
     ("TimeControl(nodes=10**25)", "nodes of a time control must be a whole number from 1 to 1000000000000000, not 1"),
     ("TimeControl(nodes=1, hash=10**9)", "hash of a time control must be a whole number from 1 to 65536, not 1000"),
     ("TimeControl(clock=5)", "clock of a time control must be a Clock or None, not 5"),
-    ("Clock(-1)", "base of a clock must be a whole number from 0 on, not -1"),
+    ("Clock(-1)", "base of a clock must be a whole number from 0 to 1000000000, not -1"),
     ("Sprt(5, 0)", "elo0 must be below elo1, not 5 and 0"),
     ("Sprt(nan, 5)", "elo0 must be a number from -200 to 200, not nan"),
     ("Sprt(0, '5')", "elo1 must be a number from -200 to 200, not '5'"),
+    ("Clock(10**400)", "base of a clock must be a whole number from 0 to 1000000000, not 1"),
+    ("Sprt(0, 5, model='x')", "model must be one of normalized, logistic, not 'x'"),
     ("Sprt(0, 5, beta=2)", "beta must be a number from 1e-12 to 0.5, not 2"),
     ("Selection(skip_first=-1)", "skip_first must be a whole number from 0 on, not -1"),
     ("Selection(quiet='x')", "quiet must be one of all, quiet, qsearch, as a Quiet, not 'x'"),
     ("Settings(first=0)", "first must be a whole number from 1 on, not 0"),
     ("Settings(phases=3)", "phases must be a whole number from 1 to 2, not 3"),
-    ("Settings(k=nan)", "k must be a number from 0 to 1e+09, not nan"),
+    ("Settings(k=nan)", "k must be a number from 1 to 1e+09, not nan"),
+    ("Settings(k=0)", "k must be a number from 1 to 1e+09, not 0"),
+    ("Settings(decay=0)", "decay must be a number from 0.1 to 1e+09, not 0"),
+    ("Settings(resamplings=1)", "resamplings must be a whole number from 2 on, not 1"),
+    ("Settings(loss='log')", "loss must be one of squared, cross-entropy, not 'log'"),
+    ("Settings(target='x')", "'x' is not one of result, search and blend=X"),
+    ("Settings(target=0.5)", "target must be a Target, or its name: result, search or blend=X, not 0.5"),
+    ("Settings(names='VAL_N')", "names must be a sequence of names of terms, not the text 'VAL_N'"),
+    ("Settings(method=[])", "method must be one of gauss-newton, descent, adam, not []"),
     ("Settings(method='x')", "method must be one of gauss-newton, descent, adam, not 'x'"),
     ("learn(3)", "files must be the path of a file or a sequence of them, not 3"),
     ("learn([])", "files must name at least one file"),
@@ -178,6 +193,13 @@ USELESS = [
     ("play_match('default', time_control=5)", "time_control must be a TimeControl or None, not 5"),
     ("play_match('default', openings=3)", "openings must be the path of a file or None, not 3"),
     ("OwnPlayer('x', evaluation=3)", "evaluation must be an Evaluation"),
+    ("OwnPlayer('x', parameters=(1, 2))", "parameters must be "),
+    ("OwnPlayer('x', parameters='abc')", "parameters must be a tuple of whole numbers"),
+    ("OwnPlayer('x', parameters=(-5,) * numbers)", "exchange_pawn must be a whole number from 1 to 2000, not -5"),
+    ("OwnPlayer('x', style='me.json')", "style must be a Style, as read_player reads it, or None, not 'me.json'"),
+    ("OwnPlayer('x', options=['elo'])", "options must be a mapping from words to whole numbers, not ['elo']"),
+    ("OtherPlayer('x', ())", "command must name a program"),
+    ("OtherPlayer('x', (1,))", "each word of command must be a text, not 1"),
     ("OtherPlayer('x', 'stockfish')", "command must be a tuple of words, such as ('stockfish',), not 'stockfish'"),
     ("load_evaluation('default').with_k(0)", "k must be a number from 0.001 to 1e+09, not 0"),
     ("load_evaluation('default').with_numbers(3)", "values must be a mapping from names to numbers, not 3"),
@@ -188,7 +210,7 @@ USELESS = [
 
 @pytest.mark.parametrize(("call", "said"), USELESS, ids=[call for call, _ in USELESS])
 def test_an_argument_that_cannot_be_used_is_refused_with_what_is_wanted(call, said):
-    names = {name: getattr(merino, name) for name in OFFERED} | {"nan": float("nan")}
+    names = {name: getattr(merino, name) for name in OFFERED} | {"nan": float("nan"), "numbers": len(PARAMETERS)}
     if "searcher." in call:
         names["searcher"] = merino.Searcher(hash_mb=1)
     with pytest.raises((TypeError, ValueError, merino.MerinoError)) as caught:
@@ -239,6 +261,13 @@ def test_strict_type_checking_of_a_users_program_knows_what_is_taken(tmp_path):
     lines = USERS_PROGRAM.splitlines()
     wrong = [index for index, line in enumerate(lines, start=1) if "(3" in line or '"8"' in line]
     assert [int(line.split(":")[1]) for line in done.stdout.splitlines()] == wrong, done.stdout
+
+
+def test_choices_may_be_given_as_texts():
+    counts = np.array([10, 20, 50, 30, 15])
+    assert merino.Sprt(0, 5, model="logistic").llr(counts) == merino.Sprt(0, 5, model=Model.LOGISTIC).llr(counts)
+    settings = merino.Settings(loss="cross-entropy", target="blend=0.5")
+    assert settings.loss is Loss.CROSS_ENTROPY and settings.target == Target(0.5)
 
 
 def test_a_player_that_is_none_is_refused_before_the_match():

@@ -31,7 +31,7 @@ from merino.inner.learn.request import (
     LearnRequest,
 )
 from merino.inner.learn.sample import Loss
-from merino.inner.learn.settings import ARTICLE, Settings
+from merino.inner.learn.settings import ARTICLE, MIN_DECAY, MIN_K, MIN_SAMPLES, Settings
 from merino.inner.learn.targets import BLEND, RESULT, SEARCH, Target
 
 ARTICLE_PRESET = "greko2015"
@@ -264,11 +264,11 @@ def _add_fit(parser: Parser) -> None:
     parser.also_accept("--evalfile", teacher)
     add("--method", choices=list(METHODS), help=f"optimiser; all reach the same weights (default: {Settings.method})")
     add("--loss", choices=list(map(str, Loss)), help=f"error to minimise (default: {Settings.loss})")
-    plies, weight = number_or("off", 0.1), "a position n plies before the end of its game weighs e^(-n/PLIES)"
+    plies, weight = number_or("off", MIN_DECAY), "a position n plies before the end of its game weighs e^(-n/PLIES)"
     decay = add("--decay", type=plies, default=argparse.SUPPRESS, metavar="PLIES|off", help=f"{weight} (default: off)")
     parser.also_accept("--lambda", decay)
     sentence = "scale: a score of s centipawns predicts 1 / (1 + e^(-s/K)) (default: fit)"
-    add("--k", type=number_or("fit", 1), default=argparse.SUPPRESS, metavar="K|fit", help=sentence)
+    add("--k", type=number_or("fit", MIN_K), default=argparse.SUPPRESS, metavar="K|fit", help=sentence)
     sentence = (
         "pull toward the old weights: standard deviation relative to their size (default: by the number of games, and "
         "by how well other games are predicted)"
@@ -281,7 +281,7 @@ def _add_fit(parser: Parser) -> None:
     add("--ratings", action="store_true", help=sentence)
     sentence = "set terms to 0 that mean nothing to the games, fit the others again, and list them"
     add("--drop", action="store_true", help=sentence)
-    add("--bootstrap", type=whole(2), metavar="N", help="confidence intervals from N fits to resampled games")
+    add("--bootstrap", type=whole(MIN_SAMPLES), metavar="N", help="confidence intervals from N fits to resampled games")
     sentence = "validate on a fifth of the games or of the positions (default: game)"
     add("--split", choices=("game", "position"), help=sentence)
     add("--seed", type=natural, metavar="N", help=f"seed of that split (default: {Settings.seed})")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from enum import StrEnum
+from typing import Any, TypeVar
 
 MAX_SHOWN = 60  # characters of what was given that an error shows
 MAX_DIGITS = 18  # of a number that is read: no bound has more
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def whole_number(name: str, value: object, low: int, high: int | None = None) -> int:
@@ -35,6 +37,14 @@ def instance(name: str, value: object, kinds: type | tuple[type, ...], wanted: s
     """Raise TypeError if the value is of none of these types; `wanted` says in words what is."""
     if not isinstance(value, kinds):
         raise TypeError(f"{name} must be {wanted}, not {_shown(value)}")
+
+
+def choice(name: str, value: Any, kind: type[Choice]) -> Choice:
+    """The choice of this kind that the value is, or whose text it is; raises ValueError for anything else."""
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise ValueError(f"{name} must be one of {', '.join(kind)}, not {_shown(value)}") from error
 
 
 def abridged(text: str, longest: int = MAX_SHOWN) -> str:

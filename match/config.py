@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+import operator
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -96,7 +97,7 @@ class MatchConfig:
         names = [item.name for item in fields(self) if item.name not in ("players", "games")]
         found = {NAMES_IN_FILES.get(name, name): getattr(self, name) for name in names}
         found["players"] = [player.identity() for player in self.players]
-        plain: dict[str, Any] = json.loads(json.dumps(found, default=asdict))
+        plain: dict[str, Any] = json.loads(json.dumps(found, default=_plain))
         clock = plain["effort"]["clock"]
         if clock and not clock["moves"]:
             del clock["moves"]  # so that matches saved by versions without it can be resumed
@@ -105,6 +106,11 @@ class MatchConfig:
     def __str__(self) -> str:
         words = [str(self.time_control), f"openings {self.openings}" if self.openings else "random openings"]
         return ", ".join([*words, f"seed {self.seed}"])
+
+
+def _plain(value: Any) -> Any:
+    """A dataclass, or a whole number of NumPy, as JSON has it."""
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else operator.index(value)
 
 
 def _seconds(milliseconds: int, decimals: int) -> str:

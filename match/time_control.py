@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import NoneType
 
 from merino.inner.core.common.checks import instance, whole_number
@@ -13,6 +13,7 @@ from merino.inner.match.compiled_game import MAX_PLIES
 NODES_PER_MEGABYTE = 1000  # per move: a table of this size is about filled by a game of usual length
 HASH_MB = 16
 MAX_USUAL_HASH_MB = 64  # where none is named
+DEFAULT_MARGIN_MS = 20  # by which a move may be late: what it takes to be told and heard
 _SECONDS = r"(\d{1,7}(?:\.\d*)?|\.\d+)"
 _CLOCK = re.compile(rf"(?:(\d{{1,4}})/)?(?:(\d{{1,5}}):)?{_SECONDS}(?:\+{_SECONDS})?", re.ASCII)
 
@@ -29,8 +30,8 @@ class Clock:
     moves: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("base", "increment", "moves"):
-            whole_number(f"{name} of a clock", getattr(self, name), 0)
+        for name, high in (("base", MAX_MS), ("increment", MAX_MS), ("moves", None)):
+            whole_number(f"{name} of a clock", getattr(self, name), 0, high)
 
     @classmethod
     def read(cls, text: str) -> Clock:
@@ -39,12 +40,12 @@ class Clock:
         if found is None:
             raise ValueError(f"{text[:40]!r} is not a clock")
         moves, minutes, seconds, increment = (float(part or 0) for part in found.groups())
-        clock = cls(round(1000 * (60 * minutes + seconds)), round(1000 * increment), int(moves))
-        if clock.base < 1:
+        base, added = round(1000 * (60 * minutes + seconds)), round(1000 * increment)
+        if base < 1:
             raise ValueError(f"the clock {text!r} has no time")
-        if max(clock.base, clock.increment) > MAX_MS:
+        if max(base, added) > MAX_MS:
             raise ValueError(f"the clock {text!r} has more than {MAX_MS // 1000:,} seconds")
-        return clock
+        return cls(base, added, int(moves))
 
     def moves_to_go(self, made: int) -> int | None:
         """How many moves are left until time is added, for a side that has made so many moves; None for never."""
@@ -75,6 +76,11 @@ class TimeControl:
             if getattr(self, name) is not None:
                 whole_number(f"{name} of a time control", getattr(self, name), 1, high)
         instance("clock of a time control", self.clock, (Clock, NoneType), "a Clock or None")
+
+    def or_nodes(self, nodes: int) -> TimeControl:
+        """The same, or with so many nodes a move where nothing limits a move."""
+        has_limit = any(value is not None for value in (self.nodes, self.depth, self.movetime, self.clock))
+        return self if has_limit else replace(self, nodes=nodes)
 
     @property
     def is_timed(self) -> bool:

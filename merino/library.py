@@ -36,7 +36,7 @@ from merino.inner.match.config import MatchConfig
 from merino.inner.match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
 from merino.inner.match.runner import MatchOutput, MatchResult, run_match
 from merino.inner.match.statistics import Sprt
-from merino.inner.match.time_control import TimeControl
+from merino.inner.match.time_control import DEFAULT_MARGIN_MS, TimeControl
 from merino.inner.study.analyser import analyser
 from merino.inner.study.reporting import report_position, report_setup, with_shapley, with_words
 from merino.inner.study.setups import set_up
@@ -196,11 +196,11 @@ def play_match(
     """Play a match in pairs of one opening with colours reversed, until it is over, `sprt` is settled, or Ctrl-C.
 
     A player is written as for `merino match`: "default", a weights file, "name=value" for numbers of the search and
-    weights, "EvalFile=gen12" for a net, or the command of an engine. Without a `time_control` a move is 1000 nodes,
-    and the same `seed` gives the same games on any machine. `openings` is a PGN, EPD or FEN file, None for random ones;
-    `pgn` gets the games at its end; `show` the state of the match as text, several times a second. `concurrency` games
-    are played at a time; None for one a core, and one alone at a clock. Raises PlayerError, OpeningError and
-    BrokenOffError, a MatchError with the `result` so far.
+    weights, "EvalFile=gen12" for a net, or the command of an engine. Without a `time_control`, or with one that limits
+    no move, a move is 1000 nodes, and the same `seed` gives the same games on any machine. `openings` is a PGN, EPD or
+    FEN file, None for random ones; `pgn` gets the games at its end; `show` the state of the match as text, several
+    times a second. `concurrency` games are played at a time; None for one a core, and one alone at a clock, where a
+    move may be 20 ms late. Raises PlayerError, OpeningError and BrokenOffError, a MatchError with the `result` so far.
 
     Examples:
         >>> result = play_match("VAL_Q=100", games=4, concurrency=1)
@@ -214,12 +214,11 @@ def play_match(
     instance("sprt", sprt, (Sprt, NoneType), "an Sprt or None")
     for name, path in (("openings", openings), ("pgn", pgn)):
         instance(name, path, (str, Path, NoneType), "the path of a file or None")
-    whole_number("games", games, 1, MAX_GAMES)
-    whole_number("seed", seed, 0)
+    games, seed = whole_number("games", games, 1, MAX_GAMES), whole_number("seed", seed, 0)
     _check_concurrency(concurrency)
     players = tuple(read_player(player) if isinstance(player, str) else player for player in (first, second))
-    control = time_control or TimeControl(nodes=NODES_OF_A_MOVE)
+    control = (time_control or TimeControl()).or_nodes(NODES_OF_A_MOVE)
     book = None if openings is None else str(openings)
-    config = MatchConfig((players[0], players[1]), control, games, seed, book)
+    config = MatchConfig((players[0], players[1]), control, games, seed, book, margin=DEFAULT_MARGIN_MS)
     at_a_time = concurrency or (1 if control.is_timed else cores())
     return run_match(config, at_a_time, sprt, MatchOutput(show, None if pgn is None else Path(pgn)))

@@ -19,6 +19,7 @@ from merino.inner.engine.search.parameters import PARAMETERS
 from merino.inner.learn.sample import Loss
 from merino.inner.learn.targets import Target
 from merino.inner.match.statistics import Model
+from merino.inner.match.time_control import DEFAULT_MARGIN_MS
 from tools.check_types import LINKS, link
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -268,6 +269,18 @@ def test_choices_may_be_given_as_texts():
     assert merino.Sprt(0, 5, model="logistic").llr(counts) == merino.Sprt(0, 5, model=Model.LOGISTIC).llr(counts)
     settings = merino.Settings(loss="cross-entropy", target="blend=0.5")
     assert settings.loss is Loss.CROSS_ENTROPY and settings.target == Target(0.5)
+
+
+def test_a_match_by_default_has_a_limit_and_a_margin_and_takes_numbers_of_numpy(monkeypatch):
+    played = []
+    monkeypatch.setattr("merino.library.run_match", lambda config, *_: played.append(config))
+    for control in (None, merino.TimeControl(hash=2), merino.TimeControl(movetime=np.int64(50))):
+        merino.play_match("default", time_control=control, games=np.int64(2), seed=np.int32(3))
+    assert [config.time_control.nodes for config in played] == [1000, 1000, None]
+    assert [config.time_control.hash for config in played] == [None, 2, None]
+    assert {config.margin for config in played} == {DEFAULT_MARGIN_MS}
+    assert [config.identity()["effort"]["movetime"] for config in played] == [None, None, 50]
+    assert played[0].identity()["seed"] == 3
 
 
 def test_a_player_that_is_none_is_refused_before_the_match():

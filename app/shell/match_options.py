@@ -26,11 +26,10 @@ from merino.inner.match.players import FORMS, Player
 from merino.inner.match.report import live_line
 from merino.inner.match.runner import BrokenOffError, MatchOutput, MatchResult, run_match
 from merino.inner.match.statistics import MAX_ELO, Model, Sprt
-from merino.inner.match.time_control import Adjudication, Clock, TimeControl
+from merino.inner.match.time_control import DEFAULT_MARGIN_MS, Adjudication, Clock, TimeControl
 
 DEFAULT_GAMES = 1000
 DEFAULT_NODES = 1000
-DEFAULT_MARGIN_MS = 20
 PLIES_OF_A_MOVE = 2
 LIMITS, ADJUDICATION, TEST = "time control", "adjudication", "sequential test"  # titles of groups
 
@@ -154,8 +153,7 @@ def time_control(
     hash_mb: int | None = None,
 ) -> TimeControl:
     """The limits of a move: DEFAULT_NODES if there is no other."""
-    limited = any(value is not None for value in (nodes, depth, movetime, tc))
-    return TimeControl(nodes if limited else DEFAULT_NODES, depth, movetime, tc, hash_mb)
+    return TimeControl(nodes, depth, movetime, tc, hash_mb).or_nodes(DEFAULT_NODES)
 
 
 def read_test(args: argparse.Namespace) -> Sprt | None:

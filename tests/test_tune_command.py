@@ -145,6 +145,7 @@ def test_a_faulty_line_is_named_with_its_fault(text, said):
         ("[a", "file: Expected ']'"),
         ("a = 1", "file: a is not a table"),
         ("[a]\nc_end = 1", "file: [a]: start is missing"),
+        ("[RookOpn_mg]\nc_end = 1", "file: [RookOpn_mg]: start is missing; did you mean 'RookOpen_mg'?"),
         ("[RookOpen_mg]\nelo = 1", "file: [RookOpen_mg]: c_end (or dist) is missing"),
         ("[RookOpen_mg]\nc = 1", "file: [RookOpen_mg]: unknown key 'c'"),
         ("[RookOpen_mg]\nc_end = true", "file: [RookOpen_mg]: c_end = True is not a number"),

@@ -256,7 +256,8 @@ def read_table(name: str, table: object, source: str, known: Mapping[str, Number
     for key in ("start", "min", "max", "c_end"):
         if key not in values:
             instead = " (or dist)" if key == "c_end" else ""
-            raise TuneError(f"{where}: {key}{instead} is missing")
+            hint = "" if registered else did_you_mean(name, known)
+            raise TuneError(f"{where}: {key}{instead} is missing{hint}")
     renamed = {{"min": "low", "max": "high"}.get(key, key): value for key, value in values.items()}
     return check(TunedParameter(name, whole=_TYPES[kind], **renamed), source)
 

@@ -145,15 +145,21 @@ def _variance(tally: Tally, expected: float) -> float:
 def table(rows: list[Rating], anchor: str) -> str:
     """The table as Markdown."""
     lines = [
-        f"| # | Player | Rating | 95% | Games | Score | LOS to {anchor} | LOS to next |",
+        f"| # | Player | Rating | 95% | Games | Score | LOS to {_cell(anchor)} | LOS to next |",
         "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for number, row in enumerate(rows, start=1):
         error = "anchor" if row.name == anchor else f"+- {row.error:.0f}"
         share = f"{row.points / row.games:.1%}" if row.games else ""
         likelihoods = " | ".join("" if los is None else f"{los:.1%}" for los in (row.los, row.los_next))
-        lines.append(f"| {number} | {row.name} | {row.rating:.0f} | {error} | {row.games} | {share} | {likelihoods} |")
+        cells = f"{_cell(row.name)} | {round(row.rating)} | {error} | {row.games} | {share} | {likelihoods}"
+        lines.append(f"| {number} | {cells} |")
     return "\n".join(lines)
+
+
+def _cell(name: str) -> str:
+    """A name as a cell of a table in Markdown."""
+    return name.replace("|", "\\|")
 
 
 def pool_table(
@@ -165,7 +171,7 @@ def pool_table(
     """
     by_name = {row.name: row for row in rows}
     lines = [
-        f"| Version | {' | '.join(opponents)} | Elo | 95% | LOS |",
+        f"| Version | {' | '.join(map(_cell, opponents))} | Elo | 95% | LOS |",
         f"| --- |{' ---: |' * (len(opponents) + 3)}",
     ]
     for first, version in enumerate(versions):
@@ -174,5 +180,5 @@ def pool_table(
             tally = results.get((first, second))
             cells.append(f"{_points(tally):g} of {tally.games}" if tally else "")
         error, los = ("anchor", "") if row.los is None else (f"+- {row.error:.0f}", f"{row.los:.1%}")
-        lines.append(f"| {version} | {' | '.join(cells)} | {row.rating:.0f} | {error} | {los} |")
+        lines.append(f"| {_cell(version)} | {' | '.join(cells)} | {round(row.rating)} | {error} | {los} |")
     return "\n".join(lines)

@@ -21,7 +21,7 @@ from merino.inner.match.players import OwnPlayer
 from merino.inner.match.prove import STRONGER, offer, prove
 from merino.inner.match.statistics import estimate, score_of
 from merino.inner.match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
-from merino.inner.match.tournament import pool_table, rate
+from merino.inner.match.tournament import Rating, pool_table, rate, table
 
 
 def tally(*pairs: int) -> Tally:
@@ -94,6 +94,12 @@ def test_the_anchor_shifts_the_table_and_changes_no_difference() -> None:
         assert ahead == pytest.approx([ahead[0]] * 3, abs=1e-6)
         assert [table[first].los_next for table in tables] == pytest.approx([tables[0][first].los_next] * 3)
     assert tables[0]["b"].error == pytest.approx(tables[1]["a"].error)
+
+
+def test_the_table_has_no_minus_nought_and_a_cell_for_each_name():
+    rows = [Rating("a|b", -0.3, 5.0, 2, 1.0, 0.5)]
+    assert "| 1 | a\\|b | 0 | +- 5 | 2 |" in table(rows, "c|d") and "LOS to c\\|d" in table(rows, "c|d")
+    assert pool_table(["a|b"], ["c|d"], {}, rows).splitlines()[2] == "| a\\|b |  | 0 | +- 5 | 50.0% |"
 
 
 def test_a_clean_score_has_a_rating():

@@ -39,14 +39,13 @@ from tests.uci_process import UciProcess
 
 def material_net() -> Network:
     """A net that counts material: 100 centipawns for a pawn and so on."""
-    shape = Shape("ALL", 2, 0, "crelu")
-    inputs, index = np.zeros((768, 2)), np.arange(768)
+    shape, index = Shape("ALL", 17, 0, "crelu"), np.arange(768)
     worth = np.array([1, 3, 3, 5, 9, 0])[index % 12 // 2]
-    inputs[:, 0] = np.where(index % 2 == 0, worth, 0)  # neurons count the own pieces and those of the other side
+    counted = np.where(index % 2 == 0, 2 * worth, 0)  # each neuron counts the viewer's pieces: 39 pawns are 78 of 255
     weights = {
-        "inputs": np.rint(inputs * 2).astype(np.int16),  # 39 pawns are 78 of 255
-        "input_bias": np.zeros(2, dtype=np.int16),
-        "output": np.array([[2040, 0, -2040, 0]], dtype=np.int16),  # 2 * 2040 * 400 / (255 * 64) = 100
+        "inputs": np.repeat(counted[:, None], 17, axis=1).astype(np.int16),
+        "input_bias": np.zeros(17, dtype=np.int16),
+        "output": np.repeat([[120, -120]], 17, axis=1).astype(np.int16),  # 2 * 17 * 120 * 400 / (255 * 64) = 100
         "output_bias": np.zeros(1, dtype=np.int16),
     }
     return Network(shape, weights, 200.0, {"data": {"positions": 7}})

@@ -13,6 +13,7 @@ from merino.inner.match.compiled_game import MAX_PLIES
 NODES_PER_MEGABYTE = 1000  # per move: a table of this size is about filled by a game of usual length
 HASH_MB = 16
 MAX_USUAL_HASH_MB = 64  # where none is named
+DEFAULT_NODES = 1000  # of a move, without another limit
 DEFAULT_MARGIN_MS = 20  # by which a move may be late: what it takes to be told and heard
 _SECONDS = r"(\d{1,7}(?:\.\d*)?|\.\d+)"
 _CLOCK = re.compile(rf"(?:(\d{{1,4}})/)?(?:(\d{{1,5}}):)?{_SECONDS}(?:\+{_SECONDS})?", re.ASCII)
@@ -77,10 +78,10 @@ class TimeControl:
                 whole_number(f"{name} of a time control", getattr(self, name), 1, high)
         instance("clock of a time control", self.clock, (Clock, NoneType), "a Clock or None")
 
-    def or_nodes(self, nodes: int) -> TimeControl:
-        """The same, or with so many nodes a move where nothing limits a move."""
+    def or_default(self) -> TimeControl:
+        """The same, or with DEFAULT_NODES a move where nothing limits a move."""
         has_limit = any(value is not None for value in (self.nodes, self.depth, self.movetime, self.clock))
-        return self if has_limit else replace(self, nodes=nodes)
+        return self if has_limit else replace(self, nodes=DEFAULT_NODES)
 
     @property
     def is_timed(self) -> bool:

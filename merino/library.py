@@ -43,7 +43,6 @@ from merino.inner.study.setups import set_up
 from merino.inner.study.shapley import MAX_ERROR, MIN_ERROR
 
 MAX_GAMES, MAX_AT_A_TIME = 10**9, 1024
-NODES_OF_A_MOVE = 1000  # in matches without another limit
 
 Files = str | Path | Sequence[str | Path]
 
@@ -217,7 +216,7 @@ def play_match(
     games, seed = whole_number("games", games, 1, MAX_GAMES), whole_number("seed", seed, 0)
     _check_concurrency(concurrency)
     players = tuple(read_player(player) if isinstance(player, str) else player for player in (first, second))
-    control = (time_control or TimeControl()).or_nodes(NODES_OF_A_MOVE)
+    control = (time_control or TimeControl()).or_default()
     book = None if openings is None else str(openings)
     config = MatchConfig((players[0], players[1]), control, games, seed, book, margin=DEFAULT_MARGIN_MS)
     at_a_time = concurrency or (1 if control.is_timed else cores())

@@ -30,7 +30,6 @@ from merino.inner.tune.parameters import TunedParameter, TuneError, check_known,
 from merino.inner.tune.playing import check_options, check_own, players_of, terms_of
 from merino.inner.tune.tuning import Configuration, Tune, replay
 
-DEFAULT_NODES = 1000  # of a move, where a case limits neither nodes nor depth
 AHEAD = 8  # pairs of a tune under way: few, as a case is short
 _DEFAULTS: dict[str, Any] = {"games": 2000, "check": 400, "every": 1000, "seeds": 1, "methods": [DEFAULT, "spsa"]}
 _NAME = re.compile(r"\w[\w .+-]{0,99}")  # of a case
@@ -159,9 +158,8 @@ def _right(value: Any, limits: Number, where: str) -> float:
 
 
 def _time_control(table: Mapping[str, Any], where: str) -> TimeControl:
-    depth = table.get("depth")
     try:
-        return TimeControl(nodes=table.get("nodes", None if depth else DEFAULT_NODES), depth=depth)
+        return TimeControl(nodes=table.get("nodes"), depth=table.get("depth")).or_default()
     except (TypeError, ValueError) as error:
         raise TuneError(f"{where}: {error}") from error
 

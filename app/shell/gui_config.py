@@ -12,11 +12,12 @@ from pathlib import Path
 from merino.inner.app.console.command_line import Parser
 from merino.inner.core.common.about import NAME
 from merino.inner.core.common.command import CommandError
+from merino.inner.engine.search.strength import FULL_LEVEL
 from merino.inner.engine.uci.options import OPTIONS
 
 SHOWN = ("Hash", "Threads", "Move Overhead", "Ponder")  # the options people change
 NETWORK_OVERHEAD_MS = 200  # on a server a move travels
-GNOME_LEVELS = {"easy": 2, "normal": 8, "hard": 20}  # difficulty in GNOME Chess, and the Skill Level for it
+GNOME_LEVELS = {"easy": 2, "normal": 8, "hard": FULL_LEVEL}  # difficulty in GNOME Chess, and the Skill Level for it
 
 Values = dict[str, int | bool | str]
 

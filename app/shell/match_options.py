@@ -26,10 +26,9 @@ from merino.inner.match.players import FORMS, Player
 from merino.inner.match.report import live_line
 from merino.inner.match.runner import BrokenOffError, MatchOutput, MatchResult, run_match
 from merino.inner.match.statistics import MAX_ELO, Model, Sprt
-from merino.inner.match.time_control import DEFAULT_MARGIN_MS, Adjudication, Clock, TimeControl
+from merino.inner.match.time_control import DEFAULT_MARGIN_MS, DEFAULT_NODES, Adjudication, Clock, TimeControl
 
 DEFAULT_GAMES = 1000
-DEFAULT_NODES = 1000
 PLIES_OF_A_MOVE = 2
 LIMITS, ADJUDICATION, TEST = "time control", "adjudication", "sequential test"  # titles of groups
 
@@ -153,7 +152,7 @@ def time_control(
     hash_mb: int | None = None,
 ) -> TimeControl:
     """The limits of a move: DEFAULT_NODES if there is no other."""
-    return TimeControl(nodes, depth, movetime, tc, hash_mb).or_nodes(DEFAULT_NODES)
+    return TimeControl(nodes, depth, movetime, tc, hash_mb).or_default()
 
 
 def read_test(args: argparse.Namespace) -> Sprt | None:

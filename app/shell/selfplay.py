@@ -19,7 +19,7 @@ from merino.inner.match.config import MatchConfig
 from merino.inner.match.openings import PLIES
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.report import count_line
-from merino.inner.match.time_control import CLEAR_WIN, RandomMoves
+from merino.inner.match.time_control import CLEAR_WIN, DEFAULT_NODES, RandomMoves
 
 EARLY = 6  # plies at which any good move may be played, as GreKo did
 EARLY_LOSS = 100  # centipawns that such a move may lose
@@ -51,7 +51,7 @@ def _parser() -> Parser:
     shared.add_concurrency(parser, "games")
     shared.add_cluster(parser, "play")
     shared.add_evaluation(parser)
-    shared.add_work_limits(parser, "per move", options.DEFAULT_NODES, options.LIMITS)
+    shared.add_work_limits(parser, "per move", DEFAULT_NODES, options.LIMITS)
     shared.add_openings(parser, f"{PLIES} if random")
     options.add_resign(parser, RESIGN)
     shared.add_pgn(parser, f"{DEFAULT_PGN} without --positions")

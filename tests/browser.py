@@ -15,7 +15,11 @@ from urllib.parse import quote
 
 import pytest
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import (
+    ElementClickInterceptedException,
+    ElementNotInteractableException,
+    StaleElementReferenceException,
+)
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
@@ -48,6 +52,8 @@ def installed(*names: str) -> str | None:
 SHELLS = ("/usr/lib/chromium/chromium-headless-shell", "chrome-headless-shell")
 CHROMIUM = installed(*SHELLS, "chromium", "chromium-browser", "google-chrome")
 DRIVER = installed("chromedriver", "chromium.chromedriver")
+# Drawn anew in this moment, not drawn yet, or under something that goes: a person waits and tries again.
+PASSING = (StaleElementReferenceException, ElementNotInteractableException, ElementClickInterceptedException)
 needs_browser = pytest.mark.skipif(
     not (CHROMIUM and DRIVER),
     reason="the page needs Chromium and its driver: apt-get install chromium-headless-shell chromium-driver",
@@ -154,7 +160,7 @@ class Page:
         while True:
             try:
                 found = is_true()
-            except StaleElementReferenceException:  # drawn anew in this moment
+            except PASSING:
                 found = None
             if found:
                 return found
@@ -189,6 +195,11 @@ class Page:
         if found:
             found[0].click()
         return bool(found)
+
+    def unfold(self, summary: str) -> None:
+        """Open details by a click at their summary, again where the page moved and the click missed it."""
+        is_open = "return document.querySelector(arguments[0])?.closest('details').open"
+        self.until(lambda: self.run(is_open, summary) or (self._clicked(summary) and None))
 
     def hover(self, selector: str, until: Callable[[], Any] = lambda: True, click: bool = False) -> None:
         """Point at the middle of an element until something is so, and click there if asked.

@@ -409,7 +409,7 @@ def test_all_beside_the_board_is_reached_in_a_low_window(page: Page) -> None:
     page.until(lambda: len(page.moves) == 2)
     page.tab("weights")
     page.until(lambda: page.all(".slider"))
-    page.click(".editing summary")
+    page.unfold(".editing summary")
     page.run("window.scrollTo(0, 400); document.getElementById('remove-move').focus()")
     box = "return document.getElementById('remove-move').getBoundingClientRect()"
     page.until(lambda: 0 <= page.run(box)["top"] < page.run(box)["bottom"] <= 560)

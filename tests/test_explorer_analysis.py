@@ -108,7 +108,7 @@ def test_a_move_drawn_under_a_pointer_at_rest_shows_its_board(page: Page) -> Non
 def test_arrows_show_best_moves_and_the_threat(page: Page) -> None:
     analysed(page, MIDDLEGAME)
     page.until(lambda: page.all(".arrows .best") and page.all(".arrows .threat[data-move=c6d4]"))
-    page.click(".analysis-settings summary")
+    page.unfold(".analysis-settings summary")
     page.click("#analysis-arrows")
     page.until(lambda: not page.all(".arrows .best"))
 
@@ -126,7 +126,7 @@ def test_the_bar_follows_the_search(page: Page) -> None:
 def test_the_switch_and_the_number_of_lines_are_kept_between_visits(page: Page) -> None:
     page.click("#analysis-switch")
     page.until(lambda: len(page.all(LINES)) == 3)
-    page.click(".analysis-settings summary")
+    page.unfold(".analysis-settings summary")
     page.run("const s = document.getElementById('analysis-lines'); s.value = 2; s.dispatchEvent(new Event('change'))")
     page.until(lambda: len(page.all(LINES)) == 2)
     page.open(at(MIDDLEGAME))

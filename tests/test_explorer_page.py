@@ -215,7 +215,7 @@ def test_the_weights_of_a_table_are_made_when_it_is_opened_and_change_the_score(
     page.open(at(KNIGHT_UP))
     page.tab("weights")
     page.choose("#weights-chosen", "full")
-    page.click("[data-term-weights=KnightSquare] summary")
+    page.unfold("[data-term-weights=KnightSquare] summary")
     page.until(lambda: len(page.run("return [...document.querySelectorAll('.cell')]")) == 32)
     page.press('[data-weight="KnightSquare_d4_eg"]', Keys.END)
     raised = load_evaluation("full").with_numbers({"KnightSquare_d4_eg": 200})

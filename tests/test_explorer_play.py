@@ -263,7 +263,7 @@ def test_variations_comments_and_signs_are_made_undone_and_saved(page: Page) -> 
     page.until(lambda: page.pieces.get("e4") == "wP" and "e5" not in page.pieces)
     page.enter("c5")
     page.until(lambda: page.moves == ["e4", "c5"] and "Nf3" in page.text("#move-list"))
-    page.click(".editing summary")
+    page.unfold(".editing summary")
     page.click("[data-nag='5']")
     page.press("#comment", "sharp" + Keys.ENTER)
     page.until(lambda: "c5!?sharp" in page.text("#move-list"))

@@ -178,7 +178,7 @@ def test_a_profile_tells_what_is_sure_with_moves_to_look_at(page: Page) -> None:
 def test_the_report_of_a_night_is_shown_from_its_state(page: Page, tmp_path: Path) -> None:
     (tmp_path / "night.json").write_bytes(as_json(night_of(2).as_json()))
     page.tab("learning")
-    page.click("#night summary")
+    page.unfold("#night summary")
     page.until(lambda: "No run in the usual folder" in page.text("#night"))
     page.choose_file("#night-open", tmp_path / "night.json")
     page.until(lambda: "2 generations in" in page.text("#night-summary"))
@@ -206,7 +206,7 @@ def test_what_the_nets_of_a_night_know_is_unfolded(page: Page) -> None:
     page.until(lambda: page.text("#panel-player"))
     show = f"document.querySelector('#panel-player').replaceChildren(...module.nightReport({told}, () => 0).flat())"
     page.of_module("panels/night_report.js", show)
-    page.click("#night-probes summary")
+    page.unfold("#night-probes summary")
     queens, forks = (row.text.split() for row in page.all("#night-known tbody tr"))
     assert queens == ["Queens", "0.96", "0.01", "0.31", "0.62", "4"] and forks[:2] == ["fork", "(motif)"]
     assert violations_in_all(page, "#night-probes") == []
@@ -214,13 +214,13 @@ def test_what_the_nets_of_a_night_know_is_unfolded(page: Page) -> None:
 
 def test_a_night_is_begun_watched_and_stopped_on_the_page(page: Page) -> None:
     page.tab("learning")
-    page.click("#night summary")
+    page.unfold("#night summary")
     page.choose("#night-hours", "1")
     page.click("#night-start")
     page.until(lambda: "games" in page.text("#night-doing"))
     page.reload()
     page.tab("learning")
-    page.click("#night summary")
+    page.unfold("#night summary")
     page.click("#night-stop")
     page.until(lambda: page.all("#night-start") and "No generation is finished yet" in page.text("#night"))
     assert violations_in_all(page, "#night") == []

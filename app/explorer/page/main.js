@@ -83,9 +83,10 @@ function makeHelp(start) {
         welcome();
         byId("tour-start").focus();
     };
+    const title = h("h2", { id: "help-title", tabindex: -1 }, "Keys");
     replace(
         dialog,
-        h("h2", { id: "help-title", tabindex: -1, autofocus: true }, "Keys"),
+        title,
         h(
             "dl",
             { class: "keys" },
@@ -105,7 +106,10 @@ function makeHelp(start) {
             letterKeys(),
         ),
     );
-    const show = () => dialog.showModal();
+    const show = () => {
+        dialog.showModal();
+        title.focus(); // read from its beginning, not from its first button
+    };
     byId("help").onclick = show;
     return show;
 }

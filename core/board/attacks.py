@@ -1,13 +1,14 @@
-"""What each piece attacks: tables for the leapers, magic bitboards for the sliders.
+"""What each piece attacks: tables for the leapers, kindergarten bitboards for the sliders.
 
-The magic tables are filled with, and tested against, slider attacks found square by square along the rays.
-The two tables together stay below the 10**6 bytes above which numba refuses to cache a function.
+How far a slider sees along a line depends on the six inner squares of the line, as it sees the edge in any case. One
+multiplication gathers these squares in the top six bits, and a table has the attacks. The tables take 8 KiB, so that
+they stay in the first cache. Those of magic bitboards, with one multiplication for two lines, take 840 KiB.
+The tables are filled with, and tested against, slider attacks found square by square along the rays.
 """
 
 import numpy as np
 
 from merino.inner.core.board.bitboard import SQUARES, U64
-from merino.inner.core.board.magics import BISHOP_MAGICS, ROOK_MAGICS
 from merino.inner.core.compiled.jit import kernel
 
 ROOK_STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))
@@ -23,20 +24,6 @@ def ray(square: int, step: tuple[int, int]) -> list[int]:
         squares.append(rank * 8 + file)
         file, rank = file + step[0], rank + step[1]
     return squares
-
-
-def relevant_squares(square: int, steps: Steps) -> int:
-    """The squares whose occupation changes the attacks of a slider here: its rays without their last squares."""
-    return sum(1 << target for step in steps for target in ray(square, step)[:-1])
-
-
-def occupancies(mask: int) -> np.ndarray:
-    """Every subset of `mask`, uint64[2 ** bits]."""
-    subsets = np.zeros(1, dtype=np.uint64)
-    for square in range(64):
-        if mask >> square & 1:
-            subsets = np.concatenate([subsets, subsets | np.uint64(1 << square)])
-    return subsets
 
 
 def ray_attacks(square: int, steps: Steps, occupied: np.ndarray) -> np.ndarray:
@@ -58,19 +45,21 @@ def _leaper_table(steps: Steps) -> np.ndarray:
     return np.array([sum(1 << t for step in steps for t in ray(s, step)[:1]) for s in SQUARES], dtype=U64)
 
 
-def _slider_table(magics: tuple[int, ...], steps: Steps) -> tuple[np.ndarray, np.ndarray]:
-    """Per square (mask, multiplier, shift, first slot), uint64[64, 4], and the attacks behind the slots."""
-    squares, blocks, offset = np.zeros((64, 4), dtype=U64), [], 0
-    for square in SQUARES:
-        mask = relevant_squares(square, steps)
-        shift = 64 - mask.bit_count()
-        squares[square] = (mask, magics[square], shift, offset)
-        occupied = occupancies(mask)
-        block = np.zeros(len(occupied), dtype=U64)
-        block[(occupied * U64(magics[square])) >> U64(shift)] = ray_attacks(square, steps, occupied)
-        blocks.append(block)
-        offset += len(block)
-    return squares, np.concatenate(blocks)
+def _line_table(step: tuple[int, int]) -> np.ndarray:
+    """The attacks along the first rank or file from each of its squares, by its inner squares: uint64[8, 64]."""
+    line = [0, *ray(0, step)]
+    inner, occupied = np.arange(64, dtype=U64), np.zeros(64, dtype=U64)
+    for bit, square in enumerate(line[1:-1]):
+        occupied |= (inner >> U64(bit) & U64(1)) << U64(square)
+    return np.array([ray_attacks(square, (step, (-step[0], -step[1])), occupied) for square in line])
+
+
+def _diagonals() -> np.ndarray:
+    """The diagonal and the antidiagonal through each square, without it: uint64[64, 2]."""
+    lines = [((1, 1), (-1, -1)), ((1, -1), (-1, 1))]
+    return np.array(
+        [[sum(1 << t for step in line for t in ray(s, step)) for line in lines] for s in SQUARES], dtype=U64
+    )
 
 
 def _between_and_lines() -> tuple[np.ndarray, np.ndarray]:
@@ -92,22 +81,36 @@ PAWN_ATTACKS = np.stack([_leaper_table(((-1, 1), (1, 1))), _leaper_table(((-1, -
 ROOK_RAYS = np.array([sum(1 << t for step in ROOK_STEPS for t in ray(s, step)) for s in SQUARES], dtype=U64)
 BISHOP_RAYS = np.array([sum(1 << t for step in BISHOP_STEPS for t in ray(s, step)) for s in SQUARES], dtype=U64)
 BETWEEN, LINES = _between_and_lines()
-_ROOK_SQUARES, _ROOK_TABLE = _slider_table(ROOK_MAGICS, ROOK_STEPS)
-_BISHOP_SQUARES, _BISHOP_TABLE = _slider_table(BISHOP_MAGICS, BISHOP_STEPS)
+_DIAGONALS = _diagonals()
+_FIRST_FILE = _line_table((0, 1))
+_EVERY_RANK = _line_table((1, 0)) * U64(0x0101010101010101)
+_FIRST_RANK = _EVERY_RANK.astype(np.uint8)
+_TO_TOP_RANK = U64(0x0202020202020202)  # adds up all ranks in the highest one, a file farther, its inner six highest
+_INNER_A_FILE = U64(0x0001010101010100)
+_FILE_TO_TOP = U64(0x0004081020408000)  # a2 to a7 become the highest six bits
 
 
 @kernel
 def rook_attacks(square, occupied):
     """The squares a rook on `square` attacks, the first blocker in each direction included."""
-    hashed = ((occupied & _ROOK_SQUARES[square, 0]) * _ROOK_SQUARES[square, 1]) >> _ROOK_SQUARES[square, 2]
-    return _ROOK_TABLE[_ROOK_SQUARES[square, 3] + hashed]
+    file, rank = square & 7, square >> 3
+    on_rank = occupied >> U64(8 * rank + 1) & U64(63)
+    on_file = ((occupied >> U64(file) & _INNER_A_FILE) * _FILE_TO_TOP) >> U64(58)
+    return U64(_FIRST_RANK[file, on_rank]) << U64(8 * rank) | _FIRST_FILE[rank, on_file] << U64(file)
 
 
 @kernel
 def bishop_attacks(square, occupied):
     """The squares a bishop on `square` attacks, the first blocker in each direction included."""
-    hashed = ((occupied & _BISHOP_SQUARES[square, 0]) * _BISHOP_SQUARES[square, 1]) >> _BISHOP_SQUARES[square, 2]
-    return _BISHOP_TABLE[_BISHOP_SQUARES[square, 3] + hashed]
+    rising, falling = _DIAGONALS[square, 0], _DIAGONALS[square, 1]
+    return _on_diagonal(square, rising, occupied) | _on_diagonal(square, falling, occupied)
+
+
+@kernel
+def _on_diagonal(square, diagonal, occupied):
+    """The squares of a diagonal that a bishop on `square` attacks."""
+    inner = ((occupied & diagonal) * _TO_TOP_RANK) >> U64(58)
+    return _EVERY_RANK[square & 7, inner] & diagonal
 
 
 @kernel

@@ -9,6 +9,7 @@ from merino.inner.core.compiled.lanes import (
     LANES,
     clipped_floats,
     floats_of,
+    greatest_at,
     load_floats,
     load_lanes,
     no_sums,
@@ -33,6 +34,11 @@ def _choose(source, target):
 @entry
 def _combine(source, target, factor):
     store_floats(target, load_floats(target) + floats_of(np.float32(factor)) * load_floats(source))
+
+
+@entry
+def _greatest(address):
+    return greatest_at(address)
 
 
 @entry
@@ -78,11 +84,20 @@ def test_the_sum_is_that_of_the_halves(rows):
     assert halves[0] == pytest.approx(rows[0].sum(), rel=1e-5)
 
 
+def test_the_greatest_number_is_found_at_any_place_and_below_zero():
+    numbers = np.random.default_rng(5).integers(-(1 << 31), -5, LANES).astype(np.int32)
+    assert _greatest(_address(numbers)) == numbers.max() < 0
+    for place in range(LANES):
+        numbers[place] = place - 4
+        assert _greatest(_address(numbers)) == place - 4
+
+
 @entry
 def _products(a, b, c, d, target):
     total = no_sums()
     for _ in range(2):
-        total = total + products_of_lanes(load_lanes(a), load_lanes(b), load_lanes(c), load_lanes(d))
+        total = total + products_of_lanes(load_lanes(a), load_lanes(b))
+        total = total + products_of_lanes(load_lanes(c), load_lanes(d))
     target[0] = total_of(total)
 
 

@@ -5,19 +5,35 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 
 from merino.inner.core.board.bitboard import FULL
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.makemove import likely_key, make
-from merino.inner.core.board.move import NORMAL, kind_of
-from merino.inner.core.board.movegen import ALL, MAX_MOVES, generate
+from merino.inner.core.board.move import NO_MOVE, NORMAL, kind_of
+from merino.inner.core.board.movegen import ALL, MAX_MOVES, generate, is_noisy
 from merino.inner.core.board.position import POSITION
 from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.memory import aligned_record
-from merino.inner.engine.search.history import HISTORY_BITS
-from merino.inner.engine.search.move_picker import KILLER_SCORES, PLACE_BITS, VICTIM_WEIGHT, place_of, ranked
+from merino.inner.engine.search.history import HISTORY_BITS, quiet_history
+from merino.inner.engine.search.move_picker import (
+    KILLER_SCORES,
+    PLACE_BITS,
+    VICTIM_WEIGHT,
+    init_move_picker,
+    next_move,
+    place_of,
+    ranked,
+    threat_score,
+)
 from merino.inner.engine.search.parameters import EXCHANGE_VALUES, PARAMETERS
+from merino.inner.engine.search.transposition import TranspositionTable
+from merino.inner.engine.search.worker import Worker
+from merino.inner.eval.families import default
 from tests.boards import playouts
+
+MOST_MOVES = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1"  # 218
+QUIET_AND_NOISY = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 
 
 @entry
@@ -40,6 +56,38 @@ def _foretold(positions, after, moves):
                 return 0
             plain += 1
     return plain
+
+
+@entry
+def _handed_out(records, hash_move, moves, scores):
+    """Write the moves that the picker hands out, and the scores of quiet ones but the first; how many there are."""
+    s, count = records[0], 0
+    init_move_picker(s, 0, hash_move, False)
+    while True:
+        move = next_move(s, 0)
+        if move == NO_MOVE:
+            return count
+        moves[count] = move
+        if move != hash_move and not is_noisy(s.positions[0], move):
+            scores[count] = quiet_history(s, 0, move) + threat_score(s, 0, move)
+        count += 1
+
+
+@pytest.mark.parametrize("fen", [MOST_MOVES, QUIET_AND_NOISY])
+def test_every_legal_move_is_handed_out_once_and_quiet_ones_by_score(fen: str) -> None:
+    worker, draw = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default()), random.Random(7)
+    worker.set_root(Position(fen), full_width=False)
+    history = worker.record[0]["butterfly_history"]
+    history[...] = np.array([draw.randrange(-9000, 9000) for _ in range(history.size)]).reshape(history.shape)
+    moves, scores = np.zeros((2, MAX_MOVES), dtype=np.int32)
+    legal = sorted(Position(fen).legal_moves)
+    for hash_move in (NO_MOVE, legal[-1]):
+        scores[:] = 0
+        count = _handed_out(worker.record, hash_move, moves, scores)
+        assert sorted(moves[:count].tolist()) == legal
+        assert hash_move in (NO_MOVE, moves[0])
+        quiet = scores[scores != 0].tolist()
+        assert quiet == sorted(quiet, reverse=True) and len(set(quiet)) > 30
 
 
 def test_the_best_of_scores_with_places_is_the_first_of_the_highest() -> None:

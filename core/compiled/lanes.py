@@ -175,21 +175,17 @@ def no_sums(typing):
     return sum_lanes(), lambda context, builder, signature, args: ir.Constant(_SUMS, None)
 
 
-@primitive(lambda a, b, c, d: _in_pairs(a, b) + _in_pairs(c, d))
-def products_of_lanes(typing, a, b, c, d):
-    """The products of int16[32] `a` with `b`, neighbours added up, plus those of `c` with `d`: int32[16]."""
+@primitive(_in_pairs)
+def products_of_lanes(typing, first, second):
+    """The products of int16[32] `first` with `second`, neighbours added up: int32[16]."""
     wide = ir.VectorType(_SUM, LANES)
 
-    def pairs(builder, factors):
-        """Products summed two by two, neighbours first: one instruction does so for 16 bits."""
-        products = builder.mul(*(builder.sext(factor, wide) for factor in factors))
+    def generate(context, builder, signature, args):
+        products = builder.mul(*(builder.sext(factor, wide) for factor in args))
         even, odd = (ir.Constant(_SUMS, list(range(start, LANES, 2))) for start in (0, 1))
         return builder.add(*(builder.shuffle_vector(products, products, places) for places in (even, odd)))
 
-    def generate(context, builder, signature, args):
-        return builder.add(pairs(builder, args[:2]), pairs(builder, args[2:]))
-
-    return sum_lanes(lanes, lanes, lanes, lanes), generate
+    return sum_lanes(lanes, lanes), generate
 
 
 @primitive(lambda row, factor: (row * np.int16(factor)).astype(np.int32) * row >> 16)
@@ -216,6 +212,21 @@ def total_of(typing, sums):
         return builder.call(total, (builder.sext(args[0], _WIDE_SUMS),))
 
     return types.int64(sum_lanes), generate
+
+
+@primitive(lambda address: int(np.ctypeslib.as_array((ctypes.c_int32 * LANES).from_address(int(address))).max()))
+def greatest_at(typing, address):
+    """The greatest of the int32[32] at `address`, uint64: int64."""
+    numbers = ir.VectorType(_SUM, LANES)
+
+    def generate(context, builder, signature, args):
+        loaded = builder.load(builder.inttoptr(args[0], numbers.as_pointer()))
+        loaded.align = ctypes.sizeof(ctypes.c_int32)
+        kind, name = ir.FunctionType(_SUM, (numbers,)), f"llvm.vector.reduce.smax.v{LANES}i32"
+        greatest = builder.call(cgutils.get_or_insert_function(builder.module, kind, name), (loaded,))
+        return builder.sext(greatest, ir.IntType(64))
+
+    return types.int64(types.uint64), generate
 
 
 @primitive(lambda row: np.clip(row, np.float32(0), np.float32(1)))

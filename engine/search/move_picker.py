@@ -3,6 +3,8 @@
 `next_move` hands out one move at a time and generates them in stages, so that a cutoff by the hash move needs none.
 """
 
+import numpy as np
+
 from merino.inner.core.board.bitboard import (
     FULL,
     PAWN,
@@ -15,6 +17,7 @@ from merino.inner.core.board.position import (
     set_check_squares,
 )
 from merino.inner.core.compiled.jit import kernel
+from merino.inner.core.compiled.lanes import LANES, greatest_at
 from merino.inner.engine.search.history import noisy_history, piece_to_before, quiet_histories, quiet_history_in
 from merino.inner.engine.search.see import captured_type, see_at_least
 from merino.inner.engine.search.threats import escapes
@@ -25,6 +28,7 @@ KILLER_SCORES = (200_000, 190_000)  # above any sum of histories and threats of 
 _COUNTER_SCORE = 180_000
 PLACE_BITS = 8  # of a place in the list of moves, of which there are MAX_MOVES
 _LAST_PLACE = (1 << PLACE_BITS) - 1
+_LOWEST = -(1 << 31)  # below the score of any move
 
 
 @kernel
@@ -104,12 +108,16 @@ def _generate_noisy(s, ply):
     here, position = s.plies[ply], s.positions[ply]
     here.next = here.bad_end = 0
     here.end = generate(position, s.moves[ply], NOISY, FULL)
+    best = _LOWEST
     for index in range(here.end):
         move = int(s.moves[ply, index])
         score = VICTIM_WEIGHT * s.exchange_values[captured_type(position, move)] + noisy_history(s, ply, move)
         if kind_of(move) == QUEEN_PROMOTION:
             score += VICTIM_WEIGHT * (s.exchange_values[QUEEN] - s.exchange_values[PAWN])
-        s.scores[ply, index] = ranked(score, index)
+        score = ranked(score, index)
+        s.scores[ply, index] = score
+        best = max(best, score)
+    _end_scores(s, ply, best)
 
 
 @kernel
@@ -122,6 +130,7 @@ def _generate_quiets(s, ply):
     counter, histories = int(s.counter_moves[piece_to_before(s, ply, 1)]), quiet_histories(s, ply)
     here.next = here.bad_end
     here.end = here.next + generate(position, s.moves[ply, here.next :], QUIET, FULL)
+    best = _LOWEST
     for index in range(here.next, here.end):
         move = int(s.moves[ply, index])
         if move == here.killers[0]:
@@ -132,16 +141,40 @@ def _generate_quiets(s, ply):
             score = _COUNTER_SCORE
         else:
             score = quiet_history_in(histories, position, move) + threat_score(s, ply, move)
-        s.scores[ply, index] = ranked(score, index)
+        score = ranked(score, index)
+        s.scores[ply, index] = score
+        best = max(best, score)
+    _end_scores(s, ply, best)
+
+
+@kernel
+def _end_scores(s, ply, best):
+    """Note the best score, and put lowest ones behind the last: no list is so long that there is no room for them."""
+    here = s.plies[ply]
+    here.best = best
+    for place in range(here.end, here.end + LANES):
+        s.scores[ply, place] = _LOWEST
+
+
+@kernel
+def _best_score(s, ply):
+    """The best score of the remaining moves: as many at once as are mostly there, without a branch for the rest."""
+    here = s.plies[ply]
+    scores = np.uint64(s.scores[ply].ctypes.data)
+    first = here.next
+    best = greatest_at(scores + np.uint64(4 * first))
+    while first + LANES < here.end:
+        first += LANES
+        best = max(best, greatest_at(scores + np.uint64(4 * first)))
+    return best
 
 
 @kernel
 def _take_best(s, ply):
     """One step of selection sort: swap the best remaining move to the front and hand it out."""
     here = s.plies[ply]
-    best = s.scores[ply, here.next]
-    for score in s.scores[ply, here.next + 1 : here.end]:  # without a branch, so that the compiler vectorises it
-        best = max(best, score)
+    best = here.best if here.best != _LOWEST else _best_score(s, ply)
+    here.best = _LOWEST
     index = place_of(best)
     move = int(s.moves[ply, index])
     s.moves[ply, index] = s.moves[ply, here.next]

@@ -41,6 +41,7 @@ PLY = record_dtype(
         ("next", np.int64),
         ("end", np.int64),
         ("bad_end", np.int64),
+        ("best", np.int64),  # score, or the lowest where it is to be found
         ("noisy_only", np.int64),
         ("skip_quiets", np.int64),
         ("quiets", np.int64),  # how many quiet moves have been searched

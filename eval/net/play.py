@@ -191,21 +191,21 @@ def program_of(net):
 
 
 @kernel
-def _squared_products(mine, first, theirs, second, _):
+def _squared_products(neurons, weights, _):
     """Clipped sums squared, by their weights."""
-    return products_of_lanes(mine * first, mine, theirs * second, theirs)
+    return products_of_lanes(neurons * weights, neurons)
 
 
 @kernel
-def _fine_products(mine, first, theirs, second, factor):
+def _fine_products(neurons, weights, factor):
     """Clipped sums squared and cut to 16 bits, by their weights."""
-    return products_of_lanes(squared_lanes(mine, factor), first, squared_lanes(theirs, factor), second)
+    return products_of_lanes(squared_lanes(neurons, factor), weights)
 
 
 @kernel
-def _clipped_products(mine, first, theirs, second, _):
+def _clipped_products(neurons, weights, _):
     """Clipped sums by their weights."""
-    return products_of_lanes(mine, first, theirs, second)
+    return products_of_lanes(neurons, weights)
 
 
 def _row_sum_of(products):
@@ -216,20 +216,26 @@ def _row_sum_of(products):
 
     @kernel
     def row_sum(own, other, weights, net):
-        total = no_sums()
+        ours, theirs = no_sums(), no_sums()  # apart, as every addition waits for the one before it
         for block in range(net.blocks):
             at = U64(LANES_SIZE * block)
-            mine = clipped_lanes(load_lanes(own + at), 0, net.most)
-            theirs = clipped_lanes(load_lanes(other + at), 0, net.most)
             row = weights + at
-            total = total + products(mine, load_lanes(row), theirs, load_lanes(row + net.row), net.factor)
-        return total_of(total)
+            neurons = clipped_lanes(load_lanes(own + at), 0, net.most)
+            ours = ours + products(neurons, load_lanes(row), net.factor)
+            neurons = clipped_lanes(load_lanes(other + at), 0, net.most)
+            theirs = theirs + products(neurons, load_lanes(row + net.row), net.factor)
+        return total_of(ours + theirs)
 
     return row_sum
 
 
 def _four_sums_of(products):
     """The kernel that returns the sums by four rows of weights: the neurons of both views are loaded once for all."""
+
+    @kernel
+    def both(mine, theirs, row, net):
+        ours = products(mine, load_lanes(row), net.factor)
+        return ours + products(theirs, load_lanes(row + net.row), net.factor)
 
     @kernel
     def four_sums(own, other, weights, net):
@@ -240,13 +246,9 @@ def _four_sums_of(products):
             mine = clipped_lanes(load_lanes(own + at), 0, net.most)
             theirs = clipped_lanes(load_lanes(other + at), 0, net.most)
             row = weights + at
-            a = a + products(mine, load_lanes(row), theirs, load_lanes(row + net.row), net.factor)
-            row += size
-            b = b + products(mine, load_lanes(row), theirs, load_lanes(row + net.row), net.factor)
-            row += size
-            c = c + products(mine, load_lanes(row), theirs, load_lanes(row + net.row), net.factor)
-            row += size
-            d = d + products(mine, load_lanes(row), theirs, load_lanes(row + net.row), net.factor)
+            a, b = a + both(mine, theirs, row, net), b + both(mine, theirs, row + size, net)
+            row += U64(2) * size
+            c, d = c + both(mine, theirs, row, net), d + both(mine, theirs, row + size, net)
         return total_of(a), total_of(b), total_of(c), total_of(d)
 
     return four_sums

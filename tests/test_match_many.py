@@ -123,7 +123,12 @@ def test_a_gauntlet_rates_all_and_goes_on_from_its_state(tmp_path: Path, capsys:
 @pytest.mark.parametrize("rating", ["nan", "-inf", "strong"])
 def test_a_rating_that_is_no_number_fixes_none(rating: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gauntlet", "default", "razor_depth=1,name=b", "--anchor", f"b={rating}"]) == 2
-    assert f"--anchor: '{rating}' is not a rating" in capsys.readouterr().err
+    assert capsys.readouterr().err == f"merino: gauntlet: --anchor: '{rating}' is not a rating\n"
+
+
+def test_an_anchor_that_does_not_play_is_told_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["round-robin", "default,name=a", "razor_depth=1,name=b", "--anchor", "c=0"]) == 2
+    assert capsys.readouterr().err == "merino: round-robin: --anchor: there is no player 'c' among a, b\n"
 
 
 def test_versions_meet_a_pool_and_are_compared_with_the_first(capsys: pytest.CaptureFixture[str]) -> None:

@@ -156,18 +156,18 @@ def time_control(
 
 
 def read_test(args: argparse.Namespace) -> Sprt | None:
-    """The sequential test, if there is to be one; raises UsageError."""
+    """The sequential test of `match`, if there is to be one; raises UsageError."""
     if args.sprt is None:
         return None
     elo0, elo1 = args.sprt["elo0"], args.sprt["elo1"]
     if not elo0 < elo1:
-        raise UsageError(f"--sprt takes the lower Elo first, not {elo0:g} {elo1:g}")
+        raise UsageError(f"match: --sprt takes the lower Elo first, not {elo0:g} {elo1:g}")
     if not (0 < args.alpha < 0.5 and 0 < args.beta < 0.5):
-        raise UsageError("--alpha and --beta must lie between 0 and 0.5")
+        raise UsageError("match: --alpha and --beta must lie between 0 and 0.5")
     try:
         return Sprt(elo0, elo1, args.alpha, args.beta, Model(args.model))
     except ValueError as error:
-        raise UsageError(f"--sprt: {error}") from error
+        raise UsageError(f"match: --sprt: {error}") from error
 
 
 def concurrency(args: argparse.Namespace, config: MatchConfig) -> int:

@@ -52,7 +52,7 @@ def _run(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
     names = options.names(players)
     if len(players) < 2 or len(set(names)) < len(names):
         raise UsageError(f"{kind}: at least two players with different names are needed; ',name=X' names a player")
-    anchor, rating = _read_anchor(args.anchor, names, 0 if pool else len(names) - 1)
+    anchor, rating = _read_anchor(kind, args.anchor, names, 0 if pool else len(names) - 1)
     if args.state is not None:
         make_folder(args.state, kind)
     pairings = kind.pairings(len(versions), len(pool))
@@ -125,14 +125,15 @@ def _with_names(names: list[str], results: dict[tuple[int, int], Tally]) -> list
     return [((names[first], names[second]), tally) for (first, second), tally in results.items()]
 
 
-def _read_anchor(text: str | None, names: list[str], usual: int) -> tuple[int, float]:
+def _read_anchor(kind: Schedule, text: str | None, names: list[str], usual: int) -> tuple[int, float]:
     """The number of the player whose rating is fixed, `usual` if none is named, and the rating; raises UsageError."""
     if text is None:
         return usual, 0.0
     name, _, value = text.rpartition("=")
     if name not in names:
-        raise UsageError(f"--anchor: there is no player '{name}' among {', '.join(names)}{did_you_mean(name, names)}")
+        known = f"{', '.join(names)}{did_you_mean(name, names)}"
+        raise UsageError(f"{kind}: --anchor: there is no player '{name}' among {known}")
     try:
         return names.index(name), any_number(value)
     except ArgumentTypeError as error:
-        raise UsageError(f"--anchor: '{value}' is not a rating") from error
+        raise UsageError(f"{kind}: --anchor: '{value}' is not a rating") from error

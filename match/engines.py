@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple, Protocol, cast
 
 import chess
@@ -30,6 +32,8 @@ QUIT_SECONDS = 5.0  # to end when it is asked to
 HASH_OPTIONS = ("Hash", "memory")  # the second in the XBoard protocol
 THREAD_OPTIONS = ("Threads", "Number of Threads", "cores")
 BOOK_OPTION = "OwnBook"
+
+log = logging.getLogger(__name__)
 
 
 class EngineFault(Exception):
@@ -221,8 +225,7 @@ class OtherEngine:
         with program.ended_by(self._stop_flag):
             try:
                 engine = program.start(player.command)
-                usual = self._time_control.other_hash_mb
-                engine.configure(engine_options(engine, player.hash_mb, player.threads, usual) | asked)
+                engine.configure(engine_options(engine, player, self._time_control.other_hash_mb) | asked)
                 engine.ping()
             except (OSError, chess.engine.EngineError, TimeoutError) as error:
                 program.end()
@@ -274,20 +277,41 @@ def other(colour: int) -> int:
 
 
 def engine_options(
-    engine: chess.engine.SimpleEngine, hash_mb: int | None, threads: int | None, usual_hash: int
+    engine: chess.engine.SimpleEngine, player: OtherPlayer, usual_hash: int
 ) -> dict[str, chess.engine.ConfigValue]:
     """The options that give an engine its hash and threads, and no book of its own.
 
-    If `hash_mb` or `threads` is None, the engine gets `usual_hash` or one thread, provided it has an option for it.
-    Raises EngineError if it lacks an option that was asked for.
+    Where the player names none, the engine gets `usual_hash` or one thread, provided it has an option for it; what is
+    beyond the bounds of the option is brought within them, with a warning. Raises EngineError if it lacks an option
+    that was asked for.
     """
     found: dict[str, chess.engine.ConfigValue] = {}
+    options, set_by_name = engine.options, {name.lower() for name in player.options}
     for what, names, asked, usual in (
-        ("hash", HASH_OPTIONS, hash_mb, usual_hash),
-        ("threads", THREAD_OPTIONS, threads, 1),
+        ("hash", HASH_OPTIONS, player.hash_mb, usual_hash),
+        ("threads", THREAD_OPTIONS, player.threads, 1),
     ):
-        known = [name for name in names if name in engine.options]
+        known = [name for name in names if name in options]
         if asked is not None and not known:
             raise chess.engine.EngineError(f"it has no option for {what}")
-        found |= dict.fromkeys(known, usual if asked is None else asked)
-    return found | ({BOOK_OPTION: False} if BOOK_OPTION in engine.options else {})
+        for name in known:
+            if asked is not None:
+                found[name] = asked
+            elif name.lower() not in set_by_name:
+                found[name] = _within_bounds(player.label, options[name], usual)
+    return found | ({BOOK_OPTION: False} if BOOK_OPTION in options else {})
+
+
+def _within_bounds(label: str, option: chess.engine.Option, usual: int) -> int:
+    """The usual value of an option, or the nearest that it takes; that is said."""
+    value = usual if option.min is None else max(option.min, usual)
+    value = value if option.max is None else min(option.max, value)
+    if value != usual:
+        _say_once(f"'{label}' plays with {option.name} = {value}, since it does not take {usual}")
+    return value
+
+
+@cache
+def _say_once(sentence: str) -> None:
+    """Warn, however many boards start the same engine."""
+    log.warning(sentence)

@@ -3,7 +3,7 @@
 Faults: `illegal` gives a move that is none, `crash` ends at the third move, `slow` thinks for 700 ms;
 `silent` never answers, `stuck` never moves, `deaf` does not quit, `blank` puts a blank before its move, and `huge` has
 a score beyond all bounds; `sluggish` takes as long for a new game, which is no fault, `counting` tells the moves to go
-as its score, and `odd` has options with defaults that are none.
+as its score, and `odd` has options with defaults that are none. A fault that begins with `option` is said as such.
 """
 
 import sys
@@ -26,7 +26,7 @@ def main() -> None:
         if words[:1] == ["uci"] and fault == "silent":
             time.sleep(600)
         elif words[:1] == ["uci"]:
-            print(ODD if fault == "odd" else "id author Nobody")
+            print(ODD if fault == "odd" else fault if fault.startswith("option") else "id author Nobody")
             print("id name Fake\noption name Contempt type spin default 0 min -9 max 9\nuciok", flush=True)
         elif words[:1] == ["ucinewgame"] and fault == "sluggish":
             time.sleep(0.7)

@@ -301,6 +301,32 @@ def test_what_an_engine_has_no_option_for_is_refused(capsys: pytest.CaptureFixtu
     assert "it has no option for hash" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("bounds", "words", "value"),
+    [
+        ("min 1 max 8", "", 8),
+        ("min 32 max 99", "", 32),
+        ("min 1 max 64", "", 16),
+        ("min 1 max 7", ",option.hash=4", 4),
+        ("min 1 max 6", ",hash=2", 2),
+    ],
+)
+def test_the_usual_hash_is_brought_within_the_bounds_of_an_engine(
+    bounds: str, words: str, value: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    option = f"option name Hash type spin default 4 {bounds}"
+    player = read_player(f"{FAKE} {shlex.quote(option)},name={bounds}{words}")
+    for _ in range(2):
+        engine = start_engine(player, QUICK, np.zeros(1, dtype=np.uint64))
+        assert isinstance(engine, OtherEngine) and engine._engine is not None
+        assert int(engine._engine.protocol.config["Hash"]) == value
+        engine.close()
+    is_said = value != 16 and not words
+    assert caplog.messages == [f"'{bounds}' plays with Hash = {value}, since it does not take 16"] * is_said
+    with pytest.raises(MatchError, match="expected value for option 'Hash' to be at"):
+        start_engine(replace(player, hash_mb=1000), QUICK, np.zeros(1, dtype=np.uint64))
+
+
 def test_our_own_players_keep_to_a_clock_with_two_threads() -> None:
     result = run_match(terms("threads=2,name=two", "default", 2, TimeControl(clock=Clock(2000, 50)), margin=1000), 1)
     assert result.tally.games == 2 and not any(map(any, result.tally.faults.values()))

@@ -16,6 +16,8 @@ import numpy as np
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.board.game import IllegalMoveError, Position
+from merino.inner.core.common.checks import abridged
+from merino.inner.core.common.quoting import in_one_line
 from merino.inner.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY, Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.strength import DEFAULT_ELO
@@ -225,6 +227,7 @@ class OtherEngine:
         with program.ended_by(self._stop_flag):
             try:
                 engine = program.start(player.command)
+                _say_what_is_ignored(player.label, engine.protocol)
                 engine.configure(engine_options(engine, player, self._time_control.other_hash_mb) | asked)
                 engine.ping()
             except (OSError, chess.engine.EngineError, TimeoutError) as error:
@@ -309,6 +312,13 @@ def _within_bounds(label: str, option: chess.engine.Option, usual: int) -> int:
     if value != usual:
         _say_once(f"'{label}' plays with {option.name} = {value}, since it does not take {usual}")
     return value
+
+
+def _say_what_is_ignored(label: str, protocol: chess.engine.Protocol) -> None:
+    lines = protocol.ignored if isinstance(protocol, TimedUci) else []
+    if lines:
+        first, more = in_one_line(abridged(lines[0])), f" and {len(lines) - 1} more" if lines[1:] else ""
+        _say_once(f"'{label}' announces options that are none and are ignored: '{first}'{more}")
 
 
 @cache

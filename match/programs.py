@@ -20,7 +20,9 @@ logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of a program th
 START_SECONDS = 60.0  # for another engine to answer when it starts
 POLL_SECONDS = 0.1
 REFUSAL = re.compile(r"(?!id|info|option).*: *['\"]?uci\b")  # such as "Invalid move: uci"
-_OPTION = re.compile(r"\s*option\s+name\s+(.*?)\s+type\s+(\w+)(.*)")
+TYPES = ("check", "spin", "combo", "button", "string")  # of options
+NEED_DEFAULT = ("multipv",)  # options that python-chess sets to their default for each move
+_OPTION = re.compile(r"\s*option\s+name\s+(\S.*?)\s+type\s+(\w+)(.*)")
 _FIELD = re.compile(r"\s+(default|min|max|var)(?=\s|$)")
 
 
@@ -105,17 +107,30 @@ class _Stopwatch(chess.engine.Protocol):
 
 
 class TimedUci(_Stopwatch, chess.engine.UciProtocol):
-    """UCI; a program that takes the word `uci` for something else is not waited for."""
+    """UCI; a program that takes the word `uci` for something else is not waited for.
+
+    `ignored` are its lines that name no option that could be set.
+    """
 
     refusal = ""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.ignored: list[str] = []
+
     def _line_received(self, line: str) -> None:
-        """Receive a line before python-chess, which would reject an engine with an option whose default is odd."""
-        option = None if self.initialized else _option_with_odd_default(line)
-        if option is None:
+        """Receive a line before python-chess, which would reject an engine for one faulty option."""
+        if self.initialized or self.command is None or line.split(None, 1)[:1] != ["option"]:
             super()._line_received(line)
-        else:
-            self.options[option.name] = option
+            return
+        try:
+            self.command.line_received(line)
+        except chess.engine.EngineError:
+            option = _option_without_default(line)
+            if option is None:
+                self.ignored.append(line)
+            else:
+                self.options[option.name] = option
 
     def line_received(self, line: str) -> None:
         """Receive a line; end the program if it does not know the protocol."""
@@ -148,25 +163,20 @@ class TimedXBoard(_Stopwatch, chess.engine.XBoardProtocol):
         super().line_received(line)
 
 
-def _option_with_odd_default(line: str) -> chess.engine.Option | None:
-    """The option of a line, without its default, if python-chess does not take that; None for any other line."""
+def _option_without_default(line: str) -> chess.engine.Option | None:
+    """The option of a line with an odd default, which it then lacks; None if it is no option at all."""
     found = _OPTION.match(line)
-    if found is None:
+    if found is None or found[2] not in TYPES or found[1].lower() in NEED_DEFAULT:
         return None
     name, kind, rest = found.groups()
     words = _FIELD.split(rest)[1:]
     parts = [(field, value.strip()) for field, value in zip(words[::2], words[1::2], strict=True)]
     values, choices = dict(parts), [value for field, value in parts if field == "var"]
     low, high = (_whole(values.get(field, "")) for field in ("min", "max"))
-    option = chess.engine.Option(name, kind, None, low, high, choices)
     default = values.get("default", "")
-    try:
-        option.parse(default)
-    except chess.engine.EngineError:
-        if kind == "combo" and default:
-            choices.append(default)
-        return option
-    return None
+    if kind == "combo" and default and default not in choices:
+        choices.append(default)
+    return chess.engine.Option(name, kind, None, low, high, choices)
 
 
 def _whole(text: str) -> int | None:

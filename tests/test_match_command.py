@@ -175,6 +175,30 @@ def test_an_engine_with_odd_defaults_plays_and_its_options_can_be_set() -> None:
     engine.close()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "option name X type wheel default 3",
+        "option name X type Spin default 1 min 0 max 2",
+        "option name X",
+        "option type spin",
+        "option name MultiPV type spin min 1 max 9",
+        "option",
+    ],
+)
+def test_what_is_no_option_is_ignored_unless_it_is_to_be_set(line: str, caplog: pytest.LogCaptureFixture) -> None:
+    player = read_player(f"{FAKE} {shlex.quote(line + chr(10) + line)},name={line}")
+    assert isinstance(player, OtherPlayer)
+    engine = start_engine(player, QUICK, np.zeros(1, dtype=np.uint64))
+    assert isinstance(engine, OtherEngine) and engine._engine is not None
+    assert list(engine._engine.options) == ["Contempt"]
+    assert caplog.messages == [f"'{line}' announces options that are none and are ignored: '{line}' and 1 more"]
+    assert engine.choose(Situation(Position(), chess.Board(), None)).move
+    engine.close()
+    with pytest.raises(MatchError, match="does not support option X"):
+        start_engine(replace(player, options={"X": "1"}), QUICK, np.zeros(1, dtype=np.uint64))
+
+
 def test_the_clock_runs_from_go_to_the_move() -> None:
     result = run_match(terms("default", f"{FAKE} sluggish", 2, TimeControl(clock=Clock(400, 50))), 1)
     assert result.tally.points.sum() == 2 and result.tally.faults[Reason.TIME][1] == 0

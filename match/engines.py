@@ -185,7 +185,8 @@ class OtherEngine:
         except chess.engine.EngineTerminatedError as error:
             self._engine = None
             is_late = time.perf_counter() - began >= seconds
-            raise EngineFault(Reason.CRASH, "no answer" if is_late else f"the engine ended: {error}") from error
+            reason = "no answer" if is_late else f"the engine ended: {self._program.fault or error}"
+            raise EngineFault(Reason.CRASH, reason) from error
         except (chess.engine.EngineError, TimeoutError) as error:
             self._drop()  # it may have lost track of the game
             if error.args and isinstance(error.args[0], ValueError):
@@ -232,7 +233,7 @@ class OtherEngine:
                 engine.ping()
             except (OSError, chess.engine.EngineError, TimeoutError) as error:
                 program.end()
-                raise EngineFault(Reason.CRASH, str(error) or "no answer") from error
+                raise EngineFault(Reason.CRASH, program.fault or str(error) or "no answer") from error
         return engine
 
     def _limit(self, situation: Situation) -> tuple[chess.engine.Limit, float]:

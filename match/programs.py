@@ -19,6 +19,8 @@ logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of a program th
 
 START_SECONDS = 60.0  # for another engine to answer when it starts
 POLL_SECONDS = 0.1
+STANDARD_OUTPUT = 1  # its file descriptor
+END_SECONDS = 1.0  # for a program to end by itself after its output, so that its exit code is known
 REFUSAL = re.compile(r"(?!id|info|option).*: *['\"]?uci\b")  # such as "Invalid move: uci"
 TYPES = ("check", "spin", "combo", "button", "string")  # of options
 NEED_DEFAULT = ("multipv",)  # options that python-chess sets to their default for each move
@@ -53,6 +55,11 @@ class Program:
             transport.close()
         return transport, self._protocol
 
+    @property
+    def fault(self) -> str:
+        """Why it was ended, where that is known; empty otherwise."""
+        return self._protocol.fault if isinstance(self._protocol, _Engine) else ""
+
     def end(self) -> None:
         """End it, now or as soon as it runs; from any thread, and more than once."""
         self._has_ended = True
@@ -78,21 +85,37 @@ class Program:
             is_left.set()
 
 
-class _Stopwatch(chess.engine.Protocol):
-    """Measures the time of each move, from the line `go` to the line with the move.
+class _Engine(chess.engine.Protocol):
+    """What both protocols have in common here.
 
-    It excludes what comes before, such as `ucinewgame` and clearing the hash, and the time until this process learns of
-    an answer on another thread.
+    The time of each move is measured from the line `go` to the line with the move. That excludes what comes before,
+    such as `ucinewgame` and clearing the hash, and the time until this process learns of an answer on another thread.
+
+    A program that can no longer answer, since it has closed its standard output, is ended; `fault` says so.
     """
 
     began = ended = 0.0
     answer = "bestmove"
+    fault = ""
+    is_asked_to_quit = False
 
     def send_line(self, line: str) -> None:
         """Send a line; `go` starts the watch."""
         if line.partition(" ")[0] == "go":
             self.began = time.perf_counter()
+        self.is_asked_to_quit |= line == "quit"
         super().send_line(line)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        """Standard output or another pipe has been closed, most often because the program ends."""
+        super().pipe_connection_lost(fd, exc)
+        if fd == STANDARD_OUTPUT:
+            self.loop.call_later(END_SECONDS, self._end_if_it_lives)
+
+    def _end_if_it_lives(self) -> None:
+        if self.transport is not None and self.transport.get_returncode() is None and not self.is_asked_to_quit:
+            self.fault = "it closed its standard output"
+            self.transport.close()
 
     def line_received(self, line: str) -> None:
         """Receive a line before anybody else; a move stops the watch."""
@@ -106,7 +129,7 @@ class _Stopwatch(chess.engine.Protocol):
         return self.ended - self.began
 
 
-class TimedUci(_Stopwatch, chess.engine.UciProtocol):
+class TimedUci(_Engine, chess.engine.UciProtocol):
     """UCI; a program that takes the word `uci` for something else is not waited for.
 
     `ignored` are its lines that name no option that could be set.
@@ -150,7 +173,7 @@ class TimedUci(_Stopwatch, chess.engine.UciProtocol):
             raise
 
 
-class TimedXBoard(_Stopwatch, chess.engine.XBoardProtocol):
+class TimedXBoard(_Engine, chess.engine.XBoardProtocol):
     """The XBoard protocol, version 2; an engine without `setboard` can play from the first position."""
 
     answer = "move"

@@ -35,7 +35,7 @@ from merino.inner.match.boards import PythonBoard
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.engines import EngineFault, OtherEngine, OwnEngine, Situation, centipawns, start_engine
 from merino.inner.match.errors import MatchError, PlayerError
-from merino.inner.match.games import Played, Reason, Tally
+from merino.inner.match.games import Game, Played, Reason, Tally
 from merino.inner.match.players import EVAL_FILE, STYLE_FILE, OtherPlayer, OwnPlayer, find_program, read_player
 from merino.inner.match.report import live_line
 from merino.inner.match.runner import MatchOutput, run_match
@@ -114,6 +114,20 @@ def test_an_engine_that_no_longer_answers_is_ended_without_a_word(
     result = run_match(terms("default", f"{FAKE} stuck", 4, TimeControl(movetime=50), margin=1000), 1)
     assert result.tally.faults[Reason.CRASH] == [0, 4]
     assert not caplog.records
+
+
+def test_an_engine_that_closes_its_output_is_ended_and_that_is_said() -> None:
+    games: list[Game] = []
+    output = MatchOutput(played=games.append)
+    for fault in ("mute", "crash"):
+        run_match(terms("default", f"{FAKE} {fault}", 2, TimeControl(movetime=50), margin=5000), 1, output=output)
+    assert {game.reason for game in games} == {Reason.CRASH}
+    ended = "the engine ended: "
+    assert {game.detail for game in games[:2]} == {f"{ended}it closed its standard output"}
+    assert {game.detail for game in games[2:]} == {f"{ended}engine process died unexpectedly (exit code: 1)"}
+    closing = OtherPlayer("x", (sys.executable, "-c", "import os, time; os.close(1); time.sleep(600)"))
+    with pytest.raises(MatchError, match="'x' does not start: it closed its standard output"):
+        start_engine(closing, QUICK, np.zeros(1, dtype=np.uint64))
 
 
 def test_an_engine_that_does_not_quit_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,7 +87,8 @@ def engine_options(command: tuple[str, ...]) -> EngineNumbers:
     try:
         options = program.start(command).options
     except (OSError, chess.engine.EngineError, TimeoutError) as error:
-        raise TuneError(f"the engine '{' '.join(command)}' does not start: {error or 'no answer'}") from error
+        reason = program.fault or error or "no answer"
+        raise TuneError(f"the engine '{' '.join(command)}' does not start: {reason}") from error
     finally:
         program.end()
     numbers = {

@@ -163,6 +163,12 @@ def test_a_mate_is_certain(talk: Talk, fen: str, wdl: str) -> None:
     assert re.search(rf"score mate -?\d wdl {wdl} ", said[-2])
 
 
+def test_a_stalemate_is_a_certain_draw(talk: Talk) -> None:
+    stalemate = "position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"
+    info, best = talk.say("setoption name UCI_ShowWDL value true", stalemate, "go depth 3")
+    assert info.startswith("info depth 0 ") and " score cp 0 wdl 0 1000 0 " in info and best == "bestmove (none)"
+
+
 # Log and opponent
 
 

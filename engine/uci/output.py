@@ -14,7 +14,7 @@ from merino.inner.core.common.streams import complain, has_no_reader
 from merino.inner.eval.outlook import expected_score, win_draw_loss
 
 if TYPE_CHECKING:
-    from merino.inner.engine.search.limits import Line, Score, SearchResult
+    from merino.inner.engine.search.limits import Line, SearchResult
 
 
 _MAX_INFO = 500  # characters; some messages quote the input, which may be a megabyte long
@@ -131,7 +131,7 @@ class Report:
     def _text(self, line: Line) -> str:
         score = f"{line.score.uci()} {line.bound}".rstrip()
         if self._k is not None:
-            score += " wdl {} {} {}".format(*_win_draw_loss(line.score, self._k))
+            score += " wdl {} {} {}".format(*_win_draw_loss(line, self._k))
         text = (
             f"info depth {line.depth} seldepth {line.seldepth} multipv {line.multipv} score {score} "
             f"nodes {line.nodes} nps {line.nps} hashfull {line.hashfull} tbhits {self._table_hits()} "
@@ -140,8 +140,10 @@ class Report:
         return " ".join([text, *(["pv"] if line.pv else []), *map(self._write_move, line.pv)])
 
 
-def _win_draw_loss(score: Score, k: float) -> tuple[int, int, int]:
-    """Wins, draws and losses of a thousand games for the side to move, by its score; a mate is certain."""
-    if score.mate is not None:
-        return (1000, 0, 0) if score > 0 else (0, 0, 1000)
-    return win_draw_loss(expected_score(score, k))
+def _win_draw_loss(line: Line, k: float) -> tuple[int, int, int]:
+    """Wins, draws and losses of a thousand games for the side to move; a mate is certain, and so is a stalemate."""
+    if line.score.mate is not None:
+        return (1000, 0, 0) if line.score > 0 else (0, 0, 1000)
+    if not line.pv:  # the game is over
+        return 0, 1000, 0
+    return win_draw_loss(expected_score(line.score, k))

@@ -9,6 +9,7 @@ Code that searches, plays, tunes or explains knows no family by name: `eval.fami
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from copy import copy
@@ -90,8 +91,8 @@ class Evaluation(ABC):
         return other
 
     def expected_score(self, centipawns: float) -> float:
-        """The expected score of a side with this score, 0..1."""
-        return expected_score(centipawns, self.k)
+        """The expected score of a side with this score, 0..1; raises TypeError and ValueError for what is no number."""
+        return expected_score(real_number("centipawns", centipawns, -math.inf, math.inf), self.k)
 
     @property
     def numbers(self) -> Mapping[str, Number]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Callable
 from functools import cache
@@ -325,6 +326,20 @@ def test_other_numbers_make_another_evaluation_and_leave_the_first() -> None:
     other = family.with_numbers({name: number.value + 50})
     assert other.numbers[name].value == number.value + 50
     assert family.numbers[name] == number
+
+
+def test_only_a_number_has_an_expected_score() -> None:
+    family = default()
+    assert [family.expected_score(score) for score in (-math.inf, 0, math.inf)] == [0, 0.5, 1]
+    for wrong, error, said in (
+        (math.nan, ValueError, "centipawns must be a number from -inf to inf, not nan"),
+        (10**400, ValueError, "centipawns must be a number from -inf to inf, not one beyond all floating-point"),
+        ("200", TypeError, "centipawns must be a number from -inf to inf, not '200'"),
+    ):
+        with pytest.raises(error, match=said):
+            family.expected_score(wrong)
+    with pytest.raises(ValueError, match=r"k must be a number from .*, not one beyond all"):
+        family.with_k(10**400)
 
 
 def test_another_k_changes_what_a_score_promises_and_nothing_else() -> None:

@@ -27,7 +27,10 @@ def real_number(name: str, value: Any, low: float, high: float) -> float:
     wanted = f"a number from {low:g} to {high:g}"
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise TypeError(f"{name} must be {wanted}, not {_shown(value)}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise ValueError(f"{name} must be {wanted}, not one beyond all floating-point numbers") from error
     if not low <= number <= high:
         raise ValueError(f"{name} must be {wanted}, not {_shown(value)}")
     return number

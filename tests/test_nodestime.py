@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from merino.inner.core.board.game import Position
+from merino.inner.core.board.move import Move
 from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.search_run import SearchRun
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.uci.clocks import NodeClock
 from merino.inner.formats.openings import Opening
@@ -46,6 +49,25 @@ def test_with_two_threads_the_nodes_of_both_count() -> None:
     made = searcher(20)
     made.set_threads(2)
     assert nodes(made, Limits(movetime=1000)) <= 20_100  # each thread counts the node at which it ends
+
+
+def test_the_main_thread_gets_its_share_even_after_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = SearchRun._start_lazy_smp
+
+    def begin_and_wait(run: SearchRun, allowed: list[Move] | None) -> list[threading.Thread]:
+        helpers = begin(run, allowed)
+        for helper in helpers:
+            helper.join()
+        return helpers
+
+    monkeypatch.setattr(SearchRun, "_start_lazy_smp", begin_and_wait)
+    limits = Limits(time=(2000, 2000))
+    alone = nodes(searcher(200), limits)
+    made = searcher(200)
+    made.set_threads(4)
+    total = nodes(made, limits)
+    assert made._workers[0].nodes > alone / 8
+    assert total <= 200 * 1000 and made.planned <= 1000  # half the clock
 
 
 def test_after_a_hit_a_pondering_search_gets_its_nodes() -> None:

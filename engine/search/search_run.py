@@ -281,7 +281,7 @@ class SearchRun:
         if self._nodes() < MIN_NODES:
             return False  # a thread that got no processor until its time was up takes two milliseconds more
         share = self.main.share_of(self.last.pv[0]) if self.last else 1.0
-        return self.budget.should_stop(self.clock.milliseconds(self._nodes()), stable, drop, share)
+        return self.budget.should_stop(self.clock.milliseconds(self._fair_nodes()), stable, drop, share)
 
     def _last_depth(self) -> int:
         limits = self.limits
@@ -331,6 +331,10 @@ class SearchRun:
 
     def _nodes(self) -> int:
         return self.choice_nodes + sum(worker.nodes for worker in self.workers)
+
+    def _fair_nodes(self) -> int:
+        """The nodes if no thread had more than the main one, which may still wait for a processor that others have."""
+        return self.choice_nodes + sum(min(worker.nodes, self.main.nodes) for worker in self.workers)
 
     def _report_game_over(self) -> None:
         score = Score(-MATE_SCORE if self.position.is_check() else 0)

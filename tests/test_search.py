@@ -434,6 +434,16 @@ def test_the_budget_is_told_of_each_iteration_what_its_line_says(
     assert min(drops) < 0 < max(drops)
 
 
+def test_scores_near_the_fifty_move_rule_say_nothing_of_the_position_far_from_it() -> None:
+    searcher = Searcher(hash_mb=16)
+    scores = {}
+    for halfmove in (92, 80, 0):  # White mates in eight moves
+        line = searcher.search(Position(f"8/8/8/4k3/8/8/8/K2Q4 w - - {halfmove} 100"), Limits(depth=12)).line
+        assert line is not None
+        scores[halfmove] = int(line.score)
+    assert scores[92] == 0 and min(scores[80], scores[0]) > 900
+
+
 def test_a_search_on_the_clock_ends_by_itself(searcher: Searcher) -> None:
     done = threading.Event()
     searcher.start(Position(), Limits(movetime=200), lambda line: None, lambda result: done.set())

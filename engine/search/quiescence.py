@@ -13,7 +13,15 @@ from merino.inner.engine.search.pruning import transposition_table_cutoff, tt_ad
 from merino.inner.engine.search.see import captured_type
 from merino.inner.engine.search.state import INFINITE
 from merino.inner.engine.search.static_eval import static_evaluation
-from merino.inner.engine.search.transposition import bound_of, entry_is_pv, entry_move, entry_score, probe, store
+from merino.inner.engine.search.transposition import (
+    bound_of,
+    entry_is_pv,
+    entry_move,
+    entry_score,
+    probe,
+    store,
+    table_key,
+)
 from merino.inner.engine.search.tree import count_node, is_draw, make_move, update_pv
 
 
@@ -27,7 +35,7 @@ def quiescence(s, ply, alpha, beta, depth):
     if ply >= MAX_PLY:
         return static_evaluation(s, ply)
     set_static_eval(s, ply, ZERO)  # while the table's entry is still on its way from memory
-    tt_entry = probe(s, position.key)
+    tt_entry = probe(s, table_key(position))
     if beta - alpha == 1 and transposition_table_cutoff(tt_entry, entry_score(tt_entry, ply), beta, 0):
         return entry_score(tt_entry, ply)
     best = np.int64(-INFINITE)
@@ -89,5 +97,5 @@ def _search_noisy(s, ply, alpha, beta, best):
     if best == -INFINITE:
         return ply - MATE_SCORE  # in check without a move
     bound = bound_of(best, old_alpha, beta)
-    store(s, ply, position.key, best_move, best, here.raw_eval, 0, bound, here.tt_pv)
+    store(s, ply, table_key(position), best_move, best, here.raw_eval, 0, bound, here.tt_pv)
     return best

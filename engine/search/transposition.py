@@ -16,12 +16,26 @@ AGES = 32
 ENTRIES = 4  # in a bucket
 _DEEPER_PLIES = 3  # an entry of this search that is deeper by more than this is kept
 _AGE_PENALTY = 8  # plies by which an entry counts as shallower for each search of age
+_MIN_COUNTED = 60  # plies without a capture or pawn move: few searches look forty ahead
+_COUNTED_TOGETHER = 8  # counts that share entries: ways of different length lead to a position
+_SPREAD = U64(0x9E3779B97F4A7C15)  # by which the count changes all bits of a key
 _WORD = U64(8)
 _ENTRY = U64(16)
 _LINE = U64(CACHE_LINE)
 _LOW_16 = U64(0xFFFF)
 _LOW_8 = U64(0xFF)
 _HALF = U64(32)
+
+
+@kernel
+def table_key(position):
+    """The key of a position in the table, uint64; near the fifty-move rule it depends on the plies counted.
+
+    Scores then tell how near the rule is: with more plies left, the position is worth more.
+    """
+    if position.halfmove < _MIN_COUNTED:
+        return position.key
+    return position.key ^ U64((position.halfmove - _MIN_COUNTED) // _COUNTED_TOGETHER + 1) * _SPREAD
 
 
 @kernel

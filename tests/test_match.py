@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from merino.inner.app.shell.cli import main
-from merino.inner.app.shell.match_options import time_control
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.common import runs
 from merino.inner.core.common.command import CommandError
@@ -245,7 +244,7 @@ def test_the_text_of_a_player_is_refused_below_the_command_line_too() -> None:
     ("limits", "nodes"), [({}, 1000), ({"nodes": 7}, 7), ({"depth": 3}, None), ({"depth": 3, "nodes": 7}, 7)]
 )
 def test_a_move_costs_the_usual_nodes_where_no_limit_is_named(limits: dict[str, int], nodes: int | None) -> None:
-    assert time_control(limits.get("nodes"), limits.get("depth")) == TimeControl(nodes, limits.get("depth"))
+    assert TimeControl(**limits).or_default() == TimeControl(nodes, limits.get("depth"))
 
 
 def test_equal_players_draw_a_match(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,6 @@ from merino.inner.app.cluster.connection import cluster_executor, needs_of
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, positive
 from merino.inner.app.shell import match_options as options
-from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter
 from merino.inner.match.players import read_player
 from merino.inner.match.report import as_json, summary
@@ -56,12 +55,7 @@ def _match(args: argparse.Namespace) -> int:
         print(text, file=sys.stderr if args.json else sys.stdout)
     if args.json:
         print(json.dumps(as_json(options.names(players), result.tally, sprt)))
-    if fault:
-        raise fault
-    if result.interrupted:
-        options.remarks(args)(options.interrupted(args.state))
-        return INTERRUPTED
-    return 0
+    return options.ended(args, result.interrupted, fault)
 
 
 def _parser() -> Parser:

@@ -14,6 +14,7 @@ from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive, whole
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import check_writable, overwritten, writing
+from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter
 from merino.inner.core.common.work import cores
 from merino.inner.engine.search.limits import MAX_HASH_MB
@@ -123,7 +124,7 @@ def read_config(args: argparse.Namespace, players: tuple[Player, Player]) -> Mat
     """The configuration of a match."""
     return MatchConfig(
         players,
-        time_control(args.nodes, args.depth, args.movetime, args.tc, args.hash),
+        TimeControl(args.nodes, args.depth, args.movetime, args.tc, args.hash).or_default(),
         args.games,
         args.seed,
         args.openings,
@@ -142,17 +143,6 @@ def adjudication(
     return Adjudication(
         win["score"], win["movecount"], drawn["score"], drawn["movecount"], drawn["movenumber"], longest
     )
-
-
-def time_control(
-    nodes: int | None,
-    depth: int | None,
-    movetime: int | None = None,
-    tc: Clock | None = None,
-    hash_mb: int | None = None,
-) -> TimeControl:
-    """The limits of a move: DEFAULT_NODES if there is no other."""
-    return TimeControl(nodes, depth, movetime, tc, hash_mb).or_default()
 
 
 def read_test(args: argparse.Namespace) -> Sprt | None:
@@ -236,9 +226,14 @@ def errors_of(command: str) -> Iterator[None]:
         raise CommandError(f"{command}: {error}") from error
 
 
-def interrupted(state: Path | None) -> str:
-    """The remark after Ctrl-C."""
-    return f"Interrupted; the same command continues from '{state}'." if state else "Interrupted."
+def ended(args: argparse.Namespace, interrupted: bool, fault: MatchError | None) -> int:
+    """The exit code after games, with a remark after Ctrl-C; raises the fault that has ended them."""
+    if fault:
+        raise fault
+    if interrupted:
+        kept = f"; the same command continues from '{args.state}'" if args.state else ""
+        remarks(args)(f"Interrupted{kept}.")
+    return INTERRUPTED if interrupted else 0
 
 
 def remarks(args: argparse.Namespace) -> Callable[[str], object]:

@@ -12,7 +12,6 @@ from merino.inner.app.console.command_line import Parser, whole
 from merino.inner.app.shell import match_options as options
 from merino.inner.app.shell.output_files import check_picture, ending_of, make_folder, write_picture
 from merino.inner.core.common.command import UsageError
-from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.eval.families import load_chosen
 from merino.inner.match.errors import MatchError
 from merino.inner.match.report import counts_text
@@ -70,11 +69,7 @@ def scan(args: argparse.Namespace) -> int:
         print("\n".join([*scan_table(found), verdict(found)]))
     if args.plot:
         write_picture(args.plot, draw_scan(found, ending_of(args.plot)), "spsa scan")
-    if found.fault:
-        raise found.fault
-    if found.interrupted:
-        options.remarks(args)(options.interrupted(args.state))
-    return INTERRUPTED if found.interrupted else 0
+    return options.ended(args, found.interrupted, found.fault)
 
 
 def _request(args: argparse.Namespace) -> ScanRequest:

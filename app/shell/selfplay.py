@@ -11,7 +11,6 @@ from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, natural, positive
 from merino.inner.app.shell import match_options as options
 from merino.inner.core.common.command import UsageError
-from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_chosen
@@ -19,7 +18,7 @@ from merino.inner.match.config import MatchConfig
 from merino.inner.match.openings import PLIES
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.report import count_line
-from merino.inner.match.time_control import CLEAR_WIN, DEFAULT_NODES, RandomMoves
+from merino.inner.match.time_control import CLEAR_WIN, DEFAULT_NODES, RandomMoves, TimeControl
 
 EARLY = 6  # plies at which any good move may be played, as GreKo did
 EARLY_LOSS = 100  # centipawns that such a move may lose
@@ -69,7 +68,7 @@ def _play(args: argparse.Namespace) -> int:
         raise UsageError(f"selfplay: {error}") from error
     config = MatchConfig(
         (player, player),
-        options.time_control(args.nodes, args.depth),
+        TimeControl(args.nodes, args.depth).or_default(),
         args.count,
         args.seed,
         args.openings,
@@ -93,7 +92,4 @@ def _play(args: argparse.Namespace) -> int:
     print(f"{played}; they are in '{written}'.")
     if not args.quiet:
         print(f"To learn from them: merino {'learn' if pgn else 'train'} {pgn or args.positions}")
-    if result.interrupted:
-        options.remarks(args)(options.interrupted(args.state))
-        return INTERRUPTED
-    return 0
+    return options.ended(args, result.interrupted, fault)

@@ -15,10 +15,8 @@ from merino.inner.app.console.command_line import Parser, any_number
 from merino.inner.app.shell import match_options as options
 from merino.inner.app.shell.output_files import make_folder
 from merino.inner.core.common.command import UsageError
-from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.match.errors import MatchError
-from merino.inner.match.games import Tally
 from merino.inner.match.players import Player, read_player
 from merino.inner.match.report import counts_text, faults, faults_text
 from merino.inner.match.runner import MatchResult
@@ -67,13 +65,10 @@ def _run(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
             text = f"{pool_table(names[: len(versions)], names[len(versions) :], result.tallies, rows)}\n\n{text}"
         print("\n" + text, file=sys.stderr if args.json else sys.stdout)
     if args.json:
-        lost = {names[0] + " - " + names[1]: faults(tally) for names, tally in _with_names(names, result.tallies)}
+        pairs = {f"{names[first]} - {names[second]}": tally for (first, second), tally in result.tallies.items()}
+        lost = {pair: faults(tally) for pair, tally in pairs.items()}
         print(json.dumps({"ratings": [asdict(row) for row in rows], "faults": lost}))
-    if result.fault:
-        raise result.fault
-    if result.interrupted:
-        options.remarks(args)(options.interrupted(args.state))
-    return INTERRUPTED if result.interrupted else 0
+    return options.ended(args, result.interrupted, result.fault)
 
 
 def _parser(kind: Schedule, sentence: str) -> Parser:
@@ -119,10 +114,6 @@ def _play(
     lost = faults_text((first.label, second.label), result.tally)
     options.remarks(args)(f"{title}: {counts_text(result.tally)}  faults: {lost}")
     return result, fault
-
-
-def _with_names(names: list[str], results: dict[tuple[int, int], Tally]) -> list[tuple[tuple[str, str], Tally]]:
-    return [((names[first], names[second]), tally) for (first, second), tally in results.items()]
 
 
 def _read_anchor(kind: Schedule, text: str | None, names: list[str], usual: int) -> tuple[int, float]:

@@ -14,7 +14,6 @@ from pathlib import Path
 from merino.inner.app.cluster.address import Needs
 from merino.inner.app.cluster.connection import cluster_executor
 from merino.inner.app.console.shared_options import progress_stream
-from merino.inner.app.shell.match_options import time_control
 from merino.inner.app.shell.output_files import (
     check_apart,
     check_output,
@@ -38,7 +37,7 @@ from merino.inner.match.errors import MatchError
 from merino.inner.match.players import OwnPlayer, Player, command_of
 from merino.inner.match.report import live_line
 from merino.inner.match.runner import MatchOutput, run_match
-from merino.inner.match.time_control import DEFAULT_MARGIN_MS
+from merino.inner.match.time_control import DEFAULT_MARGIN_MS, TimeControl
 from merino.inner.tune.methods import METHODS
 from merino.inner.tune.parameters import TuneError, check_known, own_parameters, read_file, rounding_warnings
 from merino.inner.tune.playing import (
@@ -97,7 +96,7 @@ def _configuration(args: argparse.Namespace) -> Configuration:
         pairs=args.pairs,
         seed=args.seed,
         ahead=args.ahead,
-        time_control=time_control(args.nodes, args.depth, args.movetime, args.tc),
+        time_control=TimeControl(args.nodes, args.depth, args.movetime, args.tc).or_default(),
         openings=_openings(args.openings),
         plies=args.plies,
         margin=DEFAULT_MARGIN_MS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -28,44 +29,31 @@ class Bin:
     positions: int
 
 
-@dataclass(frozen=True)
-class _Predictions:
+def _predicted_of_share(parameters: FitParameters, step: int, sample: Sample, span: Span) -> np.ndarray:
     """Predictions for the validation rows of a share, taking every `step`-th row of the whole sample."""
-
-    parameters: FitParameters
-    step: int
-
-    def __call__(self, sample: Sample, span: Span) -> np.ndarray:
-        rows = np.arange(span.first, span.last)
-        chosen = sample.is_validation[span.first : span.last] & (
-            (rows - span.first + span.rows_before) % self.step == 0
-        )
-        return _predictions(sample, span, self.parameters)[chosen]
+    rows = np.arange(span.first, span.last)
+    chosen = sample.is_validation[span.first : span.last] & ((rows - span.first + span.rows_before) % step == 0)
+    return _predictions(sample, span, parameters)[chosen]
 
 
-@dataclass(frozen=True)
-class _Binned:
+def _binned(
+    parameters: FitParameters, edges: np.ndarray, means: np.ndarray | None, sample: Sample, span: Span
+) -> np.ndarray:
     """Sums over the validation rows of a share, by bin: weight, weight times prediction, weight times result, rows.
 
     If `means` has the mean result of each bin: the sums of the squared residuals of games instead.
     """
-
-    parameters: FitParameters
-    edges: np.ndarray
-    means: np.ndarray | None = None
-
-    def __call__(self, sample: Sample, span: Span) -> np.ndarray:
-        rows = np.flatnonzero(sample.is_validation[span.first : span.last]) + span.first
-        predicted = _predictions(sample, span, self.parameters)[rows - span.first]
-        place, bins = np.searchsorted(self.edges, predicted), len(self.edges) + 1
-        weight = sample.sample_weight[sample.to_end[rows]].astype(np.float64)
-        label = sample.results[sample.game[rows]].astype(np.float64)
-        if self.means is None:
-            sums = [np.bincount(place, each, bins) for each in (weight, weight * predicted, weight * label)]
-            return np.array([*sums, np.bincount(place, minlength=bins).astype(np.float64)])
-        code = place * (span.last_game - span.first_game) + sample.game[rows] - span.first_game
-        by_game = np.bincount(code, weight * (label - self.means[place]), bins * (span.last_game - span.first_game))
-        return np.sum(by_game.reshape(bins, -1) ** 2, axis=1)
+    rows = np.flatnonzero(sample.is_validation[span.first : span.last]) + span.first
+    predicted = _predictions(sample, span, parameters)[rows - span.first]
+    place, bins = np.searchsorted(edges, predicted), len(edges) + 1
+    weight = sample.sample_weight[sample.to_end[rows]].astype(np.float64)
+    label = sample.results[sample.game[rows]].astype(np.float64)
+    if means is None:
+        sums = [np.bincount(place, each, bins) for each in (weight, weight * predicted, weight * label)]
+        return np.array([*sums, np.bincount(place, minlength=bins).astype(np.float64)])
+    code = place * (span.last_game - span.first_game) + sample.game[rows] - span.first_game
+    by_game = np.bincount(code, weight * (label - means[place]), bins * (span.last_game - span.first_game))
+    return np.sum(by_game.reshape(bins, -1) ** 2, axis=1)
 
 
 @entry
@@ -87,11 +75,11 @@ def _predictions(sample: Sample, span: Span, parameters: FitParameters) -> np.nd
 def calibration(sample: Samples, parameters: FitParameters) -> list[Bin]:
     """The validation set in bins of equal size, by ascending prediction."""
     step = max(1, sample.size // MAX_ROWS)
-    seen = np.concatenate(list(sample.each(_Predictions(parameters, step))))
+    seen = np.concatenate(list(sample.each(partial(_predicted_of_share, parameters, step))))
     edges = np.quantile(seen, np.linspace(0, 1, BINS + 1)[1:-1])
-    weight, predicted, points, rows = np.sum(list(sample.each(_Binned(parameters, edges))), axis=0)
+    weight, predicted, points, rows = np.sum(list(sample.each(partial(_binned, parameters, edges, None))), axis=0)
     means = points / np.where(weight, weight, 1.0)
-    squares = np.sum(list(sample.each(_Binned(parameters, edges, means))), axis=0)
+    squares = np.sum(list(sample.each(partial(_binned, parameters, edges, means))), axis=0)
     return [
         Bin(
             float(predicted[number] / weight[number]),

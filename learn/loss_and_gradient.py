@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -222,30 +223,26 @@ def _total(parts: Iterable[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
     return found
 
 
-@dataclass(frozen=True)
-class _Gather:
-    """A pass over a share: the sums of `_sum_block`, and the products."""
+def _sums_of_share(
+    parameters: FitParameters, loss: Loss, detail: Detail, stride: int, sample: Sample, span: Span
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A pass over a share: the sums of `_sum_block`, float64[9], the gradient, float64[columns], and the products.
 
-    parameters: FitParameters
-    loss: Loss
-    detail: Detail
-    stride: int
-
-    def __call__(self, sample: Sample, span: Span) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """`sums`, float64[9], the gradient, float64[columns], and the products, float64[columns, columns]."""
-        scales, columns = scales_of(self.parameters.weights, sample.terms), len(self.parameters.weights)
-        entropy, (inverse_k, per_point) = self.loss is Loss.CROSS_ENTROPY, scales_in(self.parameters)
-        shares, factors = shares_of_phases(columns // sample.terms), np.empty(BLOCK, dtype=np.float32)
-        gradient = np.zeros((STAGES if self.detail >= Detail.GRADIENT else 0, sample.terms))
-        sums, products = np.zeros(9), np.zeros((columns, columns) if self.detail >= Detail.PRODUCTS else (0, 0))
-        for number, start in enumerate(range(span.first, span.last, BLOCK), start=span.blocks_before):
-            if number % self.stride == 0:
-                last = min(start + BLOCK, span.last)
-                _sum_block(sample, scales, inverse_k, per_point, entropy, start, last, factors, gradient, sums)
-                if self.detail >= Detail.PRODUCTS:
-                    mine, count = slice(start, last), last - start
-                    products += products_of(sample.features[mine], sample.stage[mine], factors[:count], shares)
-        return sums, (shares[:, : len(gradient)] @ gradient).ravel(), products
+    The products are float64[columns, columns].
+    """
+    scales, columns = scales_of(parameters.weights, sample.terms), len(parameters.weights)
+    entropy, (inverse_k, per_point) = loss is Loss.CROSS_ENTROPY, scales_in(parameters)
+    shares, factors = shares_of_phases(columns // sample.terms), np.empty(BLOCK, dtype=np.float32)
+    gradient = np.zeros((STAGES if detail >= Detail.GRADIENT else 0, sample.terms))
+    sums, products = np.zeros(9), np.zeros((columns, columns) if detail >= Detail.PRODUCTS else (0, 0))
+    for number, start in enumerate(range(span.first, span.last, BLOCK), start=span.blocks_before):
+        if number % stride == 0:
+            last = min(start + BLOCK, span.last)
+            _sum_block(sample, scales, inverse_k, per_point, entropy, start, last, factors, gradient, sums)
+            if detail >= Detail.PRODUCTS:
+                mine, count = slice(start, last), last - start
+                products += products_of(sample.features[mine], sample.stage[mine], factors[:count], shares)
+    return sums, (shares[:, : len(gradient)] @ gradient).ravel(), products
 
 
 def gather(
@@ -256,7 +253,7 @@ def gather(
     stride: int = 1,
 ) -> Sums:
     """A pass over the sample, or over every `stride`-th block of it."""
-    sums, gradient, products = _total(sample.each(_Gather(parameters, loss, detail, stride)))
+    sums, gradient, products = _total(sample.each(partial(_sums_of_share, parameters, loss, detail, stride)))
     squares, k_slope, k_curvature = (float(value) for value in sums[6:])
     return Sums(sums[0:2], sums[2:4], sums[4:6], squares, k_slope, k_curvature, gradient, products)
 
@@ -296,24 +293,18 @@ def _errors_by_game(sample, scales, inverse_k, per_point, entropy, first, last, 
             errors[game, 1] += weight
 
 
-@dataclass(frozen=True)
-class _Errors:
+def _errors_of_share(parameters: FitParameters, loss: Loss, sample: Sample, span: Span) -> np.ndarray:
     """The errors of the games of a share, float64[games, 2]."""
-
-    parameters: FitParameters
-    loss: Loss
-
-    def __call__(self, sample: Sample, span: Span) -> np.ndarray:
-        errors = np.zeros((span.last_game - span.first_game, 2))
-        scales, entropy = scales_of(self.parameters.weights, sample.terms), self.loss is Loss.CROSS_ENTROPY
-        inverse_k, per_point = scales_in(self.parameters)
-        _errors_by_game(sample, scales, inverse_k, per_point, entropy, span.first, span.last, span.first_game, errors)
-        return errors
+    errors = np.zeros((span.last_game - span.first_game, 2))
+    scales, entropy = scales_of(parameters.weights, sample.terms), loss is Loss.CROSS_ENTROPY
+    inverse_k, per_point = scales_in(parameters)
+    _errors_by_game(sample, scales, inverse_k, per_point, entropy, span.first, span.last, span.first_game, errors)
+    return errors
 
 
 def errors_by_game(sample: Samples, parameters: FitParameters, loss: Loss) -> np.ndarray:
     """The summed loss and the summed weight of the validation rows of each game, float64[games, 2]."""
-    return np.concatenate(list(sample.each(_Errors(parameters, loss))))
+    return np.concatenate(list(sample.each(partial(_errors_of_share, parameters, loss))))
 
 
 @entry
@@ -332,21 +323,15 @@ def _gradients_by_game(sample, scales, inverse_k, per_point, entropy, first, las
                     gradients[game, phase, index] += part * np.float32(sample.features[row, index])
 
 
-@dataclass(frozen=True)
-class _Gradients:
+def _gradients_of_share(parameters: FitParameters, loss: Loss, sample: Sample, span: Span) -> tuple[np.ndarray]:
     """The summed products of the gradients of the games of a share."""
-
-    parameters: FitParameters
-    loss: Loss
-
-    def __call__(self, sample: Sample, span: Span) -> tuple[np.ndarray]:
-        columns, games = len(self.parameters.weights), span.last_game - span.first_game
-        gradients = np.zeros((games, columns // sample.terms, sample.terms))
-        scales, entropy = scales_of(self.parameters.weights, sample.terms), self.loss is Loss.CROSS_ENTROPY
-        rows, (inverse_k, per_point) = (span.first, span.last, span.first_game), scales_in(self.parameters)
-        _gradients_by_game(sample, scales, inverse_k, per_point, entropy, *rows, gradients)
-        by_game = gradients.reshape(games, columns)
-        return (by_game.T @ by_game,)
+    columns, games = len(parameters.weights), span.last_game - span.first_game
+    gradients = np.zeros((games, columns // sample.terms, sample.terms))
+    scales, entropy = scales_of(parameters.weights, sample.terms), loss is Loss.CROSS_ENTROPY
+    rows, (inverse_k, per_point) = (span.first, span.last, span.first_game), scales_in(parameters)
+    _gradients_by_game(sample, scales, inverse_k, per_point, entropy, *rows, gradients)
+    by_game = gradients.reshape(games, columns)
+    return (by_game.T @ by_game,)
 
 
 def products_by_game(sample: Samples, parameters: FitParameters, loss: Loss, directions: np.ndarray) -> np.ndarray:
@@ -354,7 +339,7 @@ def products_by_game(sample: Samples, parameters: FitParameters, loss: Loss, dir
 
     A game's part is the sum of its training rows times slope and residual; `directions` is float64[weights, d].
     """
-    (products,) = _total(sample.each(_Gradients(parameters, loss)))
+    (products,) = _total(sample.each(partial(_gradients_of_share, parameters, loss)))
     return np.asarray(directions.T @ products @ directions)
 
 
@@ -374,17 +359,12 @@ def _carrier_counts(sample, phases, first, last, in_game, carrier_counts):
             in_game[:] = 0
 
 
-@dataclass(frozen=True)
-class _CarrierCounts:
+def _carriers_of_share(phases: int, sample: Sample, span: Span) -> np.ndarray:
     """The carrier counts of a share."""
-
-    phases: int
-
-    def __call__(self, sample: Sample, span: Span) -> np.ndarray:
-        counts = np.zeros((self.phases * sample.terms, 2), dtype=np.int64)
-        in_game = np.zeros((self.phases, sample.terms), dtype=np.int32)
-        _carrier_counts(sample, self.phases, span.first, span.last, in_game, counts)
-        return counts
+    counts = np.zeros((phases * sample.terms, 2), dtype=np.int64)
+    in_game = np.zeros((phases, sample.terms), dtype=np.int32)
+    _carrier_counts(sample, phases, span.first, span.last, in_game, counts)
+    return counts
 
 
 def carrier_counts(sample: Samples, phases: int = 1) -> np.ndarray:
@@ -392,4 +372,4 @@ def carrier_counts(sample: Samples, phases: int = 1) -> np.ndarray:
 
     A position counts for the phase with the larger share.
     """
-    return np.asarray(np.sum(list(sample.each(_CarrierCounts(phases))), axis=0))
+    return np.asarray(np.sum(list(sample.each(partial(_carriers_of_share, phases))), axis=0))

@@ -10,6 +10,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from itertools import pairwise
 from sys import getsizeof
 from typing import Any, TypeVar
@@ -119,7 +120,7 @@ class RemoteSample:
 
     def games(self, is_validation: bool) -> np.ndarray:
         """The numbers of the games with a row in the validation set (`is_validation`) or training set, ascending."""
-        return np.flatnonzero(np.concatenate(self.each(_GamesSeen(is_validation))))
+        return np.flatnonzero(np.concatenate(self.each(partial(_games_seen, is_validation))))
 
     def with_validation(self, games: np.ndarray) -> RemoteSample:
         """The sample with these games, by number, as the validation set."""
@@ -231,13 +232,8 @@ def _count_held(sample: Sample, span: Span) -> int:
     return int(np.count_nonzero(sample.is_validation[span.first : span.last]))
 
 
-@dataclass(frozen=True)
-class _GamesSeen:
+def _games_seen(held: bool, sample: Sample, span: Span) -> np.ndarray:
     """The games of a share with a row in one of the sets, bool[games]."""
-
-    held: bool
-
-    def __call__(self, sample: Sample, span: Span) -> np.ndarray:
-        seen, mine = np.zeros(span.last_game - span.first_game, dtype=np.bool_), slice(span.first, span.last)
-        seen[sample.game[mine][sample.is_validation[mine] == self.held] - span.first_game] = True
-        return seen
+    seen, mine = np.zeros(span.last_game - span.first_game, dtype=np.bool_), slice(span.first, span.last)
+    seen[sample.game[mine][sample.is_validation[mine] == held] - span.first_game] = True
+    return seen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -241,20 +242,15 @@ def _twins(sample: Samples, learned: Learned, names: Sequence[str]) -> list[list
     return twins
 
 
-@dataclass(frozen=True)
-class _EveryRow:
+def _rows_of_share(step: int, sample: Sample, span: Span) -> tuple[np.ndarray, np.ndarray]:
     """Every `step`-th row of the whole sample that is in a share."""
-
-    step: int
-
-    def __call__(self, sample: Sample, span: Span) -> tuple[np.ndarray, np.ndarray]:
-        chosen = slice(span.first + -span.rows_before % self.step, span.last, self.step)
-        return sample.features[chosen].copy(), sample.stage[chosen].copy()  # views would come to life too late
+    chosen = slice(span.first + -span.rows_before % step, span.last, step)
+    return sample.features[chosen].copy(), sample.stage[chosen].copy()  # views would come to life too late
 
 
 def _every_row(sample: Samples, step: int) -> tuple[np.ndarray, np.ndarray]:
     """Features and stages of every `step`-th row: int16[n, terms] and uint8[n]."""
-    features, stages = zip(*sample.each(_EveryRow(step)), strict=True)
+    features, stages = zip(*sample.each(partial(_rows_of_share, step)), strict=True)
     return np.concatenate(features), np.concatenate(stages)
 
 

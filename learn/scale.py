@@ -7,7 +7,8 @@ at the start, as K is, and then stays (an offset of the regression).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def with_ratings(sample: Samples, start: FitParameters, loss: Loss, fits_k: bool
     """
     found = start
     for _ in range(ROUNDS):
-        slope, curvature = np.sum(list(sample.each(_Slope(found, loss))), axis=0)
+        slope, curvature = np.sum(list(sample.each(partial(_slope_of_share, found, loss))), axis=0)
         if curvature == 0:
             return start
         change = -float(slope / curvature)
@@ -104,15 +105,9 @@ def _slope_and_curvature(sample, scales, inverse_k, per_point, entropy, first, l
         sums[1] += weight * (slope * gap) ** 2
 
 
-@dataclass(frozen=True)
-class _Slope:
+def _slope_of_share(parameters: FitParameters, loss: Loss, sample: Sample, span: Span) -> np.ndarray:
     """The derivatives of a share."""
-
-    parameters: FitParameters
-    loss: Loss
-
-    def __call__(self, sample: Sample, span: Span) -> np.ndarray:
-        sums, entropy = np.zeros(2), self.loss is Loss.CROSS_ENTROPY
-        scales = scales_of(self.parameters.weights, sample.terms)
-        _slope_and_curvature(sample, scales, *scales_in(self.parameters), entropy, span.first, span.last, sums)
-        return sums
+    sums, entropy = np.zeros(2), loss is Loss.CROSS_ENTROPY
+    scales = scales_of(parameters.weights, sample.terms)
+    _slope_and_curvature(sample, scales, *scales_in(parameters), entropy, span.first, span.last, sums)
+    return sums

@@ -8,7 +8,6 @@ import pickle
 import re
 import shlex
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,7 @@ from merino.inner.app.shell.spsa import run_spsa
 from merino.inner.core.common.array_files import as_npz, from_npz
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.errors import MerinoError
-from merino.inner.core.common.runs import begun
+from merino.inner.core.common.runs import RunName, begun
 from merino.inner.engine.search.parameters import PARAMETERS, parameter_values
 from merino.inner.eval.evaluation import EvaluationError, Number
 from merino.inner.eval.families import default
@@ -36,7 +35,8 @@ from merino.inner.tune.methods import METHODS, method_of
 from merino.inner.tune.parameters import MAX_COST, TunedParameter, TuneError, check, read_lines
 from merino.inner.tune.playing import (
     PairOutcome,
-    TunePairTask,
+    PlayPair,
+    TunePair,
     check_own,
     engine_options,
     own_player,
@@ -75,10 +75,10 @@ def test_results_are_taken_in_the_order_in_which_pairs_were_handed_out() -> None
     assert (tune.is_over, tune.lost) == (True, 1)
 
 
-def judge(lose: int = 0, interrupt: int = 0) -> Callable[[TunePairTask], PairOutcome]:
+def judge(lose: int = 0, interrupt: int = 0) -> PlayPair:
     """Plays no games: the player with more RookOpen_mg wins, unless a pair is to be lost or to break the tune off."""
 
-    def play_pair(task: TunePairTask) -> PairOutcome:
+    def play_pair(_: Configuration, __: RunName, task: TunePair) -> PairOutcome:
         pair = task.pair
         if pair.number == lose:
             return PairOutcome(math.nan, "the engine died")
@@ -223,19 +223,16 @@ def test_the_player_who_gives_his_pieces_away_loses_the_pair():
     settings = replace(configuration(), parameters=rows, time_control=TimeControl(nodes=300))
     sane, mad = np.array([1200.0, 1200.0, 600.0, 600.0]), np.zeros(4)
     with begun() as run:
-        results = [
-            play_pair(TunePairTask(settings, PairResult(number, sane, mad, math.nan), run)) for number in (1, 2, 3)
-        ]
+        results = [play_pair(settings, run, TunePair(PairResult(number, sane, mad, math.nan))) for number in (1, 2, 3)]
     assert sum(result.y for result in results) >= 4
 
 
 def test_a_pair_is_a_plain_function_of_data_that_can_be_sent_elsewhere():
     with begun() as run:
-        task = TunePairTask(
-            configuration(), PairResult(1, np.array([90.0, 100.0]), np.array([-90.0, 300.0]), math.nan), run
-        )
-        assert play_pair(pickle.loads(pickle.dumps(task))) == play_pair(task)
-    assert math.isnan(play_pair(task).y)  # its run is over
+        pair = PairResult(1, np.array([90.0, 100.0]), np.array([-90.0, 300.0]), math.nan)
+        task = configuration(), run, TunePair(pair)
+        assert play_pair(*pickle.loads(pickle.dumps(task))) == play_pair(*task)
+    assert math.isnan(play_pair(*task).y)  # its run is over
 
 
 ENGINE = """
@@ -491,13 +488,13 @@ def test_values_in_a_small_range_are_told_to_their_digits():
     assert replace(row, high=0.123456789).shown(0.123456789) == 0.123456789  # rounded up it would be out of bounds
 
 
-def interrupted_at(number: int) -> Callable[[TunePairTask], PairOutcome]:
+def interrupted_at(number: int) -> PlayPair:
     """Plays the pairs, up to this one."""
 
-    def play(task: TunePairTask) -> PairOutcome:
+    def play(configuration: Configuration, run: RunName, task: TunePair) -> PairOutcome:
         if task.pair.number == number:
             raise KeyboardInterrupt
-        return play_pair(task)
+        return play_pair(configuration, run, task)
 
     return play
 

@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,13 +44,10 @@ PROOF = Sprt(0.0, 5.0)
 MAX_PROOF_GAMES = 100_000
 
 
-@dataclass(frozen=True)
-class TunePairTask:
+class TunePair(NamedTuple):
     """A pair of a tune to play: plain data, for any process."""
 
-    configuration: Configuration
     pair: PairResult
-    run: RunName
     opening: Opening | str | None = None  # or what is wrong with it; None where the seed says it
 
 
@@ -59,6 +56,9 @@ class PairOutcome(NamedTuple):
 
     y: float
     fault: str = ""  # why the pair was lost
+
+
+PlayPair = Callable[[Configuration, RunName, TunePair], PairOutcome]
 
 
 def own_player(label: str, rows: tuple[TunedParameter, ...], values: np.ndarray, evaluation: Evaluation) -> OwnPlayer:
@@ -149,13 +149,13 @@ def terms_of(configuration: Configuration, players: tuple[Player, Player]) -> Ma
     )
 
 
-def play_pair(task: TunePairTask) -> PairOutcome:
+def play_pair(configuration: Configuration, name: RunName, task: TunePair) -> PairOutcome:
     """Play a pair: Merino against itself, or an external engine against itself.
 
     If the run has ended meanwhile, the outcome is ignored. Raises the errors of openings.
     """
-    configuration, pair = task.configuration, task.pair
-    with at_work(task.run) as run:
+    pair = task.pair
+    with at_work(name) as run:
         if run is None or run.is_stopped:
             return _STOPPED
         terms = terms_of(configuration, players_of(configuration, pair.plus, pair.minus))
@@ -186,25 +186,6 @@ def _play_both(board: Board, opening: Opening) -> PairOutcome:
     return PairOutcome(float(points - 2))
 
 
-class _Pair(NamedTuple):
-    """What differs from pair to pair."""
-
-    pair: PairResult
-    opening: Opening | str | None
-
-
-@dataclass(frozen=True)
-class _PairPlayer:
-    """What plays the pairs of a tune, here or in another process."""
-
-    play: Callable[[TunePairTask], PairOutcome]
-    configuration: Configuration
-    run: RunName
-
-    def __call__(self, pair: _Pair) -> PairOutcome:
-        return self.play(TunePairTask(self.configuration, pair.pair, self.run, pair.opening))
-
-
 class _PairsToPlay:
     """The pairs of a tune still to be played, beginning with those handed out before an interruption.
 
@@ -220,14 +201,14 @@ class _PairsToPlay:
         """The openings of a file, read for the first pair: a tune that is over needs none. Raises OpeningError."""
         return None if self._tune.configuration.openings is None else _source_of(self._tune.configuration)
 
-    def __iter__(self) -> Iterator[_Pair]:
+    def __iter__(self) -> Iterator[TunePair]:
         return self
 
-    def __next__(self) -> _Pair:
+    def __next__(self) -> TunePair:
         pair = self._again.popleft() if self._again else self._tune.ask()
         if pair is None:
             raise StopIteration
-        return _Pair(pair, None if self._source is None else opening_or_fault(self._source, pair.number))
+        return TunePair(pair, None if self._source is None else opening_or_fault(self._source, pair.number))
 
 
 def _source_of(configuration: Configuration) -> OpeningSource:
@@ -248,7 +229,7 @@ def play_tune(
     tune: Tune,
     at_a_time: int,
     on_result: Callable[[Tune], object],
-    play: Callable[[TunePairTask], PairOutcome] = play_pair,
+    play: PlayPair = play_pair,
     executor: Executor | None = None,
 ) -> None:
     """Play until the tune is over; call `on_result` after each pair. The tune is valid after a KeyboardInterrupt.
@@ -260,11 +241,12 @@ def play_tune(
     lost_in_a_row = 0
     with ExitStack() as stack:
         workers = executor or stack.enter_context(threads(at_a_time))
-        player = _PairPlayer(play, tune.configuration, stack.enter_context(begun()))
+        run = stack.enter_context(begun())
+        player = partial(play, tune.configuration, run)
         ahead = max(tune.configuration.ahead, len(tune.waiting))
         outcomes = stack.enter_context(closing(ordered(workers, player, _PairsToPlay(tune), ahead)))
         if isinstance(executor, RemoteExecutor):
-            stack.callback(executor.stop, player.run)
+            stack.callback(executor.stop, run)
         for outcome in outcomes:
             lost = _values(tune)
             if outcome.fault:

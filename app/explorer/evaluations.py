@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import tempfile
 import threading
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from merino.inner.core.common.errors import MerinoError
@@ -37,22 +37,6 @@ class Entry:
     file: str | None
     has_terms: bool = True
     values_pieces: bool = False
-
-
-@dataclass(frozen=True)
-class TermEntry:
-    """A term of the evaluation, shown with its weight; or a table, with those of its cells."""
-
-    number: int  # from 1; that of its first weight for a table
-    name: str
-    group: str
-    multiplier: float
-    phase: str
-    low: float
-    high: float
-    sentence: str
-    phrases: tuple[str, ...]  # what sentences call it; none of material, which they tell as one
-    cells: tuple[str, ...]  # the names of the weights of a table; empty for a term with a single weight
 
 
 class Evaluations:
@@ -149,23 +133,20 @@ def text_of(evaluation: Evaluation, header: str) -> str:
 
 
 def terms(evaluation: Evaluation) -> list[dict[str, object]]:
-    """The terms of an evaluation with their sentences, as plain data; those of the default set if it has none."""
+    """The terms and tables of an evaluation, as plain data; those of the default set if it has none."""
     of = evaluation.terms if isinstance(evaluation, LinearEvaluation) else TERMS
-    entries = []
-    for each, at in of.to_read():
-        first, is_table = of[at.start], isinstance(each, TermTable)
-        entries.append(
-            TermEntry(
-                number=at.start + 1,
-                name=each.name,
-                group=each.group.title,
-                multiplier=each.group.multiplier,
-                phase=first.phase.name.lower(),
-                low=float(first.bounds[0]),
-                high=float(first.bounds[1]),
-                sentence=each.sentence,
-                phrases=() if is_material(each.name) else phrases_of(each.name),
-                cells=tuple(term.name for term in of[at]) if is_table else (),
-            )
-        )
-    return [asdict(entry) for entry in entries]
+    return [
+        {
+            "number": at.start + 1,  # from 1; that of its first weight for a table
+            "name": each.name,
+            "group": each.group.title,
+            "multiplier": each.group.multiplier,
+            "phase": of[at.start].phase.name.lower(),
+            "low": float(of[at.start].bounds[0]),
+            "high": float(of[at.start].bounds[1]),
+            "sentence": each.sentence,
+            "phrases": () if is_material(each.name) else phrases_of(each.name),  # what sentences call it
+            "cells": [term.name for term in of[at]] if isinstance(each, TermTable) else [],  # its weights
+        }
+        for each, at in of.to_read()
+    ]

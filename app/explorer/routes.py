@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,22 +50,16 @@ Answer = Mapping[str, Any]
 _LEVELS = tuple(None if strength is None else strength.elo for strength in map(at_level, range(FULL_LEVEL + 1)))
 
 
-@dataclass(frozen=True)
-class Start:
-    """What the page requests first. `text` is that of the command line, treated as if typed."""
-
-    name: str
-    version: str
-    text: str | None
-    file: str | None  # the file of games, whose list GET /api/games tells
-    free: bool  # whether it is a position that breaks the rules
-    levels: tuple[int | None, ...]  # the Elo of each level to play at, None for full strength
-
-
 def start(_: Fields, state: ServerState) -> Answer:
-    """GET /api/start."""
-    file = None if state.games is None else state.games.name
-    return asdict(Start(NAME, __version__, state.first_text, file, state.first_is_free, _LEVELS))
+    """GET /api/start: what the page requests first. `text` is that of the command line, treated as if typed."""
+    return {
+        "name": NAME,
+        "version": __version__,
+        "text": state.first_text,
+        "file": None if state.games is None else state.games.name,  # of games, whose list GET /api/games tells
+        "free": state.first_is_free,  # whether it is a position that breaks the rules
+        "levels": _LEVELS,  # the Elo of each level to play at, None for full strength
+    }
 
 
 def explain(fields: Fields, state: ServerState) -> Answer:

@@ -63,7 +63,7 @@ def _drill(args: argparse.Namespace, place: Path) -> int:
     if args.list:
         _list(practice.exercises, args.json)
     elif args.pgn is None and args.anki is None:
-        return _DrillSession(practice, place).run(args.count)
+        return _practise(practice, place, args.count)
     return 0
 
 
@@ -90,66 +90,62 @@ def _list(exercises: Sequence[Exercise], as_json: bool) -> None:
         print(f"{number:3}  game {exercise.game}, {exercise.title}: {exercise.number}{exercise.why}")
 
 
-class _DrillSession:
-    """A session at the console."""
-
-    def __init__(self, progress: Practice, place: Path) -> None:
-        self._progress, self._place = progress, place
-
-    def run(self, count: int) -> int:
-        """Ask what is due, at most so many exercises."""
-        scheduling()  # before the first answer, which could not be kept
-        now = datetime.now(UTC)
-        due = self._progress.due(now)[:count]
-        if not due:
-            print("Nothing is due. Come back later, or play some more games.")
-            return 0
-        found = 0
-        for number, exercise in enumerate(due, start=1):
-            print(f"\nExercise {number} of {len(due)}: game {exercise.game}, {exercise.title}")
-            was_found = self._ask(exercise)
-            if was_found is None:
-                break
-            again = self._progress.review(exercise, was_found, datetime.now(UTC))
-            _save(self._progress, self._place)
-            found += was_found
-            print(f"{exercise.why}\nAsked again on {again.astimezone():%d %B, %H:%M}.")
-        print(f"\nFound: {found}. Progress is in '{self._place}'.")
+def _practise(progress: Practice, place: Path, count: int) -> int:
+    """Ask what is due, at most so many exercises."""
+    scheduling()  # before the first answer, which could not be kept
+    now = datetime.now(UTC)
+    due = progress.due(now)[:count]
+    if not due:
+        print("Nothing is due. Come back later, or play some more games.")
         return 0
+    found = 0
+    for number, exercise in enumerate(due, start=1):
+        print(f"\nExercise {number} of {len(due)}: game {exercise.game}, {exercise.title}")
+        was_found = _ask(exercise)
+        if was_found is None:
+            break
+        again = progress.review(exercise, was_found, datetime.now(UTC))
+        _save(progress, place)
+        found += was_found
+        print(f"{exercise.why}\nAsked again on {again.astimezone():%d %B, %H:%M}.")
+    print(f"\nFound: {found}. Progress is in '{place}'.")
+    return 0
 
-    def _ask(self, exercise: Exercise) -> bool | None:
-        """Whether the move was found at once; None at the end of the input or on `quit`."""
-        position = Position(exercise.fen)
-        print(f"\n{draw(position, detect(sys.stdout), flipped=position.turn == BLACK)}\n")
-        print(f"{side_name(position.turn)} to move. You played {exercise.number}{exercise.played}; what is better?")
-        tries = 0
-        while tries < ATTEMPTS:
-            text = _answer()
-            if text is None or text in ("quit", "exit", "q"):
-                return None
-            if text == "hint":
-                print(hint_for(exercise))
-                tries = max(tries, ATTEMPTS - 1)
-            elif text in ("show", "skip", "?"):
-                break
-            else:
-                reply = self._reply(exercise, text)
-                if reply is not None and reply.is_right:
-                    print("Right." if tries == 0 else "Right now.")
-                    return tries == 0
-                if reply is not None:
-                    tries += 1
-                    print(f"{reply.sentence}{' Try again.' if tries < ATTEMPTS else ''}")
-        print(f"The move is {exercise.number}{exercise.solution}.")
-        return False
 
-    def _reply(self, exercise: Exercise, text: str) -> Reply | None:
-        """What is said of a move; None if it is none, with a word about it."""
-        try:
-            return reply_to(exercise, text, default(), default_analyser())
-        except MoveRejected as error:
-            print(f"{error} ({_HELP})")
+def _ask(exercise: Exercise) -> bool | None:
+    """Whether the move was found at once; None at the end of the input or on `quit`."""
+    position = Position(exercise.fen)
+    print(f"\n{draw(position, detect(sys.stdout), flipped=position.turn == BLACK)}\n")
+    print(f"{side_name(position.turn)} to move. You played {exercise.number}{exercise.played}; what is better?")
+    tries = 0
+    while tries < ATTEMPTS:
+        text = _answer()
+        if text is None or text in ("quit", "exit", "q"):
             return None
+        if text == "hint":
+            print(hint_for(exercise))
+            tries = max(tries, ATTEMPTS - 1)
+        elif text in ("show", "skip", "?"):
+            break
+        else:
+            reply = _reply(exercise, text)
+            if reply is not None and reply.is_right:
+                print("Right." if tries == 0 else "Right now.")
+                return tries == 0
+            if reply is not None:
+                tries += 1
+                print(f"{reply.sentence}{' Try again.' if tries < ATTEMPTS else ''}")
+    print(f"The move is {exercise.number}{exercise.solution}.")
+    return False
+
+
+def _reply(exercise: Exercise, text: str) -> Reply | None:
+    """What is said of a move; None if it is none, with a word about it."""
+    try:
+        return reply_to(exercise, text, default(), default_analyser())
+    except MoveRejected as error:
+        print(f"{error} ({_HELP})")
+        return None
 
 
 def _answer() -> str | None:

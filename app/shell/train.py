@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from merino.inner.app.console import shared_options as shared
@@ -109,7 +110,7 @@ def _train(args: argparse.Namespace, start: Network | None) -> Trained:
             if start is None and (words := caution(settings.shape, len(records) // settings.objective.together)):
                 print(f"train: {words}", file=sys.stderr)
             with LivePrinter(shared.progress_stream(args.quiet)) as show:
-                found = trainer.run(_TrainingLog(show, log_of(out)))
+                found = trainer.run(partial(_note, show, log_of(out)))
         save_net(found.network, out)
         if not found.interrupted:
             checkpoint.unlink(missing_ok=True)
@@ -281,26 +282,20 @@ def _meet(found: Trained, start: Network, out: Path, args: argparse.Namespace) -
         prove(new, old, GAIN, print, show, args.threads)
 
 
-class _TrainingLog:
-    """Shows the progress of training on one line, and appends a line to a log for each epoch."""
-
-    def __init__(self, show: LivePrinter, log: Path) -> None:
-        self._show, self._log = show, log
-
-    def __call__(self, state: TrainingState) -> None:
-        """Show the state; at the end of an epoch, log it."""
-        validation = "" if state.validation_error is None else f", validation {state.validation_error:.6f}"
-        left = round(state.seconds_left)
-        time_left = f"{left} s left" if left < 100 else f"{left // 60} min left"
-        self._show(
-            f"epoch {state.epoch}/{state.epochs}: error {state.error:.6f}{validation}, "
-            f"{state.speed / 1e6:.2f} M positions/s, {time_left}"
-        )
-        if state.is_epoch:
-            row = {"epoch": state.epoch, "error": state.error, "apart": state.validation_error, "best": state.best}
-            row |= {"speed": state.speed, "seconds": round(state.seconds, 1)}
-            with open_to_append(self._log) as file:
-                file.write(json.dumps({"time": round(time.time()), **row}).encode() + b"\n")
+def _note(show: LivePrinter, log: Path, state: TrainingState) -> None:
+    """Show the progress of training on one line; at the end of an epoch, append a line to its log."""
+    validation = "" if state.validation_error is None else f", validation {state.validation_error:.6f}"
+    left = round(state.seconds_left)
+    time_left = f"{left} s left" if left < 100 else f"{left // 60} min left"
+    show(
+        f"epoch {state.epoch}/{state.epochs}: error {state.error:.6f}{validation}, "
+        f"{state.speed / 1e6:.2f} M positions/s, {time_left}"
+    )
+    if state.is_epoch:
+        row = {"epoch": state.epoch, "error": state.error, "apart": state.validation_error, "best": state.best}
+        row |= {"speed": state.speed, "seconds": round(state.seconds, 1)}
+        with open_to_append(log) as file:
+            file.write(json.dumps({"time": round(time.time()), **row}).encode() + b"\n")
 
 
 def _tell(found: Trained, out: Path) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import pickle
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -21,6 +20,7 @@ import numpy as np
 from benchmarks.markdown import markdown_table
 from merino.inner.app.cluster.address import ClusterAddress, Needs
 from merino.inner.app.cluster.connection import ClusterSession, session
+from merino.inner.core.common.timing import cpu_seconds
 from merino.inner.core.common.work import ordered
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats.pgn_games import read_games
@@ -93,7 +93,7 @@ def measured() -> Costs:
     player = OwnPlayer("default")
     config = MatchConfig((player, player), TimeControl(nodes=1000))
     games = list(play_match(config, GAMES, 1))
-    game = _seconds(lambda: list(play_match(config, GAMES, 1))) / GAMES
+    game = cpu_seconds(lambda: list(play_match(config, GAMES, 1))) / GAMES
     size = len(pickle.dumps(tuple(games))) / GAMES
     with session(ClusterAddress(processes=2), Needs(("match",)), print) as found:
         block, bundle = _of_pieces(found, _nothing, PIECES), _of_pieces(found, _sums, PIECES // 4)
@@ -103,7 +103,7 @@ def measured() -> Costs:
 def _of_pieces(found: ClusterSession, work: Callable[[int], object], count: int) -> float:
     """Processor time of this process, in which both scheduler and client run, for a piece of work."""
     list(ordered(found.executor, work, iter(range(count // 10)), 64))
-    return _seconds(lambda: list(ordered(found.executor, work, iter(range(count)), 64))) / count
+    return cpu_seconds(lambda: list(ordered(found.executor, work, iter(range(count)), 64))) / count
 
 
 def _nothing(number: int) -> int:
@@ -127,20 +127,14 @@ def _of_counting(games: list[Game]) -> tuple[float, float]:
         for game in games:
             write_game(game, ("one", "other"), "match", date(2000, 1, 1))
 
-    return _seconds(count) / len(games), _seconds(write) / len(games)
+    return cpu_seconds(count) / len(games), cpu_seconds(write) / len(games)
 
 
 def _of_a_row() -> float:
     rows = rows_of_block(block_of_games(read_games((ROOT / "games" / "selfplay.pgn").read_bytes()), Selection()))
     sample, point = split(rows, Settings()), FitParameters(defaults(), 1 / 200)
     gather(sample, point, detail=Detail.PRODUCTS)
-    return _seconds(lambda: [gather(sample, point, detail=Detail.PRODUCTS) for _ in range(20)]) / 20 / sample.size
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    began = time.process_time()
-    work()
-    return time.process_time() - began
+    return cpu_seconds(lambda: [gather(sample, point, detail=Detail.PRODUCTS) for _ in range(20)]) / 20 / sample.size
 
 
 def games_table(with_pgn: bool) -> str:

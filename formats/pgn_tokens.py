@@ -31,7 +31,7 @@ _SYMBOL_LEAD = 0xC2  # the first byte of no-break space and signs like the half 
 _WORD_END = codes(' \t\r\n\v\f{}();$!?*[],"' + chr(_SYMBOL_LEAD))
 _SKIPPED = codes("!#$%&'()+,./:;<=>?[\\]^_`|}~\"" + chr(_SYMBOL_LEAD) + chr(0xEF))
 _RESULT_TEXTS = tuple(_bytes(text) for text in (b"0-1", b"1/2", b"1-0"))  # BLACK_WON, DRAWN, WHITE_WON
-_LONG_CASTLING, _CASTLING, _NULL = _bytes(b"0-0-0"), _bytes(b"0-0"), _bytes(b"0000")
+_CASTLING, _NULL = _bytes(b"0-0"), _bytes(b"0000")
 _QUOTE = _bytes(b'"')
 _PROMOTED = codes("NBRQ")
 _BYTE_ORDER_MARK = _bytes(b"\xef\xbb\xbf")

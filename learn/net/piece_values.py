@@ -35,7 +35,7 @@ def piece_means(evaluation: Evaluation, positions: np.ndarray, own: bool = False
     values = evaluation.attributed(positions) if own else evaluation.removals(positions)
     counted = (board != EMPTY) & (board & 7 != KING)
     kinds, flat = board[counted] & 7, values[counted]
-    units = np.repeat([_units(position) for position in positions], counted.sum(axis=1))
+    units = np.repeat(np.bitwise_count(positions["pieces"]) @ _UNITS, counted.sum(axis=1))
     found = []
     for phase, (low, high) in {ALL: (0, 99), **PHASES}.items():
         for kind, name in enumerate(NAMES):
@@ -43,7 +43,3 @@ def piece_means(evaluation: Evaluation, positions: np.ndarray, own: bool = False
             if len(chosen):
                 found.append(PieceMean(name, phase, len(chosen), float(chosen.mean()), float(chosen.std())))
     return tuple(found)
-
-
-def _units(position: np.void) -> int:
-    return sum(int(squares).bit_count() * worth for squares, worth in zip(position["pieces"], _UNITS, strict=True))

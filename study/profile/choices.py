@@ -89,7 +89,7 @@ def choices_of(
         chances = expected_scores(signs[owner] * scores, evaluation.k)
         best = np.maximum.reduceat(chances, firsts[:-1]) if len(positions) else best
         columns[:, depth] = chances - best[owner]
-    rows = firsts[:-1] + _places(moves, firsts, played)
+    rows = np.flatnonzero(moves == played[owner])
     return Choices(games, plies, firsts, rows, moves, columns, best, stages_of(positions))
 
 
@@ -113,14 +113,6 @@ def _chosen(player: PlayerGames, most: int) -> tuple[np.ndarray, ...]:
         seed = int.from_bytes(hashlib.blake2b(player.name.encode(), digest_size=8).digest(), "little")
         open_choice = np.sort(np.random.default_rng(seed).choice(open_choice, most, replace=False))
     return positions[open_choice], games[open_choice], plies[open_choice], played[open_choice], before[open_choice]
-
-
-def _places(moves: np.ndarray, firsts: np.ndarray, played: np.ndarray) -> np.ndarray:
-    """The place of the move played among the moves of each position."""
-    found = np.zeros(len(played), dtype=np.int64)
-    for index, (first, last) in enumerate(zip(firsts[:-1].tolist(), firsts[1:].tolist(), strict=True)):
-        found[index] = int(np.argmax(moves[first:last] == played[index]))
-    return found
 
 
 def _searched(children: np.ndarray, firsts: np.ndarray, rescore: Rescore) -> Sequence[tuple[slice, np.ndarray]]:

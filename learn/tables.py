@@ -36,7 +36,7 @@ def _pairs(weights: Sequence[WeightLine]) -> list[WeightLine]:
 
 def _row(line: WeightLine) -> str:
     held = next((flag for flag in line.flags if flag in HELD), None)
-    interval = held or f"{_whole(line.low)} .. {_whole(line.high)}"
+    interval = held or f"{round(line.low)} .. {round(line.high)}"
     change = f"{line.new - line.old:+g}" if line.new != line.old else ""
     name = f"  {ENDGAME}" if line.name.endswith(SUFFIXES[1]) else line.name.removesuffix(SUFFIXES[0])
     return (
@@ -74,11 +74,6 @@ def _table_row(table: str, phase: str, cells: Sequence[WeightLine]) -> str:
         f"{f'  {phase}' if phase else table:20} {before:6.1f} {after:6.1f} {change:6.1f} {len(cells):14} {clear:5} "
         f"{positions:9} {games:6}"
     )
-
-
-def _whole(value: float) -> str:
-    """A number without decimals, 0 without a sign."""
-    return f"{round(value)}"
 
 
 def _errors(summary: Summary, root_of_sum: bool) -> list[str]:

@@ -16,7 +16,7 @@ from merino.inner.engine.report.static import report_evaluation
 from merino.inner.engine.search.limits import pawns
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.registry import Group
-from merino.inner.study.reasons.motifs import boards_along, pawns_of, settled_plies, taken_on
+from merino.inner.study.reasons.motifs import boards_along, kind_at, pawns_of, settled_plies, taken_on
 
 NAMED_TERMS = 2
 MIN_PIECE = 8.0  # centipawns by which a piece must differ to be named
@@ -160,18 +160,12 @@ def follow(position: Position, moves: Sequence[int]) -> Followed:
         after.push(move)
         side, victim = _follow(board, as_chess_move(move, position.chess960), at)
         if victim is not None:
-            taken[side].append(_kind_at(began, victim))
+            taken[side].append(kind_at(began, victim))
     promoted: dict[chess.Color, list[chess.PieceType]] = {chess.WHITE: [], chess.BLACK: []}
     for square, origin in at.items():
-        if _kind_at(board, square) != _kind_at(began, origin):
-            promoted[board.color_at(square) == chess.WHITE].append(_kind_at(board, square))
+        if kind_at(board, square) != kind_at(began, origin):
+            promoted[board.color_at(square) == chess.WHITE].append(kind_at(board, square))
     return Followed(after, board, taken, at, promoted)
-
-
-def _kind_at(board: chess.Board, square: chess.Square) -> chess.PieceType:
-    kind = board.piece_type_at(square)
-    assert kind is not None
-    return kind
 
 
 def along(position: Position, moves: Sequence[str]) -> tuple[list[chess.Move], list[chess.Board]]:

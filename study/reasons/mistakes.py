@@ -225,9 +225,9 @@ def _exchange(better: FoundLine, reply: FoundLine) -> Mistake | None:
 
     Only what the line itself shows is told, not what the better one wins or gives elsewhere.
     """
-    here, there = _ends(better, reply)
-    if here is None or there is None:
+    if reply.settled is None or better.settled is None:
         return None
+    here, there = reply.after(reply.settled), better.after(better.settled)
     mover = better.board.turn
     given, taken = exchanged(there, here, mover)
     if exchanged(better.board, here, mover) != (given, taken):
@@ -259,9 +259,3 @@ def _untold(costs: Costs | None, better: FoundLine, reply: FoundLine) -> Mistake
         largest = f", the largest {costs.terms[0].words}" if costs.terms else ""
         sentence = f"no piece and no term makes much of it where the lines end{largest}"
     return Mistake(MistakeKind.UNTOLD, sentence, (reply if reply.moves else better).text)
-
-
-def _ends(better: FoundLine, reply: FoundLine) -> tuple[chess.Board | None, chess.Board | None]:
-    """Where the line after the move is settled, and where the better one is."""
-    here, there = (None if line.settled is None else line.after(line.settled) for line in (reply, better))
-    return here, there

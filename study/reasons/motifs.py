@@ -20,9 +20,14 @@ def placed(kind: chess.PieceType, square: chess.Square) -> str:
 
 def piece_name(board: chess.Board, square: chess.Square) -> str:
     """The piece on a square, as `placed` names it."""
+    return placed(kind_at(board, square), square)
+
+
+def kind_at(board: chess.Board, square: chess.Square) -> chess.PieceType:
+    """The kind of the piece on a square that is not empty."""
     kind = board.piece_type_at(square)
     assert kind
-    return placed(kind, square)
+    return kind
 
 
 def boards_along(start: chess.Board, moves: Sequence[chess.Move]) -> list[chess.Board]:
@@ -128,9 +133,8 @@ def skewers_by(board: chess.Board, square: chess.Square) -> Iterator[tuple[chess
     """The pieces that the slider on a square drives away, worth more than it, each with one behind that it wins."""
     for front, behind in _in_line(board, square):
         own, first, second = (worth_at(board, each) for each in (square, front, behind))
-        colour = board.color_at(behind)
-        assert colour is not None
-        if first > own and first >= second and (second > own or not board.attackers(colour, behind)):
+        guards = board.attackers(not board.color_at(square), behind)
+        if first > own and first >= second and (second > own or not guards):
             yield front, behind
 
 

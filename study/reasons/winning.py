@@ -30,6 +30,8 @@ from merino.inner.study.reasons.motifs import (
     exchanged,
     fork_targets,
     is_hanging,
+    kind_at,
+    men,
     pawns_of,
     piece_name,
     pins_by,
@@ -114,13 +116,9 @@ class FoundLine:
     @cached_property
     def captures(self) -> list[tuple[chess.PieceType, chess.Square]]:
         """The pieces that the side that begins it takes, each with its square then, where the gain is counted."""
-        found = []
-        for board, move in zip(self._boards[: self._counted : 2], self.moves[::2], strict=False):
-            if (square := taken_on(board, move)) is not None:
-                kind = board.piece_type_at(square)
-                assert kind
-                found.append((kind, square))
-        return found
+        pairs = zip(self._boards[: self._counted : 2], self.moves[::2], strict=False)
+        taken = ((board, taken_on(board, move)) for board, move in pairs)
+        return [(kind_at(board, square), square) for board, square in taken if square is not None]
 
     @cached_property
     def draw(self) -> str | None:
@@ -212,11 +210,7 @@ def _spoils(line: FoundLine, gain: int) -> str:
 
 def balance(board: chess.Board, side: chess.Color) -> int:
     """The pawns by which a side is ahead in material."""
-    return sum(
-        WORTH[piece.piece_type] * (1 if piece.color == side else -1)
-        for piece in board.piece_map().values()
-        if piece.piece_type != chess.KING
-    )
+    return pawns_of(men(board, side)) - pawns_of(men(board, not side))
 
 
 def _is_kept(board: chess.Board, promoted: chess.Square) -> bool:

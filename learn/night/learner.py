@@ -36,7 +36,7 @@ from merino.inner.learn.net.training import (
     TrainingState,
     learned_by,
 )
-from merino.inner.learn.night.ladder import Gauges, gauges_of
+from merino.inner.learn.night.ladder import gauges_of
 from merino.inner.learn.night.state import (
     CANDIDATE,
     GAMES,
@@ -61,7 +61,6 @@ from merino.inner.learn.rounds.loop import (
     play_match,
 )
 from merino.inner.learn.rounds.state import OPEN
-from merino.inner.match.games import Tally
 from merino.inner.match.report import signed
 
 POSITIONS, FIT = "positions.bin", "fit.json"
@@ -141,8 +140,30 @@ class NetLearner:
         tally = play_match(net_evaluation(fitted.network), player, trial, folder / "match.state", context)
         verdict = trial.test.verdict(tally.counts) or OPEN
         gauges = gauges_of(self.folder, state, verdict, fitted.network, context)
-        nodes_a_second = data[number].positions * plan.nodes / max(seconds, 1e-9)
-        return _generation(number, verdict, tally, data, fitted, gauges, seconds, nodes_a_second)
+        elo, elo_error = elo_of(tally)
+        (from_start, from_start_error), (from_terms, from_terms_error), ladder = gauges
+        return Generation(
+            number=number,
+            verdict=verdict,
+            games=sum(each.games for each in data.values()),
+            positions=fitted.positions,
+            neurons=fitted.network.shape.hidden,
+            continued=fitted.continued,
+            error=fitted.error,
+            net=digest(fitted.network),
+            data=data[number],
+            match_games=tally.games,
+            elo=elo,
+            elo_error=elo_error,
+            from_start=from_start,
+            from_start_error=from_start_error,
+            from_terms=from_terms,
+            from_terms_error=from_terms_error,
+            play_seconds=seconds,
+            train_seconds=fitted.seconds,
+            nodes_a_second=data[number].positions * plan.nodes / max(seconds, 1e-9),
+            ladder=ladder,
+        )
 
     def _scale_of(self, state: NightState, number: int) -> float:
         """What brings the scores of the games of a generation to the scale of the terms.
@@ -178,43 +199,6 @@ def _evaluation(best: Network | None) -> Evaluation:
 def _name_of(state: NightState) -> str:
     """What a recipe calls the start: a path means nothing elsewhere, so it is the name of the file."""
     return NOTHING if state.is_from_nothing else Path(state.start_name).name
-
-
-def _generation(
-    number: int,
-    verdict: str,
-    tally: Tally,
-    data: dict[int, GenerationData],
-    fitted: NightFit,
-    gauges: Gauges,
-    play_seconds: float,
-    nodes_a_second: float,
-) -> Generation:
-    """The record of a generation."""
-    elo, elo_error = elo_of(tally)
-    (from_start, from_start_error), (from_terms, from_terms_error) = gauges.from_start, gauges.from_terms
-    return Generation(
-        number=number,
-        verdict=verdict,
-        games=sum(each.games for each in data.values()),
-        positions=fitted.positions,
-        neurons=fitted.network.shape.hidden,
-        continued=fitted.continued,
-        error=fitted.error,
-        net=digest(fitted.network),
-        data=data[number],
-        match_games=tally.games,
-        elo=elo,
-        elo_error=elo_error,
-        from_start=from_start,
-        from_start_error=from_start_error,
-        from_terms=from_terms,
-        from_terms_error=from_terms_error,
-        play_seconds=play_seconds,
-        train_seconds=fitted.seconds,
-        nodes_a_second=nodes_a_second,
-        ladder=gauges.ladder,
-    )
 
 
 def data_of(folder: Path, player: str) -> GenerationData:

@@ -224,19 +224,12 @@ def add_games(tally: BoardTally, games: Games, numbers: np.ndarray, evaluation: 
     for way, values in enumerate((evaluation.removals(positions), evaluation.attributed(positions))):
         tally.add_values(way, phases[index], kind, values[index, square].astype(np.float64))
     tally.positions += len(positions)
-    _foretell(tally, games.table["result"][numbers], game, phases, positions, evaluation)
-
-
-def _foretell(
-    tally: BoardTally,
-    results: np.ndarray,
-    game: np.ndarray,
-    phases: np.ndarray,
-    positions: np.ndarray,
-    evaluation: Evaluation,
-) -> None:
-    """Count the positions of decided games whose expected score is on the side of the winner."""
     scores = evaluation.scores(positions) * np.where(positions["side"] == WHITE, 1, -1)
+    _foretell(tally, games.table["result"][numbers], game, phases, scores)
+
+
+def _foretell(tally: BoardTally, results: np.ndarray, game: np.ndarray, phases: np.ndarray, scores: np.ndarray) -> None:
+    """Count the positions of decided games where White's scores are on the side of the winner."""
     winner = np.select([results == WHITE_WON, results == BLACK_WON], [1, -1], 0)[game]
     decided = winner != 0
     right = np.where(np.sign(scores) == winner, 1.0, np.where(scores == 0, 0.5, 0.0))

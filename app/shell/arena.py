@@ -76,20 +76,15 @@ def _tuned(args: argparse.Namespace, folder: Path, check: Check, wanted: Configu
     """Play a tune to its end."""
     path = folder / f"{tune_name(check)}.npz"
     with holding_output(path, "spsa arena"):
-        return _tuned_in(args, path, check, wanted)
-
-
-def _tuned_in(args: argparse.Namespace, path: Path, check: Check, wanted: Configuration) -> Tune:
-    tune = load_tune(path, wanted) if is_there(path) else Tune.new(wanted)
-    if tune.is_over:
+        tune = load_tune(path, wanted) if is_there(path) else Tune.new(wanted)
+        if not tune.is_over:
+            remarks(args)(f"{tune_name(check)}: {len(tune.done)} of {wanted.pairs} pairs")
+            interrupted, fault = play_pairs(tune, path, args.concurrency or cores(), remarks(args), None)
+            if fault:
+                raise fault
+            if interrupted:
+                raise KeyboardInterrupt
         return tune
-    remarks(args)(f"{tune_name(check)}: {len(tune.done)} of {wanted.pairs} pairs")
-    interrupted, fault = play_pairs(tune, path, args.concurrency or cores(), remarks(args), None)
-    if fault:
-        raise fault
-    if interrupted:
-        raise KeyboardInterrupt
-    return tune
 
 
 def _played(args: argparse.Namespace, folder: Path, check: Check) -> np.ndarray:

@@ -228,6 +228,41 @@ def test_weights_with_which_play_would_overflow_are_refused(shape: Shape, layer:
         read_net(as_bytes(net))
 
 
+@pytest.mark.parametrize("quanta", [Quanta(), Quanta(4080, QB)], ids=str)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_of_the_first_layer_that_sixteen_bits_cannot_hold_are_refused(quanta: Quanta, sign: int) -> None:
+    shape, place = Shape("KING8*ALL", 3), np.arange(8 * 768)
+    weights = {name: np.zeros(size, dtype=np.int16) for name, size in shape.layers().items()}
+    weights["inputs"][place % 12 == 1, 2] = 1092 * sign  # thirty of the other side's pawns
+    weights["input_bias"][2] = 7 * sign
+    net = Network(shape, weights, 200.0, quanta=quanta)
+    assert read_net(as_bytes(net)).shape == shape
+    weights["input_bias"][2] = 8 * sign
+    with pytest.raises(NetError, match=r"first layer has sums of up to 32768 as whole numbers, .* more than 32767$"):
+        read_net(as_bytes(net))
+
+
+def test_a_foreign_net_whose_first_layer_overflows_is_refused(tmp_path: Path) -> None:
+    values = np.zeros(771 * 4 + 1, dtype="<i2")
+    values[: 768 * 4] = 1000
+    path = tmp_path / "q.bin"
+    path.write_bytes(values.tobytes())
+    assert load_net(path).shape.hidden == 4
+    values[: 768 * 4] = 1024  # 32 men
+    path.write_bytes(values.tobytes())
+    with pytest.raises(NetError, match=r"q\.bin' is not a usable net: its first layer has sums of up to 32768"):
+        load_net(path)
+
+
+def test_an_older_net_whose_sums_are_only_feared_to_overflow_is_read() -> None:
+    shape = Shape("H+V+ALL", 4)  # far fewer features are active together than its bound takes
+    weights = {name: np.ones(size, dtype=np.int16) for name, size in shape.layers().items()}
+    weights["inputs"][:] = MAX_INT16 // shape.feature_set.most + 1
+    assert read_net(as_bytes(Network(shape, weights, 200.0))).quanta == Quanta()
+    with pytest.raises(NetError, match="first layer"):
+        read_net(as_bytes(Network(shape, weights, 200.0, quanta=Quanta(510, QB))))
+
+
 def test_a_net_of_the_usual_trainer_is_read(tmp_path: Path) -> None:
     net, path = whole_numbers(shape := Shape("ALL", 48), random_net(shape).as_floats, Quanta()), tmp_path / "q.bin"
     net.weights["output"][:] //= 3  # within what that trainer writes

@@ -31,9 +31,7 @@ from merino.inner.eval.net.network import (
     FINE_QA,
     FINE_QC,
     MAX_FINE_QB,
-    MAX_INT16,
     MAX_NEURONS,
-    MAX_PIECES,
     MAX_QB,
     MAX_SECOND,
     OUTPUTS,
@@ -47,6 +45,7 @@ from merino.inner.eval.net.network import (
     Network,
     Quanta,
     Shape,
+    check_play,
 )
 from merino.inner.eval.outlook import DEFAULT_K
 
@@ -173,21 +172,8 @@ def _ours(content: bytes, name: str | None) -> Network:
         weights[layer] = np.frombuffer(content, "<i2", prod(size), at).astype(np.int16).reshape(size)
         at += 2 * prod(size)
     quanta = Quanta(header["qa"], header["qb"])
-    _check_weights(weights, quanta)
+    check_play(shape, weights, quanta)
     return Network(shape, weights, float(header["k"]), header["about"], header.get("search", {}), quanta)
-
-
-def _check_weights(weights: Mapping[str, np.ndarray], quanta: Quanta) -> None:
-    """Raise NetError if play would overflow at a weight behind the first layer."""
-    limits = {"middle" if "middle" in weights else "output": quanta.largest_factor}
-    limits |= dict.fromkeys(("values", "value_constants"), MAX_INT16 // MAX_PIECES)
-    for layer in limits.keys() & weights.keys():
-        largest = int(np.abs(weights[layer].astype(np.int64)).max())
-        if largest > limits[layer]:
-            raise NetError(
-                f"its layer '{layer}' has a weight of {largest} as a whole number, and play would overflow with more "
-                f"than {limits[layer]}"
-            )
 
 
 def _check(header: Mapping[str, Any], name: str, layers: memoryview) -> None:
@@ -255,7 +241,7 @@ def _foreign(content: bytes) -> Network:
         "output": rest[hidden : 3 * hidden].reshape(1, -1),
         "output_bias": rest[3 * hidden :],
     }
-    _check_weights(weights, COARSE)
+    check_play(shape, weights, COARSE)
     return Network(shape, weights, DEFAULT_K, {"origin": "a file without a header"})
 
 

@@ -273,12 +273,17 @@ def largest_sum(shape: Shape, weights: Mapping[str, np.ndarray]) -> float:
     return float(max(np.max(sums), np.abs(inputs).max(), np.abs(bias).max()))
 
 
+def _is_by_men(wanted: FeatureSet) -> bool:
+    """Whether each man on the board is one active feature: `largest_sum` is then close to what a board can reach."""
+    return len(wanted.terms) == 1 and is_by_piece_and_king(wanted)
+
+
 def _most_of(wanted: FeatureSet, inputs: np.ndarray) -> np.ndarray:
     """No features that can be active together have a larger sum of rows, float64[neurons].
 
     If each is a piece on a square there is one king of each colour, and at most one of 30 other men on a square.
     """
-    if len(wanted.terms) > 1 or not is_by_piece_and_king(wanted):
+    if not _is_by_men(wanted):
         most = min(wanted.most, len(inputs))
         return np.partition(np.maximum(inputs, 0), -most, axis=0)[-most:].sum(axis=0)
     (term,) = wanted.terms
@@ -290,6 +295,34 @@ def _most_of(wanted: FeatureSet, inputs: np.ndarray) -> np.ndarray:
         kings = rows[KING].max(axis=0) + rows[KING + BLACK_PIECE].max(axis=0)
         found.append(kings + np.partition(by_square, 2 - MAX_MEN, axis=0)[2 - MAX_MEN :].sum(axis=0))
     return np.max(found, axis=0)
+
+
+def check_play(shape: Shape, weights: Mapping[str, np.ndarray], quanta: Quanta) -> None:
+    """Raise NetError if play would overflow with these whole numbers, int16 by layer."""
+    limits = {"middle" if "middle" in weights else "output": quanta.largest_factor}
+    limits |= dict.fromkeys(("values", "value_constants"), MAX_INT16 // MAX_PIECES)
+    for layer in limits.keys() & weights.keys():
+        largest = _largest(weights[layer])
+        if largest > limits[layer]:
+            raise NetError(
+                f"its layer '{layer}' has a weight of {largest} as a whole number, and play would overflow with more "
+                f"than {limits[layer]}"
+            )
+    inputs, bias, wanted = weights["inputs"], weights["input_bias"], shape.feature_set
+    if wanted.most * _largest(inputs) + _largest(bias) <= MAX_INT16:
+        return  # the bound takes longer
+    if not (quanta.is_fine or _is_by_men(wanted)):
+        return  # older nets of Merino may be beyond a bound that no position comes near
+    most = largest_sum(shape, {"inputs": inputs.astype(np.int32), "input_bias": bias.astype(np.int32)})
+    if most > MAX_INT16:
+        raise NetError(
+            f"its first layer has sums of up to {most:.0f} as whole numbers, and play would overflow with more than "
+            f"{MAX_INT16}"
+        )
+
+
+def _largest(whole: np.ndarray) -> int:
+    return int(np.abs(whole.astype(np.int32)).max())
 
 
 def quantised(shape: Shape, weights: Mapping[str, np.ndarray], k: float, about: Mapping[str, Any]) -> Network:

@@ -391,6 +391,18 @@ def test_training_that_diverges_ends_with_an_error_and_writes_no_net(tmp_path: P
     assert {each.name for each in tmp_path.iterdir()} == {"p.bin"}
 
 
+def test_a_net_with_which_play_would_overflow_is_not_written(tmp_path: Path, capsys) -> None:
+    path, out = tmp_path / "p.bin", tmp_path / "n.net"
+    path.write_bytes(sample().tobytes())
+    out.write_bytes(b"the net before")
+    wanted = ["--out", str(out), "--hidden", "8", "--piece-values", "--rate", "1", "--epochs", "100"]
+    assert main(["train", str(path), *wanted]) == 1
+    said = capsys.readouterr().err
+    assert re.search(r"train: training diverged in epoch \d+: its layer 'value_constants' has a weight of", said)
+    assert "play would overflow with more than 2184; try a rate below 1\n" in said
+    assert out.read_bytes() == b"the net before"
+
+
 @pytest.mark.parametrize(("rate", "is_told"), [("100", True), ("0.004", False)])
 def test_a_net_that_predicts_no_better_than_an_even_score_is_told(tmp_path: Path, capsys, rate, is_told) -> None:
     path = tmp_path / "p.bin"

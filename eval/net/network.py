@@ -326,7 +326,7 @@ def _largest(whole: np.ndarray) -> int:
 
 
 def quantised(shape: Shape, weights: Mapping[str, np.ndarray], k: float, about: Mapping[str, Any]) -> Network:
-    """The quantised net of real weights, as finely as they allow; raises NetError if one is too large."""
+    """The quantised net of real weights, as finely as they allow; raises NetError if play would overflow with one."""
     plain = {name: np.asarray(weights[name], dtype=np.float64).reshape(size) for name, size in shape.layers().items()}
     for name, array in plain.items():
         if not np.isfinite(array).all():
@@ -337,4 +337,5 @@ def quantised(shape: Shape, weights: Mapping[str, np.ndarray], k: float, about: 
         if np.abs(scaled).max(initial=0) > MAX_INT16:
             raise NetError(f"a weight of '{name}' is too large for 16 bits")
         whole[name] = scaled.astype(np.int16)
+    check_play(shape, whole, quanta)
     return Network(shape, whole, k, about, quanta=quanta)

@@ -19,7 +19,7 @@ from merino.inner.core.common.sealed import DamageError
 from merino.inner.core.common.user_files import STATE, is_there, read_user_file
 from merino.inner.core.common.work import cores
 from merino.inner.eval.net.file import digest
-from merino.inner.eval.net.network import MAX_WEIGHT, Network, Shape, exact_scores, quantised
+from merino.inner.eval.net.network import MAX_WEIGHT, NetError, Network, Shape, exact_scores, quantised
 from merino.inner.formats.packed import unpack, without_checks
 from merino.inner.formats.packed_blocks import PackedBlocks, blocks_of
 from merino.inner.learn.errors import TrainingError
@@ -205,7 +205,8 @@ class Trainer:
     def run(self, report: Report | None = None) -> Trained:
         """Train to the end or to Ctrl-C.
 
-        Raises OSError if the checkpoint cannot be written, and TrainingError if the error is no longer a number.
+        Raises OSError if the checkpoint cannot be written, and TrainingError if training diverges: the error is no
+        number, or the weights are too large for play.
         """
         interrupted = False
         with ThreadPoolExecutor(self._threads, thread_name_prefix="train") as pool:
@@ -268,10 +269,20 @@ class Trainer:
             )
         if error < self._best:
             self._best, self._best_weights = error, self._weights.copy()
+            self._check_best()
         if report:
             self._last = error
             speed = seen / max(1e-9, time.monotonic() - began)
             report(self._state(self._error, 0, speed, is_epoch=True))
+
+    def _check_best(self) -> None:
+        """Raise TrainingError if the best weights are too large for a net: better now than after the last epoch."""
+        try:
+            self._quantised()
+        except NetError as error:
+            raise TrainingError(
+                f"training diverged in epoch {self._epoch}: {error}; try a rate below {self._settings.rate:g}"
+            ) from error
 
     def _error_apart(self, gradient: Gradient | GpuGradient, weights: np.ndarray) -> float:
         """The mean error of a net with these weights over the validation positions."""
@@ -305,11 +316,15 @@ class Trainer:
             layers = extended(layers_of(start, shape, self._settings.seed), trained)
         self._layout.fill(self._weights, layers)
 
-    def _network(self) -> Network:
+    def _quantised(self) -> tuple[Mapping[str, np.ndarray], Network]:
+        """The layers of the best weights, and the net of them; raises NetError."""
         shape, layers = self._settings.shape, self._layout.cut(self._best_weights)
         if self._settings.factorised:
             layers = folded(layers, shape)
-        rounded = quantised(shape, layers, self._settings.objective.k, {})
+        return layers, quantised(shape, layers, self._settings.objective.k, {})
+
+    def _network(self) -> Network:
+        layers, rounded = self._quantised()
         errors = {"epochs": self._epoch, "error": self._error, "error_apart": self._best}
         errors["rounding_cp"] = round(self._rounding_error(layers, rounded), 2)
         return replace(rounded, about={**self._about, "training": errors}, search=self._search)

@@ -65,11 +65,15 @@ class WeightsPaths:
         return self.target.with_name(f"{self.target.stem}.new{self.target.suffix}")
 
     def check_writable(self) -> None:
-        """Check before the work that the weights can be written after it; raises LearnError."""
+        """Check before the work that the weights can be written after it; raises LearnError.
+
+        The user's data folder is made if it is not there, but no folder that somebody named.
+        """
         if is_folder(self.target):
             raise LearnError(f"'{self.target}' is a folder, not a weights file")
         try:
-            self.target.parent.mkdir(parents=True, exist_ok=True)
+            if self.target == own_file().absolute():
+                self.target.parent.mkdir(parents=True, exist_ok=True)
             check_writable(self.target)
         except OSError as error:
             raise _no_place(self.target, error) from error
@@ -187,6 +191,8 @@ def file_at(path: Path) -> Path:
 def _no_place(path: Path, error: OSError) -> LearnError:
     """That a file cannot lie where it should."""
     reason = "it is no folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
+    if isinstance(error, FileNotFoundError):
+        reason = "there is no such folder"
     return LearnError(f"nothing can be written into '{path.parent}': {reason}")
 
 

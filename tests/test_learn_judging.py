@@ -278,6 +278,7 @@ def test_few_games_are_told_how_many_would_do(tmp_path: Path, weights: Path) -> 
 
 def test_a_new_file_gets_no_old_one_beside_it(tmp_path: Path, weights: Path) -> None:
     out = tmp_path / "new" / "w.txt"
+    out.parent.mkdir()
     words = [str(few_games(tmp_path)), "--no-cache", "--weights", str(weights), "--out", str(out)]
     learn_weights(words, lambda line: None)
     assert out.exists() and not out.with_suffix(".old").exists()

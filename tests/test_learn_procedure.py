@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from merino.inner.app.console.learning import learn_weights
 from merino.inner.app.shell.cli import main
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.files import FileInUseError, held
-from merino.inner.eval.linear.weights import defaults, load, save
+from merino.inner.eval.linear.weights import defaults, load, own_file, save
 from merino.inner.learn import reading
 from merino.inner.learn.errors import LearnError, LearnStoppedError, standing
 from merino.inner.learn.installing import Verdict
@@ -29,6 +30,7 @@ def weights(tmp_path: Path) -> Path:
     """A file in which a queen is worth a pawn: whatever is learned is better."""
     path, values = tmp_path / "w" / "weights.txt", defaults()
     values[:5] = 100.0
+    path.parent.mkdir()
     save(path, values)
     return path
 
@@ -98,6 +100,22 @@ def test_a_folder_in_the_place_of_the_record_is_found_before_the_work(
     (weights.parent / "learning.json").mkdir()
     with pytest.raises(CommandError, match=r"cannot write '.*learning\.json'.*; the weights are as they were$"):
         learn_weights(words_for(weights), lambda line: None)
+
+
+def test_a_folder_that_is_not_there_is_made_for_the_users_own_weights_alone(
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "read_rows", refuse_to_read)
+    none = tmp_path / "none"
+    said = f"nothing can be written into '{none}': there is no such folder"
+    with pytest.raises(CommandError, match=re.escape(said)):
+        learn_weights(words_for(weights, "--out", str(none / "w.txt")), lambda line: None)
+    assert not none.exists()
+    monkeypatch.setenv("MERINO_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MERINO_WEIGHTS", raising=False)
+    with pytest.raises(AssertionError, match="games are read"):
+        learn_weights([str(few_games(tmp_path)), "1", "5", "--no-fen", "--no-match"], lambda line: None)
+    assert own_file().parent.is_dir()
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the name of an open file is read from /proc")

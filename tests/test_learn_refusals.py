@@ -23,6 +23,7 @@ def weights(tmp_path: Path) -> Path:
     """A file in which a queen is worth a pawn: whatever is learned is better."""
     path, values = tmp_path / "w" / "weights.txt", defaults()
     values[:5] = 100.0
+    path.parent.mkdir()
     save(path, values)
     return path
 
@@ -102,6 +103,7 @@ def learning(*arguments: str, limit: int | None = None) -> subprocess.Popen[str]
 def test_a_full_disk_is_told_and_changes_nothing(tmp_path: Path, weights: Path) -> None:
     pgn = few_games(tmp_path)
     before = weights.read_bytes()
+    (tmp_path / "x").mkdir()
     words = [str(pgn), "1", "5", "--weights", str(weights), "--out", f"{tmp_path}/x/w.txt", "--no-match"]
     learn_weights(words, lambda line: None)
     assert (tmp_path / "x" / "w.txt").exists()  # and all is compiled, as the compiler wants to write files, too

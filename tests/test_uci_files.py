@@ -188,6 +188,8 @@ def test_weights_are_not_exported_to_what_is_no_file(engine: UciProcess, folder:
         folder / "pipe": "it is a pipe that nobody reads",
         folder / "socket": "it is a socket",
         folder / "locked": "it is a folder",
+        folder / "none" / "w.txt": "there is no such folder",
     }.items():
         said = engine.ask(f"export_weights {value}", until="info string error: ")[-1]
         assert said.startswith(f"info string error: cannot write '{value}': {reason}"), said
+    assert not (folder / "none").exists()

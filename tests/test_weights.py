@@ -19,6 +19,7 @@ from merino.inner.eval.linear.weights import (
     defaults,
     learned_k,
     load,
+    own_file,
     parse,
     render,
     rewrite,
@@ -58,8 +59,9 @@ def home(tmp_path, monkeypatch) -> Path:
 def test_what_is_written_is_read_back(tmp_path):
     weights = within(one_phase() + np.linspace(0, 0.9, len(TERMS)).round(2))
     weights[[term.name for term in TERMS].index("PawnPassedSquare")] = 199.5
-    save(tmp_path / "new folder" / "weights.txt", weights, ["made by hand", ""])
     path = tmp_path / "new folder" / "weights.txt"
+    path.parent.mkdir()
+    save(path, weights, ["made by hand", ""])
     assert np.allclose(load(path), weights, rtol=1e-5)
     assert path.read_text(encoding="utf-8").startswith("# made by hand\n#\nVAL_P  ")
 
@@ -180,18 +182,26 @@ def test_a_write_takes_the_place_of_the_old_file(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_no_folder_is_made_for_a_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        save(tmp_path / "none" / "weights.txt", defaults())
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_shipped_file_is_in_use_where_there_is_no_other(home):
     assert active_file() == DEFAULT_FILE
     assert DEFAULT_FILE.is_file()
 
 
 def test_the_users_own_file_comes_before_the_shipped_one(home):
-    save(home / "data" / "weights.txt", defaults())
+    own_file().parent.mkdir(parents=True)
+    save(own_file(), defaults())
     assert active_file() == home / "data" / "weights.txt"
 
 
 def test_the_environment_comes_before_the_users_own_file(home, monkeypatch):
-    save(home / "data" / "weights.txt", defaults())
+    own_file().parent.mkdir(parents=True)
+    save(own_file(), defaults())
     monkeypatch.setenv("MERINO_WEIGHTS", "~/mine.txt")
     assert active_file() == Path.home() / "mine.txt"
 

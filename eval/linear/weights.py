@@ -334,6 +334,5 @@ def _revalued(line: str, values: Mapping[str, tuple[float, ...]]) -> str:
 
 
 def save(path: Path, weights: np.ndarray, header: Iterable[str] = (), terms: TermSet = TERMS) -> None:
-    """Write a weights file whole or not at all; raises OSError where the folder cannot be written."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a weights file whole or not at all; raises OSError where there is no folder, or it cannot be written."""
     write_whole(path, render(as_mapping(weights, terms), header, terms).encode())

@@ -17,6 +17,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -97,6 +98,33 @@ def games_in(content: bytes) -> ScoredGames:
     return _whole_games(np.frombuffer(content, dtype=np.uint8), 0)[0]
 
 
+def end_of_games(file: IO[bytes], start: int = 0) -> int:
+    """Where the whole games end that an open file has from byte `start` on, which must be 0 or a former such end.
+
+    Only the ends of games are looked for, but at the beginning of the file the games must be legal.
+    """
+    rest, end = b"", start
+    file.seek(start)
+    while piece := file.read(CHUNK):
+        if not end and not rest and not _are_legal(piece[:MAX_GAME_BYTES]):
+            return start
+        data = np.frombuffer(rest + piece, dtype=np.uint8)
+        _, whole = _find_games(data, _room_for(data))
+        rest, end = data[whole:].tobytes(), end + whole
+        if len(rest) > MAX_GAME_BYTES:
+            break
+    return end
+
+
+def _are_legal(content: bytes) -> bool:
+    """Whether the whole games that a file's content begins with can be read."""
+    try:
+        games_in(content)
+    except PackedError:
+        return False
+    return True
+
+
 def as_viriformat(games: ScoredGames) -> bytes:
     """The bytes of games, as a file has them."""
     boards = _as_boards(games.starts)
@@ -132,7 +160,7 @@ def _whole_games(data: np.ndarray, before: int) -> tuple[ScoredGames, int]:
 
     Raises PackedError.
     """
-    bounds = np.zeros((len(data) // (BOARD_BYTES + MOVE_BYTES) + 1, 2), dtype=np.int64)
+    bounds = _room_for(data)
     count, end = _find_games(data, bounds)
     bounds = bounds[:count]
     if len(data) - end > MAX_GAME_BYTES:
@@ -152,6 +180,11 @@ def _whole_games(data: np.ndarray, before: int) -> tuple[ScoredGames, int]:
     _compare(data, boards, bounds, before)
     scores = np.where(pairs["score"] == UNSCORED, NO_SCORE, pairs["score"]).astype(np.int16)
     return ScoredGames(starts, firsts, moves, scores, boards["result"].astype(np.int8), before + np.arange(count)), end
+
+
+def _room_for(data: np.ndarray) -> np.ndarray:
+    """Room for the bounds of all games that these bytes can hold, for `_find_games`."""
+    return np.zeros((len(data) // (BOARD_BYTES + MOVE_BYTES) + 1, 2), dtype=np.int64)
 
 
 @entry

@@ -24,21 +24,19 @@ from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.common.files import append_whole, held_or, is_regular, lock, write_whole, writing
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.core.common.user_files import (
-    GAMES,
     STATE,
     faults_named,
     is_stream,
     is_there,
     open_stream,
     open_to_extend,
-    open_user_file,
     read_user_file,
 )
 from merino.inner.formats.packed import PACKED, Filter, with_checks
 from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.formats.scored_games import ScoredGames, packed_of
 from merino.inner.formats.sources import is_compressed
-from merino.inner.formats.viriformat import MOVE_BYTES, as_viriformat, is_games_file
+from merino.inner.formats.viriformat import MOVE_BYTES, as_viriformat, end_of_games, is_games_file
 from merino.inner.match.errors import GamesFileError, MatchError
 from merino.inner.match.games import Game, Tally
 
@@ -263,7 +261,9 @@ class PositionFile:
     def __init__(self, path: Path, skip: int) -> None:
         """`skip`: the number of positions after the opening to leave out, where moves are random."""
         self.path, self._skip = path, skip
-        self._unit = MOVE_BYTES if is_games_file(path) else PACKED.itemsize  # the size is a multiple of so many bytes
+        self._has_games = is_games_file(path)
+        self._unit = MOVE_BYTES if self._has_games else PACKED.itemsize  # what is added is a multiple of so many bytes
+        self._end = 0  # of the whole games that were found in the file when it was last looked at
         self._games = _Additions()  # the positions of each
         self._plan = Journal(0, ())
         self._file: IO[bytes]  # while it is open
@@ -272,26 +272,25 @@ class PositionFile:
         """Raise MatchError if there are not whole positions in the file, or OSError."""
         if not is_there(self.path):
             return
-        open_to_extend(self.path).close()
-        self._check_whole()
+        with open_to_extend(self.path) as file:
+            self._check_whole(file)
 
-    def _check_whole(self) -> None:
-        if not self._is_whole():
-            kind = "games in viriformat" if is_games_file(self.path) else "packed positions"
+    def _check_whole(self, file: IO[bytes]) -> None:
+        if not self._is_whole(file):
+            kind = "games in viriformat" if self._has_games else "packed positions"
             raise MatchError(f"'{self.path}' holds no {kind}, or its end is missing: name another file")
 
-    def _is_whole(self) -> bool:
-        size = self.path.stat().st_size
-        if size % self._unit or not size or not is_games_file(self.path):
+    def _is_whole(self, file: IO[bytes]) -> bool:
+        size = _size(file)
+        if not self._has_games:
             return size % self._unit == 0
-        with open_user_file(self.path, GAMES) as file:
-            file.seek(-MOVE_BYTES, os.SEEK_END)
-            return not any(file.read())
+        self._end = end_of_games(file, self._end if self._end <= size else 0)
+        return self._end == size
 
     def bytes_of(self, game: Game) -> bytes:
         """The positions of a finished game in the form of the file."""
         scored = _scored(game, self._skip)
-        if is_games_file(self.path):
+        if self._has_games:
             return as_viriformat(scored) if len(scored.moves) else b""
         return bytes(with_checks(packed_of(scored, Filter())).tobytes())
 
@@ -312,7 +311,7 @@ class PositionFile:
         Raises MatchError if another run was killed while it wrote there, until that run has gone on.
         """
         self._plan = self._games.plan(self._file)
-        self._check_whole()
+        self._check_whole(self._file)
 
     def settle(self) -> None:
         """Append all that was planned, which the state has, or nothing; raises OSError."""
@@ -330,7 +329,8 @@ class PositionFile:
         """Resume from what `as_json` wrote; raises MatchError, KeyError, ValueError or OSError."""
         at, more = int(state["at"]), base64.b64decode(state["more"], validate=True)
         sizes = [int(size) for size in state.get("sizes", [len(more)])]  # older states have none
-        if any(size < 0 or size % self._unit for size in (at, *sizes)) or sum(sizes) != len(more):
+        wholes = sizes if self._has_games else (at, *sizes)  # games may follow a record of another program, of any size
+        if at < 0 or any(size < 0 or size % self._unit for size in wholes) or sum(sizes) != len(more):
             raise ValueError("its positions are not whole")
         size = self.path.stat().st_size if is_there(self.path) else 0
         if size < at:

@@ -16,6 +16,7 @@ import pytest
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.eval.families import default
 from merino.inner.formats.openings import Opening
+from merino.inner.formats.viriformat import as_viriformat, end_of_games
 from merino.inner.match import keeping, runner
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.errors import MatchError
@@ -25,9 +26,11 @@ from merino.inner.match.players import OwnPlayer
 from merino.inner.match.runner import MatchOutput, run_match
 from merino.inner.match.time_control import TimeControl
 from tests.pipes import named_pipes
+from tests.test_viriformat import games_of
 
 GAMES = 9
 SAVES_EVERY = 2
+FEW = '[Result "1-0"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]\n\n1. e4 { +0.10/9 } Kd7 1-0\n\n'  # pieces
 OTHERS = '[Event "of somebody else"]\n\n1. e4 *\n\n'
 
 
@@ -273,6 +276,40 @@ def test_nothing_is_added_behind_a_part_of_a_position(tmp_path: Path, state: Pat
     packed.write_bytes(b"\2" * 64)  # and has gone on
     keeper.save(Tally(), 1.0)
     assert packed.read_bytes() == b"\2" * 64 + b"\3" * 32
+
+
+def test_nothing_is_added_behind_a_part_of_a_game_whatever_its_last_bytes(tmp_path: Path, state: Path) -> None:
+    games, path = as_viriformat(games_of(FEW)), tmp_path / "p.vf"
+    record = bytes(8) + b"\7\0" + b"\5\0" + bytes(4) + b"abcde"  # of another program
+    keeper = MatchKeeper(None, state, {}, positions_of(path, games))
+    for content in (games + games[:24], games[8:], b"\1" * 64 + bytes(4)):
+        assert content.endswith(bytes(4)), "as a game ends"
+        path.write_bytes(content)
+        with pytest.raises(MatchError, match="holds no games in viriformat, or its end is missing"):
+            keeper.save(Tally(), 1.0)
+        assert path.read_bytes() == content
+    path.write_bytes(games + record)
+    keeper.save(Tally(), 1.0)
+    assert path.read_bytes() == games + record + games
+    again = MatchKeeper(None, state, {}, PositionFile(path, 0))
+    again.load()
+    assert path.read_bytes() == games + record + games
+
+
+def test_a_file_of_games_is_not_read_again_from_its_beginning(tmp_path: Path, state: Path, monkeypatch) -> None:
+    games, path, begun = as_viriformat(games_of(FEW)), tmp_path / "p.vf", []
+    monkeypatch.setattr(keeping, "end_of_games", lambda file, start: begun.append(start) or end_of_games(file, start))
+    path.write_bytes(games * 3)
+    positions = positions_of(path, games)
+    keeper = MatchKeeper(None, state, {}, positions)
+    keeper.save(Tally(), 1.0)
+    path.write_bytes(path.read_bytes() + games)  # by another run
+    positions.add_bytes(games)
+    keeper.save(Tally(), 1.0)
+    assert path.read_bytes() == games * 6
+    path.write_bytes(games)
+    positions.check()
+    assert begun == [0, 3 * len(games), 0]
 
 
 def test_a_state_begun_without_a_pgn_leaves_one_named_later_as_it_is(pgn: Path, state: Path) -> None:

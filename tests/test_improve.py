@@ -324,6 +324,7 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(
 def test_what_makes_no_sense_is_refused(tmp_path: Path, words: list[str], fault: str) -> None:
     with pytest.raises((CommandError, UsageError), match=fault):
         run([*words, "--state", str(tmp_path / "run")], lambda _: None)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_set_is_learned_from_the_pieces_alone_and_only_so_gone_on_with(tmp_path: Path) -> None:

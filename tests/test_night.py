@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -41,6 +41,7 @@ from merino.inner.learn.night.start import begin
 from merino.inner.learn.night.state import NightFolder, NightPlan, NightState, load_state, nothing
 from merino.inner.learn.plots import NIGHT_PICTURES, draw
 from merino.inner.learn.request import Events
+from merino.inner.learn.rounds import state as rounds_state
 from merino.inner.learn.rounds.loop import Finished, Until
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
@@ -520,6 +521,34 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run" / "letter.txt").write_text("mine")
     with pytest.raises(LearnError, match=r"holds other files \(letter.txt\)"):
         ran(tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.parametrize("words", [["--shape", "foo"], ["--from", "nowhere.net"], ["--games", "0"]], ids=" ".join)
+@pytest.mark.parametrize("is_there", [True, False], ids=["old folder", "new folder"])
+def test_nothing_is_left_of_a_run_that_is_refused(tmp_path: Path, words: list[str], is_there: bool) -> None:
+    folder = tmp_path / "runs" / "new"
+    if is_there:
+        folder.mkdir(parents=True)
+    before = set(tmp_path.rglob("*"))
+    with pytest.raises((CommandError, UsageError)):
+        run_night([*words, "--generations", "1", "--state", str(folder)])
+    assert set(tmp_path.rglob("*")) == before
+
+
+def test_a_lock_that_its_holder_has_removed_is_taken_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    holder = NightFolder(tmp_path / "run")
+    real = rounds_state.try_lock
+
+    def refused_first(file: IO[bytes]) -> bool:
+        monkeypatch.setattr(rounds_state, "try_lock", real)
+        holder.__exit__()
+        (tmp_path / "run").mkdir()  # as the second run made it
+        return real(file)
+
+    monkeypatch.setattr(rounds_state, "try_lock", refused_first)
+    with NightFolder(tmp_path / "run"), pytest.raises(LearnError, match="another night is running"):
+        NightFolder(tmp_path / "run")
 
 
 def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

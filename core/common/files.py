@@ -285,7 +285,7 @@ def held(path: Path, patience: float = 0.0) -> Iterator[None]:
     try:
         yield
     finally:
-        _remove_held(place, file)
+        remove_held(place, file)
 
 
 @contextmanager
@@ -300,7 +300,7 @@ def held_or(kind: type[MerinoError], path: Path) -> Iterator[None]:
         yield
 
 
-def _remove_held(place: Path, file: IO[bytes]) -> None:
+def remove_held(place: Path, file: IO[bytes]) -> None:
     """Remove a lock file that we hold, unless it is the user's, and give up its lock."""
     if os.fstat(file.fileno()).st_size:
         file.close()

@@ -8,9 +8,10 @@ where it was. The games, the result and the states of the matches of each round 
 from __future__ import annotations
 
 import json
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import IO, Any, ClassVar, Generic, Self, TypeVar
@@ -18,7 +19,7 @@ from typing import IO, Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from merino.inner.core.common.about import __version__
-from merino.inner.core.common.files import is_draft, try_lock, write_together
+from merino.inner.core.common.files import is_draft, remove_held, try_lock, write_together
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.core.common.tables import csv_text
 from merino.inner.core.common.user_files import STATE, faults_named, is_there, open_to_append, read_user_file
@@ -224,7 +225,10 @@ StateT = TypeVar("StateT", bound="LoopState[Any, Any]")
 
 
 class RunFolder(ABC, Generic[StateT]):
-    """The folder of a run, locked against other runs. A context manager, which unlocks it."""
+    """The folder of a run, locked against other runs.
+
+    A context manager, which unlocks it, and leaves nothing of a run that was refused before it had a state.
+    """
 
     command: str  # whose runs these are
     state_name: str  # of the file of the state
@@ -234,20 +238,38 @@ class RunFolder(ABC, Generic[StateT]):
         """Raises LearnError if it cannot be made or another run has locked it."""
         self.path = path
         try:
+            self._made = [each for each in (path, *path.parents) if not is_there(each)]
             path.mkdir(parents=True, exist_ok=True)
-            self._lock: IO[bytes] = open_to_append(path / LOCK)
+            self._has_made_lock = not is_there(path / LOCK)
+            self._lock = self._locked()
         except OSError as error:
             reason = "it is not a folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
             raise LearnError(f"cannot use the folder '{path}': {reason}") from error
-        if not try_lock(self._lock):
-            self._lock.close()
-            raise LearnError(f"another {self.command} is running in '{path}': wait for it, or give another folder")
+
+    def _locked(self) -> IO[bytes]:
+        """The lock file, open and locked; raises OSError, and LearnError if another run has it."""
+        while True:
+            file = open_to_append(self.path / LOCK)
+            if not try_lock(file):
+                file.close()
+                fault = f"another {self.command} is running in '{self.path}': wait for it, or give another folder"
+                raise LearnError(fault)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), (self.path / LOCK).stat()):
+                    return file
+            file.close()  # a run that was refused removed it before we had the lock
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._lock.close()
+        if self._has_made_lock and not is_there(self.path / self.state_name):
+            remove_held(self.path / LOCK, self._lock)
+            with suppress(OSError):  # it is empty no longer
+                for folder in self._made:
+                    folder.rmdir()
+        else:
+            self._lock.close()
 
     @classmethod
     def round_path(cls, path: Path, number: int) -> Path:

@@ -40,6 +40,8 @@ STANDARD_INPUT = Path("-")
 CHUNK = 1 << 19  # bytes read at a time: some hundred games
 _SNIFFED = 1 << 16  # bytes by which a file is identified
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# eight plain characters, as PGN and FEN begin; no packed position does
+_UTF_16 = re.compile(rb"(?:\xff\xfe)?(?:[\t\r\n -~]\0){8}|(?:\xfe\xff)?(?:\0[\t\r\n -~]){8}")
 _POSITION = re.compile(rb"(?:[01=] )?(?:[1-8pnbrqkPNBRQK]+/){7}[1-8pnbrqkPNBRQK]+ ")
 
 
@@ -148,6 +150,8 @@ class Source:
         opener = _COMPRESSED.get(_kind_of(file) if self.is_passing else path.suffix.lower())
         self._text: Any = opener(file, "rb") if opener else file
         head = self._text.read(_SNIFFED)
+        if _UTF_16.match(head):
+            raise SourceError(f"{name_of(path, quoted=True)} is UTF-16 text: save it as UTF-8")
         self._head = head.removeprefix(_BYTE_ORDER_MARK)
         self.begins: int | None = None if opener or self.is_passing else len(head) - len(self._head)
 

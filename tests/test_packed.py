@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import random
@@ -213,6 +214,23 @@ def test_a_faulty_line_is_named(tmp_path: Path, line: str, said: str) -> None:
     with pytest.raises(PackedError) as refused:
         list(packed_positions(path, Filter()))
     assert said in str(refused.value) and f"{path}:2:" in str(refused.value)
+
+
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE], ids=["no mark", "LE", "BE"])
+@pytest.mark.parametrize("text", [GAME, "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 | 10 | 1.0\n" * 4], ids=["PGN", "lines"])
+def test_utf_16_is_told_from_packed_positions(tmp_path: Path, capsys, text: str, mark: bytes) -> None:
+    path, net = tmp_path / "p.txt", tmp_path / "n.net"
+    path.write_bytes(mark + text.encode("utf-16-be" if mark == codecs.BOM_UTF16_BE else "utf-16-le"))
+    for words in (["positions", str(path)], ["train", str(path), "--out", str(net)], ["learn", str(path)]):
+        assert main(words) == 1
+        assert f"merino: {words[0]}: '{path}' is UTF-16 text: save it as UTF-8" in capsys.readouterr().err
+
+
+def test_packed_positions_may_begin_with_the_mark_of_utf_16(tmp_path: Path) -> None:
+    path, position = tmp_path / "p.bin", parse_fen("rnbqkbnr/1ppppppp/8/p7/P7/8/1PPPPPPP/RNBQKBNR w KQkq - 0 2")
+    write_packed_file(path, [pack(position, np.array([5]), np.array([1]), np.array([0]))])
+    assert path.read_bytes().startswith(codecs.BOM_UTF16_LE)
+    assert len(np.concatenate(list(packed_positions(path, Filter())))) == 1
 
 
 @pytest.mark.parametrize("bucket", [10_000, 150, 40])

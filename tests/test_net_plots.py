@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import chess
 import numpy as np
 import pytest
 
@@ -16,9 +17,19 @@ from merino.inner.eval.net.file import save_net
 from merino.inner.eval.net.network import Shape, quantised
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.net.feature_costs import measure_changes
-from merino.inner.learn.net.plots import STRONGEST, load_run, log_of, pictures_of, strongest
+from merino.inner.learn.net.plots import (
+    PICTURES,
+    STRONGEST,
+    NetRun,
+    load_run,
+    log_of,
+    pictures_of,
+    strongest,
+    weights_by_square,
+)
 from merino.inner.learn.net.starting import random_layers
 from tests.rows import SELFPLAY
+from tests.test_features import records
 
 GAMES = SELFPLAY.read_bytes()[:20_000]
 
@@ -34,7 +45,16 @@ def write_log(net: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "shape", [Shape("H+ALL", 8), Shape("ALL", 8, 4), Shape("ALL", 8, piece_values=True), Shape("H+V", 8)], ids=str
+    "shape",
+    [
+        Shape("H+ALL", 8),
+        Shape("ALL", 8, 4),
+        Shape("ALL", 8, piece_values=True),
+        Shape("MIRRORED(ALL)", 8),
+        Shape("MIRRORED(KING8*ALL)", 8),
+        Shape("H+V", 8),
+    ],
+    ids=str,
 )
 def test_training_and_neurons_of_a_net_are_drawn(shape: Shape, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
@@ -45,6 +65,35 @@ def test_training_and_neurons_of_a_net_are_drawn(shape: Shape, tmp_path: Path) -
     assert run_plot([str(net), "--format", "svg"]) == 0
     assert {path.stem for path in tmp_path.glob("*.svg")} == {f"my-{name}" for name in {"training", *neurons}}
     assert all(path.read_bytes().lstrip().startswith(b"<?xml") for path in tmp_path.glob("*.svg"))
+
+
+@pytest.mark.parametrize("name", ["ALL", "MIRRORED(ALL)", "KING8*ALL", "MIRRORED(ALL*KING8)"])
+def test_weights_by_square_are_those_of_the_pieces_seen_there(name: str) -> None:
+    shape, rows = Shape(name, 2), set[int]()
+    for king in set(chess.SQUARES) - {chess.A8, chess.A7, chess.B8, chess.B7, chess.G7}:
+        is_flipped = "MIRRORED" in name and chess.square_file(king) > 3
+        pieces = {king: chess.Piece.from_symbol("K"), chess.A8: chess.Piece.from_symbol("k")}
+        rook = {chess.G7 if is_flipped else chess.B7: chess.Piece.from_symbol("r")}
+        boards = [chess.Board(None), chess.Board(None)]
+        for board, men in zip(boards, (pieces, pieces | rook), strict=True):
+            board.set_piece_map(men)
+        (without, _), (with_rook, _) = shape.feature_set.active(records(boards))
+        rows |= set(with_rook.tolist()) - set(without.tolist())
+    layers = {layer: np.zeros(size) for layer, size in shape.layers().items()}
+    layers["inputs"][sorted(rows), 1] = 0.5
+    found = weights_by_square(quantised(shape, layers, 200.0, {}))
+    assert found[1, 6, 3, 1, 1] == 0.5 and found.sum() == 0.5  # file b, rank 7, a rook of the other side
+
+
+def test_the_picture_of_neurons_says_what_board_it_shows() -> None:
+    titles = {}
+    for name in ("ALL", "MIRRORED(ALL)", "MIRRORED(KING8*ALL)"):
+        net = quantised(shape := Shape(name, 2), random_layers(shape, 1), 200.0, {})
+        figure = pytest.importorskip("matplotlib.figure").Figure()
+        PICTURES["neurons"](figure, NetRun(net, ()))
+        titles[name] = figure.get_suptitle()
+    assert ["mirrored" in title for title in titles.values()] == [False, True, True]
+    assert "mean over 8 groups of squares of the own king" in titles["MIRRORED(KING8*ALL)"]
 
 
 def test_of_a_log_with_several_trainings_the_last_is_drawn(tmp_path: Path) -> None:

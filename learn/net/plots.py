@@ -13,6 +13,7 @@ from merino.inner.core.common.json_text import parsed
 from merino.inner.core.common.user_files import STATE, is_there, read_user_text
 from merino.inner.eval.net.blocks import MAX_MOVES
 from merino.inner.eval.net.domains import COLOUR, FILE, RANK, ROLE
+from merino.inner.eval.net.features import Summand
 from merino.inner.eval.net.file import load_net
 from merino.inner.eval.net.network import Network
 from merino.inner.learn.errors import LearnError
@@ -64,7 +65,7 @@ def log_of(net: Path) -> Path:
 
 def pictures_of(run: NetRun) -> dict[str, Callable[[Any, NetRun], None]]:
     """The pictures that can be drawn of it."""
-    has = {"training": bool(run.epochs), "neurons": _offset(run.network) is not None}
+    has = {"training": bool(run.epochs), "neurons": _boards_of(run.network) is not None}
     return {name: picture for name, picture in PICTURES.items() if has[name]}
 
 
@@ -76,10 +77,34 @@ def strongest(network: Network) -> np.ndarray:
     return np.argsort(-by_neuron * layers["inputs"].std(axis=0), kind="stable")[:STRONGEST]
 
 
-def _offset(network: Network) -> int | None:
-    """Where the features of BOARDS begin; None if the net has none."""
-    parts = network.shape.feature_set.parts
-    return next((part.offset for part in parts if part.name == BOARDS), None)
+def _boards_of(network: Network) -> Summand | None:
+    """The features that are pieces on squares, for all squares of the own king or for some; None if there are none."""
+    terms = network.shape.feature_set.terms
+    return next((term for term in terms if [factor.block for factor in term.moving] == [BOARDS]), None)
+
+
+def weights_by_square(network: Network) -> np.ndarray:
+    """The first layer's weights of pieces on squares by file, rank, role, colour and neuron, as a side sees its board.
+
+    Where they depend on the own king, the mean over the groups of its squares. The net must have such features.
+    """
+    term, inputs = _boards_of(network), network.as_floats["inputs"]
+    assert term is not None
+    boards, groups, (factor,) = (len(FILE), len(RANK), len(ROLE), len(COLOUR)), np.unique(term.kings), term.moving
+    features = groups[:, None] + factor.stride * np.arange(np.prod(boards))
+    return inputs[features].mean(axis=0).reshape(*boards, -1)
+
+
+def _title_of_boards(network: Network) -> str:
+    """What the boards of the neurons show."""
+    term = _boards_of(network)
+    assert term is not None
+    words = ["Weights by square, as a side sees the board: blue adds to the neuron, red takes away"]
+    if term.moving[0].is_mirrored:
+        words.append("the board is mirrored left to right while the own king is on the files e to h")
+    if (groups := len(np.unique(term.kings))) > 1:
+        words.append(f"mean over {groups} groups of squares of the own king")
+    return ";\n".join(words)
 
 
 def _training(figure: Any, run: NetRun) -> None:
@@ -94,8 +119,7 @@ def _training(figure: Any, run: NetRun) -> None:
 
 def _neurons(figure: Any, run: NetRun) -> None:
     """The weights of the strongest neurons on the board: a row for each, a board for each piece."""
-    offset, boards = _offset(run.network), (len(FILE), len(RANK), len(ROLE), len(COLOUR))
-    inputs = run.network.as_floats["inputs"][offset:][: int(np.prod(boards))].reshape(*boards, -1)
+    inputs = weights_by_square(run.network)
     chosen = strongest(run.network)
     figure.set_size_inches(14, 0.6 + 1.25 * len(chosen))
     panels = figure.subplots(len(chosen), len(ROLE) * len(COLOUR), squeeze=False)
@@ -112,7 +136,7 @@ def _neurons(figure: Any, run: NetRun) -> None:
             if axes in panels[0]:
                 axes.set_title(f"{COLOUR.elements[colour]} {ROLE.elements[role]}", fontsize=8)
         row[0].set_ylabel(f"neuron {neuron}", fontsize=8)
-    figure.suptitle("Weights by square, as a side sees the board: blue adds to the neuron, red takes away")
+    figure.suptitle(_title_of_boards(run.network))
 
 
 def draw_mobility(often: np.ndarray, ending: str) -> bytes:

@@ -32,13 +32,18 @@ if TYPE_CHECKING:
     from merino.inner.eval.evaluation import Evaluation as Evaluation
     from merino.inner.eval.evaluation import EvaluationError as EvaluationError
     from merino.inner.eval.families import load_evaluation as load_evaluation
+    from merino.inner.learn.positions import Equal as Equal
+    from merino.inner.learn.positions import Quiet as Quiet
     from merino.inner.learn.positions import Selection as Selection
     from merino.inner.learn.procedure import LearnResult as LearnResult
+    from merino.inner.learn.sample import Loss as Loss
     from merino.inner.learn.settings import Settings as Settings
+    from merino.inner.learn.targets import Target as Target
     from merino.inner.match.players import OtherPlayer as OtherPlayer
     from merino.inner.match.players import OwnPlayer as OwnPlayer
     from merino.inner.match.runner import MatchResult as MatchResult
     from merino.inner.match.statistics import Estimate as Estimate
+    from merino.inner.match.statistics import Model as Model
     from merino.inner.match.statistics import Sprt as Sprt
     from merino.inner.match.time_control import Clock as Clock
     from merino.inner.match.time_control import TimeControl as TimeControl
@@ -58,12 +63,14 @@ NAMES = {
     "merino.inner.engine.search.searcher": ("Searcher",),
     "merino.inner.eval.evaluation": ("Evaluation", "EvaluationError"),
     "merino.inner.eval.families": ("load_evaluation",),
-    "merino.inner.learn.settings": ("Settings",),
-    "merino.inner.learn.positions": ("Selection",),
+    "merino.inner.learn.positions": ("Equal", "Quiet", "Selection"),
     "merino.inner.learn.procedure": ("LearnResult",),
+    "merino.inner.learn.sample": ("Loss",),
+    "merino.inner.learn.settings": ("Settings",),
+    "merino.inner.learn.targets": ("Target",),
     "merino.inner.match.players": ("OtherPlayer", "OwnPlayer"),
     "merino.inner.match.runner": ("MatchResult",),
-    "merino.inner.match.statistics": ("Estimate", "Sprt"),
+    "merino.inner.match.statistics": ("Estimate", "Model", "Sprt"),
     "merino.inner.match.time_control": ("Clock", "TimeControl"),
     "merino.library": ("evaluate", "explain", "learn", "play_match"),
 }  # the module of each name, from which it is taken when it is first asked for; a test compares it with the imports

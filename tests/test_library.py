@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -16,9 +17,6 @@ import merino
 import merino.inner.eval.families
 import merino.library
 from merino.inner.engine.search.parameters import PARAMETERS
-from merino.inner.learn.sample import Loss
-from merino.inner.learn.targets import Target
-from merino.inner.match.statistics import Model
 from merino.inner.match.time_control import DEFAULT_MARGIN_MS
 from tools.check_types import LINKS, link
 
@@ -264,11 +262,27 @@ def test_strict_type_checking_of_a_users_program_knows_what_is_taken(tmp_path):
     assert [int(line.split(":")[1]) for line in done.stdout.splitlines()] == wrong, done.stdout
 
 
+def ours_in(hint: object) -> set[str]:
+    """The classes of Merino that a type is made of, by name."""
+    found = set().union(*map(ours_in, get_args(hint)))
+    return found | ({hint.__name__} if getattr(hint, "__module__", "").startswith("merino.inner") else set())
+
+
+@pytest.mark.parametrize(
+    "name", ["evaluate", "explain", "learn", "play_match", "Searcher", "Settings", "Selection", "Sprt", "TimeControl"]
+)
+def test_what_is_taken_can_be_made_by_the_names_that_are_offered(name):
+    taker = getattr(merino, name)
+    hints = get_type_hints(taker.__init__ if isinstance(taker, type) else taker)
+    hints.pop("return", None)
+    assert hints and set().union(*map(ours_in, hints.values())) <= set(OFFERED)
+
+
 def test_choices_may_be_given_as_texts():
     counts = np.array([10, 20, 50, 30, 15])
-    assert merino.Sprt(0, 5, model="logistic").llr(counts) == merino.Sprt(0, 5, model=Model.LOGISTIC).llr(counts)
+    assert merino.Sprt(0, 5, model="logistic").llr(counts) == merino.Sprt(0, 5, model=merino.Model.LOGISTIC).llr(counts)
     settings = merino.Settings(loss="cross-entropy", target="blend=0.5")
-    assert settings.loss is Loss.CROSS_ENTROPY and settings.target == Target(0.5)
+    assert settings.loss is merino.Loss.CROSS_ENTROPY and settings.target == merino.Target(0.5)
 
 
 def test_a_match_by_default_has_a_limit_and_a_margin_and_takes_numbers_of_numpy(monkeypatch):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from enum import Enum, auto
 from pathlib import Path
 from typing import IO, TypeVar
@@ -260,17 +260,35 @@ def _bounded(score: int) -> int:
 
 
 def write_packed_file(path: Path, chunks: Iterable[np.ndarray]) -> int:
-    """Write positions as a packed file, or as text by its ending, compressed or not, atomically; returns their number.
+    """Write positions as `writing_packed` does; returns their number, and raises OSError and SourceError."""
+    with writing_packed(path) as written:
+        for chunk in chunks:
+            written.add(chunk)
+    return written.count
+
+
+class PackedWriter:
+    """Positions on their way to a file: packed, or as text by its ending."""
+
+    def __init__(self, file: IO[bytes], ending: str) -> None:
+        self._file, self._ending = file, ending
+        self.count = 0  # of the positions so far
+
+    def add(self, chunk: np.ndarray) -> None:
+        """Write PACKED[n]; raises OSError."""
+        is_text = self._ending in TEXT_ENDINGS + EPD_ENDINGS
+        self._file.write(as_text(chunk, self._ending) if is_text else with_checks(chunk).tobytes())
+        self.count += len(chunk)
+
+
+@contextmanager
+def writing_packed(path: Path) -> Iterator[PackedWriter]:
+    """A packed file, or text by its ending, compressed or not, that takes the place of `path` as `writing_source` does.
 
     Raises OSError and SourceError.
     """
-    ending = plain_name(path).suffix.lower()
-    is_text, count = ending in TEXT_ENDINGS + EPD_ENDINGS, 0
     with writing_source(path) as file:
-        for chunk in chunks:
-            file.write(as_text(chunk, ending) if is_text else with_checks(chunk).tobytes())
-            count += len(chunk)
-    return count
+        yield PackedWriter(file, plain_name(path).suffix.lower())
 
 
 def as_text(records: np.ndarray, ending: str) -> bytes:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -143,16 +144,37 @@ def as_viriformat(games: ScoredGames) -> bytes:
 
 
 def write_viriformat(path: Path, chunks: Iterable[ScoredGames]) -> tuple[int, int]:
-    """Write games to a file, compressed if its name ends so, atomically; returns the number of games and of moves.
+    """Write games as `writing_viriformat` does; returns their number and that of moves.
 
     Raises OSError and SourceError.
     """
-    count, moves = 0, 0
-    with writing_source(path) as file:
+    with writing_viriformat(path) as written:
         for games in chunks:
-            file.write(as_viriformat(games))
-            count, moves = count + len(games), moves + len(games.moves)
-    return count, moves
+            written.add(games)
+    return written.games, written.moves
+
+
+class GamesWriter:
+    """Games on their way to a file in viriformat."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.games = self.moves = 0  # so far
+
+    def add(self, games: ScoredGames) -> None:
+        """Write games; raises OSError."""
+        self._file.write(as_viriformat(games))
+        self.games, self.moves = self.games + len(games), self.moves + len(games.moves)
+
+
+@contextmanager
+def writing_viriformat(path: Path) -> Iterator[GamesWriter]:
+    """A file of games, compressed if its name ends so, that takes the place of `path` as `writing_source` does.
+
+    Raises OSError and SourceError.
+    """
+    with writing_source(path) as file:
+        yield GamesWriter(file)
 
 
 def _whole_games(data: np.ndarray, before: int) -> tuple[ScoredGames, int]:

@@ -6,6 +6,7 @@ import codecs
 import gzip
 import json
 import random
+import tracemalloc
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import chess.pgn
 import numpy as np
 import pytest
 
+from merino.inner.app.shell import position_files
 from merino.inner.app.shell.cli import main
 from merino.inner.core.board.bitboard import BLACK
 from merino.inner.core.board.fen import parse_fen
@@ -31,6 +33,8 @@ from merino.inner.formats.packed import (
     without_checks,
 )
 from merino.inner.formats.packed_files import is_held_out, packed_positions, packed_triples, shuffled, write_packed_file
+from merino.inner.formats.pgn_games import read_games
+from merino.inner.formats.scored_games import scored_games
 from merino.inner.formats.sources import Source
 from merino.inner.match.games import Game, Played, Reason
 from merino.inner.match.keeping import PositionFile
@@ -351,6 +355,41 @@ def test_the_command_brings_scores_to_another_scale(tmp_path: Path) -> None:
     assert main(["positions", str(path), "--out", str(out), "--scale", "0.5", "--quiet"]) == 0
     assert open_packed(out)["score"][:2].tolist() == [31998, -31998]
     assert main(["positions", str(path), "--out", str(out), "--scale", "0"]) == 2
+
+
+@pytest.mark.parametrize("ending", ["bin", "vf"])
+def test_memory_for_a_split_does_not_grow_with_the_file(tmp_path: Path, monkeypatch, ending: str) -> None:
+    packed = np.tile(pack(parse_fen(Position().fen()), np.array([5]), np.array([1]), np.array([0])), 10_000)
+    packed["game"] = 1 + np.arange(len(packed)) // 10
+    games = scored_games(read_games(GAME.encode() * 200))
+    every, source = np.ones(len(games), dtype=bool), tmp_path / "source.pgn"
+    source.write_text(GAME)
+    words = ["positions", str(source), "--out", str(tmp_path / f"one.{ending}"), "--quiet"]
+    words += ["--split", "0.5", str(tmp_path / f"two.{ending}")]
+
+    def peak(chunks: int) -> int:
+        monkeypatch.setattr(position_files, "packed_positions", lambda *_: (packed.copy() for _ in range(chunks)))
+        monkeypatch.setattr(position_files, "games_with_scores", lambda *_: map(games.chosen, [every] * chunks))
+        tracemalloc.start()
+        try:
+            assert main(words) == 0
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(2)  # which compiles
+    assert peak(50) < 1.3 * peak(5)
+
+
+def test_of_a_split_that_fails_neither_part_is_written(tmp_path: Path, monkeypatch, capsys) -> None:
+    lines = tmp_path / "p.txt"
+    lines.write_text("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 | 10 | 1.0\n" * 100 + "nonsense\n")
+    monkeypatch.setattr("merino.inner.formats.sources.CHUNK", 1000)
+    one, two = tmp_path / "one.bin", tmp_path / "two.bin"
+    two.write_bytes(b"before")
+    assert main(["positions", str(lines), "--out", str(one), "--split", "0.5", str(two), "--quiet"]) == 1
+    assert "p.txt:101" in capsys.readouterr().err
+    assert two.read_bytes() == b"before" and {path.name for path in tmp_path.iterdir()} == {"p.txt", "two.bin"}
 
 
 def test_the_command_converts_shuffles_and_divides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

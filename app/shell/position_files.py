@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -20,8 +21,9 @@ from merino.inner.core.common.command import CommandError, UsageError, errors_na
 from merino.inner.core.common.files import check_writable, writing
 from merino.inner.core.common.progress import ProgressOfMany
 from merino.inner.core.common.user_files import real_path
-from merino.inner.formats.packed import GAMES, MAX_SCORE, PACKED, Filter, PackedError
+from merino.inner.formats.packed import GAMES, MAX_SCORE, Filter, PackedError
 from merino.inner.formats.packed_files import (
+    PackedWriter,
     Report,
     games_with_scores,
     is_held_out,
@@ -29,11 +31,12 @@ from merino.inner.formats.packed_files import (
     rescaled,
     shuffled,
     write_packed_file,
+    writing_packed,
 )
 from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.formats.scored_games import ScoredGames, scaled
 from merino.inner.formats.sources import SourceError, find_files
-from merino.inner.formats.viriformat import is_games_file, write_viriformat
+from merino.inner.formats.viriformat import GamesWriter, is_games_file, write_viriformat, writing_viriformat
 from merino.inner.learn.net.position_counts import BOUNDS, PositionCounts, count_positions
 
 WIDTH = 40  # of the longest bar
@@ -151,16 +154,15 @@ def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> list[_Wri
     _check_targets(files, [args.out] + ([second] if second else []))
     if second and not is_games_file(second):
         raise UsageError(f"positions: '{second}' is to hold games as well; its name must end in .vf")
-    kept_out: list[ScoredGames] = []
     chunks: Iterable[ScoredGames] = _of_each(files, _games_to_learn_from, args, "game with scores")
     if args.scale != 1:
         chunks = (replace(games, scores=scaled(games.scores, args.scale)) for games in chunks)
-    games, moves = write_viriformat(args.out, _games_without(chunks, share, args.seed, kept_out) if second else chunks)
-    written = [_Written(args.out, moves, games)]
-    if second:
-        games, moves = write_viriformat(second, kept_out)
-        written.append(_Written(second, moves, games, is_apart=True))
-    return written
+    if not second:
+        games, moves = write_viriformat(args.out, chunks)
+        return [_Written(args.out, moves, games)]
+    with writing_viriformat(second) as apart:
+        games, moves = write_viriformat(args.out, _games_without(chunks, share, args.seed, apart))
+    return [_Written(args.out, moves, games), _Written(second, apart.moves, apart.games, is_apart=True)]
 
 
 def _games_to_learn_from(path: Path, report: Report) -> Iterator[ScoredGames]:
@@ -170,13 +172,12 @@ def _games_to_learn_from(path: Path, report: Report) -> Iterator[ScoredGames]:
         yield games.chosen(np.diff(scored) > 0)
 
 
-def _games_without(
-    chunks: Iterable[ScoredGames], share: float, seed: int, kept_out: list[ScoredGames]
-) -> Iterator[ScoredGames]:
+def _games_without(chunks: Iterable[ScoredGames], share: float, seed: int, apart: GamesWriter) -> Iterator[ScoredGames]:
+    """The games but for a share of them, which is written to `apart`."""
     for games in chunks:
-        apart = is_held_out(games.numbers % GAMES + 1, share, seed=seed)
-        kept_out.append(games.chosen(apart))
-        yield games.chosen(~apart)
+        is_apart = is_held_out(games.numbers % GAMES + 1, share, seed=seed)
+        apart.add(games.chosen(is_apart))
+        yield games.chosen(~is_apart)
 
 
 def _check_targets(files: Sequence[Path], targets: Sequence[Path]) -> None:
@@ -187,21 +188,19 @@ def _check_targets(files: Sequence[Path], targets: Sequence[Path]) -> None:
 
 def _convert(files: Sequence[Path], args: argparse.Namespace) -> list[_Written]:
     """Write positions."""
-    kept_out: list[np.ndarray] = []
     chunks = _read(files, args)
     share, second = _split_of(args)
     _check_targets(files, [args.out] + ([second] if second else []))
     if second and is_games_file(second):
         raise UsageError(f"positions: '{second}' is to hold positions as well; its name must not end in .vf")
-    if second:
-        chunks = _without(chunks, share, args.seed, kept_out)
-    if args.shuffle:
-        chunks = shuffled(chunks, real_path(args.out).parent, args.seed)
-    count = write_packed_file(args.out, chunks)
-    written = [_Written(args.out, count)]
-    if second:
-        apart = write_packed_file(second, kept_out or [np.zeros(0, dtype=PACKED)])
-        written.append(_Written(second, apart, is_apart=True))
+    with writing_packed(second) if second else nullcontext() as apart:
+        if apart:
+            chunks = _without(chunks, share, args.seed, apart)
+        if args.shuffle:
+            chunks = shuffled(chunks, real_path(args.out).parent, args.seed)
+        written = [_Written(args.out, write_packed_file(args.out, chunks))]
+    if second and apart:
+        written.append(_Written(second, apart.count, is_apart=True))
     return written
 
 
@@ -217,13 +216,14 @@ def _split_of(args: argparse.Namespace) -> tuple[float, Path | None]:
     return share, file_path(args.split[1])
 
 
-def _without(chunks: Iterator[np.ndarray], share: float, seed: int, kept_out: list[np.ndarray]) -> Iterator[np.ndarray]:
+def _without(chunks: Iterator[np.ndarray], share: float, seed: int, apart: PackedWriter) -> Iterator[np.ndarray]:
+    """The positions but for those of a share of the games, which are written to `apart`."""
     first = 0
     for chunk in chunks:
-        apart = is_held_out(chunk["game"], share, first, seed)
+        is_apart = is_held_out(chunk["game"], share, first, seed)
         first += len(chunk)
-        kept_out.append(chunk[apart])
-        yield chunk[~apart]
+        apart.add(chunk[is_apart])
+        yield chunk[~is_apart]
 
 
 def _as_plain(counts: PositionCounts) -> dict[str, Any]:

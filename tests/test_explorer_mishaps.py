@@ -7,7 +7,7 @@ import json
 import pytest
 
 from merino.inner.eval.families import DEFAULT_FILE
-from tests.browser import Page, needs_browser
+from tests.browser import HEIGHT, WIDTH, Page, needs_browser
 
 pytestmark = needs_browser
 
@@ -60,6 +60,19 @@ DEAF = """
 NO_STORAGE = """
     for (const name of ["localStorage", "sessionStorage"])
         Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });
+"""
+
+# The weights that can be pressed now, from the top on: their places in the list and in the window.
+IN_VIEW = """
+    return [...document.querySelectorAll("[data-weight]")]
+        .map((weight, place) => ({ weight, place, box: weight.getBoundingClientRect() }))
+        .filter(({ weight, box }) => document.elementFromPoint(box.x + box.width / 2, box.y + 2) === weight)
+        .map(({ place, box }) => ({ place, top: Math.round(box.top) }));
+"""
+ERROR_IN_VIEW = """
+    const error = document.getElementById("error"), { x, top, bottom } = error.getBoundingClientRect();
+    const isSeen = error.contains(document.elementFromPoint(x + 30, (top + bottom) / 2));
+    return isSeen && top >= 0 && bottom < innerHeight ? { top, bottom: Math.floor(bottom) } : null;
 """
 
 
@@ -215,3 +228,35 @@ def test_what_the_browser_has_no_room_for_is_kept_until_the_page_is_left(page: P
     assert page.of_module("base/browser_storage.js", kept) == "Anna"
     page.reload()
     assert page.of_module("base/browser_storage.js", "module.recall('player', 'nobody')") == "nobody"
+
+
+@pytest.mark.parametrize("width", [WIDTH, 700], ids=["two columns", "one column"])
+def test_an_error_is_in_view_far_down_the_page_and_covers_nothing_that_was(page: Page, width: int) -> None:
+    page.resize(width, HEIGHT)
+    page.tab("weights")
+    page.until(lambda: len(page.all("[data-weight]")) > 20)
+    page.run("document.querySelectorAll('[data-weight]')[14].scrollIntoView({behavior: 'instant'})")
+    before = page.run(IN_VIEW)
+    assert before[0]["top"] < 60 and len(before) > 4
+    page.of_module("base/dom.js", "module.showError('It failed. '.repeat(12))")
+    box = page.until(lambda: page.run(ERROR_IN_VIEW))
+    after = page.until(lambda: page.run(IN_VIEW))
+    if width == WIDTH:
+        assert after == before, "it is over the board"
+        assert page.run("return document.getElementById('mode').getBoundingClientRect().top") >= box["bottom"]
+    else:
+        assert after[0]["place"] == before[0]["place"] and after[0]["top"] >= box["bottom"], "all has moved down"
+    page.click("#error button")
+    page.until(lambda: not page.error)
+    assert before[0]["place"] in [weight["place"] for weight in page.run(IN_VIEW)]
+
+
+def test_an_error_stays_in_view_as_the_columns_become_one(page: Page) -> None:
+    page.tab("weights")
+    page.until(lambda: len(page.all("[data-weight]")) > 20)
+    page.of_module("base/dom.js", "module.showError('It failed.')")
+    for width in (700, WIDTH):
+        page.resize(width, HEIGHT)
+        page.run("document.querySelectorAll('[data-weight]')[20].focus()")
+        box = page.until(lambda: page.run(ERROR_IN_VIEW))
+        assert width == WIDTH or page.run("return document.activeElement.getBoundingClientRect().top") >= box["bottom"]

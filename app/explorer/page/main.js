@@ -200,9 +200,20 @@ const TABS = [
     ["learning", "Teach", null, async () => (await import("./panels/teaching.js")).makeTeaching],
 ];
 
+/** The place of errors: over all in one column; beside others over the board, which stays in view. */
+function makeErrorBox() {
+    const box = byId("error"),
+        [layout, board] = document.querySelectorAll(".layout, .left"),
+        columns = matchMedia("(min-width: 60rem)");
+    const put = () => (columns.matches ? board.prepend(box) : layout.before(box));
+    box.lastElementChild.onclick = () => showError(null);
+    columns.onchange = put;
+    put();
+}
+
 async function begin() {
     makeLook();
-    byId("error").lastElementChild.onclick = () => showError(null);
+    makeErrorBox();
     makeBoard();
     makeHands();
     makeFree();

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from selenium.webdriver.common.keys import Keys
@@ -46,6 +48,15 @@ COLOURS = (
     " found[name] = getComputedStyle(probe).color.match(/\\d+/g).map(Number); } probe.remove(); return found"
 )
 
+STROKES = """
+    return [...document.querySelectorAll(arguments[0])].map((group) =>
+        [...group.querySelectorAll(arguments[1])].map((line) => {
+            const { stroke, strokeOpacity, strokeWidth } = getComputedStyle(line);
+            const colour = stroke.match(/\\d+/g).map(Number);
+            return { colour, opacity: +strokeOpacity, width: parseFloat(strokeWidth) };
+        }));
+"""
+
 
 def luminance(colour: Sequence[float]) -> float:
     """The relative luminance of a colour, by WCAG."""
@@ -70,6 +81,28 @@ def unread(colours: dict[str, float], texts: tuple[str, ...], papers: tuple[str,
             low, high = sorted((colours[text], colours[paper]))
             ratios[text, paper] = (high + 0.05) / (low + 0.05)
     return {pair: ratio for pair, ratio in ratios.items() if ratio < MIN_CONTRAST}
+
+
+def test_arrows_stand_out_from_their_outline_and_it_from_coloured_squares(page: Page) -> None:
+    page.until(lambda: page.pieces)
+    kinds = ("best", "threat", "tried")
+    arrows = [{"uci": f"{file}1{file}6", "kind": kind, "share": 0.5} for file, kind in zip("adh", kinds, strict=True)]
+    page.of_module("board/board.js", f"module.showArrows('a test', {json.dumps(arrows)})")
+    page.until(lambda: len(page.all(".arrows g")) == len(kinds))
+    blue = page.run(COLOURS, ["blue"])["blue"][:3]
+    for outline, line in page.run(STROKES, ".arrows g", "line"):
+        assert outline["width"] > line["width"]
+        paper = laid(outline, blue)
+        drawn, around, square = map(luminance, (laid(line, paper), paper, blue))
+        assert (around + 0.05) / (drawn + 0.05) > 3 and (around + 0.05) / (square + 0.05) > 2
+    heads = page.run(STROKES, ".head", ".outline")
+    assert [outline["colour"] for (outline,) in heads] == [[246, 244, 239]] * len(heads) and len(heads) >= len(kinds)
+
+
+def laid(stroke: dict[str, Any], paper: Sequence[float]) -> list[float]:
+    """The colour of a stroke that lets some of the paper through."""
+    opacity = stroke["opacity"]
+    return [opacity * own + (1 - opacity) * below for own, below in zip(stroke["colour"], paper, strict=True)]
 
 
 def test_boards_and_pieces_are_chosen_and_can_be_read_on_all_of_them(page: Page) -> None:

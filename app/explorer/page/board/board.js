@@ -44,6 +44,8 @@ export function squareUnder(event) {
     return state.flipped ? FILES[7 - column] + (row + 1) : FILES[column] + (8 - row);
 }
 
+const OUTLINE = 3; // how much wider than an arrow its outline is, both sides together
+
 /** The head of an arrow of a kind; arrows take it by its id. */
 const head = (kind) =>
     s(
@@ -58,6 +60,7 @@ const head = (kind) =>
             markerHeight: 3.2,
             orient: "auto-start-reverse",
         },
+        s("path", { class: "outline", d: "M0 3.4V0L10 5L0 10V6.6" }), // open where the line comes
         s("path", { d: "M0 0L10 5L0 10z" }),
     );
 
@@ -302,16 +305,19 @@ function arrow({ uci, kind, share }) {
         [x2, y2] = place(uci.slice(2, 4));
     const length = Math.hypot(x2 - x1, y2 - y1) || 1,
         back = 22 / length;
-    return s("line", {
-        class: kind,
-        "data-move": uci,
+    const ends = {
         x1: x1 + 50,
         y1: y1 + 50,
         x2: x2 + 50 - (x2 - x1) * back,
         y2: y2 + 50 - (y2 - y1) * back,
-        "stroke-width": (5 + 6 * share).toFixed(1),
-        "marker-end": `url(#head-${kind})`,
-    });
+    };
+    const wide = 5 + 6 * share;
+    return s(
+        "g",
+        { class: kind, "data-move": uci },
+        s("line", { ...ends, class: "outline", "stroke-width": (wide + OUTLINE).toFixed(1) }),
+        s("line", { ...ends, "stroke-width": wide.toFixed(1), "marker-end": `url(#head-${kind})` }),
+    );
 }
 
 /** A square in words, for screen readers. */

@@ -57,6 +57,8 @@ STROKES = """
         }));
 """
 
+DASHES = "return [...document.querySelectorAll(arguments[0])].map((line) => getComputedStyle(line).strokeDasharray)"
+
 
 def luminance(colour: Sequence[float]) -> float:
     """The relative luminance of a colour, by WCAG."""
@@ -472,6 +474,19 @@ def spoken(page: Page, role: str) -> list[tuple[str, str]]:
     nodes = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     known = [node for node in nodes if not node["ignored"] and node["role"]["value"] == role]
     return [tuple(str(node.get(key, {}).get("value", "")) for key in ("name", "description")) for node in known]
+
+
+def test_lines_of_a_graph_differ_by_more_than_their_colour(page: Page) -> None:
+    page.enter(GAME)
+    page.until(lambda: len(page.moves) == 10)
+    page.tab("games")
+    page.until(lambda: page.all("#course .blunder"))
+    page.run("document.querySelector('#panel-games details').open = true")
+    for name in ("KnightCenter", "BishopCenter", "PawnCenter"):
+        page.click(f'#panel-games input[data-term="{name}"]')
+    page.until(lambda: len(page.all("#course-terms .legend span")) >= 3)
+    drawn, told = (page.run(DASHES, f"#course-terms {place} path") for place in (".chart-place .line", ".legend .line"))
+    assert drawn == told and len(set(drawn)) == len(drawn) >= 3
 
 
 def test_a_graph_tells_the_move_it_is_at_and_where_its_lines_go(page: Page) -> None:

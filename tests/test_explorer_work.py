@@ -26,6 +26,10 @@ MISTAKE = """[White "Me"]
 1. Kf1 Kg8 2. Kg1 Kf8 3. Kf1 Kg8 4. Kg1 Kf8 5. Kf1 Kg8 6. Rb1 h6 0-1
 """  # a mate on the back rank is overlooked
 GAMES, RESULTS = 20_000, ("1-0", "1/2-1/2", "0-1")  # of a file that is listed
+SAMPLES = """
+    return [...document.querySelectorAll(arguments[0])].map((chart) =>
+        [...chart.querySelectorAll(".legend svg")].map((drawing) => drawing.innerHTML));
+"""
 
 
 def test_an_engine_is_taught_tried_kept_and_shared_on_one_panel(page: Page, tmp_path: Path) -> None:
@@ -43,9 +47,7 @@ def test_an_engine_is_taught_tried_kept_and_shared_on_one_panel(page: Page, tmp_
     page.until(lambda: len(page.all("#points tbody tr")) == 5)
     page.click("#learn-start")
     page.until(lambda: page.all("#learned tbody tr") and page.all(".charts .series path"))
-    assert "710 games" in page.text("#learn-verdict")
-    rows = page.run("return [...document.querySelectorAll('#learned tbody th')].map((cell) => cell.textContent)")
-    assert rows[0].endswith(", middlegame") and rows[1] == rows[0].replace("middlegame", "endgame")
+    assert_that_learning_is_reported(page)
     page.click("#match-start")
     page.until(lambda: len(page.all("#match-games li")) >= 2 and page.all(".replay-board svg"))
     assert_that_a_match_goes_on(page)
@@ -79,6 +81,15 @@ def test_an_engine_is_taught_tried_kept_and_shared_on_one_panel(page: Page, tmp_
     page.click("#learn-use")
     page.tab("weights")
     page.until(lambda: "learned from selfplay.pgn" in page.text("#weights-chosen option:checked"))
+
+
+def assert_that_learning_is_reported(page: Page) -> None:
+    """In words, in a table by the phase of the game, and in graphs that can be read without their colours."""
+    assert "710 games" in page.text("#learn-verdict")
+    rows = page.run("return [...document.querySelectorAll('#learned tbody th')].map((cell) => cell.textContent)")
+    assert rows[0].endswith(", middlegame") and rows[1] == rows[0].replace("middlegame", "endgame")
+    graphs = page.run(SAMPLES, "#panel-learning .chart")
+    assert max(map(len, graphs)) > 1 and all(len(set(samples)) == len(samples) for samples in graphs)
 
 
 def assert_that_a_match_goes_on(page: Page) -> None:
@@ -182,7 +193,7 @@ def test_the_report_of_a_night_is_shown_from_its_state(page: Page, tmp_path: Pat
     page.until(lambda: "No run in the usual folder" in page.text("#night"))
     page.choose_file("#night-open", tmp_path / "night.json")
     page.until(lambda: "2 generations in" in page.text("#night-summary"))
-    assert len(page.all("#night-table tbody tr")) == 2 and len(page.all("#night .chart svg")) == 6
+    assert len(page.all("#night-table tbody tr")) == 2 and len(page.all("#night .chart-place svg")) == 6
     assert "-90 \u00b1 40" in page.text("#night-ladder") and "1,000,000" in page.text("#night-table")
     intervals = "#night .chart svg[aria-label='Elo of the best'] .series line"
     assert len(page.all(intervals)) == 2

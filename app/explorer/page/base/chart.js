@@ -4,6 +4,7 @@ import { h, number, s } from "./dom.js";
 
 const ROOT = 15; // pixels of the page's letters in which charts are drawn; larger ones make larger charts
 const MARGIN = { top: 14, right: 16, bottom: 34, left: 52 };
+const DASHES = ["none", "9 4", "2 3", "9 3 2 3", "16 4", "4 2", "9 3 2 3 2 3", "16 3 2 3"]; // of lines, in order
 const ROOM = 0.06; // of the height, above and below the values
 
 /** Round values for the marks of an axis. */
@@ -95,18 +96,43 @@ function axes(data, scale) {
     ];
 }
 
+/** The series, each with its number among the named ones of its kind: lines and dots differ by more than colour. */
+function numbered(series) {
+    const counts = {};
+    return series.map((each) => {
+        const kind = each.kind ?? "line";
+        if (each.name) counts[kind] = (counts[kind] ?? -1) + 1;
+        return { ...each, kind, pattern: each.name ? counts[kind] : 0 };
+    });
+}
+
+const dashesOf = ({ kind, pattern }) => (kind === "line" ? DASHES[pattern % DASHES.length] : "none");
+
+/** A dot of a series: a circle, a square, a triangle or a rhomb. */
+function dot({ pattern, radius = 3 }, x, y) {
+    const r = 1.15 * radius;
+    const corners = [
+        null,
+        `h${r}v${r}h${-2 * r}v${-2 * r}h${r}v${r}`,
+        `m0 ${-1.3 * r}l${1.3 * r} ${2.2 * r}h${-2.6 * r}z`,
+        `m0 ${-1.4 * r}l${1.4 * r} ${1.4 * r}l${-1.4 * r} ${1.4 * r}l${-1.4 * r} ${-1.4 * r}z`,
+    ][pattern % 4];
+    if (!corners) return s("circle", { cx: x, cy: y, r: radius });
+    return s("path", { class: "dot", d: `M${x.toFixed(1)} ${y.toFixed(1)}${corners}` });
+}
+
 function dots(each, { X, Y }) {
     return each.points.flatMap(([x, y, error]) => [
         error ? s("line", { x1: X(x), x2: X(x), y1: Y(y - error), y2: Y(y + error) }) : "",
-        s("circle", { cx: X(x), cy: Y(y), r: each.radius ?? 3 }),
+        dot(each, X(x), Y(y)),
     ]);
 }
 
 function seriesOf(each, scale) {
     const { X, Y } = scale;
-    const group = s("g", { class: `series ${each.kind ?? "line"}`, style: { color: each.colour } });
+    const group = s("g", { class: `series ${each.kind}`, style: { color: each.colour } });
     const path = each.points.map(([x, y]) => `${X(x).toFixed(1)} ${Y(y).toFixed(1)}`).join("L");
-    if (each.kind !== "dots") group.append(s("path", { d: `M${path}` }));
+    if (each.kind !== "dots") group.append(s("path", { d: `M${path}`, "stroke-dasharray": dashesOf(each) }));
     if (each.kind === "area") {
         const [first, last] = [each.points[0][0], each.points.at(-1)[0]];
         group.append(s("path", { class: "area", d: `M${X(first)} ${Y(0)}L${path}L${X(last)} ${Y(0)}Z` }));
@@ -173,6 +199,17 @@ function inWords(data, series) {
         .join(", ");
 }
 
+/** A piece of a series for the legend. */
+function sample(each) {
+    const isDrawn = each.kind === "line" || each.kind === "dots";
+    const parts = [
+        each.kind === "line" ? s("path", { d: "M1 6H33", "stroke-dasharray": dashesOf(each) }) : "",
+        each.kind === "dots" || each.dots ? dot({ pattern: each.pattern }, 17, 6) : "",
+    ];
+    const drawing = s("svg", { class: "series", viewBox: "0 0 34 12", "aria-hidden": "true" }, parts);
+    return h("i", { class: each.kind, style: { color: each.colour } }, isDrawn ? drawing : "");
+}
+
 /**
  * A chart that draws itself anew where its place changes. `read` gives what to draw: series of { name, points, colour,
  * kind }, where a point is [x, y, half the width of its interval]; kind is line, dots, dashed or area. `choose` gets the
@@ -189,14 +226,10 @@ export function chart({ label, height, read, choose }) {
         if (!place.clientWidth) return;
         const width = (ROOT * place.clientWidth) / Number.parseFloat(getComputedStyle(document.body).fontSize);
         const data = read();
-        const series = data.series.filter((each) => each.points.length);
+        const series = numbered(data.series).filter((each) => each.points.length);
         place.replaceChildren(picture(data, series, { width, height, label, choose }));
         const named = series.filter((each) => each.name);
-        legend.replaceChildren(
-            ...named.map((each) =>
-                h("span", {}, h("i", { class: each.kind, style: { color: each.colour } }), each.name),
-            ),
-        );
+        legend.replaceChildren(...named.map((each) => h("span", {}, sample(each), each.name)));
     };
     new ResizeObserver(() => {
         if (place.clientWidth === last) return;

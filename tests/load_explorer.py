@@ -368,8 +368,8 @@ def websocket_floods(server: Server, size: Size) -> str:
             except InvalidStatus:
                 refused += 1
         server.answer_seconds()
-    taken = " and ".join(f"{count:,}" for count in sent)
-    return f"{taken} messages taken, each in at most 10 s; of {size.slow} sockets {refused} refused; {_growth(server, before)}"
+    taken, grown = " and ".join(f"{count:,}" for count in sent), _growth(server, before)
+    return f"{taken} messages taken in at most 10 s each; of {size.slow} sockets {refused} refused; {grown}"
 
 
 def _flood(server: Server, text: str, count: int) -> int:

@@ -316,7 +316,7 @@ def _within_bounds(label: str, option: chess.engine.Option, usual: int) -> int:
 
 
 def _say_what_is_ignored(label: str, protocol: chess.engine.Protocol) -> None:
-    lines = protocol.ignored if isinstance(protocol, TimedUci) else []
+    lines = protocol.ignored if isinstance(protocol, TimedUci | TimedXBoard) else []
     if lines:
         first, more = in_one_line(abridged(lines[0])), f" and {len(lines) - 1} more" if lines[1:] else ""
         _say_once(f"'{label}' announces options that are none and are ignored: '{first}'{more}")

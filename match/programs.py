@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import shlex
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -92,12 +93,17 @@ class _Engine(chess.engine.Protocol):
     such as `ucinewgame` and clearing the hash, and the time until this process learns of an answer on another thread.
 
     A program that can no longer answer, since it has closed its standard output, is ended; `fault` says so.
+    `ignored` is what it announces when it starts, and what is no option that could be set.
     """
 
     began = ended = 0.0
     answer = "bestmove"
     fault = ""
     is_asked_to_quit = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ignored: list[str] = []
 
     def send_line(self, line: str) -> None:
         """Send a line; `go` starts the watch."""
@@ -130,16 +136,9 @@ class _Engine(chess.engine.Protocol):
 
 
 class TimedUci(_Engine, chess.engine.UciProtocol):
-    """UCI; a program that takes the word `uci` for something else is not waited for.
-
-    `ignored` are its lines that name no option that could be set.
-    """
+    """UCI; a program that takes the word `uci` for something else is not waited for."""
 
     refusal = ""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ignored: list[str] = []
 
     def _line_received(self, line: str) -> None:
         """Receive a line before python-chess, which would reject an engine for one faulty option."""
@@ -178,6 +177,22 @@ class TimedXBoard(_Engine, chess.engine.XBoardProtocol):
 
     answer = "move"
     sets_up = True
+
+    def _line_received(self, line: str) -> None:
+        """Receive a line before python-chess, which would end in an error for one faulty feature."""
+        if self.initialized or self.command is None or line.split(None, 1)[:1] != ["feature"]:
+            super()._line_received(line)
+            return
+        try:
+            features = shlex.split(line)[1:]
+        except ValueError:  # quotation marks without an end
+            self.ignored.append(line)
+            return
+        for feature in features:
+            try:
+                super()._line_received(f"feature {shlex.quote(feature)}")
+            except (ValueError, LookupError):
+                self.ignored.append(f"feature {feature}")
 
     def line_received(self, line: str) -> None:
         """Receive a line. python-chess would reject an engine without `setboard`, whatever it is to play."""

@@ -1,4 +1,7 @@
-"""An XBoard engine without `setboard` that plays the first legal move of the alphabet; its lines go to `argv[1]`."""
+"""An XBoard engine without `setboard` that plays the first legal move of the alphabet.
+
+What it hears goes to `argv[1]`; it announces what follows as features.
+"""
 
 import sys
 from pathlib import Path
@@ -14,6 +17,7 @@ def main() -> None:
             record.write(line)
             word, *rest = line.split()
             if word == "protover":
+                print("\n".join(sys.argv[2:]))
                 print("chatter that is no answer\nfeature memory=1 setboard=0 ping=1\nfeature done=1", flush=True)
             elif word == "ping":
                 print(f"pong {rest[0]}", flush=True)

@@ -322,6 +322,24 @@ def test_an_xboard_engine_plays_with_the_hash_asked_for_even_if_it_cannot_set_up
     assert "cannot set up a position" in capsys.readouterr().err
 
 
+def test_what_is_no_feature_of_xboard_is_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    odd = (
+        'feature option="Skill"',
+        'feature option="Skill -spin 1" sigint=0',
+        "feature nothing",
+        'feature myname="Fake',
+    )
+    words = (sys.executable, str(Path(__file__).parent / "fake_xboard.py"), str(tmp_path / "log"), *odd)
+    player = read_player(f"xboard:{shlex.join(words)},name=odd")
+    engine = start_engine(player, replace(QUICK, nodes=None, depth=2), np.zeros(1, dtype=np.uint64))
+    assert isinstance(engine, OtherEngine) and engine._engine is not None
+    assert engine._engine.protocol.features["sigint"] == 0  # beside what is none
+    assert engine.choose(Situation(Position(), chess.Board(), None)).move
+    engine.close()
+    told = "'odd' announces options that are none and are ignored: 'feature option=Skill' and 3 more"
+    assert caplog.messages == [told]
+
+
 def test_faults_are_told_by_player(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["match", FAKE + " illegal,name=bad", "default", "--games", "2", "--json", "--nodes", "50"]) == 0
     captured = capsys.readouterr()

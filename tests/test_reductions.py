@@ -26,8 +26,8 @@ def _extend(records, first, move, score, bound, beta, is_cut_node):
     s = records[0]
     make_move(s, 0, first)
     s.root_depth, s.plies[1].is_cut_node = 10, is_cut_node
-    store(s, 1, s.positions[1].key, move, score, 0, DEPTH, bound, False)
-    found = singular_extension(s, 1, beta, DEPTH, probe(s, s.positions[1].key))
+    store(s, 1, move, score, 0, DEPTH, bound, False)
+    found = singular_extension(s, 1, beta, DEPTH, probe(s, 1))
     return found, s.plies[1].extension
 
 

@@ -50,12 +50,14 @@ class Stored(NamedTuple):
 
 @entry
 def _store(records, ply, key, move, score, static, depth, bound, tt_pv):
-    store(records[0], ply, key, move, score, static, depth, bound, tt_pv)
+    records[0].positions[ply].key = key
+    store(records[0], ply, move, score, static, depth, bound, tt_pv)
 
 
 @entry
 def _probe(records, ply, key):
-    data = probe(records[0], key)
+    records[0].positions[ply].key = key
+    data = probe(records[0], ply)
     return (
         entry_move(data),
         entry_score(data, ply),
@@ -73,12 +75,14 @@ def _bound_of(score, alpha, beta):
 
 @entry
 def _decides(records, key, score, beta, depth):
-    return transposition_table_cutoff(probe(records[0], key), score, beta, depth)
+    records[0].positions[0].key = key
+    return transposition_table_cutoff(probe(records[0], 0), score, beta, depth)
 
 
 @entry
 def _adjusted(records, key, static_eval):
-    return tt_adjusted_eval(probe(records[0], key), static_eval, 0)
+    records[0].positions[0].key = key
+    return tt_adjusted_eval(probe(records[0], 0), static_eval, 0)
 
 
 class Table:

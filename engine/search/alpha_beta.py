@@ -38,7 +38,6 @@ from merino.inner.engine.search.transposition import (
     entry_score,
     probe,
     store,
-    table_key,
 )
 from merino.inner.engine.search.tree import count_node, is_draw, make_move, search_child, update_pv
 
@@ -61,7 +60,7 @@ def alpha_beta(s, ply, alpha, beta, depth):
     if alpha >= beta:
         return alpha
     is_pv, is_excluding = beta - alpha > 1, here.excluded != NO_MOVE
-    tt_entry = ZERO if is_excluding else probe(s, table_key(s.positions[ply]))
+    tt_entry = ZERO if is_excluding else probe(s, ply)
     if not is_pv and transposition_table_cutoff(tt_entry, entry_score(tt_entry, ply), beta, depth):
         return entry_score(tt_entry, ply)
     if not is_excluding:
@@ -133,7 +132,7 @@ def search_moves(s, ply, alpha, beta, depth):
 def store_result(s, ply, best, best_move, bound, depth):
     """Store the result of a node in the table, and what it says of the static evaluation in the correction history."""
     here, position = s.plies[ply], s.positions[ply]
-    store(s, ply, table_key(position), best_move, best, here.raw_eval, depth, bound, here.tt_pv)
+    store(s, ply, best_move, best, here.raw_eval, depth, bound, here.tt_pv)
     if position.checkers != ZERO or best_move != NO_MOVE and is_noisy(position, best_move):
         return  # the score comes from tactics, which a static evaluation cannot see
     error = best - here.static_eval

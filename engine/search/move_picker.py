@@ -10,7 +10,6 @@ from merino.inner.core.board.bitboard import (
     PAWN,
     QUEEN,
 )
-from merino.inner.core.board.makemove import likely_key
 from merino.inner.core.board.move import NO_MOVE, QUEEN_PROMOTION, kind_of
 from merino.inner.core.board.movegen import NOISY, QUIET, generate, is_legal, is_noisy
 from merino.inner.core.board.position import (
@@ -19,11 +18,10 @@ from merino.inner.core.board.position import (
 )
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.core.compiled.lanes import LANES, greatest_at
-from merino.inner.core.compiled.memory import prefetch
 from merino.inner.engine.search.history import noisy_history, piece_to_before, quiet_histories, quiet_history_in
 from merino.inner.engine.search.see import captured_type, see_at_least
 from merino.inner.engine.search.threats import escapes
-from merino.inner.engine.search.transposition import bucket_address
+from merino.inner.engine.search.transposition import fetch_entry
 
 _HASH, _NOISY_GENERATION, _GOOD_NOISY, _QUIET_GENERATION, _QUIETS, _BAD_NOISY, _DONE = range(7)
 VICTIM_WEIGHT = 16  # weight of the victim's centipawns relative to capture history, which reaches 2 ** 14
@@ -195,7 +193,7 @@ def _next_good_noisy(s, ply):
         move = _take_best(s, ply)
         if move == here.hash_move:
             continue
-        prefetch(bucket_address(s, likely_key(position, move)))  # while its exchange is looked at
+        fetch_entry(s, position, move)  # while its exchange is looked at
         if see_at_least(s, position, move, 0):
             return move
         s.moves[ply, here.bad_end] = move

@@ -23,7 +23,6 @@ from merino.inner.engine.search.transposition import (
     entry_move,
     entry_score,
     store,
-    table_key,
 )
 from merino.inner.engine.search.tree import make_move, make_null_move, search_child
 
@@ -158,7 +157,7 @@ def probcut(s, ply, beta, depth, tt_entry):
         if s.stopped:
             return 0
         if score >= target:
-            store(s, ply, table_key(s.positions[ply]), move, score, here.raw_eval, shallow + 1, LOWER_BOUND, here.tt_pv)
+            store(s, ply, move, score, here.raw_eval, shallow + 1, LOWER_BOUND, here.tt_pv)
             return score
 
 

@@ -13,15 +13,7 @@ from merino.inner.engine.search.pruning import transposition_table_cutoff, tt_ad
 from merino.inner.engine.search.see import captured_type
 from merino.inner.engine.search.state import INFINITE
 from merino.inner.engine.search.static_eval import static_evaluation
-from merino.inner.engine.search.transposition import (
-    bound_of,
-    entry_is_pv,
-    entry_move,
-    entry_score,
-    probe,
-    store,
-    table_key,
-)
+from merino.inner.engine.search.transposition import bound_of, entry_is_pv, entry_move, entry_score, probe, store
 from merino.inner.engine.search.tree import count_node, is_draw, make_move, update_pv
 
 
@@ -35,7 +27,7 @@ def quiescence(s, ply, alpha, beta, depth):
     if ply >= MAX_PLY:
         return static_evaluation(s, ply)
     set_static_eval(s, ply, ZERO)  # while the table's entry is still on its way from memory
-    tt_entry = probe(s, table_key(position))
+    tt_entry = probe(s, ply)
     if beta - alpha == 1 and transposition_table_cutoff(tt_entry, entry_score(tt_entry, ply), beta, 0):
         return entry_score(tt_entry, ply)
     best = np.int64(-INFINITE)
@@ -72,7 +64,7 @@ def delta_pruning(s, ply, move, best, stand_pat_score, alpha):
 
 @kernel
 def _search_noisy(s, ply, alpha, beta, best):
-    here, position = s.plies[ply], s.positions[ply]
+    here = s.plies[ply]
     old_alpha, best_move, stand_pat_score = alpha, np.int64(NO_MOVE), best
     alpha = max(alpha, best)
     while True:
@@ -97,5 +89,5 @@ def _search_noisy(s, ply, alpha, beta, best):
     if best == -INFINITE:
         return ply - MATE_SCORE  # in check without a move
     bound = bound_of(best, old_alpha, beta)
-    store(s, ply, table_key(position), best_move, best, here.raw_eval, 0, bound, here.tt_pv)
+    store(s, ply, best_move, best, here.raw_eval, 0, bound, here.tt_pv)
     return best

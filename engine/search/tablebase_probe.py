@@ -19,7 +19,7 @@ from merino.inner.core.compiled.jit import kernel
 from merino.inner.core.compiled.memory import load_word
 from merino.inner.engine.search.limits import DEFAULT_PROBE_DEPTH, MAX_PLY, TABLEBASE_WIN
 from merino.inner.engine.search.pruning import NO_CUTOFF
-from merino.inner.engine.search.transposition import EXACT, store, table_key
+from merino.inner.engine.search.transposition import EXACT, store
 
 LOSS, DRAW, WIN, UNKNOWN = range(-1, 3)  # for the side to move; wins that the fifty moves forbid are draws
 _DEEPER_PLIES = 6  # a known result is stored as if it had been searched so much deeper
@@ -75,5 +75,5 @@ def tablebase_cutoff(s, ply, depth):
     if result == UNKNOWN:
         return NO_CUTOFF
     score, deeper = result * (TABLEBASE_WIN - ply), min(depth + _DEEPER_PLIES, MAX_PLY - 1)
-    store(s, ply, table_key(position), NO_MOVE, score, here.raw_eval, deeper, EXACT, here.tt_pv)
+    store(s, ply, NO_MOVE, score, here.raw_eval, deeper, EXACT, here.tt_pv)
     return score

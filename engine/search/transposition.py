@@ -7,8 +7,9 @@ two writers does not match its key and is not found.
 import numpy as np
 
 from merino.inner.core.board.bitboard import U64, ZERO
+from merino.inner.core.board.makemove import likely_key
 from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.core.compiled.memory import CACHE_LINE, aligned_bytes, load_word, store_word
+from merino.inner.core.compiled.memory import CACHE_LINE, aligned_bytes, load_word, prefetch, store_word
 from merino.inner.engine.search.limits import KNOWN_WIN
 
 NO_BOUND, UPPER_BOUND, LOWER_BOUND, EXACT = range(4)
@@ -28,7 +29,7 @@ _HALF = U64(32)
 
 
 @kernel
-def table_key(position):
+def _table_key(position):
     """The key of a position in the table, uint64; near the fifty-move rule it depends on the plies counted.
 
     Scores then tell how near the rule is: with more plies left, the position is worth more.
@@ -39,15 +40,22 @@ def table_key(position):
 
 
 @kernel
-def bucket_address(s, key):
+def _bucket_address(s, key):
     """The address of the bucket of a key, uint64."""
     return s.table_address + (((key >> _HALF) * s.buckets) >> _HALF) * _LINE
 
 
 @kernel
-def probe(s, key):
-    """The data stored for `key`, uint64, or 0."""
-    address = bucket_address(s, key)
+def fetch_entry(s, position, move):
+    """Fetch from memory, without waiting, the entry that is asked for after a move."""
+    prefetch(_bucket_address(s, likely_key(position, move)))
+
+
+@kernel
+def probe(s, ply):
+    """The data stored for the position at `ply`, uint64, or 0."""
+    key = _table_key(s.positions[ply])
+    address = _bucket_address(s, key)
     for _ in range(ENTRIES):
         data = load_word(address + _WORD)
         if load_word(address) ^ data == key and data != ZERO:
@@ -123,13 +131,17 @@ def _pack(move, score, static, depth, bound, tt_pv, age):
 
 
 @kernel
-def store(s, ply, key, move, score, static, depth, bound, tt_pv):
-    """Store a result; it replaces the same position, or else the shallowest and oldest entry of the bucket."""
+def store(s, ply, move, score, static, depth, bound, tt_pv):
+    """Store a result of the position at `ply`.
+
+    It replaces the same position, or else the shallowest and oldest entry of the bucket.
+    """
     if score >= KNOWN_WIN:
         score += ply
     elif score <= -KNOWN_WIN:
         score -= ply
-    address = bucket_address(s, key)
+    key = _table_key(s.positions[ply])
+    address = _bucket_address(s, key)
     place, least = address, np.int64(1 << 30)
     for _ in range(ENTRIES):
         data = load_word(address + _WORD)

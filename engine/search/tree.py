@@ -2,14 +2,14 @@
 
 from merino.inner.core.board.bitboard import ZERO
 from merino.inner.core.board.game import FIFTY_MOVES
-from merino.inner.core.board.makemove import likely_key, make, make_null
+from merino.inner.core.board.makemove import make, make_null
 from merino.inner.core.board.move import NO_MOVE
 from merino.inner.core.board.movegen import count_legal
 from merino.inner.core.compiled.calls import call_at
 from merino.inner.core.compiled.jit import kernel
-from merino.inner.core.compiled.memory import load_word, prefetch
+from merino.inner.core.compiled.memory import load_word
 from merino.inner.engine.search.history import piece_to_index
-from merino.inner.engine.search.transposition import bucket_address
+from merino.inner.engine.search.transposition import fetch_entry
 from merino.inner.eval.draws import is_material_draw
 
 POLL_NODES = 1024  # how often the stop flag is read
@@ -53,7 +53,7 @@ def _is_mate(position):
 def make_move(s, ply, move):
     """Make `move` from `ply` to the next, and record it for histories and repetitions."""
     position = s.positions[ply]
-    prefetch(bucket_address(s, likely_key(position, move)))  # so early that it has come when it is asked for
+    fetch_entry(s, position, move)  # so early that it has come when it is asked for
     s.plies[ply].move, s.plies[ply].piece_to = move, piece_to_index(position, move)
     s.plies[ply + 1].has_threats = 0
     make(s.positions[ply + 1], position, move)

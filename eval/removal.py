@@ -6,12 +6,22 @@ from collections.abc import Callable
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, KING, ONE, WHITE, bit, lsb, type_of
+from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, KING, ONE, WHITE, bit, colour_of, lsb, type_of
 from merino.inner.core.board.position import POSITION, occupied_squares, piece_on
-from merino.inner.core.compiled.jit import entry
+from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import copy_record
 
 POSITIONS_AT_ONCE = 1024  # whose copies, one for each piece, fit into the processor's cache
+
+
+@kernel
+def take_off(position, square):
+    """Take the piece on a square off the board, and what it may castle; the key stays as it is."""
+    piece, others = piece_on(position, square), ~bit(square)
+    position.pieces[type_of(piece)] &= others
+    position.colours[colour_of(piece)] &= others
+    position.castling &= others
+    position.board[square] = EMPTY
 
 
 @entry
@@ -27,13 +37,8 @@ def _without_each(positions, without, places):
         while pieces:
             square = lsb(pieces)
             pieces &= pieces - ONE
-            other, others = without[found], ~bit(square)
-            copy_record(other, position)
-            other.pieces[type_of(piece_on(position, square))] &= others
-            other.colours[0] &= others
-            other.colours[1] &= others
-            other.castling &= others
-            other.board[square] = EMPTY
+            copy_record(without[found], position)
+            take_off(without[found], square)
             places[found] = 64 * index + square
             found += 1
     return found
@@ -52,13 +57,18 @@ def removals(positions: np.ndarray, scores: Callable[[np.ndarray], np.ndarray]) 
     return np.concatenate(parts)
 
 
-def _removals(positions: np.ndarray, scores: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def without_each(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """POSITION[n] without each piece but kings: POSITION[m], and of each 64 * index + square, int64[m]."""
     capacity = int((positions["board"] != EMPTY).sum())
     without, places = np.empty(capacity, dtype=POSITION), np.zeros(capacity, dtype=np.int64)
     found = _without_each(positions, without, places)
-    places = places[:found]
+    return without[:found], places[:found]
+
+
+def _removals(positions: np.ndarray, scores: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    without, places = without_each(positions)
     index = places >> 6
-    falls = scores(positions)[index] - scores(without[:found])  # for the side to move
+    falls = scores(positions)[index] - scores(without)  # for the side to move
     mover_is_black = positions["side"][index] != WHITE
     owner_is_black = positions["board"].ravel()[places] >= BLACK_PIECE
     values = np.zeros(64 * len(positions), dtype=np.int64)

@@ -29,6 +29,7 @@ from merino.inner.core.board.bitboard import (
     SQUARES,
     WHITE,
     bit,
+    colour_of,
     lsb,
     type_of,
 )
@@ -36,6 +37,7 @@ from merino.inner.core.board.position import POSITION, occupied_squares, piece_o
 from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.memory import copy_record
 from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.removal import take_off
 
 MAX_EXACT = 17  # pieces of which every set is scored
 DEFAULT_ERROR = 2.0  # centipawns, of a value
@@ -185,19 +187,16 @@ def _fill_coalitions(positions, kept, homes, found):
     for index in range(len(kept)):
         other, absent = found[index], occupied_squares(position) & ~kept[index]
         copy_record(other, position)
-        other.castling &= kept[index]
         while absent:
             square = lsb(absent)
             absent &= absent - ONE
-            piece, others = piece_on(position, square), ~bit(square)
-            colour, kind = piece >> 3, type_of(piece)
-            other.pieces[kind] &= others
-            other.colours[colour] &= others
-            other.board[square] = EMPTY
-            if kind == KING:
-                other.pieces[KING] |= bit(homes[colour])
-                other.colours[colour] |= bit(homes[colour])
-                other.board[homes[colour]] = piece
+            take_off(other, square)
+            piece = piece_on(position, square)
+            if type_of(piece) == KING:
+                home = homes[colour_of(piece)]
+                other.pieces[KING] |= bit(home)
+                other.colours[colour_of(piece)] |= bit(home)
+                other.board[home] = piece
 
 
 class Coalitions:

@@ -20,7 +20,8 @@ from merino.inner.engine.report.summary import MIN_TOLD
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.evaluate import stages_of
 from merino.inner.eval.material import FULL_BOARD
-from merino.inner.study.shapley import Coalitions, shapley_values
+from merino.inner.eval.removal import without_each
+from merino.inner.study.shapley import shapley_values
 from merino.inner.study.words.account import account_around, start_of
 from merino.inner.study.words.telling import tell
 
@@ -107,8 +108,8 @@ def phase_of(record: np.ndarray) -> str:
 
 def _without(record: np.ndarray, square: int) -> np.ndarray:
     """POSITION[1] without the piece on a square, which is no king."""
-    game = Coalitions(record, lambda positions: np.zeros(len(positions)))
-    return game.positions(np.array([~np.uint64(1 << square)]))
+    without, places = without_each(record)
+    return without[places == square]
 
 
 def _elsewhere(record: np.ndarray, square: int) -> Iterator[np.ndarray]:

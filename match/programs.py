@@ -112,6 +112,10 @@ class _Engine(chess.engine.Protocol):
         self.is_asked_to_quit |= line == "quit"
         super().send_line(line)
 
+    def announces(self, what: str, line: str) -> bool:
+        """Whether a line tells an option or a feature, while the protocol is agreed on."""
+        return not self.initialized and line.split(None, 1)[:1] == [what]
+
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         """Standard output or another pipe has been closed, most often because the program ends."""
         super().pipe_connection_lost(fd, exc)
@@ -142,7 +146,7 @@ class TimedUci(_Engine, chess.engine.UciProtocol):
 
     def _line_received(self, line: str) -> None:
         """Receive a line before python-chess, which would reject an engine for one faulty option."""
-        if self.initialized or self.command is None or line.split(None, 1)[:1] != ["option"]:
+        if self.command is None or not self.announces("option", line):
             super()._line_received(line)
             return
         try:
@@ -180,7 +184,7 @@ class TimedXBoard(_Engine, chess.engine.XBoardProtocol):
 
     def _line_received(self, line: str) -> None:
         """Receive a line before python-chess, which would end in an error for one faulty feature."""
-        if self.initialized or self.command is None or line.split(None, 1)[:1] != ["feature"]:
+        if not self.announces("feature", line):
             super()._line_received(line)
             return
         try:

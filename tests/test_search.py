@@ -6,7 +6,7 @@ import gc
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 import chess
@@ -131,6 +131,38 @@ def test_what_a_report_raises_ends_the_search_and_comes_out(threads: int) -> Non
     with pytest.raises(RuntimeError, match=r"^depth 1$"):
         searcher.search("startpos", Limits(depth=60), fail)
     assert not searcher.searching and searcher.search("startpos", Limits(depth=1)).best is not None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda searcher: searcher.set_hash(2),
+        lambda searcher: searcher.set_threads(2),
+        lambda searcher: searcher.set_evaluation(searcher._evaluation),
+        lambda searcher: searcher.clear(),
+    ],
+    ids=["hash", "threads", "evaluation", "clear"],
+)
+def test_what_changes_the_search_waits_for_one_that_runs(change: Callable[[Searcher], None]) -> None:
+    searcher, results = Searcher(hash_mb=1), list[SearchResult]()
+    searcher.start("startpos", Limits(infinite=True), lambda _: None, results.append)
+    changing = threading.Thread(target=change, args=(searcher,), daemon=True)
+    changing.start()
+    changing.join(0.1)
+    assert changing.is_alive() and searcher.searching
+    searcher.stop()
+    changing.join(60)
+    assert not changing.is_alive() and len(results) == 1
+
+
+@pytest.mark.parametrize(
+    "call", [lambda searcher: searcher.search("startpos", Limits(depth=1)), lambda searcher: searcher.clear()]
+)
+def test_a_report_cannot_wait_for_its_own_search(call: Callable[[Searcher], object]) -> None:
+    searcher = Searcher(hash_mb=1)
+    with pytest.raises(RuntimeError, match="cannot wait for the end of that search"):
+        searcher.search("startpos", Limits(depth=3), lambda _: call(searcher))
+    assert searcher.search("startpos", Limits(depth=1)).best is not None
 
 
 def test_an_interrupted_search_is_not_left_running(monkeypatch: pytest.MonkeyPatch) -> None:

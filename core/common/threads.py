@@ -59,9 +59,14 @@ class OneThread:
         """Whether there is something to do still."""
         return not self._queue.idle.is_set()
 
+    @property
+    def is_current(self) -> bool:
+        """Whether this is asked in the thread itself, by one of its calls."""
+        return threading.current_thread() is self._queue.thread
+
     def wait(self) -> None:
         """Wait until all is done; returns at once in the thread itself."""
-        if threading.current_thread() is not self._queue.thread:
+        if not self.is_current:
             until_set(self._queue.idle)
 
 

@@ -37,6 +37,9 @@ DoneReport = Callable[[SearchResult], None]
 class Searcher:
     """Searches one position at a time. `start`, `stop` and `ponder_hit` may be called from any thread.
 
+    What changes the search (`clear` and all that begins with `set`) waits until none is running, as `search` does. In a
+    report of the search both would wait for themselves, and raise RuntimeError.
+
     Read at each start: `multipv` (lines to report), `move_overhead` (ms per move reserved for what happens outside the
     search), `lag` (ms that it has cost lately), `nodestime` (nodes that count as a millisecond, 0 for real time),
     `tablebases`, None without endgame tables, `strength`, None for full strength, and `style`, whose play to resemble,
@@ -101,13 +104,16 @@ class Searcher:
 
     def set_hash(self, megabytes: int) -> None:
         """Use a new, empty table of this size; if memory is short, keeps the old one and raises MemoryError."""
-        self._table = _table_of(megabytes)
+        table = _table_of(megabytes)
+        self._wait_for_others()
+        self._table = table
         for worker in self._workers:
             worker.set_table(self._table)
 
     def set_threads(self, count: int) -> None:
         """Search with this many threads; raises TypeError and ValueError."""
         whole_number("threads", count, 1, MAX_THREADS)
+        self._wait_for_others()
         while len(self._workers) < count:
             self._workers.append(Worker(self._table, self._stop_flag, self._evaluation, self._parameters))
         del self._workers[count:]
@@ -118,6 +124,7 @@ class Searcher:
         Clears the results of earlier searches. Raises EvaluationError and keeps the old one.
         """
         _check_evaluation(evaluation)
+        self._wait_for_others()
         parameters = self._given or parameters_for(evaluation)
         evaluation.install(new_search_record())  # what cannot be compiled raises here, where nothing has changed
         self._parameters = parameters
@@ -128,6 +135,7 @@ class Searcher:
 
     def clear(self) -> None:
         """Forget every earlier search."""
+        self._wait_for_others()
         self._table.clear()
         for worker in self._workers:
             worker.forget()
@@ -143,6 +151,7 @@ class Searcher:
         It blocks, so not for `infinite` unless another thread stops it. Raises FenError, TypeError for other things
         than a position and limits, and what `on_line` raises; then, and after Ctrl-C, no search is left running.
         """
+        self._refuse_in_report()
         results: list[SearchResult] = []
         faults: list[Exception] = []
         stop_flag, released = self._stop_flag, self._released  # not itself: the run keeps the report
@@ -223,8 +232,18 @@ class Searcher:
             self._run.ponder_hit()
 
     def wait(self) -> None:
-        """Wait until no search is running."""
+        """Wait until no search is running; returns at once in a report of the search."""
         self._thread.wait()
+
+    def _wait_for_others(self) -> None:
+        """Wait until no search is running: until then the workers use what they were given by its address."""
+        self._refuse_in_report()
+        self.wait()
+
+    def _refuse_in_report(self) -> None:
+        """Raise RuntimeError in a report of the search, which would wait for itself."""
+        if self._thread.is_current:
+            raise RuntimeError("a report of a search cannot wait for the end of that search")
 
 
 def _table_of(megabytes: int) -> TranspositionTable:

@@ -5,6 +5,7 @@ import builtins
 import doctest
 import inspect
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,26 @@ def test_each_name_is_had_from_its_module_and_documented(name):
     assert found.__name__ == name
     assert inspect.getdoc(found)
     assert name in dir(merino)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: merino.read_move("startpos", "Bb6"),
+        lambda: merino.read_move("startpos", "hello"),
+        lambda: merino.Position().push_all(["e2e4", "e2e4"]),
+        lambda: merino.Position("8/8/8/8/8/8/8/8 w - - 0 1"),
+        lambda: merino.load_evaluation("nosuch"),
+        lambda: merino.play_match("default", openings="nosuch.epd"),
+    ],
+    ids=["rejected", "no move", "illegal", "fen", "evaluation", "broken off"],
+)
+def test_errors_come_from_other_processes_as_they_were_raised(call):
+    with pytest.raises((merino.MerinoError, merino.IllegalMoveError)) as raised:
+        call()
+    copied = pickle.loads(pickle.dumps(raised.value))
+    assert type(copied) is raised.type and str(copied) == str(raised.value)
+    assert vars(copied).keys() == vars(raised.value).keys()
 
 
 def test_an_unknown_name_is_refused_as_by_any_module():

@@ -64,8 +64,11 @@ class MoveRejected(MerinoError):
     """A text that is not a legal move here; `refusal` is the reason, None if the text is not a move at all."""
 
     def __init__(self, text: str, refusal: Refusal | None) -> None:
-        self.refusal = refusal
+        self._text, self.refusal = text, refusal
         super().__init__(f"{text}: {refusal}" if refusal else f"'{text}' is not a move")
+
+    def __reduce__(self) -> tuple[type[MoveRejected], tuple[str, Refusal | None]]:
+        return type(self), (self._text, self.refusal)  # what it is made of, for pickle and copy
 
 
 def board_of(position: Position) -> chess.Board:

@@ -25,6 +25,7 @@ END_SECONDS = 1.0  # for a program to end by itself after its output, so that it
 REFUSAL = re.compile(r"(?!id|info|option).*: *['\"]?uci\b")  # such as "Invalid move: uci"
 TYPES = ("check", "spin", "combo", "button", "string")  # of options
 NEED_DEFAULT = ("multipv",)  # options that python-chess sets to their default for each move
+GUESSED = ("memory", "cores")  # options of XBoard whose value is not announced; python-chess takes one for theirs
 _OPTION = re.compile(r"\s*option\s+name\s+(\S.*?)\s+type\s+(\w+)(.*)")
 _FIELD = re.compile(r"\s+(default|min|max|var)(?=\s|$)")
 
@@ -181,6 +182,12 @@ class TimedXBoard(_Engine, chess.engine.XBoardProtocol):
 
     answer = "move"
     sets_up = True
+
+    async def initialize(self) -> None:
+        """Agree on the protocol; raises EngineError. Options whose value is not known are sent, whatever it is."""
+        await super().initialize()
+        for name in GUESSED:
+            self.config.pop(name, None)
 
     def _line_received(self, line: str) -> None:
         """Receive a line before python-chess, which would end in an error for one faulty feature."""

@@ -322,6 +322,17 @@ def test_an_xboard_engine_plays_with_the_hash_asked_for_even_if_it_cannot_set_up
     assert "cannot set up a position" in capsys.readouterr().err
 
 
+def xboard_engine(log: Path, time_control: TimeControl, *features: str) -> OtherEngine:
+    words = (sys.executable, str(Path(__file__).parent / "fake_xboard.py"), str(log), *features)
+    player = OtherPlayer("x", words, speaks_xboard=True)
+    return OtherEngine(player, time_control, np.zeros(1, dtype=np.uint64))
+
+
+def test_an_xboard_engine_is_told_its_hash_and_cores_whatever_they_are(tmp_path: Path) -> None:
+    xboard_engine(tmp_path / "log", TimeControl(depth=1), "feature smp=1").close()
+    assert {"memory 16", "cores 1"} <= set((tmp_path / "log").read_text(encoding="utf-8").splitlines())
+
+
 def test_what_is_no_feature_of_xboard_is_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     odd = (
         'feature option="Skill"',

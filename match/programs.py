@@ -25,6 +25,9 @@ END_SECONDS = 1.0  # for a program to end by itself after its output, so that it
 REFUSAL = re.compile(r"(?!id|info|option).*: *['\"]?uci\b")  # such as "Invalid move: uci"
 TYPES = ("check", "spin", "combo", "button", "string")  # of options
 NEED_DEFAULT = ("multipv",)  # options that python-chess sets to their default for each move
+# Commands of XBoard without which an engine plays all the same, and how it says that it does not know one.
+NOT_NEEDED = ("accepted", "rejected", "random", "computer", "post", "nopost", "easy", "hard", "time", "otim")
+_UNKNOWN = re.compile(r"\s*Error\s*\([^()]*\)\s*:\s*(\w+)")
 GUESSED = ("memory", "cores")  # options of XBoard whose value is not announced; python-chess takes one for theirs
 _OPTION = re.compile(r"\s*option\s+name\s+(\S.*?)\s+type\s+(\w+)(.*)")
 _FIELD = re.compile(r"\s+(default|min|max|var)(?=\s|$)")
@@ -190,7 +193,10 @@ class TimedXBoard(_Engine, chess.engine.XBoardProtocol):
             self.config.pop(name, None)
 
     def _line_received(self, line: str) -> None:
-        """Receive a line before python-chess, which would end in an error for one faulty feature."""
+        """Receive a line before python-chess, which would end in an error for one faulty feature or unknown command."""
+        unknown = _UNKNOWN.match(line)
+        if unknown and unknown[1] in NOT_NEEDED:
+            return
         if not self.announces("feature", line):
             super()._line_received(line)
             return

@@ -1,6 +1,6 @@
 """An XBoard engine without `setboard` that plays the first legal move of the alphabet.
 
-What it hears goes to `argv[1]`; it announces what follows as features.
+What it hears goes to `argv[1]`; it announces what follows as features. It knows few commands, and says so.
 """
 
 import sys
@@ -27,6 +27,8 @@ def main() -> None:
                 forced = True
             elif word == "quit":
                 return
+            elif word in ("post", "easy", "otim"):
+                print(f"Error (unknown command): {word}", flush=True)
             elif word == "go" or word[1:2].isdigit():
                 if word != "go":
                     board.push_uci(word)

@@ -314,7 +314,7 @@ def test_an_xboard_engine_plays_with_the_hash_asked_for_even_if_it_cannot_set_up
     assert "chatter" not in captured.err and "Faults  none" in captured.out
     assert [game.end().ply() for game in games_of(tmp_path / "g.pgn")] == [28, 28]
     lines = (tmp_path / "log").read_text(encoding="utf-8").splitlines()
-    assert "memory 32" in lines and lines.count("new") == 2
+    assert "memory 32" in lines and "post" in lines and lines.count("new") == 2
     assert main([*words, "--nodes", "10"]) == 1
     assert "cannot limit its search by nodes" in capsys.readouterr().err
     (tmp_path / "one.epd").write_text("4k3/8/8/8/8/8/PPPPPPPP/4K3 w - -\n")

@@ -154,9 +154,13 @@ class OtherEngine:
         except EngineFault as fault:
             raise MatchError(f"'{player.label}' does not start: {fault}") from fault
         protocol = self._engine.protocol
-        if time_control.nodes is not None and isinstance(protocol, TimedXBoard) and not protocol.features.get("nps"):
-            self.close()
-            raise MatchError(f"'{player.label}' cannot limit its search by nodes; use --tc, --movetime or --depth")
+        if time_control.nodes is not None and isinstance(protocol, TimedXBoard):
+            if not protocol.features.get("nps"):
+                self.close()
+                raise MatchError(f"'{player.label}' cannot limit its search by nodes; use --tc, --movetime or --depth")
+            if time_control.is_timed:
+                self.close()
+                raise MatchError(f"'{player.label}' cannot limit its search by nodes and by time at once; use one")
 
     def new_game(self) -> None:
         """Start another game, with a new process if the last one failed."""
@@ -172,8 +176,7 @@ class OtherEngine:
         if self._engine is None or self._program is None:
             raise EngineFault(Reason.CRASH, "the engine does not run")
         protocol = cast(TimedUci | TimedXBoard, self._engine.protocol)
-        if isinstance(protocol, TimedXBoard) and not protocol.sets_up and situation.position.start_fen() != START_FEN:
-            raise MatchError(f"'{self._player.label}' cannot set up a position; omit --openings")
+        self._check_start(protocol, situation.position)
         limit, seconds = self._limit(situation)
         watchdog = threading.Timer(seconds, self._program.end)  # its event loop then ends by itself
         watchdog.start()
@@ -195,6 +198,13 @@ class OtherEngine:
         finally:
             watchdog.cancel()
         return _played(situation, result, protocol.seconds)
+
+    def _check_start(self, protocol: TimedUci | TimedXBoard, position: Position) -> None:
+        """Raise MatchError if the engine cannot play games that begin so."""
+        if isinstance(protocol, TimedXBoard) and not protocol.sets_up and position.start_fen() != START_FEN:
+            raise MatchError(f"'{self._player.label}' cannot set up a position; omit --openings")
+        if position.chess960 and not protocol.plays_chess960:
+            raise MatchError(f"'{self._player.label}' does not play Chess960, as the openings ask for; use others")
 
     def stop(self) -> None:
         """End the process: the game is no longer wanted."""

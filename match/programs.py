@@ -29,6 +29,7 @@ NEED_DEFAULT = ("multipv",)  # options that python-chess sets to their default f
 NOT_NEEDED = ("accepted", "rejected", "random", "computer", "post", "nopost", "easy", "hard", "time", "otim")
 _UNKNOWN = re.compile(r"\s*Error\s*\([^()]*\)\s*:\s*(\w+)")
 GUESSED = ("memory", "cores")  # options of XBoard whose value is not announced; python-chess takes one for theirs
+CHESS960_OPTION, CHESS960_VARIANT = "UCI_Chess960", "fischerandom"  # by which an engine says that it plays Chess960
 _OPTION = re.compile(r"\s*option\s+name\s+(\S.*?)\s+type\s+(\w+)(.*)")
 _FIELD = re.compile(r"\s+(default|min|max|var)(?=\s|$)")
 
@@ -148,6 +149,11 @@ class TimedUci(_Engine, chess.engine.UciProtocol):
 
     refusal = ""
 
+    @property
+    def plays_chess960(self) -> bool:
+        """Whether it says so."""
+        return CHESS960_OPTION in self.options
+
     def _line_received(self, line: str) -> None:
         """Receive a line before python-chess, which would reject an engine for one faulty option."""
         if self.command is None or not self.announces("option", line):
@@ -185,6 +191,11 @@ class TimedXBoard(_Engine, chess.engine.XBoardProtocol):
 
     answer = "move"
     sets_up = True
+
+    @property
+    def plays_chess960(self) -> bool:
+        """Whether it says so."""
+        return CHESS960_VARIANT in str(self.features.get("variants", "")).split(",")
 
     async def initialize(self) -> None:
         """Agree on the protocol; raises EngineError. Options whose value is not known are sent, whatever it is."""

@@ -1,6 +1,7 @@
-"""An XBoard engine without `setboard` that plays the first legal move of the alphabet.
+"""An XBoard engine that plays the first legal move of the alphabet.
 
-What it hears goes to `argv[1]`; it announces what follows as features. It knows few commands, and says so.
+What it hears goes to `argv[1]`; it announces what follows as features, and that it has no `setboard` unless the last is
+that one. It knows few commands, and says so.
 """
 
 import sys
@@ -18,7 +19,8 @@ def main() -> None:
             word, *rest = line.split()
             if word == "protover":
                 print("\n".join(sys.argv[2:]))
-                print("chatter that is no answer\nfeature memory=1 setboard=0 ping=1\nfeature done=1", flush=True)
+                sets_up = "" if "setboard" in sys.argv[-1] else "setboard=0 "
+                print(f"chatter that is no answer\nfeature memory=1 {sets_up}ping=1\nfeature done=1", flush=True)
             elif word == "ping":
                 print(f"pong {rest[0]}", flush=True)
             elif word == "new":

@@ -333,6 +333,23 @@ def test_an_xboard_engine_is_told_its_hash_and_cores_whatever_they_are(tmp_path:
     assert {"memory 16", "cores 1"} <= set((tmp_path / "log").read_text(encoding="utf-8").splitlines())
 
 
+def test_an_xboard_engine_is_not_asked_for_nodes_and_time_at_once(tmp_path: Path) -> None:
+    with pytest.raises(MatchError, match="'x' cannot limit its search by nodes and by time at once"):
+        xboard_engine(tmp_path / "log", TimeControl(nodes=10, movetime=10), "feature nps=1")
+
+
+@pytest.mark.parametrize("protocol", ["engine", "xboard"])
+def test_an_engine_without_chess960_ends_the_match_with_a_reason(
+    protocol: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "o.epd").write_text("bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/BBQNNRKR w HFhf - 0 1\n")
+    program = [str(Path(__file__).parent / "fake_xboard.py"), str(tmp_path / "log"), "feature setboard=1"]
+    command = FAKE if protocol == "engine" else f"xboard:{shlex.join([sys.executable, *program])}"
+    words = ["match", command + ",name=x", "default", "--games", "2", "--depth", "1"]
+    assert main([*words, "--openings", str(tmp_path / "o.epd")]) == 1
+    assert "'x' does not play Chess960" in capsys.readouterr().err
+
+
 def test_what_is_no_feature_of_xboard_is_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     odd = (
         'feature option="Skill"',

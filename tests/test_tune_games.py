@@ -42,6 +42,7 @@ from merino.inner.tune.playing import (
     own_player,
     play_pair,
     play_tune,
+    tuned_values,
 )
 from merino.inner.tune.report import draw, remaining_loss, result_lines
 from merino.inner.tune.rules import PairResult
@@ -110,6 +111,15 @@ def test_a_tune_goes_where_the_games_are_won(method):
 def test_the_course_of_a_tune_does_not_depend_on_the_number_of_threads():
     one, three = (play(Tune.new(configuration()), threads) for threads in (1, 3))
     assert np.array_equal(one.estimate(), three.estimate())
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+def test_an_integer_stays_one_at_bounds_that_are_none(method: str):
+    rows = (TunedParameter("razor_depth", 2, 0.5, 3.5, 2), TunedParameter("RookOpen_mg", 0.5, 0.5, 7.5, 30))
+    tune = play(Tune.new(replace(configuration(method=method), parameters=rows)))
+    played = np.array([[pair.plus, pair.minus] for pair in tune.done])
+    assert set(played[..., 0].ravel()) <= {1, 2, 3} and set(played[..., 1].ravel()) <= set(range(1, 8))
+    assert all(row.low <= value <= row.high for row, value in zip(rows, tuned_values(tune), strict=True))
 
 
 def test_a_tune_that_was_broken_off_goes_on_as_if_it_had_not_been(tmp_path: Path):

@@ -65,6 +65,11 @@ class TunedParameter:
         return min(max(rounded, self.low), self.high)
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """The bounds of what engines play with: those of integers within its own for a whole number."""
+        return (math.ceil(self.low), math.floor(self.high)) if self.whole else (self.low, self.high)
+
+    @property
     def distance(self) -> float:
         """The estimated distance of the optimum: `dist`, else c_end."""
         return self.c_end if self.dist is None else self.dist
@@ -164,8 +169,8 @@ def settings_for(method: Method, parameters: Sequence[TunedParameter], pairs: in
         method=number_of(method),
         pairs=pairs,
         tau=0.0,
-        low=np.array([float(parameter.low) for parameter in parameters]),
-        high=np.array([float(parameter.high) for parameter in parameters]),
+        low=np.array([float(parameter.bounds[0]) for parameter in parameters]),
+        high=np.array([float(parameter.bounds[1]) for parameter in parameters]),
         whole=np.array([parameter.whole for parameter in parameters]),
         c_end=np.array([float(parameter.c_end) for parameter in parameters]),
         r_end=np.array(steps, dtype=np.float64),

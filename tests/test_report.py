@@ -12,7 +12,7 @@ from merino.inner.app.console import explaining
 from merino.inner.app.shell.cli import main
 from merino.inner.app.shell.explain import run_explain, run_moves
 from merino.inner.core.board.game import Position
-from merino.inner.engine.notation.san import read_move
+from merino.inner.engine.notation.san import board_of, read_move, san_line
 from merino.inner.engine.report.schema import VERSION, PositionReport
 from merino.inner.engine.search.limits import Limits, Line, Score, SearchResult
 from merino.inner.engine.search.searcher import Searcher
@@ -280,6 +280,8 @@ def test_jupyter_shows_a_search_as_the_board_with_its_move_and_line() -> None:
     shown = searcher.search("6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1", Limits(depth=4))._repr_html_()
     assert "<td>mate in 1</td>" in shown and "<td>1. Re8#</td>" in shown
     assert shown.count("<use ") == 6 and 'class="arrow"' in shown
+    longer = searcher.search("startpos", Limits(depth=4))
+    assert longer.line is not None and san_line(board_of(Position()), longer.line.pv) in longer._repr_html_()
     mated = searcher.search("4R1k1/5ppp/8/8/8/8/8/K7 b - - 0 1", Limits(depth=4))._repr_html_()
     assert "no legal move" in mated and "checkmate" in mated and 'class="arrow"' not in mated
     position = Position("4k3/8/8/8/8/8/5PPP/4K2R w K - 0 1")

@@ -24,7 +24,7 @@ def searched_as_html(position: Position | None, told: Mapping[str, object], line
     if position is None:
         return _table(told, " ".join(Move(move).uci() for move in line))
     board = chess.Board(position.fen(), chess960=True)
-    table = _table(told, board.variation_san([board.parse_uci(Move(move).uci(True)) for move in line]))
+    table = _table(told, board.variation_san(chess.Move.from_uci(Move(move).uci(True)) for move in line))
     arrows = [chess.svg.Arrow(Move(move).from_square, Move(move).to_square) for move in line[:1]]
     drawn = chess.svg.board(chess.BaseBoard(board.board_fen()), arrows=arrows, size=SIZE)
     return beside(drawn, table)

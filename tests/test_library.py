@@ -127,6 +127,19 @@ def test_an_evaluation_is_found_by_path_by_name_or_not_at_all(tmp_path):
         merino.load_evaluation(tmp_path / "no-such.txt")
 
 
+def test_a_fen_that_needs_chess960_is_one_of_chess960():
+    fen = "4k3/8/8/8/8/8/8/1RK2R2 w FB - 0 1"
+    for position in (fen, merino.Position(fen)):
+        castled = merino.read_move(position, "O-O")
+        assert castled.uci(chess960=True) == "c1f1" and merino.san(position, castled) == "O-O"
+        report = merino.explain(position, limits=merino.Limits(depth=2))
+        assert {"c1b1", "c1f1"} <= {move.uci for move in report.moves}
+    usual = merino.Position("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1")
+    assert not usual.chess960 and "e1g1" in {move.uci for move in merino.explain(usual).moves}
+    elsewhere = "1k2r3/8/8/8/8/8/8/R3K2R w"
+    assert not merino.Position(f"{elsewhere} KQ -").chess960 and merino.Position(f"{elsewhere} k -").chess960
+
+
 def test_a_position_against_the_rules_is_explained_and_not_searched():
     without_king = "8/8/8/8/8/8/4P3/4K3 w - - 0 1"
     assert "king" in str(merino.explain(without_king).fault)

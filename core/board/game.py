@@ -13,7 +13,17 @@ from enum import Enum
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import BLACK, EMPTY, FULL, PIECE_LETTERS, SQUARE_NAMES, WHITE, bit
+from merino.inner.core.board.bitboard import (
+    BLACK,
+    BLACK_PIECE,
+    EMPTY,
+    FULL,
+    KING,
+    PIECE_LETTERS,
+    SQUARE_NAMES,
+    WHITE,
+    bit,
+)
 from merino.inner.core.board.fen import START_FEN, parse_fen, to_fen
 from merino.inner.core.board.makemove import castling_destinations, make
 from merino.inner.core.board.move import CASTLING, PROMOTION, Move, destination_of, kind_of, origin_of
@@ -27,6 +37,7 @@ START_NAME = "startpos"  # taken for the FEN of the usual start, as in UCI
 FIFTY_MOVES = 100  # in plies
 RESULTS = {WHITE: "1-0", BLACK: "0-1", None: "1/2-1/2"}  # by the winner, as PGN writes them
 
+_CORNERS = 1 << 0 | 1 << 7 | 1 << 56 | 1 << 63  # as a set of squares
 _SQUARES = {name: square for square, name in enumerate(SQUARE_NAMES)}
 _PROMOTIONS = {"": 0, "n": PROMOTION, "b": PROMOTION + 1, "r": PROMOTION + 2, "q": PROMOTION + 3}
 
@@ -114,10 +125,13 @@ class Position:
     """
 
     def __init__(self, fen: str = START_FEN, chess960: bool = False) -> None:
-        """Set up a FEN (4 to 6 fields) or "startpos"; raises FenError, or TypeError for anything but a text."""
+        """Set up a FEN (4 to 6 fields) or "startpos"; raises FenError, or TypeError for anything but a text.
+
+        Castling is written as king takes own rook with `chess960`, and where the FEN has rights that need Chess960.
+        """
         instance("fen", fen, str, f"a FEN or '{START_NAME}'")
-        self.chess960 = chess960
         self._root = parse_fen(START_FEN if fen == START_NAME else fen)
+        self.chess960 = chess960 or _needs_chess960(self._root)
         self.record = self._root
         self.moves: list[Move] = []
         self.keys: list[int] = [int(self._root[0]["key"])]
@@ -285,6 +299,13 @@ def as_position(position: Position | str) -> Position:
         return position
     instance("position", position, str, f"a Position, a FEN or '{START_NAME}'")
     return Position(position)
+
+
+def _needs_chess960(record: np.ndarray) -> bool:
+    """Whether there are castling rights that only Chess960 allows: a rook outside the corners, a king off its file."""
+    board, rights = record[0]["board"], int(record[0]["castling"])
+    on_e_file = (KING, 4, 0xFF), (BLACK_PIECE + KING, 60, 0xFF << 56)
+    return bool(rights & ~_CORNERS) or any(rights & rank and board[square] != king for king, square, rank in on_e_file)
 
 
 def _read_coordinates(text: str, index: int) -> int:

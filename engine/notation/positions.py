@@ -31,8 +31,7 @@ def completed(board: str) -> str:
 
 def position_of(fen: str) -> Position:
     """The position of a FEN, as Chess960 if its castling rights require that; raises FenError."""
-    plain = Position(fen, chess960=True).fen()
-    return Position(fen, chess960=needs_chess960(plain))
+    return Position(fen)
 
 
 def needs_chess960(fen: str) -> bool:

@@ -69,6 +69,12 @@ class MatchConfig:
             return CompiledBoard((first, second), self.time_control, self.adjudication, stop_flag, self.random_moves)
         return PythonBoard(self.players, self.time_control, self.adjudication, stop_flag, self.margin)
 
+    @property
+    def files(self) -> list[Path]:
+        """The files that say what is played: openings and evaluations."""
+        evaluations = [player.evaluation.name for player in self.players if isinstance(player, OwnPlayer)]
+        return [Path(name) for name in (self.openings, *evaluations) if name]
+
     def source(self) -> OpeningSource:
         """Where the openings come from; raises OpeningError."""
         if self.openings is not None:

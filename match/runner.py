@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from merino.inner.core.board.fen import FenError
+from merino.inner.core.common.files import overwritten, writing
 from merino.inner.core.common.interrupt import Postponed
 from merino.inner.core.common.runs import Run, RunName, at_work, begun
 from merino.inner.core.common.tables import html_table
@@ -107,6 +108,7 @@ class _Match:
     def __init__(self, config: MatchConfig, sprt: Sprt | None, output: MatchOutput) -> None:
         self._config, self._sprt, self._output = config, sprt, output
         self._day = date.today()
+        _check_apart(config, output)
         skip, path = config.random_moves.early, output.positions
         self._positions = None if path is None else PositionFile(path, skip)
         self._keeper = MatchKeeper(output.pgn, output.state, config.identity(), self._positions)
@@ -181,6 +183,14 @@ class _Match:
     def _say(self, sentence: str) -> None:
         if sentence and self._output.say is not None:
             self._output.say(sentence)
+
+
+def _check_apart(config: MatchConfig, output: MatchOutput) -> None:
+    """Raise MatchError if games would be written into a file that the match reads, or two outputs into one file."""
+    with writing(MatchError):
+        fault = overwritten(filter(None, (output.pgn, output.positions, output.state)), config.files)
+    if fault is not None:
+        raise MatchError(fault)
 
 
 @dataclass(frozen=True)

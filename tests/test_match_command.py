@@ -595,6 +595,18 @@ def test_one_file_cannot_be_both_the_pgn_and_the_state(tmp_path: Path, capsys: p
     assert "name two files" in capsys.readouterr().err and not path.exists()
 
 
+@pytest.mark.parametrize("read", ["openings", "weights"])
+def test_games_are_not_added_to_a_file_that_the_match_reads(
+    read: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.pgn"
+    path.write_bytes(DEFAULT_FILE.read_bytes() if read == "weights" else b"1. e4 e5 *\n")
+    before = path.read_bytes()
+    players = ["default", str(path)] if read == "weights" else ["default", "default", "--openings", str(path)]
+    assert main(["match", *players, "--games", "2", "--nodes", "50", "--pgn", str(path)]) == 1
+    assert f"'{path}' is also an input" in capsys.readouterr().err and path.read_bytes() == before
+
+
 @pytest.mark.parametrize("other", ["--pgn", "--state"])
 def test_one_file_cannot_be_that_of_the_positions_and_another(
     other: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -13,7 +13,9 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.game import Position, as_position
-from merino.inner.core.common.checks import instance, real_number, whole_number
+from merino.inner.core.common.checks import function, instance, real_number, whole_number
+from merino.inner.core.common.files import check_writable, writing
+from merino.inner.core.common.user_files import user_path
 from merino.inner.core.common.work import cores
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.search.limits import Limits
@@ -33,6 +35,7 @@ from merino.inner.learn.request import (
 )
 from merino.inner.learn.settings import Settings
 from merino.inner.match.config import MatchConfig
+from merino.inner.match.errors import MatchError
 from merino.inner.match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
 from merino.inner.match.runner import MatchOutput, MatchResult, run_match
 from merino.inner.match.statistics import Sprt
@@ -145,6 +148,7 @@ def learn(
         instance(name, path, (str, Path, NoneType), "the path of a file or None")
     instance("settings", settings, (Settings, NoneType), "Settings or None")
     instance("selection", selection, (Selection, NoneType), "a Selection or None")
+    function("say", say, "a function that takes a text")
     _check_concurrency(concurrency)
     request = LearnRequest(
         _names(files),
@@ -199,7 +203,7 @@ def play_match(
     no move, a move is 1000 nodes, and the same `seed` gives the same games on any machine. `openings` is a PGN, EPD or
     FEN file, None for random ones; `pgn` gets the games at its end; `show` the state of the match as text, several
     times a second. `concurrency` games are played at a time; None for one a core, and one alone at a clock, where a
-    move may be 20 ms late. Raises PlayerError, OpeningError and BrokenOffError, a MatchError with the `result` so far.
+    move may be 20 ms late. Raises PlayerError, MatchError, and BrokenOffError, a MatchError with the `result` so far.
 
     Examples:
         >>> result = play_match("VAL_Q=100", games=4, concurrency=1)
@@ -213,6 +217,7 @@ def play_match(
     instance("sprt", sprt, (Sprt, NoneType), "an Sprt or None")
     for name, path in (("openings", openings), ("pgn", pgn)):
         instance(name, path, (str, Path, NoneType), "the path of a file or None")
+    function("show", show, "a function that takes a text, or None")
     games, seed = whole_number("games", games, 1, MAX_GAMES), whole_number("seed", seed, 0)
     _check_concurrency(concurrency)
     players = tuple(read_player(player) if isinstance(player, str) else player for player in (first, second))
@@ -220,4 +225,12 @@ def play_match(
     book = None if openings is None else str(openings)
     config = MatchConfig((players[0], players[1]), control, games, seed, book, margin=DEFAULT_MARGIN_MS)
     at_a_time = concurrency or (1 if control.is_timed else cores())
-    return run_match(config, at_a_time, sprt, MatchOutput(show, None if pgn is None else Path(pgn)))
+    return run_match(config, at_a_time, sprt, MatchOutput(show, None if pgn is None else _games_file(pgn)))
+
+
+def _games_file(name: str | Path) -> Path:
+    """The file of this name, which games can be added to; raises MatchError."""
+    with writing(MatchError):
+        path = user_path(name)
+        check_writable(path, whole=False)
+    return path

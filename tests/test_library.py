@@ -222,6 +222,9 @@ USELESS = [
     ("play_match(3)", "each player must be a text as for 'merino match', or a player, not 3"),
     ("play_match('default', games=0)", "games must be a whole number from 1 to 1000000000, not 0"),
     ("play_match('default', seed=-1)", "seed must be a whole number from 0 on, not -1"),
+    ("searcher.search('startpos', Limits(depth=1), 3)", "on_line must be a function that takes a Line, or None, not 3"),
+    ("learn('games.pgn', say=3)", "say must be a function that takes a text, not 3"),
+    ("play_match('default', show=3)", "show must be a function that takes a text, or None, not 3"),
     ("play_match('default', sprt=3)", "sprt must be an Sprt or None, not 3"),
     ("play_match('default', time_control=5)", "time_control must be a TimeControl or None, not 5"),
     ("play_match('default', openings=3)", "openings must be the path of a file or None, not 3"),
@@ -264,6 +267,16 @@ def test_a_position_may_be_a_fen_or_startpos_wherever_one_is_wanted():
         assert merino.explain(text).summary == merino.explain(position).summary
         assert merino.Position(text).fen() == position.fen()
     assert merino.san("startpos", merino.read_move("startpos", "Nf3")) == "Nf3"
+
+
+def test_the_games_of_a_match_go_to_a_file_that_is_looked_at_before(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    control = merino.TimeControl(nodes=20)
+    assert merino.play_match("default", time_control=control, games=2, pgn="~/games.pgn").tally.games == 2
+    assert (tmp_path / "games.pgn").read_text().count("[Event ") == 2
+    with pytest.raises(merino.MerinoError, match="there is no such folder") as raised:
+        merino.play_match("default", time_control=control, games=2, pgn=tmp_path / "nowhere" / "games.pgn")
+    assert not hasattr(raised.value, "result")  # of games that were played in vain
 
 
 USERS_PROGRAM = """

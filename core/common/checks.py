@@ -42,6 +42,12 @@ def instance(name: str, value: object, kinds: type | tuple[type, ...], wanted: s
         raise TypeError(f"{name} must be {wanted}, not {_shown(value)}")
 
 
+def function(name: str, value: object, wanted: str) -> None:
+    """Raise TypeError if the value is neither None nor can be called; `wanted` says in words what is."""
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} must be {wanted}, not {_shown(value)}")
+
+
 def choice(name: str, value: Any, kind: type[Choice]) -> Choice:
     """The choice of this kind that the value is, or whose text it is; raises ValueError for anything else."""
     try:

@@ -15,7 +15,7 @@ from types import NoneType
 import numpy as np
 
 from merino.inner.core.board.game import Position, as_position
-from merino.inner.core.common.checks import instance, whole_number
+from merino.inner.core.common.checks import function, instance, whole_number
 from merino.inner.core.common.threads import OneThread
 from merino.inner.engine.search.chooser import Chooser
 from merino.inner.engine.search.limits import DEFAULT_HASH_MB, MAX_HASH_MB, MAX_THREADS, Limits, Line, SearchResult
@@ -151,6 +151,7 @@ class Searcher:
         It blocks, so not for `infinite` unless another thread stops it. Raises FenError, TypeError for other things
         than a position and limits, and what `on_line` raises; then, and after Ctrl-C, no search is left running.
         """
+        function("on_line", on_line, "a function that takes a Line, or None")
         self._refuse_in_report()
         results: list[SearchResult] = []
         faults: list[Exception] = []

@@ -6,6 +6,7 @@ from datetime import date
 
 import chess
 
+from merino.inner.core.common.json_text import writable
 from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.engine.search.limits import Score
@@ -18,7 +19,7 @@ _WIDTH = 100
 
 def write_game(game: Game, names: tuple[str, str], event: str, day: date) -> str:
     """A game of the two players `names` as PGN text, with an empty line after it."""
-    white, black = names if game.first_is_white else names[::-1]
+    white, black = (str(writable(name)) for name in (names if game.first_is_white else names[::-1]))
     tags = {
         "Event": event,
         "Site": "?",

@@ -273,7 +273,10 @@ def test_the_games_of_a_match_go_to_a_file_that_is_looked_at_before(tmp_path, mo
     monkeypatch.setenv("HOME", str(tmp_path))
     control = merino.TimeControl(nodes=20)
     assert merino.play_match("default", time_control=control, games=2, pgn="~/games.pgn").tally.games == 2
-    assert (tmp_path / "games.pgn").read_text().count("[Event ") == 2
+    odd = merino.OwnPlayer("caf\udce9")  # with a byte that is no character
+    assert merino.play_match(odd, "default", control, games=2, pgn="~/games.pgn").tally.games == 2
+    written = (tmp_path / "games.pgn").read_text()
+    assert written.count("[Event ") == 4 and '[White "caf\\\\udce9"]' in written
     with pytest.raises(merino.MerinoError, match="there is no such folder") as raised:
         merino.play_match("default", time_control=control, games=2, pgn=tmp_path / "nowhere" / "games.pgn")
     assert not hasattr(raised.value, "result")  # of games that were played in vain

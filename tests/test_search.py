@@ -122,13 +122,14 @@ def test_go_mate_ends_without_a_mate(searcher: Searcher) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_what_a_report_raises_ends_the_search_and_comes_out(threads: int) -> None:
+@pytest.mark.parametrize("kind", [RuntimeError, SystemExit])
+def test_what_a_report_raises_ends_the_search_and_comes_out(kind: type[BaseException], threads: int) -> None:
     searcher = Searcher(hash_mb=1, threads=threads)
 
     def fail(line: Line) -> NoReturn:
-        raise RuntimeError(f"depth {line.depth}")
+        raise kind(f"depth {line.depth}")
 
-    with pytest.raises(RuntimeError, match=r"^depth 1$"):
+    with pytest.raises(kind, match=r"^depth 1$"):
         searcher.search("startpos", Limits(depth=60), fail)
     assert not searcher.searching and searcher.search("startpos", Limits(depth=1)).best is not None
 

@@ -154,14 +154,14 @@ class Searcher:
         function("on_line", on_line, "a function that takes a Line, or None")
         self._refuse_in_report()
         results: list[SearchResult] = []
-        faults: list[Exception] = []
+        faults: list[BaseException] = []
         stop_flag, released = self._stop_flag, self._released  # not itself: the run keeps the report
 
         def report(line: Line) -> None:
             try:
                 if on_line is not None and not faults:
                     on_line(line)
-            except Exception as fault:  # noqa: BLE001  (raised again below)
+            except BaseException as fault:  # noqa: BLE001  (raised again below)
                 faults.append(fault)
                 stop_flag[0] = 1
                 released.set()

@@ -307,3 +307,9 @@ def test_exercises_are_exported_as_other_programs_read_them() -> None:
     assert [node.san() for node in game.variations] == ["Ra8#", "h3"] and one.why in game.variations[0].comment
     lines = as_anki([one]).splitlines()
     assert lines[0] == "#separator:tab" and lines[-1].count("\t") == 2 and one.fen in lines[-1]
+
+
+def test_names_with_quotes_stay_one_value_in_a_study() -> None:
+    one = replace(exercise(), title='William "Bill" L. - B\\')
+    study = as_pgn([one, one])
+    assert study.count('\n[White "William \\"Bill\\" L. - B\\\\"]\n') == 2

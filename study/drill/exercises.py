@@ -25,6 +25,7 @@ from merino.inner.engine.search.choice import expected_scores
 from merino.inner.engine.search.limits import Limits
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.family import LinearEvaluation
+from merino.inner.formats.pgn_text import tree_text
 from merino.inner.learn.rescoring import Rescore
 from merino.inner.study.analyser import Analyser, best_line, expected_of
 from merino.inner.study.annotate.analysis import MISTAKE
@@ -38,6 +39,7 @@ MIN_EXPECTED = 0.35  # with the best move: less is lost anyway
 MAX_EXERCISES = 100
 _SCAN_LOSS = 0.07  # in the quick look, which may see less
 _SHOWN = 6  # plies of a line
+_UNBROKEN = 1 << 20  # columns of a study: other programs show the line ends of a comment
 ATTEMPTS = 2  # at a move, before the solution is shown
 REPLY_NODES = 20_000  # of the search for what refutes a move
 
@@ -222,7 +224,8 @@ def hint_for(exercise: Exercise) -> str:
 
 def as_pgn(exercises: Sequence[Exercise]) -> str:
     """A chapter for each: the position, the solution with its line, and the move played with its refutation."""
-    return "\n\n".join(str(_chapter(number, exercise)) for number, exercise in enumerate(exercises, start=1)) + "\n"
+    chapters = (_chapter(number, exercise) for number, exercise in enumerate(exercises, start=1))
+    return "".join(tree_text(chapter, _UNBROKEN) for chapter in chapters)
 
 
 def _chapter(number: int, exercise: Exercise) -> chess.pgn.Game:

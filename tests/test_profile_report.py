@@ -159,6 +159,14 @@ def test_periods_of_one_day_are_told_apart_by_their_games(tmp_path: Path) -> Non
     assert sum(period.moves for period in found.periods) == 120
 
 
+def test_periods_of_a_single_day_or_game_are_called_by_it(tmp_path: Path) -> None:
+    names = {"2024.05.01": "2024.05.01", "?": "game 1"}
+    for day, name in names.items():
+        player = dated(tmp_path, day)
+        found = over_time(player, judged(one_choice_in_each(player), np.zeros(1)))
+        assert [period.name for period in found.periods] == [name]
+
+
 def test_a_few_games_tell_no_change(tmp_path: Path) -> None:
     player = dated(tmp_path, "2020.01.01", "2020.01.02")
     found = over_time(player, judged(one_choice_in_each(player), [0.1, 0.0]))

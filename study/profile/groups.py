@@ -128,14 +128,17 @@ def _cut(rank: np.ndarray, parts: int) -> list[np.ndarray]:
 def _names(periods: Sequence[tuple[PlayerGame, PlayerGame]], dated: bool) -> list[str]:
     """What periods are called by their first and last games: "2001.02.03 to 2002.01.01", or "games 3 to 40".
 
-    Several of one day have both in their names: "2001.02.03, games 3 to 40".
+    One of a single day or game has the name of that. Several of one day have both: "2001.02.03, games 3 to 40".
     """
-    numbers = [f"games {first.number} to {last.number}" for first, last in periods]
+    numbers = [
+        f"games {first.number} to {last.number}" if first.number != last.number else f"game {first.number}"
+        for first, last in periods
+    ]
     if not dated:
         return numbers
     dates = [tuple(game.date.rstrip("?.") for game in period) for period in periods]
     return [
-        f"{span[0]}, {places}" if dates.count(span) > 1 else " to ".join(span)
+        f"{span[0]}, {places}" if dates.count(span) > 1 else " to ".join(dict.fromkeys(span))
         for span, places in zip(dates, numbers, strict=True)
     ]
 

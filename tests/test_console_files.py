@@ -254,18 +254,19 @@ def test_a_file_that_is_not_there_is_told(talk: Talk, path: Path) -> None:
     assert "Usage: save" in talk.say("save")
 
 
-def test_a_game_with_a_faulty_move_is_loaded_up_to_it(talk: Talk, path: Path) -> None:
-    path.write_text("1. e4 e5 2. Ke3 Nc6 *\n")
+@pytest.mark.parametrize(("move", "fault"), [("Ke3", "illegal san"), ("--", "a null move"), ("Z0", "a null move")])
+def test_a_game_with_a_faulty_move_is_loaded_up_to_it(talk: Talk, path: Path, move: str, fault: str) -> None:
+    path.write_text(f"1. e4 e5 (1... Z0 2. d4) 2. {move} Nc6 *\n")
     text = talk.say(f"load {path}")
-    assert "The rest of it cannot be read: illegal san" in text
+    assert f"The rest of it cannot be read: {fault}" in text
     assert talk.moves == ["e2e4", "e7e5"]
 
 
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("1. d4 -- 2. c4 *\n", " 1 of '{path}': '0000' is no move"),
         ('[Variant "Atomic"]\n\n1. d4 *\n', "'{path}': game 1 is one of Atomic, which Merino does not play"),
+        ('[FEN "8/8/8/8/8/8/8/K7 w - - 0 1"]\n\n1. Ka2 *\n', " 1 of '{path}': Black has 0 kings, not 1"),
     ],
 )
 def test_a_game_that_cannot_be_played_is_named_with_its_file(talk: Talk, path: Path, text: str, fault: str) -> None:

@@ -731,7 +731,7 @@ def test_games_of_chess960_are_played_and_read_back(threads: int, tmp_path: Path
         ("x.pgn", "no game at all\n", "holds no opening"),
         ("x.pgn", '[Event "?"]\n\n1. e5 *\n', "game 1"),
         ("x.pgn", '[Event "?"]\n\n1. d4 d4) d5 *\n', "game 1: illegal san: 'd4'"),
-        ("x.PGN", "1. e4 -- 2. d4 d5 *\n", "game 1: '0000' is no move"),
+        ("x.PGN", "1. e4 -- 2. d4 d5 *\n", "game 1: a null move, which chess does not allow"),
         ("x.pgn", '[Variant "Atomic"]\n\n1. e4 *\n', "x.pgn: game 1 is one of Atomic"),
         ("x.fen", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\n", "the game is already over"),
     ],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
+import chess
 import chess.pgn
 
 from merino.inner.core.board.game import Position
@@ -29,12 +31,19 @@ class Loaded:
 class FaultKeeper(chess.pgn.GameBuilder[chess.pgn.Game]):
     """Collects faults in the game instead of logging them.
 
-    Also those in brackets that do not match, at which python-chess would stop with an IndexError.
+    Also a null move that belongs to the game, and brackets that do not match, at which python-chess would stop with an
+    IndexError.
     """
 
     def handle_error(self, error: Exception) -> None:
         """Keep the fault."""
         self.game.errors.append(error)
+
+    def visit_move(self, board: chess.Board, move: chess.Move) -> None:
+        """Keep the fault that a null move is, except in a variation, where it is a remark on a threat."""
+        if not move and len(self.variation_stack) == 1:
+            self.handle_error(ValueError(f"a null move, which chess does not allow, in {board.fen()}"))
+        super().visit_move(board, move)
 
     def begin_variation(self) -> Any:
         """Pass over one for which there is no move to replace."""
@@ -59,7 +68,7 @@ def loaded(game: chess.pgn.Game, number: int) -> Loaded:
     fen = tags.get("FEN", chess.STARTING_FEN)
     position = position_of(fen)
     position.chess960 = position.chess960 or tags.is_chess960()
-    position.push_all([move.uci() for move in game.mainline_moves()])
+    position.push_all([move.uci() for move in takewhile(bool, game.mainline_moves())])
     players = f"{tags.get('White', '?')} - {tags.get('Black', '?')}"
     remark = f"Game {number}: {players}, {tags.get('Result', '*')}, {len(position.moves)} plies."
     if game.errors:

@@ -71,6 +71,12 @@ def report_alone(position: Position, evaluation: Evaluation) -> PositionReport:
     return replace(report, ending=reason, summary=(ending_sentence(reason, outcome.winner),))
 
 
+def ending_after(position: Position, move: Move) -> str | None:
+    """A sentence on how a legal move ends the game, None if it goes on."""
+    outcome = _after(position, [move]).outcome()
+    return None if outcome is None else ending_sentence(outcome.termination.value, outcome.winner)
+
+
 def report_moves(
     position: Position,
     moves: Sequence[Move],

@@ -188,6 +188,15 @@ def test_moves_are_ranked_by_search_with_the_mate_first(weights: np.ndarray, sea
     assert all(move.san in move.pv for move in moves)
 
 
+@pytest.mark.parametrize(
+    ("move", "said"), [("Qf7", "The game is drawn: stalemate."), ("Qf8", "White has won by checkmate.")]
+)
+def test_a_move_that_ends_the_game_gains_nothing_more(move: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_explain(["7k/8/6K1/8/8/8/8/5Q2 w - - 0 1", move, "--depth", "1"]) == 0
+    told = capsys.readouterr().out
+    assert told.endswith(f"{said}\n") and "gains" not in told and "Searched" not in told
+
+
 def test_no_move_is_ranked_where_the_game_is_over(weights: np.ndarray) -> None:
     assert report_position(Position("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"), LinearEvaluation(weights, K)).moves == ()
 

@@ -282,6 +282,30 @@ def test_why_names_the_better_move_what_is_exchanged_and_pieces() -> None:
     assert pieces and all(re.match(r"With Be3, (White|Black)'s \w+ on [a-h][1-8]", sentence) for sentence in pieces)
 
 
+STALEMATE = "7k/8/6K1/8/8/8/8/5Q2 w - - 0 1"
+LAST_PAWN = "8/8/8/8/3kP3/8/8/2K5 b - - 0 1"
+
+
+@pytest.mark.parametrize(
+    ("fen", "moves", "said"),
+    [
+        (STALEMATE, ("Qf7", "Qf8"), "Qf8# is mate. Qf7 stalemates."),
+        (LAST_PAWN, ("Kxe4", "Kd3"), "Kxe4 leaves too little material to win."),
+        ("7k/8/8/8/8/8/PP6/K7 w - - 99 90", ("Kb1", "a4"), "Kb1 draws by the fifty-move rule."),
+    ],
+)
+def test_a_move_that_draws_at_once_is_told_as_that(fen: str, moves: tuple[str, ...], said: str) -> None:
+    report, position = searched(fen, *moves)
+    first, *others = why(report, position, default()).sentences
+    assert first.startswith("The search prefers ") and " ".join(others) == said
+
+
+def test_a_line_that_ends_in_a_draw_leads_to_that() -> None:
+    assert outcome(Position(STALEMATE), ["f1f7"], default()).sentences == ("1. Qf7 stalemates.",)
+    taken = outcome(Position(LAST_PAWN), ["d4e4"], default()).sentences
+    assert taken == ("1...Kxe4 leaves too little material to win.",)
+
+
 def test_without_a_search_there_is_no_why() -> None:
     position = Position(MIDDLEGAME)
     report = report_moves(position, [read_move(position, move) for move in ("Bxh6", "Be3")], default())

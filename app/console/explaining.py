@@ -29,6 +29,7 @@ from merino.inner.study.explain.two_weights import compare_weights
 from merino.inner.study.reasons.why import why
 from merino.inner.study.reasons.winning import threat_in
 from merino.inner.study.reporting import (
+    ending_after,
     report_alone,
     report_moves,
     report_position,
@@ -196,7 +197,8 @@ class Explainer:
         report = self._report_moves(position, [text], self.args.pieces or not self.evaluation.has_terms)
         (move,) = report.moves
         found = report.to_dict() if self.args.report else {"fen": report.fen, **move_json(report, move)}
-        self._say(found, render_move(report, move, self.width))
+        ending = ending_after(position, read_move(position, text))
+        self._say(found, render_move(report, move, self.width, ending))
 
     def compare_moves(self, position: Position, texts: Sequence[str]) -> None:
         """Compare two moves, and say why one is better; raises MoveRejected, and UsageError for one move twice."""

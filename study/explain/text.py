@@ -22,12 +22,15 @@ _WAYS = ("removal", "attributed", "shapley")  # of valuing a piece, as fields of
 MIN_GAIN = 1.0  # centipawns; smaller changes of a piece are not listed
 
 
-def render_move(report: PositionReport, move: MoveReport, width: int) -> str:
-    """The changes by a move of the report: at once, at the end of its line, and for each piece."""
+def render_move(report: PositionReport, move: MoveReport, width: int, ending: str | None = None) -> str:
+    """The changes by a move of the report: at once, at the end of its line, and for each piece.
+
+    Of one that ends the game, `ending` says how, in place of what it gains and of its line.
+    """
     colour = _colour(report)
     rows = [f"{move.san}: {render_change(move.change)}"]
-    rows += _wrapped(" ".join(summarise_change(move.change, move.san, colour)), width)
-    line = report.line_of(move)
+    rows += _wrapped(ending or " ".join(summarise_change(move.change, move.san, colour)), width)
+    line = None if ending else report.line_of(move)
     if line:
         rows += ["", *_wrapped(f"Searched: {_searched(line)}", width)]
         rows.append(f"At the end of this line {render_change(line.change)}")

@@ -16,7 +16,7 @@ from merino.inner.engine.report.static import report_evaluation
 from merino.inner.engine.search.limits import pawns
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.registry import Group
-from merino.inner.study.reasons.motifs import boards_along, kind_at, pawns_of, settled_plies, taken_on
+from merino.inner.study.reasons.motifs import boards_along, drawing, kind_at, pawns_of, settled_plies, taken_on
 
 NAMED_TERMS = 2
 MIN_PIECE = 8.0  # centipawns by which a piece must differ to be named
@@ -175,8 +175,9 @@ def along(position: Position, moves: Sequence[str]) -> tuple[list[chess.Move], l
 
 
 def told_plies(boards: Sequence[chess.Board]) -> int:
-    """The plies of a line that sentences tell, by the boards along it: to mate, or to where it is settled; or 0."""
-    return len(boards) - 1 if boards[-1].is_checkmate() else settled_plies(boards) or 0
+    """The plies of a line that sentences tell, by the boards along it: to mate or a draw, or where it settles; or 0."""
+    is_over = boards[-1].is_checkmate() or drawing(boards[-1])
+    return len(boards) - 1 if is_over else settled_plies(boards) or 0
 
 
 def end_of(position: Position, moves: Sequence[str], by_terms: Evaluation) -> LineEnd:

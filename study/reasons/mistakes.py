@@ -19,7 +19,7 @@ from merino.inner.engine.report.phrases import listed
 from merino.inner.engine.search.limits import Line
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.reasons.ends import end_after
-from merino.inner.study.reasons.motifs import PIECES, exchanged, is_back_rank_mate, pawns_of, piece_name
+from merino.inner.study.reasons.motifs import PIECES, drawing, exchanged, is_back_rank_mate, pawns_of, piece_name
 from merino.inner.study.reasons.placing import Costs, ThreeEnds, left_in_the_centre, reasons
 from merino.inner.study.reasons.winning import MIN_GAIN, REPETITION, FoundLine, Means, balance, more_of, win_by
 from merino.inner.study.words.telling import in_terms
@@ -159,19 +159,10 @@ def _mates(better: FoundLine, reply: FoundLine) -> Mistake | None:
 
 def _draw_allowed(better: FoundLine, reply: FoundLine) -> Mistake | None:
     """The draw that the move itself or the reply makes."""
-    how = _drawing(reply.board) if reply.draw or not reply.moves else None
+    how = drawing(reply.board) if reply.draw or not reply.moves else None
     if how:
         return Mistake(MistakeKind.DRAW_ALLOWED, f"the move {how}", better.text)
     return Mistake(MistakeKind.DRAW_ALLOWED, f"the reply draws by {reply.draw}", reply.whole) if reply.draw else None
-
-
-def _drawing(board: chess.Board) -> str | None:
-    """How the move to this position draws at once; None if it does not."""
-    if board.is_stalemate():
-        return "stalemates"
-    if board.is_insufficient_material():
-        return "leaves too little material to win"
-    return "draws by the fifty-move rule" if board.is_fifty_moves() else None
 
 
 def _draw_missed(better: FoundLine) -> Mistake | None:

@@ -193,3 +193,12 @@ def is_back_rank_mate(board: chess.Board) -> bool:
     )
     own_pawns = sum(board.piece_at(square) == chess.Piece(chess.PAWN, board.turn) for square in in_front)
     return chess.square_rank(king) == home and by_line and own_pawns >= 2
+
+
+def drawing(board: chess.Board) -> str | None:
+    """How the move to this position draws at once, as what it does; None if it does not."""
+    if board.is_stalemate():
+        return "stalemates"
+    if board.is_insufficient_material():
+        return "leaves too little material to win"
+    return "draws by the fifty-move rule" if board.is_fifty_moves() else None

@@ -20,6 +20,7 @@ from merino.inner.study.reasons.ends import (
     told,
     told_plies,
 )
+from merino.inner.study.reasons.motifs import drawing
 from merino.inner.study.words.telling import in_terms
 
 NAMED_PIECES = 3
@@ -31,15 +32,16 @@ def why(report: PositionReport, position: Position, evaluation: Evaluation) -> R
     """Sentences on why one of the two searched moves of a report of the legal `position` is better than the other.
 
     Empty unless both have lines. Each line is followed to its last position in which no piece can be won at once; what
-    a line that mates makes of the pieces is no reason. The terms are those of the evaluation, or of its account around
-    the position.
+    a line that mates or ends in a draw makes of the pieces is no reason. The terms are those of the evaluation, or of
+    its account around the position.
     """
     first, second = report.moves
     if first.score is None or second.score is None:
         return Reasons(())
     better, other = (first, second) if first.rank <= second.rank else (second, first)
-    if first.score.mate is not None or second.score.mate is not None:
-        return Reasons((_verdict(better, other), *_mates(better, other, position.turn == WHITE)))
+    mates = _mates(better, other, position.turn == WHITE)
+    if ends_of_game := (*mates, *_draws(report, position, (better, other))):
+        return Reasons((_verdict(better, other), *ends_of_game))
     lines = [_settled_line(report, position, move) for move in (better, other)]
     if not all(lines):
         return Reasons((_verdict(better, other),))
@@ -52,9 +54,14 @@ def why(report: PositionReport, position: Position, evaluation: Evaluation) -> R
 
 def _settled_line(report: PositionReport, position: Position, move: MoveReport) -> tuple[str, ...]:
     """The line of a move, as far as it can be counted."""
-    line = report.line_of(move)
-    moves = line.moves if line else (move.uci,)
+    moves = _line_of(report, move)
     return moves[: told_plies(along(position, moves)[1])]
+
+
+def _line_of(report: PositionReport, move: MoveReport) -> tuple[str, ...]:
+    """The moves of a line, coordinates, of which the move itself is the first."""
+    line = report.line_of(move)
+    return line.moves if line else (move.uci,)
 
 
 def _verdict(better: MoveReport, other: MoveReport) -> str:
@@ -76,6 +83,15 @@ def _mates(better: MoveReport, other: MoveReport, is_white: bool) -> Iterator[st
             yield f"{who} mates in {abs(move.score.mate)}."
 
 
+def _draws(report: PositionReport, position: Position, moves: Sequence[MoveReport]) -> Iterator[str]:
+    """How moves, or the lines after them, end the game in a draw: "Qf7 stalemates."."""
+    for move in moves:
+        line = _line_of(report, move)
+        how = drawing(along(position, line)[1][-1])
+        if how:
+            yield f"{move.san if len(line) == 1 else f'The line of {move.san}'} {how}."
+
+
 def _exchanges(better: MoveReport, other: MoveReport, best_end: LineEnd, other_end: LineEnd) -> str:
     """What the two lines exchange: "In the line of Rc1 White has a knight for a bishop; in that of Bc4 ..."."""
     first, second = best_end.material, other_end.material
@@ -95,8 +111,8 @@ def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) ->
     """Sentences on the end of a line of legal moves, coordinates, against the `position` now.
 
     They name what the line exchanges and its promotions, and the pieces that become better or worse. The line is
-    followed to its last position in which no piece can be won at once; if there is none, there are no sentences. The
-    terms are as in `why`.
+    followed to its last position in which no piece can be won at once; if there is none, there are no sentences. Of one
+    that mates or ends in a draw they name only that. The terms are as in `why`.
     """
     made, boards = along(position, moves)
     plies = told_plies(boards)
@@ -106,6 +122,8 @@ def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) ->
     end = end_of(position, moves[:plies], by_terms)
     if end.board.is_checkmate():
         return Reasons((f"{_named(boards, made, plies)} is mate.",))
+    if how := drawing(end.board):
+        return Reasons((f"{_named(boards, made, plies)} {how}.",))
     pieces = tuple(differences(end, end_of(position, (), by_terms)))
     return Reasons((*_material(end, boards, made[:plies]), *_changed(pieces)), pieces)
 

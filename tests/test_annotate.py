@@ -330,6 +330,13 @@ def test_a_move_is_no_mistake_where_the_best_one_made_instead_comes_to_no_more()
     assert told.better.score_text == "-0.55" and Position().uci(told.better.best[0]) == best
 
 
+def test_a_mate_seen_after_the_best_move_is_counted_from_before_it() -> None:
+    best = Position().uci(Position().legal_moves[0])
+    (told,) = moves_of({best: 4 - MATE_SCORE, "g1f3": 300}, ["g1f3"])
+    assert told.mistake is not None and told.mistake.sentence == "there was a mate in 3"
+    assert told.better.score_text == "+M3" and told.better.expected == 1
+
+
 def test_only_what_seems_a_mistake_is_searched_again() -> None:
     best = Position().uci(Position().legal_moves[0])
     for scores, moves, searches in (

@@ -132,8 +132,8 @@ def _mistake(position: Position, annotated: AnnotatedMove, evaluation: Evaluatio
     return mistake_in(
         position,
         annotated.move,
-        (better.best, _mate_for(better, annotated.turn)),
-        (after.best, _mate_for(after, after.turn)),
+        (better.best, better.score.mate),
+        (after.best, after.score.mate),
         evaluation,
     )
 
@@ -148,18 +148,10 @@ def _pieces(
     return piece_outcomes(position, best, played, evaluation, error)
 
 
-def _mate_for(verdict: MoveVerdict, side: int) -> int | None:
-    """The moves in which a side mates from the position of a verdict's line; None if it does not."""
-    mate = verdict.score.mate
-    if mate is None or (mate > 0) != (verdict.turn == side):
-        return None
-    return mate if verdict.turn == side else 1 - mate  # it is the verdict after a move of this side
-
-
 def _better(
     position: Position, move: Move, before: MoveVerdict, evaluation: Evaluation, analyser: Analyser, limits: Limits
 ) -> MoveVerdict:
-    """The verdict after the best move other than `move`, and its line; `before` if there is no other."""
+    """The verdict on the best move other than `move`, from a search after it; `before` if there is no other."""
     best = before.best[0]
     if best == move:
         others = [other for other in position.legal_moves if other != move]
@@ -169,7 +161,13 @@ def _better(
     made = position.copy()
     made.push(best)
     verdict = _verdict(made, evaluation, analyser, limits)
-    return replace(verdict, best=(best, *verdict.best))
+    return replace(verdict, score=_a_ply_before(verdict.score), turn=position.turn, best=(best, *verdict.best))
+
+
+def _a_ply_before(score: Score) -> Score:
+    """The score before the move that leads to a position with this score, for the side that makes it."""
+    farther = 0 if score.mate is None else 1 if score > 0 else -1
+    return Score(farther - score)
 
 
 def _fall(before: MoveVerdict, after: MoveVerdict, turn: int) -> float:

@@ -16,13 +16,13 @@ from merino.inner.app.shell.cli import main
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import read_move
 from merino.inner.engine.report.schema import PositionReport
-from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.limits import Limits, Score
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default, load
 from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.study.analyser import analyser
 from merino.inner.study.reasons.ends import LineEnd, PieceDifference, differences, end_of, told
-from merino.inner.study.reasons.mistakes import MistakeKind, mistake_of
+from merino.inner.study.reasons.mistakes import MistakeKind, ScoredLine, mistake_in, mistake_of
 from merino.inner.study.reasons.motifs import (
     discovered_by,
     exchange,
@@ -160,6 +160,15 @@ def test_the_kind_of_a_mistake_is_told_by_the_lines(
     found = mistake_of(move, line(fen, better), line(board.fen(), reply), {})
     assert (found.kind, found.sentence) == (kind, words)
     assert board.variation_san(list(line(board.fen(), reply).moves[:1])) in found.line
+
+
+@pytest.mark.parametrize(("score", "kind"), [(0, MistakeKind.DRAW_MISSED), (3000, MistakeKind.PAWN_HANGING)])
+def test_a_line_that_wins_is_no_draw_though_its_last_moves_play_on_to_one(score: int, kind: MistakeKind) -> None:
+    position = Position("8/1K6/8/k7/8/4p3/2p2R2/8 b - - 0 1")
+    winning = position.copy().push_all(["e3f2", "b7b8", "f2f1q", "b8a8", "f1a6", "a8b8", "c2c1q"])
+    played, *reply = position.copy().push_all(["a5b4", "f2c2"])
+    better, after = ScoredLine(winning, Score(score)), ScoredLine(reply, Score(200))
+    assert mistake_in(position, played, better, after, default()).kind is kind
 
 
 def test_mates_come_first_and_terms_last() -> None:

@@ -24,7 +24,7 @@ from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.explanation import Change
 from merino.inner.study.analyser import Analyser, expected_of
 from merino.inner.study.annotate.pieces import EndedLine, PieceOutcome, piece_outcomes
-from merino.inner.study.reasons.mistakes import Mistake, mistake_in
+from merino.inner.study.reasons.mistakes import Mistake, ScoredLine, mistake_in
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,8 @@ def _mistake(position: Position, annotated: AnnotatedMove, evaluation: Evaluatio
     return mistake_in(
         position,
         annotated.move,
-        (better.best, better.score.mate),
-        (after.best, after.score.mate),
+        ScoredLine(better.best, better.score),
+        ScoredLine(after.best, after.score),
         evaluation,
     )
 

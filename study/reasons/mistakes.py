@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 import chess
 
@@ -16,7 +17,7 @@ from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.engine.report.phrases import listed
-from merino.inner.engine.search.limits import Line
+from merino.inner.engine.search.limits import Line, Score
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.reasons.ends import end_after
 from merino.inner.study.reasons.motifs import PIECES, drawing, exchanged, is_back_rank_mate, pawns_of, piece_name
@@ -24,8 +25,14 @@ from merino.inner.study.reasons.placing import Costs, ThreeEnds, left_in_the_cen
 from merino.inner.study.reasons.winning import MIN_GAIN, REPETITION, FoundLine, Means, balance, more_of, win_by
 from merino.inner.study.words.telling import in_terms
 
-LineAndMate = tuple[Sequence[int], int | None]  # a line, and the moves to mate for the side that begins it, or None
 MAX_UNEVEN = 1  # pawns by which what an exchange gives and takes may differ
+
+
+class ScoredLine(NamedTuple):
+    """A line, and its score as the side that begins it sees it; none where the game is over, which is no mate."""
+
+    moves: Sequence[int]
+    score: Score
 
 
 class MistakeKind(Enum):
@@ -86,13 +93,13 @@ class Mistake:
         return f"{self.kind.value}: {self.sentence} ({self.line})"
 
 
-def as_found(line: Line | None) -> LineAndMate:
+def as_found(line: Line | None) -> ScoredLine:
     """A line of a search as `mistake_in` takes it; None is that of a game that is over."""
-    return ((), None) if line is None else (line.pv, line.score.mate)
+    return ScoredLine((), Score(0)) if line is None else ScoredLine(line.pv, line.score)
 
 
 def mistake_in(
-    position: Position, played: int, better: LineAndMate, reply: LineAndMate, evaluation: Evaluation
+    position: Position, played: int, better: ScoredLine, reply: ScoredLine, evaluation: Evaluation
 ) -> Mistake:
     """The kind of mistake that `played` is in `position`, beside the line `better`; `reply` is the line after it.
 
@@ -100,20 +107,21 @@ def mistake_in(
     """
     after = position.copy()
     after.push(played)
-    best, own = _found(position, *better), _found(after, *reply)
+    best, own = _found(position, better), _found(after, reply)
     move = as_chess_move(played, position.chess960)
     if best.settled is None or own.settled is None:
         return mistake_of(move, best, own, {})
     by_terms = in_terms(position.record, evaluation)
-    lines = ((), (played, *reply[0][: own.settled]), better[0][: best.settled])
+    lines = ((), (played, *reply.moves[: own.settled]), better.moves[: best.settled])
     before, here, there = (end_after(position, moves, by_terms) for moves in lines)
     mover = position.turn == WHITE
     lost = {name: there.lead(name, mover) - here.lead(name, mover) for name in there.terms}
     return mistake_of(move, best, own, lost, ThreeEnds(before, here, there, mover).costs())
 
 
-def _found(position: Position, moves: Sequence[int], mate: int | None) -> FoundLine:
-    return FoundLine(board_of(position), tuple(as_chess_move(move, position.chess960) for move in moves), mate)
+def _found(position: Position, line: ScoredLine) -> FoundLine:
+    moves = tuple(as_chess_move(move, position.chess960) for move in line.moves)
+    return FoundLine(board_of(position), moves, line.score.mate, is_even=line.score == 0)
 
 
 def mistake_of(

@@ -88,7 +88,7 @@ def _draws(report: PositionReport, position: Position, moves: Sequence[MoveRepor
     for move in moves:
         line = _line_of(report, move)
         how = drawing(along(position, line)[1][-1])
-        if how:
+        if how and move.score and move.score.cp == 0:  # the last moves of another may be played on after a win
             yield f"{move.san if len(line) == 1 else f'The line of {move.san}'} {how}."
 
 

@@ -52,11 +52,15 @@ REPETITION = "repetition"
 
 @dataclass(frozen=True)
 class FoundLine:
-    """A line of the search from a board, and the moves to mate for the side that begins it, None without a mate."""
+    """A line of the search from a board, and the moves to mate for the side that begins it, None without a mate.
+
+    `is_even` says whether it has the score of a draw: the last moves of another may be played on after a win.
+    """
 
     board: chess.Board
     moves: tuple[chess.Move, ...]
     mate: int | None
+    is_even: bool = True
 
     @cached_property
     def _boards(self) -> list[chess.Board]:
@@ -123,6 +127,8 @@ class FoundLine:
     @cached_property
     def draw(self) -> str | None:
         """How it ends in a draw: "perpetual check", "repetition", "stalemate", "the fifty-move rule"; None if not."""
+        if not self.is_even:
+            return None
         last = self._boards[-1]
         if last.is_stalemate():
             return "stalemate"

@@ -58,7 +58,9 @@ class StaticReport:
     rule_cp: Annotated[float, "what it adds to the sum"]
     rounding_cp: Annotated[float, "what rounding to whole centipawns adds"]
     expected_score: Annotated[float, "the share of the points that White may expect, 0 to 1"]
-    white_middlegame: Annotated[float, "how much White's middlegame terms count, 0 to 1; the endgame has the rest"]
+    white_middlegame: Annotated[
+        float, "how much White's middlegame terms count, above 1 against promoted queens; the endgame has 1 minus that"
+    ]
     black_middlegame: Annotated[float, "the same of Black's"]
     stage: Annotated[float, "from 1, all pieces on the board, to 0: the middlegame's share of each weight"]
 

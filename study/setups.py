@@ -72,12 +72,14 @@ def _uncounted_pawns(board: np.ndarray) -> list[str]:
 
 
 def _added_kings(board: np.ndarray) -> list[str]:
-    """Place a king for each side without one; sentences that say so."""
+    """Place a king for each side without one; sentences that say so. Raises FenError where no square is free."""
     assumptions = []
     for colour, side in enumerate(_SIDES):
         king = KING + BLACK_PIECE * colour
         if king not in board:
             empty = [square for square in range(64) if board[square] == EMPTY]
+            if not empty:
+                raise FenError(f"{side} has no king, and no square is free for one")
             square = min(empty, key=lambda square: (chess.square_distance(square, _HOME[colour]), square))
             board[square] = king
             assumptions.append(f"valued as if {side}'s king stood on {SQUARE_NAMES[square]}")

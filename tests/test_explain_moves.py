@@ -125,6 +125,13 @@ def test_a_position_against_the_rules_is_valued_and_said_to_have_no_moves(
     assert fault in json.loads(capsys.readouterr().out)["fault"]
 
 
+def test_a_board_without_room_for_a_king_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    ranks = ["QQQQQQQQ"] * 7
+    for last, fault in (("qqqqqqqq", "White has no king"), ("qqqq1qqq", "Black has no king")):
+        assert main(["explain", f"{'/'.join([*ranks, last])} w - - 0 1"]) == 1
+        assert f"{fault}, and no square is free for one" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("net", [[], ["--evalfile", "gen12"]])
 def test_a_position_where_the_game_is_over_is_told_by_its_result(
     net: list[str], capsys: pytest.CaptureFixture[str]

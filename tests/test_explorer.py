@@ -153,6 +153,14 @@ def test_a_missing_king_is_put_where_it_disturbs_least_and_told(page: TestClient
     assert abs(told["score_cp"]) < 50, "both sides are alike but for the castling"
 
 
+def test_a_net_is_asked_of_no_more_men_than_it_has_room_for(page: TestClient) -> None:
+    fen = "rnbqkbnr/pppppppp/8/8/8/7Q/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+    for path in ("explain", "shapley"):
+        asked = {"fen": fen, "free": True, "weights": "gen1.net"}
+        assert "32 men at most, and here are 33" in refused(page.post(f"/api/{path}", json=asked))
+    assert explained(page, fen, free="1")["score_cp"] > 500
+
+
 @pytest.mark.parametrize("fen", ["", "hello", "8/8 w - - 0 1", "9/8/8/8/8/8/8/8 w - - 0 1", f"{'8/' * 7}x w - - 0 1"])
 def test_a_text_that_is_no_fen_is_refused_even_in_free_mode(page: TestClient, fen: str) -> None:
     assert refused(page.get("/api/explain", params={"fen": fen, "free": "1"}))

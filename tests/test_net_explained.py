@@ -42,6 +42,22 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+CROWDED = "qqqqqqqq/qqqqqqqk/8/8/{}/8/QQQQQQQQ/KQQQQQQQ w - - 0 1"  # with as many men as a net has room for, or more
+
+
+@pytest.mark.parametrize("kind", ["net", "piece_net"])
+def test_a_net_values_any_board_with_32_men_and_refuses_more(
+    kind: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluation = request.getfixturevalue(kind)
+    report = told(capsys, "explain", CROWDED.format("8"), "--evalfile", evaluation, "--json")
+    assert len(report["pieces"]) == 32
+    for options in (["--evalfile", evaluation], ["--beside", evaluation]):
+        assert main(["explain", CROWDED.format("N7"), *options]) == 1
+        assert capsys.readouterr().err.endswith("a net counts 32 men at most, and here are 33\n")
+    assert len(told(capsys, "explain", CROWDED.format("N7"), "--json")["pieces"]) == 33
+
+
 def test_a_net_explains_a_position_with_the_terms_beside(net: str, capsys: pytest.CaptureFixture[str]) -> None:
     report = told(capsys, "explain", MIDDLEGAME, "--evalfile", net, "--report", "--static")
     assert report["terms"] == report["groups"] == [] and report["shared_cp"] is None

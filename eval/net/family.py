@@ -16,12 +16,12 @@ from merino.inner.core.compiled.calls import evaluation_address
 from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.lanes import LANES, LANES_SIZE
 from merino.inner.core.compiled.memory import CACHE_LINE, aligned_bytes
-from merino.inner.eval.evaluation import WIDTH, Evaluation
+from merino.inner.eval.evaluation import WIDTH, Evaluation, EvaluationError
 from merino.inner.eval.net import play
 from merino.inner.eval.net.features import SCRATCH
 from merino.inner.eval.net.file import as_text, digest, save_net
 from merino.inner.eval.net.lists import install_by_lists, list_bytes
-from merino.inner.eval.net.network import FINE_SQUARE, MAX_PIECES, QV, SCALE, NetError, Network
+from merino.inner.eval.net.network import FINE_SQUARE, MAX_MEN, MAX_PIECES, QV, SCALE, NetError, Network
 from merino.inner.eval.net.play import fill_sums, net_at, output_of, white_score
 from merino.inner.eval.net.rows import NO_ROW, ROW_OF_FEATURE, is_by_piece, rows_of_pieces
 from merino.inner.eval.net.updates import install_of, kept_bytes, obstacle
@@ -70,9 +70,9 @@ class NetEvaluation(Evaluation):
             install_of(wanted, int(self._numbers[play.BLOCKS]))(record)
 
     def white_scores(self, positions: np.ndarray) -> np.ndarray:
-        """See Evaluation."""
+        """See Evaluation; raises EvaluationError for more men than a legal board has."""
         scores = np.zeros(len(positions))
-        _scores_from_scratch(np.asarray(positions, dtype=POSITION), self._numbers, self._sums(), scores)
+        _scores_from_scratch(countable(positions), self._numbers, self._sums(), scores)
         return scores
 
     def _sums(self) -> np.ndarray:
@@ -102,6 +102,15 @@ class NetEvaluation(Evaluation):
         lines += _entries({"search": self.network.search} if self.network.search else {})
         lines += _entries(self.network.about)
         return "\n".join(line[:width] if len(line) > width else line for line in lines)
+
+
+def countable(positions: np.ndarray) -> np.ndarray:
+    """POSITION[n], with so many men that the lists of active features have room for them; raises EvaluationError."""
+    found = np.asarray(positions, dtype=POSITION)
+    men = int(np.bitwise_count(found["colours"]).sum(axis=1).max(initial=0))
+    if men > MAX_MEN:
+        raise EvaluationError(f"a net counts {MAX_MEN} men at most, and here are {men}")
+    return found
 
 
 def _entries(about: Mapping[str, Any], indent: str = "") -> list[str]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from merino.inner.core.board.bitboard import EMPTY, KING, U64, WHITE
-from merino.inner.core.board.position import POSITION, side_to_move
+from merino.inner.core.board.position import side_to_move
 from merino.inner.core.compiled.calls import evaluation_address
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.core.compiled.memory import array_at
-from merino.inner.eval.net.family import NetEvaluation
+from merino.inner.eval.net.family import NetEvaluation, countable
 from merino.inner.eval.net.features import SCRATCH
 from merino.inner.eval.net.network import QA, QB, QR, QV, SCALE, VALUE, Network
 from merino.inner.eval.net.play import (
@@ -127,7 +127,7 @@ class PieceNetEvaluation(NetEvaluation):
 
     def _valued(self, positions: np.ndarray, with_pieces: bool) -> tuple[np.ndarray, np.ndarray]:
         scores, values = np.zeros(len(positions)), np.zeros((len(positions) if with_pieces else 0, 64))
-        value_all(np.asarray(positions, dtype=POSITION), self._numbers, self._sums(), scores, values)
+        value_all(countable(positions), self._numbers, self._sums(), scores, values)
         return scores, values
 
 

@@ -237,6 +237,23 @@ def test_no_game_begins_with_an_impossible_position(page: Page) -> None:
     assert not page.find("#play-bar").is_displayed()
 
 
+def test_undo_changes_no_game_against_merino_nor_how_it_ended(page: Page) -> None:
+    begin(page)
+    page.move("e2", "e4")
+    page.until(lambda: len(page.moves) == 2)
+    answered = page.moves
+    page.of_module("state/store.js", "module.undoEdit()")
+    assert page.moves == answered
+    page.click("#resign")
+    page.of_module("state/store.js", "module.undoEdit()")
+    assert page.moves == answered
+    page.until(lambda: page.of_module("state/store.js", "module.isReported()"))
+    page.move("d2", "d4")
+    page.until(lambda: page.moves == [*answered, "d4"])
+    page.of_module("state/store.js", "module.undoEdit()")
+    page.until(lambda: page.moves == answered)
+
+
 def test_the_mistakes_of_another_game_are_not_shown_in_one_against_merino(page: Page) -> None:
     page.set_out(analysis=False, play=LEVEL_0)
     page.enter(BLUNDERS)

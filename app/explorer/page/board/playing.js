@@ -81,6 +81,7 @@ function finish(score, reason) {
     const { clock } = state.game;
     if (clock) clock.left[turn()] = timeLeft(turn()); // which stands still from now on
     state.game = { ...state.game, result: { score, reason }, premove: null };
+    Object.assign(state, { edits: [], undone: [] }); // the moves that led to the result stay
     clearArrows();
     save(score, reason);
     chime("end");

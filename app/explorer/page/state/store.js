@@ -274,7 +274,7 @@ export function edit(change) {
 }
 
 function restored(from, to) {
-    if (!state[from].length) return Promise.resolve();
+    if (!state[from].length || isPlaying()) return Promise.resolve();
     state[to] = [...state[to], snapshot()];
     const { moves, path } = state[from].at(-1);
     state[from] = state[from].slice(0, -1);
@@ -284,7 +284,7 @@ function restored(from, to) {
     return moved("moves");
 }
 
-/** Undo the last change of the game: a move that was added, a comment, a sign, a removal. */
+/** Undo the last change of the game: a move that was added, a comment, a sign, a removal; none of one that is played. */
 export const undoEdit = () => restored("edits", "undone");
 export const redoEdit = () => restored("undone", "edits");
 

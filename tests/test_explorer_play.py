@@ -210,6 +210,12 @@ def test_merino_goes_on_thinking_when_the_last_move_is_on_the_board_again(page: 
     page.until(lambda: len(page.moves) == 2)
 
 
+def test_merino_moves_also_while_an_earlier_position_is_on_the_board(page: Page) -> None:
+    begin(page)
+    page.of_module("state/store.js", "module.play('e2e4').then(() => module.goTo(0))")
+    page.until(lambda: len(page.moves) == 2 and page.of_module("state/store.js", "module.state.at") == 2)
+
+
 def test_a_move_made_too_early_is_played_in_turn(page: Page) -> None:
     begin(page)
     page.of_module("board/playing.js", "module.setPremove('d2d4')")

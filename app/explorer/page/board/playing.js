@@ -11,6 +11,7 @@ import {
     changed,
     goTo,
     isPlaying,
+    isReported,
     listen,
     play,
     question,
@@ -27,9 +28,12 @@ const SHARE = 25; // a move may take this part of the time left
 const TICK_MS = 200;
 const MAX_SAVED = 200; // games that are kept
 
+let found = ""; // Merino's move, until the last position is on the board
+
 const thinking = new Work("/ws/play", {
     done: (message) => {
-        if (message.best && isPlaying()) play(message.best);
+        found = message.best ?? "";
+        playFound();
     },
 });
 const hints = new Work("/ws/play", {
@@ -47,6 +51,19 @@ const turn = () => sideAfter(state.fen, state.moves.length);
 
 /** Whether the pieces on the board may not be moved now, for it is Merino's turn. */
 export const isMerinosTurn = () => isPlaying() && sideAfter(state.fen, state.at) !== state.game.side;
+
+/** Play the move that Merino has found, once the position that it was found in is on the board again. */
+function playFound() {
+    if (!found || !isPlaying()) return;
+    if (state.at < state.moves.length) goTo(state.moves.length);
+    else if (isReported()) play(found);
+}
+
+/** Let Merino think no longer. */
+function stopThinking() {
+    thinking.drop();
+    found = "";
+}
 
 /** Begin a game: { side, level, by, like, minutes, increment, fromHere }; without minutes it has no clocks. */
 export function startGame(wanted) {
@@ -77,7 +94,7 @@ function clearArrows() {
 
 /** End the game with a result such as "1-0" and a reason, and keep it. */
 function finish(score, reason) {
-    thinking.drop();
+    stopThinking();
     const { clock } = state.game;
     if (clock) clock.left[turn()] = timeLeft(turn()); // which stands still from now on
     state.game = { ...state.game, result: { score, reason }, premove: null };
@@ -104,7 +121,7 @@ export const resign = () => finish(wins(opposite(state.game.side)), `${named(sta
 
 /** Leave the game; its moves stay on the board. One that goes on is kept without a result. */
 export function leaveGame() {
-    thinking.drop();
+    stopThinking();
     if (isPlaying() && state.moves.length) save("*", "left");
     state.game = null;
     clearArrows();
@@ -113,7 +130,7 @@ export function leaveGame() {
 
 /** Take back the last move of the user's, and the answer to it. */
 export function takeBack() {
-    thinking.drop();
+    stopThinking();
     const { clock, result } = state.game;
     if (clock && result) clock.began = Date.now(); // it has stood still since the end
     state.game = { ...state.game, result: null, premove: null };
@@ -147,16 +164,18 @@ export function timeLeft(side) {
 let seen = { clock: null, game: "", count: 0, side: "" };
 
 /**
- * Charge the side whose clock has run, at the moment when the moves change: by a move of its own or a move taken back.
- * A clock that is new here begins, or goes on after a reload.
+ * Think no longer of other moves than those of the game, and charge the side whose clock has run, at the moment when
+ * the moves change: by a move of its own or a move taken back. A clock that is new here begins, or goes on after a reload.
  */
-function chargeClock() {
+function followMoves() {
     if (!isPlaying()) return;
     const { clock } = state.game;
     const count = state.moves.length;
     const before = seen;
     seen = { clock, game: `${state.fen} ${state.moves.map((move) => move.uci)}`, count, side: turn() };
-    if (!clock || clock !== before.clock || seen.game === before.game) return;
+    if (seen.game === before.game) return;
+    stopThinking();
+    if (!clock || clock !== before.clock) return;
     const now = Date.now();
     clock.left[before.side] += (count === before.count + 1 ? clock.increment : 0) - (now - clock.began);
     clock.began = now;
@@ -206,7 +225,8 @@ function goOn() {
     const { ending } = state.report;
     if (ending) finish(ending === "checkmate" ? wins(opposite(turn())) : "1/2-1/2", ending);
     else if (turn() === state.game.side) tryPremove();
-    else answer();
+    else if (found) playFound();
+    else if (!thinking.isRunning) answer();
 }
 
 export function makePlaying() {
@@ -214,8 +234,7 @@ export function makePlaying() {
     listen((topics) => {
         if (topics.has("leave") || (topics.has("mode") && state.mode === "free")) leaveGame();
         if (topics.has("moves")) {
-            thinking.drop();
-            chargeClock();
+            followMoves();
             isExpected = true;
         }
         if (topics.has("report")) goOn();

@@ -8,6 +8,7 @@ import pytest
 
 from merino.inner.eval.families import DEFAULT_FILE
 from tests.browser import HEIGHT, WIDTH, Page, needs_browser
+from tests.test_explorer_play import begin
 
 pytestmark = needs_browser
 
@@ -55,6 +56,21 @@ DEAF = """
         readyState = 1;
         constructor(url) { if (!url.endsWith("/ws/profile")) return new Real(url); }
         send(text) { window.sent.push(JSON.parse(text)); }
+    };
+"""
+LATE_HINT = """
+    const Real = window.WebSocket;
+    const released = new Promise((resolve) => { window.release = resolve; });
+    window.WebSocket = class extends Real {
+        set onmessage(hear) {
+            const isOfHint = !window.isMade;
+            window.isMade = true;
+            super.onmessage = async (event) => {
+                if (isOfHint) await released;
+                hear(event);
+                window.isHinted ||= isOfHint;
+            };
+        }
     };
 """
 NO_STORAGE = """
@@ -161,6 +177,18 @@ def test_a_game_that_comes_late_replaces_no_board_put_up_or_moved_on_since(page:
     page.until(lambda: page.moves == expected)
     release(page)
     assert page.moves == expected
+
+
+def test_a_hint_is_not_shown_in_another_position(page: Page) -> None:
+    begin(page)
+    page.until(lambda: page.find("#hint-move").is_enabled())
+    page.run(LATE_HINT)
+    page.click("#hint-move")
+    page.move("a2", "a3")
+    page.until(lambda: len(page.moves) == 2 and page.of_module("state/store.js", "module.isReported()"))
+    page.run("window.release()")
+    page.until(lambda: page.run("return window.isHinted"))
+    assert not page.all(".arrows line")
 
 
 def test_work_on_a_player_ends_when_other_games_are_opened(page: Page) -> None:

@@ -220,7 +220,6 @@ let isExpected = false; // a report after a change on the board, with which the 
 function goOn() {
     if (!isPlaying() || !isExpected || state.at !== state.moves.length) return;
     isExpected = false;
-    showArrows("hint", []);
     if (state.moves.length) chime("move");
     const { ending } = state.report;
     if (ending) finish(ending === "checkmate" ? wins(opposite(turn())) : "1/2-1/2", ending);
@@ -235,6 +234,8 @@ export function makePlaying() {
         if (topics.has("leave") || (topics.has("mode") && state.mode === "free")) leaveGame();
         if (topics.has("moves")) {
             followMoves();
+            hints.drop(); // of the position before
+            showArrows("hint", []);
             isExpected = true;
         }
         if (topics.has("report")) goOn();

@@ -102,6 +102,15 @@ def test_merino_answers_and_a_move_is_taken_back(page: Page) -> None:
     page.until(lambda: page.all(".arrows .best"))
 
 
+def test_what_merino_played_before_the_first_own_move_is_not_taken_back(page: Page) -> None:
+    begin(page, side="black")
+    page.until(lambda: len(page.moves) == 1)
+    page.until(lambda: page.find("#take-back").get_attribute("disabled"))
+    page.until(lambda: page.of_module("state/store.js", "module.isReported()"))
+    page.of_module("state/store.js", "module.play('a7a6')")
+    page.until(lambda: page.find("#take-back").is_enabled())
+
+
 def test_merino_plays_like_a_player_whose_profile_was_made(page: Page) -> None:
     coefficients = dict(zip(COLUMNS, people().means.tolist(), strict=True))
     page.set_out(analysis=False, play=LEVEL_0 | {"side": "black", "level": 20}, styles={"Anna": coefficients})

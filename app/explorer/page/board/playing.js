@@ -128,6 +128,9 @@ export function leaveGame() {
     changed("play");
 }
 
+/** Whether there is a move of the user's to take back. */
+export const canTakeBack = () => state.moves.length > (sideAfter(state.fen, 0) === state.game.side ? 0 : 1);
+
 /** Take back the last move of the user's, and the answer to it. */
 export function takeBack() {
     stopThinking();
@@ -137,7 +140,7 @@ export function takeBack() {
     clearArrows();
     const count = state.moves.length; // counted, as the report of the last move may still be on its way
     const own = sideAfter(state.fen, count) === state.game.side ? 2 : 1;
-    return truncate(Math.max(0, count - own));
+    return truncate(count - own);
 }
 
 /** Keep a move for when it is the user's turn. */

@@ -7,6 +7,7 @@ import { styledPlayers } from "../base/player_styles.js";
 import { hasSound, setSound } from "../base/sound.js";
 import { whyNoGame } from "../board/free.js";
 import {
+    canTakeBack,
     hint,
     isRunning,
     leaveGame,
@@ -138,16 +139,13 @@ function draw() {
     box.hidden = false;
     const { result, side, clock, level } = state.game;
     const who = `You are ${side === "white" ? "White" : "Black"}, Merino plays at ${levelName(level)}.`;
-    const noMoves = !state.moves.length;
+    const back = button("take-back", "Take back", takeBack, { disabled: !canTakeBack() });
     const during = [
-        button("take-back", "Take back", takeBack, { disabled: noMoves }),
+        back,
         button("hint-move", "Hint", hint, { disabled: state.report?.to_move !== side }),
         button("resign", "Resign", resign),
     ];
-    const after = [
-        button("rematch", "Rematch", rematch),
-        button("take-back", "Take back", takeBack, { disabled: noMoves }),
-    ];
+    const after = [button("rematch", "Rematch", rematch), back];
     replace(
         box,
         clock ? [clockElement(opposite(side)), clockElement(side)] : null,

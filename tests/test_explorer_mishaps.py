@@ -179,6 +179,14 @@ def test_a_game_that_comes_late_replaces_no_board_put_up_or_moved_on_since(page:
     assert page.moves == expected
 
 
+def test_values_after_a_move_that_was_pointed_at_come_too_late_for_another_board(page: Page) -> None:
+    hold(page, '"moves":["a2a3"]')
+    page.of_module("state/store.js", "(module.preview('a2a3'), module.play('e2e4'))")
+    page.until(lambda: page.pieces.get("e4"))
+    release(page)
+    assert page.pieces.get("a2") == "wP" and not page.all(".arrows .tried")
+
+
 def test_a_hint_is_not_shown_in_another_position(page: Page) -> None:
     begin(page)
     page.until(lambda: page.find("#hint-move").is_enabled())

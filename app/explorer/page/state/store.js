@@ -134,6 +134,7 @@ export const askedOf = (by, asked) => (by === SHOWN ? asked : { ...asked, weight
 state.node = state.root;
 
 let asked = 0;
+let previewed = 0; // how often a move was tried, or what was tried became of no use
 let reported = ""; // the position of the report
 
 function position() {
@@ -149,6 +150,7 @@ export async function refresh({ silent = false } = {}) {
     const number = ++asked,
         at = position();
     state.preview = null;
+    previewed += 1; // what is still asked for is of the board before
     try {
         const report = await explained(question());
         if (number !== asked) return;
@@ -306,8 +308,6 @@ export function setFree(fen) {
     changed("mode");
     return refresh();
 }
-
-let previewed = 0;
 
 /** Show what would be after a legal move, or with null no longer. */
 export async function preview(uci) {

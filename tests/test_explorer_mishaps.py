@@ -179,6 +179,15 @@ def test_a_game_that_comes_late_replaces_no_board_put_up_or_moved_on_since(page:
     assert page.moves == expected
 
 
+def test_what_is_typed_before_the_last_text_is_read_stays(page: Page) -> None:
+    hold(page, "/api/read")
+    page.enter("e4")
+    page.find("#entry-text").send_keys(" e5")
+    release(page)
+    page.until(lambda: page.moves == ["e4"])
+    assert page.find("#entry-text").get_attribute("value") == "e4 e5"
+
+
 def test_values_after_a_move_that_was_pointed_at_come_too_late_for_another_board(page: Page) -> None:
     hold(page, '"moves":["a2a3"]')
     page.of_module("state/store.js", "(module.preview('a2a3'), module.play('e2e4'))")

@@ -73,11 +73,12 @@ function showFault(text) {
 }
 
 async function submit() {
-    const box = byId("entry-text");
-    if (!box.value.trim()) return;
+    const box = byId("entry-text"),
+        text = box.value;
+    if (!text.trim()) return;
     try {
-        await enter(box.value);
-        box.value = "";
+        await enter(text);
+        if (box.value === text) box.value = ""; // else somebody types the next one already
         showFault(null);
     } catch (error) {
         showFault(wordsOf(error));

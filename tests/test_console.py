@@ -114,6 +114,21 @@ def test_takeback_takes_the_answer_too(talk: Talk) -> None:
     assert talk.moves == ["e2e4", "a7a5"]
 
 
+def test_takeback_takes_a_move_without_an_answer_alone(talk: Talk) -> None:
+    talk.say("setboard 7k/8/5KQ1/8/8/8/8/8 w - - 0 1")
+    assert "checkmate" in talk.say("Qg7")
+    assert talk.say("takeback") == "taken back: Qg7#\n"
+    talk.say("Qg5", "undo")
+    assert talk.say("takeback") == "taken back: Qg5\n"
+
+
+def test_takeback_leaves_the_move_with_which_the_engine_began(talk: Talk) -> None:
+    talk.say("black")
+    assert "You have not moved yet" in talk.say("takeback")
+    talk.say("a5")
+    assert talk.say("takeback").startswith("taken back: a5 ")
+
+
 def test_a_new_move_ends_what_could_be_redone_and_the_same_move_keeps_it(talk: Talk) -> None:
     talk.say("force", "e4", "e5", "Nf3", "undo 3", "e4")
     assert talk.say("redo") == "played again: e5\n"

@@ -15,7 +15,7 @@ from merino.inner.app.console.scoresheet import DRAW_AGREED, resignation, side_n
 from merino.inner.app.console.session import Session
 from merino.inner.app.console.unfinished import MAX_GAMES
 from merino.inner.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
-from merino.inner.core.common.command import UsageError
+from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.quoting import counted
 from merino.inner.engine.notation.san import san, san_moves, san_paragraph
 from merino.inner.engine.search.strength import FULL_LEVEL, at_level
@@ -69,9 +69,13 @@ def undo(session: Session, arguments: str) -> None:
 
 @command("takeback", Section.PLAY, aliases=("remove",))
 def take_back(session: Session, arguments: str) -> None:
-    """Take back your last move and the engine's answer."""
+    """Take back your last move and the engine's answer, if there is one."""
     no_argument(arguments)
-    session.undo(2)
+    position, is_forced = session.position, session.is_forced
+    is_answered = is_forced or session.sheet.is_engine(1 - position.turn)
+    if is_answered and not is_forced and len(position.moves) == 1:
+        raise CommandError("you have not moved yet: undo takes back the engine's move")
+    session.undo(2 if is_answered else 1)
 
 
 @command("redo", Section.PLAY, "[N]")

@@ -126,6 +126,10 @@ class Scoresheet:
         """Record that the engine, or the person, has moved for a side."""
         self._engine_plays[colour] = is_engine
 
+    def is_engine(self, colour: int) -> bool:
+        """Whether the engine has made the last move of a side; of a game read from a file it has made none."""
+        return self._engine_plays[colour]
+
     def pgn(self, position: Position, result: str) -> str:
         """The game of `position` with its tags, moves and result."""
         if self._loaded_tags and position.moves == self._loaded_moves:

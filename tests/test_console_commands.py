@@ -211,7 +211,7 @@ def test_settings_change_how_the_board_is_shown() -> None:
     talk = Talk(Terminal(colour=True, unicode=True, rewrites=True))
     assert "♞" in talk.say("d")
     assert "♞" not in talk.say("set pieces ascii") and " N " in talk.say("d")
-    assert "♞" in talk.say("set pieces unicode")
+    assert "♞" in talk.say("set  pieces  unicode")
     assert talk.say("set colour off") == talk.say("set color off")
     assert "\x1b" not in talk.say("d")
     talk.session.is_live = True
@@ -232,6 +232,7 @@ def test_options_are_listed_and_set(talk: Talk) -> None:
     assert "Move Overhead, 0 to 5000, now 50: " in talk.say("option move overhead")
     assert "MultiPV is 1 to 256. Usage: option" in talk.say("option MultiPV 0")
     assert "Usage: option" in talk.say("option MultiPV many")
+    assert "Move Overhead: 7." in talk.say("option move   overhead  7")
     assert "There is no option 'Moon'" in talk.say("option Moon")
     assert "There is no option" in talk.say("option UCI_Chess960 true")
 
@@ -263,6 +264,9 @@ def test_completion_follows_the_usage_of_a_command(talk: Talk, tmp_path: Path) -
     ]
     assert completions(talk.session, "load nowhere/", "nowhere/") == []
     assert completions(talk.session, "option mul", "mul") == ["MultiPV"]
+    assert completions(talk.session, "option skill l", "l") == ["Level"]
+    assert completions(talk.session, "option move o", "o") == ["Overhead"]
+    assert completions(talk.session, "option p", "p") == [], "Ponder is for a GUI"
     assert completions(talk.session, "xyzzy N", "N") == []
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from merino.inner.app.console.arguments import file_path, whole_number, words_in
-from merino.inner.app.console.registry import Section, command
+from merino.inner.app.console.registry import Section, command, engine_options
 from merino.inner.app.console.session import Session
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import writing
@@ -17,8 +18,6 @@ from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.families import DEFAULT_FILE, active_file, find_weights, load
 
 TEXT_COLUMN = 32
-OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that are useful only for a GUI
-OF_BOOKS_AND_TABLES = ("ownbook", "bookfile", "syzygypath", "syzygyprobedepth")  # which the console does not ask
 
 
 @command("weights", Section.ENGINE, "[ACTION [FILE]]")
@@ -137,7 +136,7 @@ def set_option(session: Session, arguments: str) -> None:
     These are the UCI options that a GUI shows: `option MultiPV 3`. Case does not matter.
     """
     if not arguments:
-        for option in _options():
+        for option in engine_options():
             now = Path(_present(option, session)).name
             said = f"{option.sentence.removesuffix('.')} ({_choices(option)})."
             session.say(session.row(f"  {option.name}{now and f', now {now}'}", said, TEXT_COLUMN))
@@ -161,18 +160,14 @@ def set_option(session: Session, arguments: str) -> None:
     session.say(f"{option.name}: {'done' if value is None else text}.")
 
 
-def _options() -> list[UciOption]:
-    others = OF_THE_PROTOCOL + OF_BOOKS_AND_TABLES
-    return [option for name, option in OPTIONS.items() if name not in others and not option.is_about_dialogue]
-
-
 def _split(text: str) -> tuple[UciOption, str]:
     """The option whose name the text begins with, and what follows; raises CommandError."""
-    words = f"{text.lower()} "
-    for option in _options():
-        if words.startswith(f"{option.name.lower()} "):
-            return option, text[len(option.name) :].strip()
-    names = (option.name for option in _options())
+    for option in engine_options():
+        name = r"\s+".join(map(re.escape, option.name.split()))
+        found = re.match(rf"{name}(?!\S)", text, re.IGNORECASE)
+        if found:
+            return option, text[found.end() :].strip()
+    names = (option.name for option in engine_options())
     hint = did_you_mean(text.split(maxsplit=1)[0], names) or "; 'option' lists them"
     raise CommandError(f"there is no option '{text[:40]}'{hint}")
 

@@ -110,7 +110,7 @@ def change_setting(session: Session, arguments: str) -> None:
     `set pieces ascii` draws letters, for fonts without chess symbols; `set pieces unicode` draws symbols. `set colour
     off` turns colours off. `set board off` no longer shows the board after each move.
     """
-    name, _, value = arguments.partition(" ")
+    name, _, value = " ".join(arguments.split()).partition(" ")
     setting = choice(name, ("pieces", "colour", "color", "board"))
     if setting == "pieces":
         is_unicode = choice(value, ("unicode", "ascii")) == "unicode"

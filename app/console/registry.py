@@ -10,7 +10,10 @@ from enum import Enum
 from merino.inner.app.console.session import Session
 from merino.inner.core.common.user_files import is_folder, names_in, user_path
 from merino.inner.engine.notation.san import san_moves
-from merino.inner.engine.uci.options import OPTIONS
+from merino.inner.engine.uci.options import OPTIONS, UciOption
+
+OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that are useful only for a GUI
+OF_BOOKS_AND_TABLES = ("ownbook", "bookfile", "syzygypath", "syzygyprobedepth")  # which the console does not ask
 
 Action = Callable[[Session, str], int | None]
 
@@ -83,26 +86,38 @@ def completions(session: Session, line: str, word: str) -> list[str]:
     """Completions of `word`, the last of `line`: commands and moves, and after a command what its usage names."""
     first, *_ = [*line.split(), ""]
     if line[: len(line) - len(word)].strip() == "":
-        offered: Iterable[str] = [*(command.name for command in COMMANDS), *_moves(session, word)]
+        offered: Iterable[str] = [*(command.name for command in COMMANDS), *_moves(session, "", word)]
         return sorted(f"{name} " for name in offered if name.startswith(word))
     command = by_name(first)
     wanted = re.findall(r"[A-Z]+", command.arguments) if command else []
-    return sorted({name for kind in wanted if kind in _OFFERS for name in _OFFERS[kind](session, word)})
+    before = line.lstrip()[len(first) : len(line.lstrip()) - len(word)].strip()
+    return sorted({name for kind in wanted if kind in _OFFERS for name in _OFFERS[kind](session, before, word)})
 
 
-def _moves(session: Session, word: str) -> list[str]:
+def engine_options() -> list[UciOption]:
+    """The options of the engine that the console has."""
+    others = OF_THE_PROTOCOL + OF_BOOKS_AND_TABLES
+    return [option for name, option in OPTIONS.items() if name not in others and not option.is_about_dialogue]
+
+
+# Each offers completions of a word; it gets the session, and the words between the command and that word.
+
+
+def _moves(session: Session, _: str, word: str) -> list[str]:
     return [name for name in san_moves(session.position, session.position.legal_moves) if name.startswith(word)]
 
 
-def _commands(session: Session, word: str) -> list[str]:
+def _commands(session: Session, _: str, word: str) -> list[str]:
     return [command.name for command in COMMANDS if command.name.startswith(word)]
 
 
-def _options(session: Session, word: str) -> list[str]:
-    return [option.name for option in OPTIONS.values() if option.name.lower().startswith(word.lower())]
+def _options(session: Session, before: str, word: str) -> list[str]:
+    typed = " ".join([*before.split(), word])
+    names = (option.name for option in engine_options())
+    return [name[len(typed) - len(word) :] for name in names if name.lower().startswith(typed.lower())]
 
 
-def _files(session: Session, word: str) -> list[str]:
+def _files(session: Session, _: str, word: str) -> list[str]:
     head, slash, name = word.rpartition("/")
     try:
         folder = user_path(f"{head}{slash}")
@@ -112,7 +127,7 @@ def _files(session: Session, word: str) -> list[str]:
     return [f"{head}{slash}{entry.name}{'/' if is_folder(entry) else ''}" for entry in found]
 
 
-_OFFERS: dict[str, Callable[[Session, str], list[str]]] = {
+_OFFERS: dict[str, Callable[[Session, str, str], list[str]]] = {
     "MOVE": _moves,
     "COMMAND": _commands,
     "FILE": _files,

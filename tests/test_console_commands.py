@@ -132,6 +132,7 @@ def test_see_tells_what_an_exchange_gains(talk: Talk) -> None:
 
 
 def test_explain_shows_the_terms_a_move_changes(talk: Talk) -> None:
+    assert "e4" in talk.say("explain startpos e4 --static")
     assert "VAL_P" in talk.say("explain startpos") and "VAL_P" in talk.say("explain 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")
     text = talk.say("explain Nf3")
     assert "\nNf3: 0.00 becomes +" in text
@@ -190,6 +191,8 @@ def test_eval_takes_another_weights_file(talk: Talk, tmp_path: Path) -> None:
     assert "KnightCenter             13" in talk.say(f"eval {other}")
     assert "KnightCenter             27" in talk.say("eval")
     assert "Cannot read weights file" in talk.say("eval nowhere.txt")
+    assert talk.say("eval learned") == talk.say(f"eval {SHIPPED / 'learned.txt'}")
+    assert "learned.txt" in talk.say("explain --beside learned")
 
 
 def test_edit_puts_pieces_on_squares_and_takes_them_off(talk: Talk) -> None:

@@ -12,7 +12,7 @@ from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.quoting import words_of
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
-from merino.inner.eval.families import load
+from merino.inner.eval.families import load_evaluation
 
 
 def whole_number(text: str, what: str, low: int, high: int, default: int | None = None) -> int:
@@ -70,9 +70,9 @@ def file_path(text: str) -> Path:
 
 
 def evaluation_in(text: str) -> Evaluation:
-    """The evaluation in the file of this name; raises CommandError."""
+    """The evaluation in the file of this name, or of one that comes with Merino; raises CommandError."""
     try:
-        return load(file_path(text))
+        return load_evaluation(file_path(text))
     except EvaluationError as error:
         raise CommandError(str(error)) from error
 

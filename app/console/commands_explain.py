@@ -29,9 +29,9 @@ SHAPLEY = "shapley"  # the way of valuing pieces that takes a moment
 def evaluation(session: Session, arguments: str) -> None:
     """Show the value of each term for each side, and the total.
 
-    This is the static evaluation, without a search, by the weights in use or by those of a file; a net is told in the
-    terms that come nearest to it. `eval sort` puts the largest terms first, `eval groups` shows the groups
-    only, `eval hide-zero` leaves out terms that make no difference, `eval json` prints JSON.
+    This is the static evaluation, without a search, by the weights in use or by those of a file, which may be named as
+    in weights/; a net is told in the terms that come nearest to it. `eval sort` puts the largest terms first, `eval
+    groups` shows the groups only, `eval hide-zero` leaves out terms that make no difference, `eval json` prints JSON.
     """
     words = arguments.split()
     wanted = [word for word in words if word in EVAL_OPTIONS]

@@ -50,7 +50,7 @@ def explain_parser(at_console: bool = False) -> Parser:
     """The parser of `explain`."""
     parser = _parser(
         _name("explain", at_console),
-        ("[MOVE | FEN [MOVE] | startpos]",) if at_console else ("FEN [MOVE]", "FILE"),
+        ("[MOVE | FEN|startpos [MOVE]]",) if at_console else ("FEN [MOVE]", "FILE"),
         "Explain a position, or what a move changes in it, term by term.",
         ("explain Nf3 --shapley", "explain --threat")
         if at_console
@@ -61,7 +61,7 @@ def explain_parser(at_console: bool = False) -> Parser:
     )
     if at_console:
         sentence = "a move, or another position and a move there (default: the position on the board)"
-        parser.add_argument("words", nargs="*", metavar="MOVE | FEN [MOVE] | startpos", help=sentence)
+        parser.add_argument("words", nargs="*", metavar="MOVE | FEN|startpos [MOVE]", help=sentence)
     else:
         sentence = "a position and a move, or a file of FENs"
         parser.add_argument("words", nargs="+", metavar="FEN [MOVE] | FILE", help=sentence)

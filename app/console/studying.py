@@ -22,14 +22,13 @@ from merino.inner.app.console.explaining import (
 )
 from merino.inner.app.console.session import Session
 from merino.inner.app.console.terminal import ThinkingLine
-from merino.inner.core.board.game import Position
+from merino.inner.core.board.game import START_NAME, Position
 from merino.inner.core.common.command import UsageError
 from merino.inner.engine.notation.positions import looks_like_fen
 from merino.inner.engine.notation.san import looks_like_move
 from merino.inner.engine.search.limits import Limits
 from merino.inner.study.analyser import Analyser, analyser
 
-START = "startpos"
 BY_EVALUATION, BY_SEARCH = "eval", "search"  # ways of ranking the moves
 
 
@@ -39,9 +38,7 @@ def explain(session: Session, arguments: str) -> None:
     words = explainer.args.words
     if not words:
         explainer.explain_positions([session.position], is_list=False, with_board=False)
-    elif words == [START]:
-        explainer.explain_positions([Position()], is_list=False)
-    elif looks_like_fen(words[0]):
+    elif words[0] == START_NAME or looks_like_fen(words[0]):
         explain_words(explainer, words)
     elif len(words) == 1:
         explainer.explain_move(session.position, words[0])

@@ -234,6 +234,13 @@ def test_a_command_given_as_arguments_is_run_to_its_end() -> None:
     assert done.output[-1].startswith("bestmove")
 
 
+@pytest.mark.parametrize("arguments", [("setoption", "name", "Moon"), ("export_weights", "nowhere/weights.txt")])
+def test_a_command_given_as_arguments_that_fails_has_exit_code_1(arguments: tuple[str, ...]) -> None:
+    done = run_merino(*arguments)
+    assert done.code == 1
+    assert done.output[-1].startswith("info string error: ")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a child")
 def test_ctrl_c_ends_the_search_of_a_single_command_with_its_move() -> None:
     with UciProcess("go", "infinite") as once:

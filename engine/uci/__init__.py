@@ -53,7 +53,10 @@ def serve(_: Sequence[str] = (), first_line: str = "") -> NoReturn:
 
 
 def serve_one(words: Sequence[str]) -> NoReturn:
-    """Run one command, wait for the search it starts and end the process; Ctrl-C ends the search early."""
+    """Run one command, wait for the search it starts and end the process; Ctrl-C ends the search early.
+
+    The exit code is 1 if a fault was reported.
+    """
     session = _new_session()
     session.waits_for_compiler = True
     try:
@@ -62,7 +65,7 @@ def serve_one(words: Sequence[str]) -> NoReturn:
     except KeyboardInterrupt:
         session.close()
         _leave(INTERRUPTED)
-    _leave(0)
+    _leave(int(session.output.has_faults))
 
 
 def read_lines(descriptor: int) -> Iterator[str]:

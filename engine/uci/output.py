@@ -27,6 +27,7 @@ class Output:
         self._stream = stream
         self._turn = threading.Lock()
         self._log: TextIO | None = None
+        self.has_faults = False  # whether a fault was reported
 
     def log_to(self, file: BinaryIO | None) -> None:
         """Append all input and output to an open file; None ends that."""
@@ -86,6 +87,7 @@ class Output:
 
     def error(self, text: object) -> None:
         """Report a fault in the input; the session continues."""
+        self.has_faults = True
         self.info(f"error: {text}")
 
 

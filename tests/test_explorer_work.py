@@ -118,12 +118,20 @@ def test_a_players_mistakes_are_walked_through_on_the_board(page: Page, tmp_path
     page.move("a1", "b1")
     page.until(lambda: page.text("#drill-told") == "That is what you played: h6 answers it.")
     page.until(lambda: page.moves == ["Rb1", "h6"])
+    page.enter("1. e4 e5")
+    page.until(lambda: page.moves == ["e4", "e5"])
+    assert not page.all("#drill-again"), "it would take off the moves of the other game"
+    assert page.of_module("state/store.js", "module.state.exercise") is None
+    page.click("#drill-next")
+    page.until(lambda: page.pieces.get("g6") == "bR")
+    page.move("a1", "b1")
+    page.until(lambda: page.moves == ["Rb1", "h6"])
     page.click("#drill-again")
     page.until(lambda: page.moves == [])
     assert violations_in_all(page, "#panel-player") == []
     page.move("a1", "a8")
     page.until(lambda: "Ra8# was right" in page.text("#drill-told") and page.moves == ["Ra8#"])
-    page.until(lambda: page.text("#drill-standing") == "0 due of 1 exercise, 1 practised; 0 of 1 found now.")
+    page.until(lambda: page.text("#drill-standing") == "0 due of 1 exercise, 1 practised; 0 of 2 found now.")
     assert page.text("#drill-next-time").startswith("Asked again on")
     page.click("#profile-start")
     page.until(lambda: "not enough games: 1 of 'Me'" in page.error)

@@ -27,6 +27,7 @@ function tell(text) {
 
 /** Begin with what is due of a practice that the server has opened. */
 export function openPractice(message) {
+    if (state.exercise) leave();
     practice = message;
     identity = null;
     phase = "idle";
@@ -181,8 +182,9 @@ export function drillSection() {
 export function makeDrilling(redraw) {
     draw = redraw;
     listen((topics) => {
-        if (phase !== "ask" || !["moves", "mode", "report"].some((topic) => topics.has(topic))) return;
+        if (!state.exercise || !["moves", "mode", "report"].some((topic) => topics.has(topic))) return;
+        const isAnswered = topics.has("report") && state.moves.length === 1 && state.at === 1;
         if (state.mode !== "game" || state.fen !== exercise().fen) leave();
-        else if (topics.has("report") && state.moves.length === 1 && state.at === 1) judge(state.moves[0].uci);
+        else if (phase === "ask" && isAnswered) judge(state.moves[0].uci);
     });
 }

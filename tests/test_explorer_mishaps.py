@@ -73,6 +73,7 @@ LATE_HINT = """
         }
     };
 """
+NO_SOCKET = "WebSocket = class { constructor() { setTimeout(() => this.onclose({})); } }"
 NO_STORAGE = """
     for (const name of ["localStorage", "sessionStorage"])
         Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });
@@ -127,6 +128,17 @@ def test_a_move_made_while_the_server_is_away_is_seen_once_it_is_back(page: Page
     page.move("e2", "e4")
     page.until(lambda: page.pieces.get("e4") == "wP" and not page.error)
     assert page.moves == ["e4"]
+
+
+@pytest.mark.parametrize("away", ["fetch = () => Promise.reject(new TypeError('no answer'))", NO_SOCKET])
+def test_merino_answers_once_the_server_that_was_away_is_back(page: Page, away: str) -> None:
+    begin(page)
+    page.run(f"window.kept = [window.fetch, window.WebSocket]; window.{away}")
+    page.move("e2", "e4")
+    page.until(lambda: "is 'merino explorer' still running?" in page.error)
+    page.run("[window.fetch, window.WebSocket] = window.kept")
+    page.move("d2", "d4")
+    page.until(lambda: len(page.moves) == 3 and page.moves[2] == "d4" and not page.error)
 
 
 @pytest.mark.parametrize("fails", [False, True])

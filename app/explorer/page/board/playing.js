@@ -1,7 +1,7 @@
 // A game against Merino: whose turn it is, clocks, taking back, hints, and how it ends.
 
 import { keep, recall } from "../base/browser_storage.js";
-import { say } from "../base/dom.js";
+import { say, showError } from "../base/dom.js";
 import { styleOf } from "../base/player_styles.js";
 import { chime } from "../base/sound.js";
 import { Work } from "../base/work.js";
@@ -15,6 +15,7 @@ import {
     listen,
     play,
     question,
+    refresh,
     setGame,
     sideAfter,
     state,
@@ -147,6 +148,16 @@ export function takeBack() {
 export function setPremove(uci) {
     state.game.premove = uci;
     showArrows("premove", uci ? [{ uci, kind: "tried", share: 0.4 }] : []);
+}
+
+/** Keep a move that is made while it is Merino's turn; ask again for what has not come, as the server was away. */
+export function moveEarly(uci) {
+    setPremove(uci);
+    const isAway = isReported() && state.at === state.moves.length && !thinking.isRunning;
+    if (isReported() && !isAway) return;
+    showError(null);
+    if (isAway) answer();
+    else refresh();
 }
 
 /** Show a good move as an arrow. */

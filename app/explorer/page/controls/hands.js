@@ -14,7 +14,7 @@ import {
     squareUnder,
 } from "../board/board.js";
 import { dropFree, eraseFree, placeFree, takesPieces } from "../board/free.js";
-import { isMerinosTurn, setPremove } from "../board/playing.js";
+import { isMerinosTurn, moveEarly } from "../board/playing.js";
 import { askPromotion } from "../board/promotion.js";
 import { isReported, movesFrom, play, preview, refresh, state } from "../state/store.js";
 import { explainRefusal } from "./entry.js";
@@ -76,7 +76,7 @@ async function attempt(from, to) {
         return;
     }
     if (isMerinosTurn()) {
-        setPremove(from + to);
+        moveEarly(from + to);
         putBack();
         return;
     }

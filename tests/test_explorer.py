@@ -224,6 +224,8 @@ def test_one_box_reads_all_that_people_paste(page: TestClient, text: str, kind: 
         ("https://example.org/game/7", "paste the FEN or the PGN"),
         ("hello world", "'hello' is none of what is read here: a move (Nf3), moves (1. e4 e5), a FEN"),
         ("e4 world", "move 2 of 2, 'world' is not a move"),
+        ("1.", "'1.' is none of what is read here"),
+        ("1-0", "'1-0' is none of what is read here"),
     ],
 )
 def test_a_text_that_is_not_read_is_refused_with_what_to_paste_instead(page: TestClient, text: str, hint: str) -> None:

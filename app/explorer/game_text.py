@@ -96,8 +96,15 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Read:
     begins = listed.number == 1 and not listed.is_blacks
     if free and position is None and not begins:
         raise RequestError("the position on the board breaks the rules, so it has no moves")
+    moves = [text] if looks_like_move(text) else listed.moves
+    if not moves:
+        raise RequestError(_no_text(text))
     start = Position() if begins or position is None else position.copy()
-    return Read("moves", (_played(start, [text] if looks_like_move(text) else listed.moves),))
+    return Read("moves", (_played(start, moves),))
+
+
+def _no_text(text: str) -> str:
+    return f"'{abridged(text, _MAX_SHOWN)}' is none of what is read here: {_READS}"
 
 
 def read_game(content: bytes, number: int = 1) -> GameView:
@@ -183,9 +190,7 @@ def _played(start: Position, texts: list[str]) -> GameView:
             move = read_move(current, text)
         except MoveRejected as rejection:
             if rejection.refusal is None and number == 1:
-                raise RequestError(
-                    f"'{abridged(text, _MAX_SHOWN)}' is none of what is read here: {_READS}"
-                ) from rejection
+                raise RequestError(_no_text(text)) from rejection
             if len(texts) == 1:
                 raise
             raise RequestError(f"move {number} of {len(texts)}, {rejection}") from rejection

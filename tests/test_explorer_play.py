@@ -169,6 +169,19 @@ def test_a_bare_king_does_not_win_on_time(page: Page) -> None:
     page.until(lambda: page.text("#play-state") == "1/2-1/2: White has no time left, Black only a king")
 
 
+def test_nobody_promotes_after_the_flag_has_fallen(page: Page) -> None:
+    page.set_out(analysis=False, play=LEVEL_0 | {"fromHere": True, "clock": 1})
+    page.open(at("7k/P7/8/8/8/8/7r/1K6 w - - 0 1"))
+    page.click("#play")
+    page.click("#play-begin")
+    page.until(lambda: page.all("#clock-white.runs"))
+    page.move("a7", "a8")
+    page.until(lambda: page.all("#promotion[open] button"))
+    page.of_module("state/store.js", "module.state.game.clock.left.white = 1")
+    page.until(lambda: page.text("#play-state") == "0-1: White has no time left")
+    assert not page.all("#promotion[open]") and page.moves == [] and page.pieces["a7"] == "wP"
+
+
 def left(page: Page) -> dict[str, float]:
     """The milliseconds on both clocks at the last move."""
     found: dict[str, float] = page.of_module("state/store.js", "module.state.game.clock.left")

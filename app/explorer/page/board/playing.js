@@ -1,7 +1,7 @@
 // A game against Merino: whose turn it is, clocks, taking back, hints, and how it ends.
 
 import { keep, recall } from "../base/browser_storage.js";
-import { say, showError } from "../base/dom.js";
+import { byId, say, showError } from "../base/dom.js";
 import { styleOf } from "../base/player_styles.js";
 import { chime } from "../base/sound.js";
 import { Work } from "../base/work.js";
@@ -101,6 +101,7 @@ function finish(score, reason) {
     state.game = { ...state.game, result: { score, reason }, premove: null };
     Object.assign(state, { edits: [], undone: [] }); // the moves that led to the result stay
     clearArrows();
+    byId("promotion").close(); // whoever is asked there is too late
     save(score, reason);
     chime("end");
     say(`${score}: ${reason}`);

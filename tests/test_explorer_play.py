@@ -371,7 +371,8 @@ def test_nobody_moves_for_merino_and_merino_for_nobody_in_a_game(page: Page) -> 
     assert len(page.moves) == 2
 
 
-def test_a_reload_keeps_the_game_whatever_the_address_shows(page: Page) -> None:
+@pytest.mark.parametrize("is_reloaded", [True, False])
+def test_a_reload_or_a_way_back_keeps_the_game_whatever_the_address_shows(page: Page, is_reloaded: bool) -> None:
     page.set_out(analysis=False, play=LEVEL_0 | {"fromHere": True})
     page.open(at("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"))
     page.click("#play")
@@ -379,7 +380,11 @@ def test_a_reload_keeps_the_game_whatever_the_address_shows(page: Page) -> None:
     page.move("e2", "e4")
     page.until(lambda: len(page.moves) == 2)
     played = page.moves
-    page.reload()
+    if is_reloaded:
+        page.reload()
+    else:
+        page.leave()
+        page.driver.back()
     page.until(lambda: page.moves == played and page.find("#resign").is_displayed())
 
 

@@ -1,4 +1,4 @@
-// What is on the board survives a reload of the tab, with its variations and a game against Merino.
+// What is on the board survives a reload of the tab, or a way away and back, with its variations and a game against Merino.
 
 import { isRecord, keep, recall } from "../base/browser_storage.js";
 import { listed, pathTo } from "../base/tree.js";
@@ -9,16 +9,24 @@ const NAME = "board";
 function store() {
     const { mode, free, fen, label, tags, game, root, node, flipped } = state;
     const path = pathTo(node).map((move) => move.uci);
-    keep(NAME, { mode, free, fen, label, tags, game, flipped, moves: listed(root), path }, "sessionStorage");
+    const { hash } = location;
+    keep(NAME, { hash, mode, free, fen, label, tags, game, flipped, moves: listed(root), path }, "sessionStorage");
 }
 
-/** Whether the page was loaded again, so that what the tab showed goes before what its address says. */
-export const wasReloaded = () =>
-    performance.getEntriesByType("navigation").some((entry) => "type" in entry && entry.type === "reload");
+const recalled = () => recall(NAME, null, isRecord, "sessionStorage");
+
+/**
+ * Whether the page was loaded again, by a reload or by going back or forward to the address at which it was left, so
+ * that what the tab showed goes before what its address says.
+ */
+export function wasReloaded() {
+    const ways = performance.getEntriesByType("navigation").map((entry) => "type" in entry && entry.type);
+    return ways.includes("reload") || (ways.includes("back_forward") && recalled()?.hash === location.hash);
+}
 
 /** Show what the tab showed before it was loaded anew; whether there was anything. */
 export async function restoreBoard() {
-    const kept = recall(NAME, null, isRecord, "sessionStorage");
+    const kept = recalled();
     if (!kept) return false;
     state.flipped = kept.flipped;
     state.game = kept.game;

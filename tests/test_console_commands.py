@@ -240,6 +240,14 @@ def test_options_are_listed_and_set(talk: Talk) -> None:
     assert "There is no option" in talk.say("option UCI_Chess960 true")
 
 
+def test_full_strength_ends_the_limit_to_an_elo(talk: Talk) -> None:
+    talk.say("option UCI_LimitStrength on")
+    assert talk.say("skill 20") == "Full strength.\n"
+    assert "now off" in talk.say("option UCI_LimitStrength")
+    talk.say("option UCI_Elo 1800")
+    assert talk.say("skill") == "Full strength.\n"
+
+
 def test_several_lines_are_shown_in_analysis_and_one_in_play(talk: Talk) -> None:
     talk.searcher.second_line = True
     assert "-5.00" not in talk.say("go")

@@ -271,7 +271,9 @@ def skill(session: Session, arguments: str) -> None:
     """
     searcher = session.runtime.searcher
     if arguments:
-        searcher.strength = at_level(whole_number(arguments, "the level", 0, FULL_LEVEL))
+        wanted = whole_number(arguments, "the level", 0, FULL_LEVEL)
+        searcher.strength = at_level(wanted)
+        session.runtime.is_limited &= wanted < FULL_LEVEL
     session.say(str(Opponent.of(searcher)))
 
 

@@ -303,7 +303,10 @@ def test_stop_gets_a_move_at_once(session: Session) -> None:
     assert chess.Move.from_uci(said.split("bestmove ")[1].strip()) in chess.Board().legal_moves
 
 
-@pytest.mark.parametrize("text", ["fen rubbish", "startpos moves e2e5", "fen 8/8/8/8/8/8/8/8 w - - 0 1"])
+@pytest.mark.parametrize(
+    "text",
+    ["fen rubbish", "startpos moves e2e5", "startpos moves e2e4 0000", "fen 8/8/8/8/8/8/8/8 w - - 0 1"],
+)
 def test_a_position_that_is_not_legal_gets_no_move(session: Session, text: str) -> None:
     session.cold.position(text)
     said = session.go("wtime 100 btime 100")
@@ -320,6 +323,14 @@ def test_rights_and_squares_that_change_nothing_make_no_position_illegal(session
     session.cold.position(f"fen {fen}")
     said = session.go("wtime 100 btime 100")
     assert "error" not in said and "(none)" not in said
+
+
+def test_a_promotion_may_have_a_capital_letter(session: Session) -> None:
+    session.cold.position("fen 7k/P7/8/8/8/8/8/K7 w - - 0 1 moves a7a8Q")
+    said = session.go("wtime 100 btime 100")
+    assert "error" not in said and "(none)" not in said
+    session.cold.position("fen 7k/P7/8/8/8/8/8/K7 w - - 0 1")
+    assert "bestmove a7a8n" in session.go("wtime 100 btime 100 searchmoves a7a8N")
 
 
 def test_a_mated_side_has_no_move(session: Session) -> None:

@@ -220,7 +220,8 @@ class ColdStart:
             if not board.has_legal_en_passant():
                 board.ep_square = None
             for move in words[moves_at + 1 :]:
-                board.push_uci(move)
+                if not board.push_uci(_small_promotion(move)):
+                    raise ValueError(f"'{move}' is no move like e2e4 or e7e8q")
         except ValueError as error:
             self._output.error(f"position: {error}")
             return None
@@ -265,6 +266,11 @@ def _time_left(limits: Limits, board: chess.Board | None) -> float | None:
     return min(clocks) / 1000 if clocks else None
 
 
+def _small_promotion(move: str) -> str:
+    """A move with the small letter of a promotion, which some GUIs send as a capital."""
+    return move[:4] + move[4:].lower()
+
+
 def _search_moves(board: chess.Board, text: str) -> list[chess.Move]:
-    words = set(text.split())
+    words = set(map(_small_promotion, text.split()))
     return [move for move in board.legal_moves if board.uci(move) in words]

@@ -9,7 +9,6 @@ import chess
 
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.user_files import POSITIONS, read_user_text
-from merino.inner.engine.notation.positions import needs_chess960, position_of
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,9 @@ class _Chess960Board(chess.Board):
 
 def read_task(line: str, name: str) -> EpdTest | None:
     """The task of a line of EPD, named `name` if it has no `id`; None if it sets no task. Raises ValueError."""
-    is_chess960 = needs_chess960(" ".join(line.split()[:4]))
-    board = _Chess960Board() if is_chess960 else chess.Board()
+    board: chess.Board = _Chess960Board(" ".join(line.split()[:4]))
+    if not board.has_chess960_castling_rights():
+        board = chess.Board()
     try:
         operations = board.set_epd(line.strip())
     except AssertionError as error:  # for an operand that is not a move
@@ -56,7 +56,7 @@ def read_task(line: str, name: str) -> EpdTest | None:
         raise ValueError(f"dm takes a number of moves, not {mate!r}")
     if not (best or avoid or mate):
         return None
-    return EpdTest(str(operations.get("id", name)), position_of(board.fen()), best, avoid, mate)
+    return EpdTest(str(operations.get("id", name)), Position(board.fen()), best, avoid, mate)
 
 
 def read_tasks(path: Path) -> tuple[list[EpdTest], list[str]]:

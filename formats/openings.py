@@ -18,7 +18,6 @@ from merino.inner.core.board.fen import START_FEN, FenError
 from merino.inner.core.board.game import IllegalMoveError, Position
 from merino.inner.core.common.user_files import OPENINGS, read_user_text, user_path
 from merino.inner.engine.notation.games import FaultKeeper, VariantError, loaded
-from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.tables.book import Book, BookError
 
 MAX_PGN_PLIES = 16  # of a game
@@ -40,7 +39,7 @@ class Opening:
 
     def position(self) -> Position:
         """The position after the moves, with its history; raises FenError and IllegalMoveError."""
-        position = position_of(self.fen)
+        position = Position(self.fen)
         position.push_all(self.moves)
         return position
 
@@ -85,7 +84,7 @@ class FileOpenings:
         if game is None or game.errors:
             raise OpeningError(f"{self._path}, game {index}: {game.errors[0] if game else 'no game'}")
         found = loaded(game, index).position
-        start = position_of(found.start_fen())  # which castles as `Opening.position`, whatever the tags say
+        start = Position(found.start_fen())  # which castles as `Opening.position`, whatever the tags say
         return Opening(start.fen(), tuple(map(start.uci, found.moves[: self._plies or MAX_PGN_PLIES])))
 
     def _walk(self, book: Book, random: Random) -> Opening:

@@ -6,8 +6,8 @@ from datetime import date
 
 import chess
 
+from merino.inner.core.board.game import Position
 from merino.inner.core.common.json_text import writable
-from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.engine.search.limits import Score
 from merino.inner.formats.pgn_text import PgnTermination, comment, game_text, push_move, start_tags
@@ -31,7 +31,7 @@ def write_game(game: Game, names: tuple[str, str], event: str, day: date) -> str
         "PlyCount": str(len(game.opening.moves) + len(game.moves)),
         "Termination": _termination(game.reason),
     }
-    board = board_of(position_of(game.opening.fen))
+    board = board_of(Position(game.opening.fen))
     return game_text(tags | start_tags(game.opening.fen, board.chess960), _words(game, board), _WIDTH)
 
 

@@ -17,7 +17,6 @@ from merino.inner.core.board.fen import FenError
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.position import NO_SQUARE, POSITION
 from merino.inner.core.compiled.memory import aligned_record
-from merino.inner.engine.notation.positions import position_of
 
 _SIDES = ("White", "Black")
 _HOME = (chess.E1, chess.E8)
@@ -40,7 +39,7 @@ class Setup:
 def set_up(fen: str) -> Setup:
     """The setup of a FEN, whose board must be one but may be against the rules; raises FenError."""
     try:
-        position = position_of(fen)
+        position = Position(fen)
     except FenError as error:
         return _against_rules(fen, error)
     return Setup(position.fen(), position.record, position.turn, position, None)

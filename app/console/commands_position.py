@@ -20,7 +20,7 @@ from merino.inner.core.board.game import IllegalMoveError, Position
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.user_files import GAMES, is_there, open_user_file
 from merino.inner.engine.notation.games import FaultKeeper, Loaded, VariantError, loaded
-from merino.inner.engine.notation.positions import looks_like_fen, position_of
+from merino.inner.engine.notation.positions import looks_like_fen
 from merino.inner.engine.notation.san import board_of
 from merino.inner.formats.sources import decoded
 
@@ -88,7 +88,7 @@ def edited(position: Position, changes: Iterable[str]) -> str:
 def _set_up(session: Session, fen: str) -> None:
     """Start a game from a position; raises CommandError and then keeps the old game."""
     try:
-        position = position_of(fen)
+        position = Position(fen)
     except FenError as error:
         raise CommandError(f"{error}") from error
     session.set_up(position)
@@ -233,7 +233,7 @@ def _nth_position(lines: Iterable[str], number: int) -> Loaded | int:
     fields = taken[-1].split()
     has_counters = len(fields) >= 6 and all(text.isdecimal() for text in fields[4:6])
     operations = fields[6 if has_counters else 4 :]
-    position = position_of(" ".join(fields[: 6 if has_counters else 4]))
+    position = Position(" ".join(fields[: 6 if has_counters else 4]))
     return Loaded(position, f"Position {number}: {' '.join(operations) or position.fen()}")
 
 

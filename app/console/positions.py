@@ -11,7 +11,7 @@ from merino.inner.core.board.fen import START_FEN, FenError
 from merino.inner.core.board.game import START_NAME, Position
 from merino.inner.core.common.command import CommandError, errors_named
 from merino.inner.core.common.user_files import POSITIONS, read_user_text
-from merino.inner.engine.notation.positions import looks_like_fen, position_of
+from merino.inner.engine.notation.positions import looks_like_fen
 from merino.inner.study.setups import Setup, set_up
 
 _T = TypeVar("_T")
@@ -23,7 +23,7 @@ def take_position(words: Sequence[str], command: str) -> tuple[Position, list[st
 
     Raises CommandError where there is none or it is faulty.
     """
-    return _take(words, command, position_of)
+    return _take(words, command, Position)
 
 
 def take_setup(words: Sequence[str], command: str) -> tuple[Setup, list[str]]:

@@ -10,7 +10,6 @@ from merino.inner.app.explorer.evaluations import IN_USE, USUAL, Evaluations
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.json_text import parsed
-from merino.inner.engine.notation.positions import position_of
 from merino.inner.eval.evaluation import Evaluation
 
 MAX_MOVES = 2000  # plies of a game
@@ -121,7 +120,7 @@ class Fields:
 
     def position(self) -> Position:
         """The position after `moves`, coordinates, from `fen`; raises FenError and IllegalMoveError too."""
-        position = position_of(self.text("fen"))
+        position = Position(self.text("fen"))
         position.push_all(self.texts("moves"))
         return position
 

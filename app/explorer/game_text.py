@@ -14,7 +14,7 @@ from merino.inner.app.explorer.fields import MAX_MOVES, Fields, RequestError
 from merino.inner.core.board.fen import START_FEN, FenError
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.checks import abridged
-from merino.inner.engine.notation.positions import completed, looks_like_fen, position_of
+from merino.inner.engine.notation.positions import completed, looks_like_fen
 from merino.inner.engine.notation.san import (
     MoveRejected,
     board_of,
@@ -166,7 +166,7 @@ def _read_position(text: str, free: bool) -> Read:
         if len(fields) == 1:
             fen = _completed(fields[0])
             remarks.append("a board alone: White to move, castling as kings and rooks stand")
-        fen = position_of(fen).fen()
+        fen = Position(fen).fen()
     except FenError:
         if not free:
             raise
@@ -271,7 +271,7 @@ def pgn_of(fen: str, tags: Mapping[str, str], moves: Sequence[Fields]) -> str:
     for name, value in tags.items():
         game.headers[name] = value
     if fen != START_FEN:
-        game.setup(board_of(position_of(fen)))
+        game.setup(board_of(Position(fen)))
     _add(game, game.board(), moves, 0)
     return tree_text(game)
 

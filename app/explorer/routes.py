@@ -17,10 +17,10 @@ from merino.inner.app.explorer.runs import match_so_far, night, read_night, star
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.studying import answer_exercise, review_exercise
 from merino.inner.core.board.bitboard import WHITE
+from merino.inner.core.board.game import Position
 from merino.inner.core.common.about import NAME, __version__
 from merino.inner.core.common.user_files import first_there
 from merino.inner.core.compiled.compiling import WATCH
-from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.notation.san import read_move, san
 from merino.inner.engine.report.older_json import change_json, move_json
 from merino.inner.engine.report.schema import PositionReport
@@ -115,7 +115,7 @@ def pgn(fields: Fields, _: ServerState) -> Answer:
 
 def pgn_text(fields: Fields, _: ServerState) -> Answer:
     """POST /api/pgn/text: a game as PGN: `tags`, and `moves` with their comments, signs and variations."""
-    return {"text": pgn_of(position_of(fields.text("fen")).fen(), fields.labels("tags"), fields.parts("moves"))}
+    return {"text": pgn_of(Position(fields.text("fen")).fen(), fields.labels("tags"), fields.parts("moves"))}
 
 
 def opening(fields: Fields, _: ServerState) -> Answer:
@@ -150,7 +150,7 @@ def text_game(fields: Fields, _: ServerState) -> Answer:
 
 def course(fields: Fields, state: ServerState) -> Answer:
     """POST /api/course: the evaluation of each position of a game."""
-    points = course_of(position_of(fields.text("fen")), fields.texts("moves"), fields.evaluation(state.evaluations))
+    points = course_of(Position(fields.text("fen")), fields.texts("moves"), fields.evaluation(state.evaluations))
     return {"points": [asdict(point) for point in points]}
 
 

@@ -11,7 +11,6 @@ from merino.inner.app.explorer.fields import MAX_MOVES, Fields, RequestError
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.stopping import Message, Say, Stop
 from merino.inner.core.board.game import Position
-from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.notation.san import board_of, named_moves, san, san_line
 from merino.inner.engine.report.static import report_score
 from merino.inner.engine.search.limits import Limits, Line, SearchResult
@@ -67,7 +66,7 @@ def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
 
 def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """Report for each move of a game what it loses, as `merino annotate` does; from the ply `first` on, if given."""
-    start, evaluation = position_of(fields.text("fen")), fields.evaluation(state.evaluations)
+    start, evaluation = Position(fields.text("fen")), fields.evaluation(state.evaluations)
     before = (fields.number("first", 1, MAX_MOVES + 1) or 1) - 1
     limits = _limits(fields, Limits(nodes=DEFAULT_NODES))
     moves, is_whole = fields.texts("moves"), True

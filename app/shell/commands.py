@@ -12,6 +12,7 @@ import numpy as np
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, whole
 from merino.inner.core.board.fen import START_FEN, FenError, parse_fen
+from merino.inner.core.board.game import Position
 from merino.inner.core.board.perft import MAX_DEPTH, print_divide
 from merino.inner.core.board.position import POSITION
 from merino.inner.core.common.command import CommandError, errors_named
@@ -19,7 +20,6 @@ from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.streams import is_lost_output
 from merino.inner.core.common.user_files import GAMES, open_user_file, user_path
 from merino.inner.core.compiled.jit import CACHE
-from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.search.bench import run_bench
 from merino.inner.engine.search.warmup import parts, warm_up_parts
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
@@ -42,7 +42,7 @@ def perft(arguments: list[str]) -> int:
     parser.add_argument("fen", nargs="*", default=[], metavar="FEN", help="default: the starting position")
     args = parser.parse_args(arguments)
     with errors_named("perft", FenError):
-        print_divide(position_of(" ".join(args.fen) or START_FEN), args.depth, print)
+        print_divide(Position(" ".join(args.fen) or START_FEN), args.depth, print)
     return 0
 
 

@@ -131,7 +131,7 @@ class Position:
         """
         instance("fen", fen, str, f"a FEN or '{START_NAME}'")
         self._root = parse_fen(START_FEN if fen == START_NAME else fen)
-        self.chess960 = chess960 or _needs_chess960(self._root)
+        self.chess960 = chess960 or needs_chess960(self._root)
         self.record = self._root
         self.moves: list[Move] = []
         self.keys: list[int] = [int(self._root[0]["key"])]
@@ -301,7 +301,7 @@ def as_position(position: Position | str) -> Position:
     return Position(position)
 
 
-def _needs_chess960(record: np.ndarray) -> bool:
+def needs_chess960(record: np.ndarray) -> bool:
     """Whether there are castling rights that only Chess960 allows: a rook outside the corners, a king off its file."""
     board, rights = record[0]["board"], int(record[0]["castling"])
     on_e_file = (KING, 4, 0xFF), (BLACK_PIECE + KING, 60, 0xFF << 56)

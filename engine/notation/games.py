@@ -11,7 +11,6 @@ import chess.pgn
 
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.errors import MerinoError
-from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.notation.variants import is_played
 
 
@@ -66,7 +65,7 @@ def loaded(game: chess.pgn.Game, number: int) -> Loaded:
     if not is_played(tags.get("Variant", "")):
         raise VariantError(f"game {number} is one of {tags['Variant']}, which Merino does not play")
     fen = tags.get("FEN", chess.STARTING_FEN)
-    position = position_of(fen)
+    position = Position(fen)
     position.chess960 = position.chess960 or tags.is_chess960()
     position.push_all([move.uci() for move in takewhile(bool, game.mainline_moves())])
     players = f"{tags.get('White', '?')} - {tags.get('Black', '?')}"

@@ -1,10 +1,10 @@
-"""Positions as FEN: what looks like one, and whether it needs the rules of Chess960."""
+"""Positions as FEN: what looks like one, and the rest of one that is a board alone."""
 
 from __future__ import annotations
 
 import chess
 
-from merino.inner.core.board.game import START_NAME, Position
+from merino.inner.core.board.game import START_NAME
 
 _FEN_SLASHES = 7
 
@@ -27,13 +27,3 @@ def completed(board: str) -> str:
     placed.castling_rights = chess.BB_CORNERS
     placed.castling_rights = placed.clean_castling_rights()
     return placed.fen()
-
-
-def position_of(fen: str) -> Position:
-    """The position of a FEN, as Chess960 if its castling rights require that; raises FenError."""
-    return Position(fen)
-
-
-def needs_chess960(fen: str) -> bool:
-    """Whether a FEN has castling rights that only Chess960 allows."""
-    return chess.Board(fen, chess960=True).has_chess960_castling_rights()

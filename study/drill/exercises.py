@@ -19,7 +19,6 @@ from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.fen import to_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.work import in_order
-from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.notation.san import board_of, move_number, named_moves, read_move, san
 from merino.inner.engine.search.choice import expected_scores
 from merino.inner.engine.search.limits import Limits
@@ -68,7 +67,7 @@ class Exercise:
     @property
     def board(self) -> chess.Board:
         """The position, by the rules of Chess960 where its castling rights need them."""
-        return board_of(position_of(self.fen))
+        return board_of(Position(self.fen))
 
     @property
     def why(self) -> str:
@@ -91,7 +90,7 @@ class Exercise:
         names = ("fen", "played", "solution", "kind", "reason")
         fen, played, solution, kind, reason = (str(data[name]) for name in names)
         line, refutation = (tuple(map(str, data[name])) for name in ("line", "refutation"))
-        start = position_of(fen)
+        start = Position(fen)
         for moves in ((solution,), line, (played, *refutation)):
             board = board_of(start)
             for move in moves:
@@ -153,7 +152,7 @@ def _losses(game: PlayerGame, scores: np.ndarray, k: float) -> np.ndarray:
 def _exercise(game: PlayerGame, ply: int, evaluation: LinearEvaluation, analyse: Analyser) -> Exercise | None:
     """The exercise that a mistake makes; None if a deeper search sees no mistake, or no move that is clearly best."""
     fen, played = to_fen(game.positions[ply : ply + 1]), int(game.moves[ply])
-    position = position_of(fen)
+    position = Position(fen)
     lines = analyse(position, Limits(nodes=DEEP_NODES), 2)
     if len(lines) < 2 or int(lines[0].pv[0]) == played:
         return None
@@ -198,7 +197,7 @@ class Reply:
 
 def reply_to(exercise: Exercise, text: str, evaluation: Evaluation, analyse: Analyser) -> Reply:
     """What is said of a move as people write it; raises MoveRejected if it is none."""
-    position = position_of(exercise.fen)
+    position = Position(exercise.fen)
     move = read_move(position, text)
     name = san(position, move)
     if name == exercise.solution:

@@ -11,7 +11,6 @@ from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.fen import to_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.work import in_order
-from merino.inner.engine.notation.positions import position_of
 from merino.inner.engine.notation.san import move_number, san
 from merino.inner.engine.search.choice import SIGHTS, expected_scores
 from merino.inner.engine.search.limits import Limits
@@ -148,7 +147,7 @@ def _judged(
 ) -> FoundMistake | None:
     """What kind of mistake a move is; None if the lines of another search show none."""
     example, played = example_of(player, choices, index), int(choices.moves[choices.played[index]])
-    position = position_of(example.fen)
+    position = Position(example.fen)
     after = position.copy()
     after.push(played)
     seen = _by_depth(after, evaluation, analyse)  # first, while nothing is known of the position
@@ -178,7 +177,7 @@ def example_of(player: PlayerGames, choices: Choices, index: int) -> Example:
     """The move played in one of the positions."""
     game, ply = player.games[int(choices.games[index])], int(choices.plies[index])
     fen, move = to_fen(game.positions[ply : ply + 1]), int(choices.moves[choices.played[index]])
-    position = position_of(fen)
+    position = Position(fen)
     return Example(game.number, game.title, f"{move_number(position)}{san(position, move)}", fen)
 
 

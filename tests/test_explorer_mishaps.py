@@ -138,7 +138,7 @@ def test_merino_answers_once_the_server_that_was_away_is_back(page: Page, away: 
     page.until(lambda: "is 'merino explorer' still running?" in page.error)
     page.run("[window.fetch, window.WebSocket] = window.kept")
     page.move("d2", "d4")
-    page.until(lambda: len(page.moves) == 3 and page.moves[2] == "d4" and not page.error)
+    page.until(lambda: page.moves[2:3] == ["d4"] and not page.error)  # Merino may have answered already
 
 
 @pytest.mark.parametrize("fails", [False, True])

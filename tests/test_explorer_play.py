@@ -385,7 +385,7 @@ def test_a_reload_or_a_way_back_keeps_the_game_whatever_the_address_shows(page: 
     else:
         page.leave()
         page.driver.back()
-    page.until(lambda: page.moves == played and page.find("#resign").is_displayed())
+    page.until(lambda: page.moves == played and page.all("#resign") and page.find("#resign").is_displayed())
 
 
 def test_levels_are_told_with_their_elo(page: Page) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive, whole
 from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.files import check_writable, overwritten, writing
+from merino.inner.core.common.files import check_writable, writing
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter
 from merino.inner.core.common.work import cores
@@ -184,8 +184,6 @@ def output(
         if path is not None:
             with writing(MatchError, path):
                 check_writable(path, whole=option == "--state")
-    if (fault := overwritten(filter(None, files.values()))) is not None:
-        raise MatchError(fault)
     return MatchOutput(show, pgn, state, event, line, remarks(args), positions)
 
 

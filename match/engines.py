@@ -155,12 +155,14 @@ class OtherEngine:
             raise MatchError(f"'{player.label}' does not start: {fault}") from fault
         protocol = self._engine.protocol
         if time_control.nodes is not None and isinstance(protocol, TimedXBoard):
+            hint = ""
             if not protocol.features.get("nps"):
+                hint = "; use --tc, --movetime or --depth"
+            elif time_control.is_timed:
+                hint = " and by time at once; use one"
+            if hint:
                 self.close()
-                raise MatchError(f"'{player.label}' cannot limit its search by nodes; use --tc, --movetime or --depth")
-            if time_control.is_timed:
-                self.close()
-                raise MatchError(f"'{player.label}' cannot limit its search by nodes and by time at once; use one")
+                raise MatchError(f"'{player.label}' cannot limit its search by nodes{hint}")
 
     def new_game(self) -> None:
         """Start another game, with a new process if the last one failed."""

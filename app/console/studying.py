@@ -22,9 +22,9 @@ from merino.inner.app.console.explaining import (
 )
 from merino.inner.app.console.session import Session
 from merino.inner.app.console.terminal import ThinkingLine
-from merino.inner.core.board.game import START_NAME, Position
+from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import UsageError
-from merino.inner.engine.notation.positions import looks_like_fen
+from merino.inner.engine.notation.positions import names_position
 from merino.inner.engine.notation.san import looks_like_move
 from merino.inner.engine.search.limits import Limits
 from merino.inner.study.analyser import Analyser, analyser
@@ -38,7 +38,7 @@ def explain(session: Session, arguments: str) -> None:
     words = explainer.args.words
     if not words:
         explainer.explain_positions([session.position], is_list=False, with_board=False)
-    elif words[0] == START_NAME or looks_like_fen(words[0]):
+    elif names_position(words[0]):
         explain_words(explainer, words)
     elif len(words) == 1:
         explainer.explain_move(session.position, words[0])

@@ -16,10 +16,15 @@ import numpy as np
 from merino.inner.core.board.bitboard import (
     BLACK,
     BLACK_PIECE,
+    EDGE_RANKS,
     EMPTY,
+    FILE_A,
+    FILE_H,
     FULL,
     KING,
     PIECE_LETTERS,
+    RANK_1,
+    RANK_8,
     SQUARE_NAMES,
     WHITE,
     bit,
@@ -37,7 +42,7 @@ START_NAME = "startpos"  # taken for the FEN of the usual start, as in UCI
 FIFTY_MOVES = 100  # in plies
 RESULTS = {WHITE: "1-0", BLACK: "0-1", None: "1/2-1/2"}  # by the winner, as PGN writes them
 
-_CORNERS = 1 << 0 | 1 << 7 | 1 << 56 | 1 << 63  # as a set of squares
+_CORNERS = EDGE_RANKS & (FILE_A | FILE_H)
 _SQUARES = {name: square for square, name in enumerate(SQUARE_NAMES)}
 _PROMOTIONS = {"": 0, "n": PROMOTION, "b": PROMOTION + 1, "r": PROMOTION + 2, "q": PROMOTION + 3}
 
@@ -303,9 +308,9 @@ def as_position(position: Position | str) -> Position:
 
 def needs_chess960(record: np.ndarray) -> bool:
     """Whether there are castling rights that only Chess960 allows: a rook outside the corners, a king off its file."""
-    board, rights = record[0]["board"], int(record[0]["castling"])
-    on_e_file = (KING, 4, 0xFF), (BLACK_PIECE + KING, 60, 0xFF << 56)
-    return bool(rights & ~_CORNERS) or any(rights & rank and board[square] != king for king, square, rank in on_e_file)
+    board, rights = record[0]["board"], record[0]["castling"]
+    at_home = (KING, _SQUARES["e1"], RANK_1), (BLACK_PIECE + KING, _SQUARES["e8"], RANK_8)
+    return bool(rights & ~_CORNERS) or any(rights & rank and board[square] != king for king, square, rank in at_home)
 
 
 def _read_coordinates(text: str, index: int) -> int:

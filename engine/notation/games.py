@@ -65,8 +65,7 @@ def loaded(game: chess.pgn.Game, number: int) -> Loaded:
     if not is_played(tags.get("Variant", "")):
         raise VariantError(f"game {number} is one of {tags['Variant']}, which Merino does not play")
     fen = tags.get("FEN", chess.STARTING_FEN)
-    position = Position(fen)
-    position.chess960 = position.chess960 or tags.is_chess960()
+    position = Position(fen, chess960=tags.is_chess960())
     position.push_all([move.uci() for move in takewhile(bool, game.mainline_moves())])
     players = f"{tags.get('White', '?')} - {tags.get('Black', '?')}"
     remark = f"Game {number}: {players}, {tags.get('Result', '*')}, {len(position.moves)} plies."

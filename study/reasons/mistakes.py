@@ -29,7 +29,7 @@ MAX_UNEVEN = 1  # pawns by which what an exchange gives and takes may differ
 
 
 class ScoredLine(NamedTuple):
-    """A line, and its score as the side that begins it sees it; none where the game is over, which is no mate."""
+    """A line, and its score as the side that begins it sees it; without moves and 0 where the game is over."""
 
     moves: Sequence[int]
     score: Score

@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import BISHOP, BLACK, DARK_SQUARES, PAWN, WHITE, ZERO, bit, lsb, popcount
+from merino.inner.core.board.bitboard import BISHOP, BLACK, DARK_SQUARES, KNIGHT, PAWN, WHITE, ZERO, bit, lsb, popcount
 from merino.inner.core.board.position import king_square, occupied_squares, pieces_of
 from merino.inner.core.compiled.jit import entry, kernel
 from merino.inner.eval.material import units
 
 ROOK_UNITS = 5  # less than this cannot win without pawns
-BISHOP_UNITS = 3
+BISHOP_UNITS = KNIGHT_UNITS = 3
 
 # The rules as `rule_of` tells them.
 KNOWN_DRAW = "a known draw: neither side can force a win"
-CANNOT_WIN = "the side ahead has no pawns and less than a rook: it cannot win"
+CANNOT_WIN = "the side ahead has no pawns and less than a rook, or two knights alone: it cannot win"
 OPPOSITE_BISHOPS = "bishops of opposite colours are the only pieces: half the sum"
 
 
@@ -46,8 +46,18 @@ def _is_wrong_bishop(position, strong, own_units, enemy_units):
 
 @kernel
 def cannot_win(position, colour):
-    """Whether a side has neither pawns nor a rook's worth of pieces, so that it cannot win."""
-    return pieces_of(position, colour, PAWN) == ZERO and units(position, colour) < ROOK_UNITS
+    """Whether a side has no pawns and less than a rook, or two knights that cannot force mate."""
+    if pieces_of(position, colour, PAWN) != ZERO:
+        return False
+    return units(position, colour) < ROOK_UNITS or _are_two_knights(position, colour)
+
+
+@kernel
+def _are_two_knights(position, colour):
+    """Whether a side has two knights alone, and the enemy no pawn whose moves would save it from stalemate."""
+    if position.pieces[PAWN] != ZERO or units(position, colour) != 2 * KNIGHT_UNITS:
+        return False
+    return popcount(pieces_of(position, colour, KNIGHT)) == 2
 
 
 @kernel

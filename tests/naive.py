@@ -345,8 +345,9 @@ def is_known_draw(board: chess.Board) -> bool:
 
 
 def cannot_win(board: chess.Board, colour: chess.Color) -> bool:
-    """No pawns and less than a rook."""
-    return not squares_of(board, colour, chess.PAWN) and units(board, colour) < 5
+    """No pawns and less than a rook, or two knights on a board without pawns."""
+    are_two_knights = material(board, colour) == "KNN" and not board.pawns
+    return are_two_knights or (not squares_of(board, colour, chess.PAWN) and units(board, colour) < 5)
 
 
 def are_opposite_bishops(board: chess.Board) -> bool:

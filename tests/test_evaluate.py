@@ -147,7 +147,6 @@ def test_the_scores_of_1500_positions_are_grekos_but_for_its_truncation(column, 
         ("4kn2/8/8/8/8/8/8/4KB2 w - -", 50, 0),
         ("4kn2/8/8/8/8/8/8/4KN2 w - -", -50, 0),
         # Two knights, a rook, or more are no draw by this rule.
-        ("4k3/8/8/8/8/8/8/3NKN2 w - -", 790, 790),
         ("4k3/8/8/8/8/8/8/4K2R w - -", 600, 600),
         ("4kb2/8/8/8/8/8/8/4K2R w - -", 200, 200),
         # Rook pawn and wrong bishop, the king in the corner.
@@ -173,6 +172,14 @@ def test_the_scores_of_1500_positions_are_grekos_but_for_its_truncation(column, 
         ("4kn2/8/8/8/8/8/P7/4K3 w - -", 300, 300),
         ("4k3/p7/8/8/8/8/8/3NKB2 w - -", 700, 700),
         ("r3k2r/pp6/8/8/8/8/8/4KN2 w - -", 300, 0),
+        # Nor do two knights win, unless there is a pawn.
+        ("4k3/8/8/8/8/8/8/3NKN2 w - -", 790, 0),
+        ("3nkn2/8/8/8/8/8/8/3NKN2 w - -", 10, 0),
+        ("4k2r/8/8/8/8/8/8/3NKN2 w - -", 100, 0),
+        ("4k2r/8/8/8/8/8/8/3NKN2 w - -", -100, -100),
+        ("4k3/7p/8/8/8/8/8/3NKN2 w - -", 690, 690),
+        ("4k3/8/8/8/8/8/8/3NKB2 w - -", 790, 790),
+        ("4k3/8/8/8/8/8/8/2NNKN2 w - -", 990, 990),
         # Bishops of opposite colours halve the score.
         ("4kb2/pp6/8/8/8/8/PPP5/4KB2 w - -", 100, 50),
         ("2b1k3/pp6/8/8/8/8/PPP5/4KB2 w - -", 100, 100),
@@ -191,7 +198,8 @@ def test_the_draw_rules_change_a_score_as_told(fen, score, after):
     ("white", "black"),
     [
         *(("KBP", "K"), ("KB", "KB"), ("KBP", "KB"), ("KBPP", "KBP"), ("KN", "KP"), ("KN", "KPP")),
-        *(("KNN", "K"), ("KR", "KB"), ("KBB", "K"), ("KNPP", "KB"), ("KRRPP", "KN"), ("KRNBPP", "K")),
+        *(("KNN", "K"), ("KNN", "KR"), ("KNN", "KP"), ("KNN", "KN"), ("KBN", "KP")),
+        *(("KR", "KB"), ("KBB", "K"), ("KNPP", "KB"), ("KRRPP", "KN"), ("KRNBPP", "K")),
     ],
 )
 def test_the_draw_rules_are_those_of_the_python_chess_spelling(white, black):

@@ -33,6 +33,7 @@ RULES = [
     ("k7/8/8/P7/8/8/8/K1B5 w - - 0 1", KNOWN_DRAW),  # the bishop does not guard a8
     ("8/7p/4k3/8/8/8/2B5/K7 w - - 0 1", CANNOT_WIN),
     ("8/8/2b1k3/8/8/8/7P/K7 b - - 0 1", CANNOT_WIN),
+    ("8/8/4k3/8/8/8/8/K4NN1 w - - 0 1", KNOWN_DRAW),
     ("8/7p/4k3/8/3b4/P6P/2B5/K7 w - - 0 1", OPPOSITE_BISHOPS),
     ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", None),
     ("8/7p/4k3/8/8/8/P7/K7 w - - 0 1", None),

@@ -138,7 +138,7 @@ class PythonBoard:
     def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
         """Play a game; None if it was stopped."""
         game = _GameInPlay(self._conditions, opening, self._sides if first_is_white else self._sides[::-1])
-        reason, winner, detail = game.run()
+        reason, winner, detail = game.run(number)
         if reason is None:
             return None
         return Game(number, first_is_white, opening, tuple(game.played), reason, winner, detail)
@@ -178,11 +178,11 @@ class _GameInPlay:
         self._made = [0, 0]  # moves by each side since the opening
         self.played: list[Played] = []
 
-    def run(self) -> tuple[Reason | None, int | None, str]:
-        """Play to the end; returns the reason (None if stopped), the winner, and details of a fault."""
+    def run(self, number: int) -> tuple[Reason | None, int | None, str]:
+        """Play the game of this number; returns the reason of its end (None if stopped), the winner, and any fault."""
         for colour, side in enumerate(self._sides):
             try:
-                side.new_game()
+                side.new_game(number)
             except EngineFault as fault:
                 return self._lost(colour, fault)
         while True:

@@ -58,8 +58,8 @@ class Situation(NamedTuple):
 class EnginePlayer(Protocol):
     """A player of a game."""
 
-    def new_game(self) -> None:
-        """Forget the last game; raises EngineFault."""
+    def new_game(self, number: int) -> None:
+        """Forget the last game; the next has this number in its match. Raises EngineFault."""
 
     def choose(self, situation: Situation) -> Played:
         """A move for the side to move, with the time it took; raises EngineFault."""
@@ -106,9 +106,11 @@ class OwnEngine:
                 SETTINGS[word].apply_to(settable, value)
         self._time_control = time_control
 
-    def new_game(self) -> None:
-        """Forget the last game."""
+    def new_game(self, number: int) -> None:
+        """Forget the last game. What is drawn by chance depends on the seed and the number of the game alone."""
         self.searcher.clear()
+        if self.searcher.seed:
+            self.searcher.random.seed(f"{self.searcher.seed} {number}")
 
     def choose(self, situation: Situation) -> Played:
         """The best move of a search."""
@@ -164,7 +166,7 @@ class OtherEngine:
                 self.close()
                 raise MatchError(f"'{player.label}' cannot limit its search by nodes{hint}")
 
-    def new_game(self) -> None:
+    def new_game(self, number: int) -> None:
         """Start another game, with a new process if the last one failed."""
         self._game = object()
         if self._engine is None:

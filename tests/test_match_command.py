@@ -255,7 +255,7 @@ class _Scripted:
     def __init__(self) -> None:
         self.seen: list[tuple[tuple[int, int] | None, int | None]] = []
 
-    def new_game(self) -> None: ...
+    def new_game(self, number: int) -> None: ...
 
     def choose(self, situation: Situation) -> Played:
         self.seen.append((situation.clocks, situation.moves_to_go))
@@ -512,6 +512,16 @@ def test_a_match_that_was_broken_off_ends_as_if_it_had_not_been(tmp_path: Path) 
     resumed = run_match(whole, 1, output=second)
     assert resumed.tally.as_json() == uninterrupted.tally.as_json()
     assert (tmp_path / "parts.pgn").read_text() == (tmp_path / "whole.pgn").read_text()
+
+
+def test_what_players_with_a_seed_draw_depends_on_the_game_alone(tmp_path: Path) -> None:
+    def moves(name: str, *runs: tuple[int, int]) -> list[str]:
+        output = MatchOutput(pgn=tmp_path / f"{name}.pgn", state=tmp_path / f"{name}.json")
+        for games, threads in runs:
+            run_match(terms("default,elo=1500,seed=3", "default,elo=1400,seed=4", games), threads, output=output)
+        return [" ".join(move.uci() for move in game.mainline_moves()) for game in games_of(tmp_path / f"{name}.pgn")]
+
+    assert moves("at_once", (6, 3)) == moves("resumed", (3, 1), (6, 1))
 
 
 def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:

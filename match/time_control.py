@@ -127,6 +127,10 @@ class Adjudication:
     draw_from: int = 0  # move number
     longest: int = MAX_PLIES  # plies
 
+    def __post_init__(self) -> None:
+        if self.win_moves and self.win_score < 1:
+            raise ValueError(f"a game is won by a score of at least 1 centipawn, not {self.win_score}")
+
 
 CLEAR_WIN = Adjudication(win_score=1000, win_moves=4)  # a position so clearly won teaches nothing
 

@@ -233,6 +233,10 @@ def test_a_mistyped_option_is_answered_with_the_nearest(capsys: pytest.CaptureFi
         (["learn", "a.pgn", "--terms", "RokOpen"], "there is no term 'RokOpen'; did you mean 'RookOpen'?"),
         (["match", "a", "b", "--resign", "movecont=3", "score=9"], "expected movecount=N score=N, found 'movecont=3 "),
         (["match", "a", "b", "--resign", "score=4", "9"], "expected movecount=N score=N, found 'score=4 9'"),
+        (
+            ["match", "default", "default", "--resign", "score=0", "movecount=3"],
+            "--resign: a game is won by a score",
+        ),
         (["night", "--hours", "1", "--seed", "1732737600123"], "'1732737600123' is more than 1000000000"),
         (["match", "a", "b", "--draw", "1", "x", "3"], "argument --draw: 'x' is not a whole number from 0 on"),
         (["match", "a", "b", "--maxmoves", "1025"], "argument --maxmoves: '1025' is not a whole number from 1 to 1024"),

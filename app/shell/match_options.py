@@ -137,12 +137,15 @@ def read_config(args: argparse.Namespace, players: tuple[Player, Player]) -> Mat
 def adjudication(
     resign: dict[str, Any] | None, draw: dict[str, Any] | None = None, longest: int = MAX_PLIES
 ) -> Adjudication:
-    """The rules by which games end early; `longest` is in plies."""
+    """The rules by which games end early; `longest` is in plies. Raises UsageError."""
     win = resign or {"score": 0, "movecount": 0}
     drawn = draw or {"score": 0, "movecount": 0, "movenumber": 0}
-    return Adjudication(
-        win["score"], win["movecount"], drawn["score"], drawn["movecount"], drawn["movenumber"], longest
-    )
+    try:
+        return Adjudication(
+            win["score"], win["movecount"], drawn["score"], drawn["movecount"], drawn["movenumber"], longest
+        )
+    except ValueError as error:
+        raise UsageError(f"--resign: {error}") from error
 
 
 def read_test(args: argparse.Namespace) -> Sprt | None:

@@ -11,6 +11,7 @@ from merino.inner.app.shell.explain import run_compare, run_explain, run_moves
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.engine.search.limits import Limits, Score
 from merino.inner.engine.uci.options import OPTIONS
+from merino.inner.eval.families import own_names
 from merino.inner.eval.linear.weights import SHIPPED
 from tests.shipped import ONE_PHASE
 from tests.talk import Talk
@@ -278,6 +279,10 @@ def test_completion_follows_the_usage_of_a_command(talk: Talk, tmp_path: Path) -
     assert completions(talk.session, "option skill l", "l") == ["Level"]
     assert completions(talk.session, "option move o", "o") == ["Overhead"]
     assert completions(talk.session, "option p", "p") == [], "Ponder is for a GUI"
+    assert completions(talk.session, "option evalfile gen", "gen") == [net for net in own_names(".net") if "gen" in net]
+    assert completions(talk.session, f"option StyleFile {tmp_path}/g", f"{tmp_path}/g") == [f"{tmp_path}/games.pgn"]
+    assert completions(talk.session, "option UCI_LimitStrength o", "o") == ["off", "on"]
+    assert completions(talk.session, "option MultiPV 3", "3") == []
     assert completions(talk.session, "xyzzy N", "N") == []
 
 

@@ -345,6 +345,15 @@ def test_where_a_control_goes_the_focus_is_on_one_near_it(page: Page) -> None:
     assert page.run("return document.activeElement.closest('.left') !== null")
 
 
+def test_keys_of_letters_work_with_caps_lock(page: Page) -> None:
+    page.set_out(analysis=False)
+    page.open(at(MIDDLEGAME))
+    turned = "return document.querySelector('[data-square]').dataset.square"
+    before = page.until(lambda: page.run(turned))
+    page.run("document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'F', bubbles: true }))")
+    page.until(lambda: page.run(turned) != before)
+
+
 LISTEN = (
     "window.heard = []; new MutationObserver((changes) => { for (const { target } of changes) {"
     " const at = (target.nodeType === 1 ? target : target.parentElement)"

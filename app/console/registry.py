@@ -10,7 +10,10 @@ from enum import Enum
 from merino.inner.app.console.session import Session
 from merino.inner.core.common.user_files import is_folder, names_in, user_path
 from merino.inner.engine.notation.san import san_moves
+from merino.inner.engine.uci import files
 from merino.inner.engine.uci.options import OPTIONS, UciOption
+from merino.inner.eval.families import own_names
+from merino.inner.eval.linear.weights import ENDINGS
 
 OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that are useful only for a GUI
 OF_BOOKS_AND_TABLES = ("ownbook", "bookfile", "syzygypath", "syzygyprobedepth")  # which the console does not ask
@@ -127,9 +130,23 @@ def _files(session: Session, _: str, word: str) -> list[str]:
     return [f"{head}{slash}{entry.name}{'/' if is_folder(entry) else ''}" for entry in found]
 
 
+def _values(session: Session, before: str, word: str) -> list[str]:
+    """What the option named before can be: on or off, files, and the evaluations that come with Merino."""
+    name = " ".join(before.split()).lower()
+    option = next((option for option in engine_options() if option.name.lower() == name), None)
+    if option is None:
+        return []
+    offered = ["on", "off"] if option.kind == "check" else []
+    if option.prepares is not None:  # an evaluation
+        offered = own_names(".net") if option.opens is files.net else own_names(*ENDINGS)
+    beside = [] if option.opens is None else _files(session, before, word)
+    return [value for value in offered if value.startswith(word)] + beside
+
+
 _OFFERS: dict[str, Callable[[Session, str, str], list[str]]] = {
     "MOVE": _moves,
     "COMMAND": _commands,
     "FILE": _files,
     "OPTION": _options,
+    "VALUE": _values,
 }

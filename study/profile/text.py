@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from merino.inner.core.board.fen import COLOUR_NAMES
+from merino.inner.core.common.quoting import counted
 from merino.inner.study.profile.groups import Interval, MoveGroup, OverTime
 from merino.inner.study.profile.mistakes import Example, Temptation
 from merino.inner.study.profile.openings import OpeningRecord
@@ -25,7 +26,8 @@ _NAME = 28  # columns of a row's name
 def render(profile: Profile) -> str:
     """The profile as lines of text."""
     rating = "" if profile.rating is None else f", rating {profile.rating:.0f}"
-    lines = [f"{profile.player}{rating}: {profile.games} games, {profile.moves} moves after the opening"]
+    amount = f"{counted(profile.games, 'game')}, {counted(profile.moves, 'move')} after the opening"
+    lines = [f"{profile.player}{rating}: {amount}"]
     if profile.faulty:
         lines.append(profile.left_out)
     others = others_of(profile)
@@ -95,7 +97,8 @@ def _opening_lines(profile: Profile, colour: str) -> list[str]:
     lines = [line for opening in own[:SHOWN] for line in _opening(opening)]
     if len(own) > SHOWN:
         games = sum(opening.games for opening in own[SHOWN:])
-        lines.append(f"and {games} games with {len(own) - SHOWN} other openings; --json has them all")
+        others = counted(len(own) - SHOWN, "other opening")
+        lines.append(f"and {counted(games, 'game')} with {others}; --json has them all")
     return lines or ["no games"]
 
 
@@ -104,7 +107,7 @@ def _opening(opening: OpeningRecord) -> list[str]:
     score = _percents(opening.score) if opening.score and opening.is_enough else NOT_ENOUGH
     moves = opening.moves
     lost = f"{_percents(moves.loss)} lost a move" if moves and moves.is_enough else ""
-    results = f"{opening.games:>5} games  +{opening.won} ={opening.drawn} -{opening.lost}"
+    results = f"{counted(opening.games, 'game'):>11}  +{opening.won} ={opening.drawn} -{opening.lost}"
     lines = [f"{opening.name}{codes}", f"{results:<28} points {score}{'; ' if lost else ''}{lost}"]
     most = opening.kinds[0] if opening.kinds else None
     if most and most.count > 1:

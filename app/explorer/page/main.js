@@ -141,17 +141,19 @@ function makeKeys(turnTheme, showHelp) {
         b: focusBoard,
     };
     document.addEventListener("keydown", (event) => {
+        const isLetter = event.key.length === 1;
+        const key = isLetter && !event.shiftKey ? event.key.toLowerCase() : event.key; // with Caps Lock too
         if (event.ctrlKey || event.metaKey) {
             if (around(event, "input, textarea")) return;
-            const change = { z: undoEdit, y: redoEdit }[event.key];
+            const change = { z: undoEdit, y: redoEdit }[key];
             if (!change) return;
             event.preventDefault();
             change();
             return;
         }
         if (event.altKey || around(event, "input, select, textarea, dialog")) return;
-        const action = keys[event.key];
-        if (!action || scrolls(event) || (event.key.length === 1 && !hasLetterKeys())) return;
+        const action = keys[key];
+        if (!action || scrolls(event) || (isLetter && !hasLetterKeys())) return;
         event.preventDefault();
         action();
     });

@@ -94,7 +94,7 @@ def _with_best_pull(data: TrainingData, settings: Settings, sample: Samples, cal
         if found < least:
             best, least = TargetFit(other, sample, fitted), found
         if fitted.interrupted:
-            break
+            return replace(best, fitted=replace(best.fitted, interrupted=True))
     return best
 
 

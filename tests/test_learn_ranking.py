@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import chess
 import numpy as np
@@ -18,14 +19,16 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.learn import fitting
-from merino.inner.learn.fitting import fit_all
+from merino.inner.learn.fitting import Fitted, fit_all
 from merino.inner.learn.inputs import read_rows
+from merino.inner.learn.loss_and_gradient import Samples
 from merino.inner.learn.minimisers import FitCallback
 from merino.inner.learn.positions import one_of_each_game
 from merino.inner.learn.problem import prior_spread
 from merino.inner.learn.ranking import RankFigure, moves_of, rank_figure
 from merino.inner.learn.reading import moves_to_rank, read_options, training_data
 from merino.inner.learn.request import Events, Task
+from merino.inner.learn.settings import Settings
 from tests.rows import SELFPLAY, copied_selfplay
 from tests.shipped import one_phase
 
@@ -91,6 +94,23 @@ def test_the_pull_is_chosen_by_ranks_unless_strays_teach(
     assert (next(pulls, None) is None) == by_ranks
     weakest = request.choice.pulls[-1] * prior_spread(fits.every[0].sample)
     assert not by_ranks or fits.every[0].settings.prior == weakest
+
+
+def test_ctrl_c_in_the_fit_with_another_pull_ends_all_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = read_arguments([str(SELFPLAY), "--per-game", "1", "--no-strays"]).request
+    task = Task.of(replace(request, choice=replace(request.choice, ranked=0)), TERMS, defaults())
+    data = training_data(task, read_rows([SELFPLAY], read_options(task), Events()), [SELFPLAY])
+    begun, fit = list[float | None](), fitting.fit
+
+    def stopped(sample: Samples, start: np.ndarray, settings: Settings, *others: Any) -> Fitted:
+        begun.append(settings.prior)
+        return replace(
+            fit(sample, start, replace(settings, prior=1e-3), *others), interrupted=settings.prior is not None
+        )
+
+    monkeypatch.setattr(fitting, "fit", stopped)  # with such a pull nothing moves: the first fit stays the best
+    [found] = fit_all(data, FitCallback()).every
+    assert len(begun) == 2 and found.settings.prior is None and found.fitted.interrupted
 
 
 def test_the_report_tells_how_old_and_new_weights_rank_moves(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def judge(sample: Samples, fitted: Fitted, settings: Settings, callback: FitCall
     start, end, problem, interrupted = fitted.start, fitted.end, fitted.problem, fitted.interrupted
     after = gather(sample, end, problem.loss, Detail.PRODUCTS)
     gain = _gain(_error_decreases(sample, start, end, problem.loss))
-    in_doubt = gain.decrease <= ACCEPTED_Z * gain.error or sample.number_of_games <= FEW_GAMES
+    in_doubt = gain.decrease <= ACCEPTED_Z * gain.error or _games_with_rows(sample) <= FEW_GAMES
     if gain.decrease > 0 and in_doubt and not interrupted and not settings.split_by_position:
         gain = _cross_validated(sample, start, end, problem, settings.seed)
     spread, resamplings = sandwich_errors(sample, end, problem, after), 0
@@ -85,6 +85,11 @@ def judge(sample: Samples, fitted: Fitted, settings: Settings, callback: FitCall
             interrupted = True
     known = vars(replace(fitted, interrupted=interrupted))
     return Learned(**known, after=after, gain=gain, spread=spread, resamplings=resamplings)
+
+
+def _games_with_rows(sample: Samples) -> int:
+    """The games to learn from, those of a `.fen` file: a PGN may have others, unfinished or without a position."""
+    return sum(len(sample.games(is_validation)) for is_validation in (False, True))
 
 
 def part_of_step(sample: Samples, learned: Learned, share: float) -> Learned:

@@ -73,7 +73,7 @@ def _predictions(sample: Sample, span: Span, parameters: FitParameters) -> np.nd
 
 
 def calibration(sample: Samples, parameters: FitParameters) -> list[Bin]:
-    """The validation set in bins of equal size, by ascending prediction."""
+    """The validation set in bins of equal size, by ascending prediction; without those that weigh nothing."""
     step = max(1, sample.size // MAX_ROWS)
     seen = np.concatenate(list(sample.each(partial(_predicted_of_share, parameters, step))))
     edges = np.quantile(seen, np.linspace(0, 1, BINS + 1)[1:-1])
@@ -87,5 +87,5 @@ def calibration(sample: Samples, parameters: FitParameters) -> list[Bin]:
             float(np.sqrt(squares[number]) / weight[number]),
             int(rows[number]),
         )
-        for number in np.flatnonzero(rows)
+        for number in np.flatnonzero(weight)
     ]

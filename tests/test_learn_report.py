@@ -22,7 +22,7 @@ from merino.inner.learn import judging
 from merino.inner.learn.calibration import calibration
 from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.inputs import split
-from merino.inner.learn.loss_and_gradient import gather
+from merino.inner.learn.loss_and_gradient import gather, scores_of
 from merino.inner.learn.minimisers import FitCallback
 from merino.inner.learn.plots import PICTURES, draw
 from merino.inner.learn.report import RARE_GAMES, Seconds, Summary, WeightLine, load_record, summarise
@@ -184,6 +184,17 @@ def test_true_weights_are_well_calibrated_and_false_ones_are_not() -> None:
     assert sum(each.positions for each in true) == len(rows)
     misses = [np.mean([abs(each.scored - each.predicted) / each.error for each in bins]) for bins in (true, sharp)]
     assert misses[0] < 2 < misses[1]
+
+
+def test_predictions_of_positions_that_weigh_nothing_are_not_calibrated() -> None:
+    rows, everything = made_up_rows(article_weights(), 800.0, 2_000, seed=8), np.ones(2_000, dtype=np.bool_)
+    scores = scores_of(sample_of(rows, everything), article_weights())
+    is_early = scores < np.quantile(scores, 0.21)
+    rows = replace(rows, to_end=np.where(is_early, 1_000, 0).astype(np.int16))
+    sample = sample_of(rows, everything, decay=1.0)
+    with np.errstate(all="raise"):
+        bins = calibration(sample, FitParameters(article_weights(), 1 / 800))
+    assert len(bins) == 16 and all(np.isfinite([each.predicted, each.scored, each.error]).all() for each in bins)
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])

@@ -202,7 +202,7 @@ def refined(block: PositionBlock, selection: Selection, weights: np.ndarray, ter
 def chosen_of(labelled: Labelled, selection: Selection) -> Labelled:
     """The labelled positions that a selection takes by place and chance; one whose place is unknown, too."""
     ply = 2 * (labelled.positions["fullmove"] - 1) + labelled.positions["side"]
-    is_first = (labelled.positions["fullmove"] > 1) & (ply < selection.skip_first)  # move 1 may also mean unknown
+    is_first = (labelled.positions["fullmove"] > 1) & (ply <= selection.skip_first)  # move 1 may also mean unknown
     labelled = labelled.only(~is_first & ((labelled.to_end == NO_END) | (labelled.to_end >= selection.skip_last)))
     if selection.per_game is not None:
         labelled = labelled.only(Candidates.of(labelled).drawn(selection.per_game))

@@ -213,6 +213,14 @@ def test_a_fen_file_of_something_else_is_not_used(tmp_path: Path, change: str) -
         assert fen.read_bytes() != before and lines[0] == f"Creating file '{fen}' anew: {reason}"
 
 
+def test_the_same_plies_are_skipped_in_games_and_in_the_positions_made_of_them(tmp_path: Path) -> None:
+    games, path = read_games(SELFPLAY.read_bytes()[:50_000]), tmp_path / "positions.epd"
+    path.write_bytes(lines_of(block_of_games(games, Selection(skip_first=1)), 0))  # move 1 may mean an unknown one
+    for plies in (7, 8):
+        selection = Selection(skip_first=plies, skip_last=plies)
+        assert_equal(read(path, options=ReadOptions(selection, defaults()))[0], rows_of(games, selection))
+
+
 def test_each_choice_of_options_has_its_own_fen_file_and_says_so(tmp_path: Path) -> None:
     pgn, fen = tmp_path / "games.pgn", tmp_path / "games.fen"
     pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])

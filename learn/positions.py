@@ -51,6 +51,7 @@ from merino.inner.learn.strengths import Strengths, gaps_of, players_of
 
 _local = threading.local()  # a search record belongs to one thread
 ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in random order
+MAX_TO_END = int(np.iinfo(np.int16).max)  # plies to the end of a game; more count as these
 
 
 class Quiet(StrEnum):
@@ -158,7 +159,7 @@ def _choose(table, starts, moves, comment_scores, skips, positions, game, to_end
             if is_noisy(before, move):
                 continue
             copy_record(positions[found], after)
-            game[found], to_end[found] = number, left
+            game[found], to_end[found] = number, min(left, MAX_TO_END)
             scores[found] = comment_scores[record.first + ply] if len(comment_scores) else NO_SCORE
             found += 1
     return found

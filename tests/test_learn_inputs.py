@@ -221,6 +221,15 @@ def test_the_same_plies_are_skipped_in_games_and_in_the_positions_made_of_them(t
         assert_equal(read(path, options=ReadOptions(selection, defaults()))[0], rows_of(games, selection))
 
 
+def test_a_game_of_tens_of_thousands_of_plies_is_read(tmp_path: Path) -> None:
+    shuffling, path = "Nf3 Nf6 Ng1 Ng8 ", tmp_path / "long.pgn"
+    path.write_text(f'[Result "1-0"]\n\n{shuffling * 9000} 1-0\n\n')
+    keep = ReadOptions(Selection(), defaults(), keep_fen=True)
+    rows, *_ = read(path, options=keep)
+    assert len(rows) == 36_000 and (rows.to_end.min(), rows.to_end.max()) == (0, 32_767)
+    assert_equal(read(path, options=keep)[0], rows)
+
+
 def test_each_choice_of_options_has_its_own_fen_file_and_says_so(tmp_path: Path) -> None:
     pgn, fen = tmp_path / "games.pgn", tmp_path / "games.fen"
     pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])

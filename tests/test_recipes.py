@@ -90,6 +90,8 @@ def test_recipes_refuse_a_folder_of_other_settings(recipes: Path, capsys: pytest
         ("--decay off", "--out x.txt", "takes only games and settings of the fit, not out"),
         ("nodes = 60\ngames", "nodes = 0\ngames", r"\[match\] nodes = 0 is not a whole number above 0"),
         ("count = 30\n", "", r"\[games.own\] needs a file, or a count"),
+        ('tests = ["own"]', 'tests = "own"', "tests = 'own' is not a list of names of games"),
+        ("[games.own]", '[games."../own"]', "'../own' cannot be one"),
         ("[match]", "[match", "small.toml"),
         ("nodes = 60\ngames", f"nodes = {10**20}\ngames", r"\[match\] nodes is above 1000000000"),
         ("nodes = 60\ngames", f"nodes = {'9' * 5000}\ngames", "small.toml"),

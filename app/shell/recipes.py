@@ -170,11 +170,13 @@ def _comparison(path: Path, data: dict[str, Any], given: Mapping[str, Path]) -> 
     if not tables["recipes"]:
         raise ValueError("it has no recipe, a table [recipes.NAME] with the arguments of 'merino learn'")
     recipes = tuple(_recipe(path, name, table, sources) for name, table in tables["recipes"].items())
-    tests = tuple(data.get("tests", ()))
+    tests = data.get("tests", [])
+    if not isinstance(tests, list) or not all(isinstance(name, str) for name in tests):
+        raise ValueError(f"tests = {tests!r} is not a list of names of games")
     for name in tests:
         _check_source("tests", name, sources)
     start, pool, controls = _weights(path, data.get("start", "default.txt")), _pool(data), _controls(data)
-    found = Comparison(start, sources, recipes, tests, **numbers, pool=pool, controls=controls)
+    found = Comparison(start, sources, recipes, tuple(tests), **numbers, pool=pool, controls=controls)
     found.check_names()
     return found
 
@@ -231,6 +233,8 @@ def _games(path: Path, name: str, table: object) -> Path | OwnGames | None:
         return first_there([(path.parent / file_path(str(table["file"]))).absolute()])
     if "count" not in table:
         raise ValueError(f"{where} needs a file, or a count of games to play")
+    if Path(name).name != name:
+        raise ValueError(f"{where}: games to play are kept in a file with their name, and '{name}' cannot be one")
     numbers = {key: _whole(f"{where} {key}", value) for key, value in table.items()}
     return OwnGames(numbers["count"], numbers.get("nodes", 1500), numbers.get("seed", 1))
 

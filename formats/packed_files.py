@@ -45,6 +45,7 @@ _MIXER = np.uint64(0x9E3779B97F4A7C15)
 _RESULTS = {"0": 0, "0.0": 0, "0-1": 0, "0.5": 1, "1/2": 1, "1/2-1/2": 1, "1": 2, "1.0": 2, "1-0": 2}
 _CE = re.compile(r"\bce (-?\d{1,5});")
 _C9 = re.compile(r'\bc9 "([^"]*)";')
+_TAG = re.compile(rb'[\r\n]\[\w+ "')
 
 Report = Callable[[float | None], object]
 _T = TypeVar("_T")
@@ -167,8 +168,8 @@ def _contents_of(source: Source) -> _FileContents:
     """What a file holds, by its first bytes; only before the first read."""
     if b"\0" in source.head[:4096] or is_games_file(source.path):
         return _FileContents.VIRIFORMAT if holds_viriformat(source) else _FileContents.PACKED
-    is_pgn = source.head.lstrip().startswith(b"[") and not source.holds_positions()
-    return _FileContents.PGN if is_pgn else _FileContents.LINES
+    has_tags = source.head.lstrip().startswith(b"[") or _TAG.search(source.head)  # maybe behind comments
+    return _FileContents.PGN if has_tags and not source.holds_positions() else _FileContents.LINES
 
 
 def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np.ndarray]:

@@ -113,6 +113,15 @@ def test_of_a_game_only_quiet_positions_with_scores_are_taken(tmp_path: Path) ->
     assert len(np.concatenate(list(packed_positions(path, Filter(most=50))))) == 5
 
 
+@pytest.mark.parametrize("comment", ["% a program made this\n", "; some games\n\n", "{ some games }\n"])
+def test_games_that_begin_with_a_comment_are_read_as_games(tmp_path: Path, comment: str) -> None:
+    plain, commented = tmp_path / "g.pgn", tmp_path / "c.pgn"
+    plain.write_text(GAME)
+    commented.write_text(comment + GAME)
+    own, expected = (np.concatenate(list(packed_positions(path, Filter()))) for path in (commented, plain))
+    assert own.tobytes() == expected.tobytes() != b""
+
+
 def test_a_triple_is_a_move_played_and_another_one(tmp_path: Path) -> None:
     path = tmp_path / "g.pgn"
     path.write_text(GAME)

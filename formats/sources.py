@@ -86,7 +86,7 @@ def _zstd() -> ModuleType | None:
         return None
 
 
-def _zstd_file(file: IO[bytes], mode: str) -> Any:
+def _zstd_file(file: Any, mode: str) -> Any:
     module = _zstd()
     if module is None:
         raise SourceError(f"'{file.name}' needs the extra zstd: pip install 'merino-chess[zstd]'")
@@ -124,6 +124,24 @@ def writing_source(path: Path) -> Iterator[IO[bytes]]:
                 yield compressed
         else:
             yield file
+
+
+class _NamedBytes(io.BytesIO):
+    """Bytes in memory, with the name of the file that they are for."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+def as_named(path: Path, content: bytes) -> bytes:
+    """The content as a file of this name has it, compressed if `path` ends so; raises as `writing_source` does."""
+    if not is_compressed(path):
+        return content
+    file = _NamedBytes(str(path))
+    with _COMPRESSED[path.suffix.lower()](file, "wb") as compressed:
+        compressed.write(content)
+    return file.getvalue()
 
 
 def name_of(path: Path, quoted: bool = False) -> str:

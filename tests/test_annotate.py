@@ -244,6 +244,15 @@ def test_a_full_disk_keeps_what_is_done(game_file: Path, tmp_path: Path, monkeyp
     assert len(read_games((tmp_path / "out.pgn.partial").read_text())) == 2
 
 
+@pytest.mark.parametrize("ending", ["gz", "xz"])
+def test_games_in_a_compressed_file_can_be_read_again(tmp_path: Path, ending: str) -> None:
+    plain, out = tmp_path / "fool.pgn", tmp_path / f"out.pgn.{ending}"
+    plain.write_text(FOOLS_MATE)
+    assert annotated(str(plain), "--out", str(out)) == 0
+    [source] = read_sources(out).games
+    assert source.label == "? - ?" and len(source.moves) == 4 and not out.read_bytes().startswith(b"[")
+
+
 def test_annotating_again_changes_nothing_and_keeps_what_users_added(game_file: Path, tmp_path: Path) -> None:
     once, twice, thrice = (tmp_path / f"{name}.pgn" for name in ("once", "twice", "thrice"))
     marked = GAME.replace("Nf3 {", "Nf3 $6 {").replace("2... Qg5 $1", "2... Qg5 $4 $1")

@@ -190,7 +190,7 @@ def test_the_text_shows_values_conditions_and_graph(own: str, capsys: pytest.Cap
     assert "Mean score of White by balance" in text
 
 
-@pytest.mark.parametrize("name", ["rows.txt", "rows.csv", "rows.json"])
+@pytest.mark.parametrize("name", ["rows.txt", "rows.csv", "rows.json", "rows.csv.gz"])
 def test_a_matrix_read_back_gives_the_same_values(
     own: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

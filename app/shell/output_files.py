@@ -10,11 +10,13 @@ from pathlib import Path
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.files import FileInUseError, check_writable, held, overwritten, write_whole, writing
 from merino.inner.core.common.pictures import ENDINGS, PictureError, load_matplotlib
+from merino.inner.formats.sources import SourceError, as_named
 
 
 def check_output(path: Path, command: str) -> None:
     """Raise CommandError if a file cannot be written; what is there stays as it is."""
-    with writing(CommandError, path, f"{command}: "):
+    with errors_named(command, SourceError), writing(CommandError, path, f"{command}: "):
+        as_named(path, b"")
         check_writable(path)
 
 
@@ -37,9 +39,9 @@ def holding_output(path: Path, command: str) -> Iterator[None]:
 
 
 def write_output(path: Path, content: bytes, command: str) -> None:
-    """Write a file as a whole; raises CommandError."""
-    with writing(CommandError, path, f"{command}: "):
-        write_whole(path, content)
+    """Write a file as a whole, compressed if its name ends so; raises CommandError."""
+    with errors_named(command, SourceError), writing(CommandError, path, f"{command}: "):
+        write_whole(path, as_named(path, content))
 
 
 def write_picture(path: Path, content: bytes, command: str) -> None:

@@ -24,7 +24,7 @@ from merino.inner.core.common.command import CommandError, UsageError, errors_na
 from merino.inner.core.common.pictures import PictureError
 from merino.inner.core.common.progress import Progress
 from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.formats.sources import SourceError, find_files
+from merino.inner.formats.sources import SourceError, find_files, plain_name
 from merino.inner.study.errors import StudyError
 from merino.inner.study.points.board import board_values
 from merino.inner.study.points.picture import MAX_SETS, draw, draw_steps
@@ -128,7 +128,8 @@ def points_parser() -> Parser:
     _add_games(parser)
     _add_estimates(parser)
     add = parser.group(shared.OUTPUT).add_argument
-    add("--matrix", type=file_path, metavar="FILE", help="write the material vectors: plain text, .csv or .json")
+    sentence = "write the material vectors: plain text, .csv or .json, compressed or not"
+    add("--matrix", type=file_path, metavar="FILE", help=sentence)
     shared.add_plot(parser, "the score graph")
     form = parser.group(shared.OUTPUT).add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object, or a list of them for several sets")
@@ -248,4 +249,4 @@ def _values(sets: Sequence[tuple[str, Vectors]], request: PointsRequest) -> Sequ
 def _write_matrix(path: Path, sets: Sequence[tuple[str, Vectors]]) -> None:
     if len(sets) > 1:
         raise CommandError(f"points: --matrix writes one set of games, but there are {len(sets)}; choose one")
-    write_output(path, render_matrix(sets[0][1], path.suffix.lower()).encode(), "points")
+    write_output(path, render_matrix(sets[0][1], plain_name(path).suffix.lower()).encode(), "points")

@@ -24,6 +24,7 @@ from merino.inner.core.common.user_files import STATE, is_there, read_user_file
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.evaluation import Evaluation
+from merino.inner.formats.sources import as_named
 from merino.inner.study.analyser import Analyser, analyser
 from merino.inner.study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
 from merino.inner.study.annotate.pgn import GameSource, Sources, write_comments
@@ -192,8 +193,8 @@ class Partial:
         self._write(b"% unfinished\n" + game + _GAP)
 
     def finish(self) -> None:
-        """Replace the target by all games, and remove the file; raises OSError."""
-        write_whole(self._target, _GAP.join(self.games) + b"\n")
+        """Replace the target, compressed if its name ends so, by all games, and remove the file; raises OSError."""
+        write_whole(self._target, as_named(self._target, _GAP.join(self.games) + b"\n"))
         self._file.close()
         self.path.unlink()
 

@@ -339,7 +339,7 @@ def _texts(source: Source) -> Iterator[_Text]:
 
 
 def _write(file: IO[bytes], content: bytes, path: Path) -> None:
-    with writing(LearnError, path, after="; --no-fen learns without it"):
+    with writing(LearnError, path, after="; --no-cache learns without it"):
         file.write(content)
 
 

@@ -111,7 +111,7 @@ def test_a_full_disk_is_told_and_changes_nothing(tmp_path: Path, weights: Path) 
     process = learning(str(pgn), "1", "5", "--weights", str(weights), limit=500)
     told = process.communicate()[0]
     assert process.returncode == 1 and "Traceback" not in told
-    assert "few.fen': File too large; --no-fen learns without it" in told
+    assert "few.fen': File too large; --no-cache learns without it" in told
     process = learning(str(pgn), "1", "5", "--weights", str(weights), "--no-fen", "--no-match", limit=500)
     told = process.communicate()[0]
     assert process.returncode == 1 and "Traceback" not in told

@@ -91,17 +91,17 @@ def _weights(figure: Any, record: Record) -> None:
     for index in record["free"]:
         groups.setdefault(record["terms"][index]["group"], []).append(index)
     paths = np.array([step["weights"] for step in record["steps"]])
-    columns = min(2, len(groups))
-    rows = -(-len(groups) // columns)
+    columns = 2 if len(groups) > 1 else 1
+    rows = max(1, -(-len(groups) // columns))  # without a group, one that is empty: all terms may have been left out
     figure.set_size_inches(6.2 * columns, 0.6 + 3.6 * rows)
-    panels = figure.subplots(rows, columns, squeeze=False).flat
+    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
     for axes, (group, members) in zip(panels, groups.items(), strict=False):
         names = [record["terms"][index]["name"] for index in members]
         _paths(axes, paths[:, members], [f"{name} {ends[name] + 0.0:g}" for name in names])
         axes.set_title(group)
         axes.set_ylabel("centipawns")
         axes.set_xlabel("step")
-    for axes in list(panels):
+    for axes in panels[len(groups) :]:
         axes.set_visible(False)
 
 

@@ -209,6 +209,20 @@ def test_a_run_is_drawn_from_its_record(folder: Path, ending: str, capsys: pytes
     assert all(file.read_bytes().startswith(starts[ending]) for file in files)
 
 
+@pytest.mark.parametrize("groups", [0, 1, 2, 3])
+def test_the_picture_of_weights_has_a_panel_for_each_group_of_terms(groups: int) -> None:
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    names = [f"group {number}" for number in range(groups)]
+    record = {
+        "terms": [{"name": name, "group": name} for name in names],
+        "free": list(range(groups)),
+        "steps": [{"weights": [0.0] * groups}, {"weights": [1.0] * groups}],
+        "summary": {"weights": [{"name": name, "new": 1.0} for name in names]},
+    }
+    PICTURES["weights"](figure, record)
+    assert [axes.get_title() for axes in figure.axes if axes.get_visible()] == names
+
+
 @pytest.mark.parametrize(
     ("content", "reason"), [(None, "cannot read"), ("{", "is not a record"), ('{"a": 1}', "is not a record")]
 )

@@ -195,6 +195,12 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path):
         read_file(tmp_path / "missing.txt", {})
 
 
+def test_capitals_make_the_ending_of_a_file_no_other(tmp_path: Path):
+    path = tmp_path / "MINE.TOML"
+    path.write_text("[a]\nstart = 1\nmin = 0\nmax = 9\nc_end = 2\n")
+    assert [row.name for row in read_file(path, {})] == ["a"]
+
+
 def test_the_simulation_prints_methods_side_by_side(capsys: pytest.CaptureFixture[str]):
     assert run_spsa(["simulate", "S0", "S2", "--parameters", "1,2", "--pairs", "300", "--runs", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -192,7 +192,7 @@ def read_file(path: Path, known: Mapping[str, Number]) -> list[TunedParameter]:
         text = read_user_text(path, SETTINGS)
     except OSError as error:
         raise TuneError(f"cannot read '{path}': {error.strerror}") from error
-    if path.suffix == ".toml":
+    if path.suffix.lower() == ".toml":
         return read_toml(text, str(path), known)
     return read_lines(text, str(path))
 

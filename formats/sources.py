@@ -165,9 +165,12 @@ class Source:
         status = os.fstat(file.fileno())
         self._size = max(1, status.st_size) if stat.S_ISREG(status.st_mode) else None
         self.is_passing = path == STANDARD_INPUT or self._size is None
-        opener = _COMPRESSED.get(_kind_of(file) if self.is_passing else path.suffix.lower())
+        kind = _kind_of(file)
+        opener = _COMPRESSED.get(kind if self.is_passing else path.suffix.lower())
         self._text: Any = opener(file, "rb") if opener else file
         head = self._text.read(_SNIFFED)
+        if not opener and _is_of_kind(head, kind):
+            raise SourceError(f"{name_of(path, quoted=True)} is compressed: let its name end in {kind}")
         if _UTF_16.match(head):
             raise SourceError(f"{name_of(path, quoted=True)} is UTF-16 text: save it as UTF-8")
         self._head = head.removeprefix(_BYTE_ORDER_MARK)
@@ -241,6 +244,22 @@ def _kind_of(file: io.BufferedReader) -> str:
     """The ending of the compression by the first bytes of a file, "" for none."""
     first = file.peek(8)
     return next((ending for mark, ending in _FIRST_BYTES.items() if first.startswith(mark)), "")
+
+
+def _is_of_kind(head: bytes, kind: str) -> bool:
+    """Whether what begins like a compressed file of this kind, "" for none, is one: packed positions may begin so."""
+    decompressors: dict[str, Any] = {
+        ".gz": zlib.decompressobj(16 + zlib.MAX_WBITS),
+        ".bz2": bz2.BZ2Decompressor(),
+        ".xz": lzma.LZMADecompressor(),
+    }
+    if kind not in decompressors:
+        return bool(kind)
+    try:
+        decompressors[kind].decompress(head)
+    except (OSError, lzma.LZMAError, zlib.error):
+        return False
+    return True
 
 
 def end_of_lines(text: bytes) -> int:

@@ -29,7 +29,7 @@ from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats import pgn_stream, sources
 from merino.inner.formats.labelled import read_labelled, write_labelled
 from merino.inner.formats.pgn_games import Fault, read_games
-from merino.inner.formats.sources import SourceError, count_lines, find_files
+from merino.inner.formats.sources import SourceError, count_lines, find_files, open_source
 from merino.inner.learn.fen_file import lines_of
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.positions import Equal, PositionBlock, Quiet, Selection, block_of_games, is_open, select_quiet
@@ -40,6 +40,7 @@ from tests.pipes import pipe_with
 from tests.rows import SELFPLAY, copied_selfplay, labels_of, made_up_rows, rows_of
 
 READING = ReadOptions(Selection(), defaults())
+ZST = b"\x28\xb5\x2f\xfd" + bytes(60)  # what Zstandard begins with
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
 
 
@@ -139,6 +140,22 @@ def test_compressed_files_are_read(
     path.write_bytes(b"not compressed at all")
     with pytest.raises(SourceError, match=f"cannot read .*games.pgn.{ending}"):
         read(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress), ("zst", lambda _: ZST)]
+)
+def test_a_compressed_file_with_another_name_is_called_that(
+    tmp_path: Path, kind: str, compress: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "games.pgn"
+    path.write_bytes(compress(SELFPLAY.read_bytes()))
+    with pytest.raises(SourceError, match=rf"games\.pgn' is compressed: let its name end in \.{kind}"):
+        read(path)
+    path.write_bytes(compress(b"")[:4] + bytes(range(60)))  # packed positions may begin so
+    if kind != "zst":
+        with open_source(path) as source:
+            assert len(source.head) == len(path.read_bytes())
 
 
 def test_zstandard_without_its_module_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

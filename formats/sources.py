@@ -33,6 +33,7 @@ from merino.inner.core.common.user_files import (
     is_there,
     names_in,
     open_user_file,
+    real_path,
     user_path,
 )
 
@@ -50,22 +51,23 @@ class SourceError(MerinoError):
 
 
 def find_files(patterns: Sequence[str]) -> list[Path]:
-    """The files that match names and patterns, each once; raises SourceError if one matches none.
+    """The files that match names and patterns, each once, by whatever names; raises SourceError if one matches none.
 
     "-" is STANDARD_INPUT.
     """
-    found: dict[Path, None] = {}
+    found: dict[Path, Path] = {}  # by where it lies
     for pattern in patterns:
         if pattern == str(STANDARD_INPUT):
-            found[STANDARD_INPUT] = None
+            found[STANDARD_INPUT] = STANDARD_INPUT
             continue
         with _plain_errors(Path(pattern)):
             path = user_path(pattern)
             matches = [path] if is_there(path) else _alike(path)
+            for match in matches:
+                found.setdefault(real_path(match), match)
         if not matches:
             raise SourceError(f"there is no file '{pattern}'")
-        found.update(dict.fromkeys(matches))
-    return list(found)
+    return list(found.values())
 
 
 def _alike(path: Path) -> list[Path]:

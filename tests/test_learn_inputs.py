@@ -185,6 +185,13 @@ def test_files_are_found_by_name_by_pattern_and_without_ending(tmp_path: Path) -
         find_files([f"{tmp_path}/c"])
 
 
+def test_a_file_that_is_named_in_several_ways_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.pgn").write_bytes(b"")
+    Path("link.pgn").symlink_to("a.pgn")
+    assert find_files(["a.pgn", f"{tmp_path}/a.pgn", "../" + tmp_path.name + "/a.pgn", "*.pgn"]) == [Path("a.pgn")]
+
+
 def test_a_fen_file_holds_the_rows_of_its_games(tmp_path: Path, expected: Rows) -> None:
     pgn = tmp_path / "games.pgn"
     pgn.write_bytes(SELFPLAY.read_bytes() + b"\n1. e4 e5 2. Ke3 1-0\n")

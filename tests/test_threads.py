@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 import time
 
@@ -69,6 +70,24 @@ def test_a_call_that_raises_hinders_no_other(monkeypatch: pytest.MonkeyPatch) ->
     assert done.wait(PATIENCE)
     thread.wait()
     assert raised == [ZeroDivisionError]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    thread, gate, rung = OneThread("forks"), threading.Event(), threading.Event()
+    call_after(0, rung.set)
+    assert rung.wait(PATIENCE)
+    thread.run(gate.wait)
+    child = os.fork()
+    if not child:
+        done, rung, is_idle = threading.Event(), threading.Event(), not thread.is_busy
+        thread.run(done.set)
+        call_after(0.01, rung.set)
+        os._exit(0 if is_idle and done.wait(PATIENCE) and rung.wait(PATIENCE) else 1)
+    gate.set()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    thread.wait()
 
 
 def test_the_thread_ends_with_its_owner() -> None:

@@ -1,6 +1,7 @@
 """Threads that are kept for calls, now or at a time, and waits that leave Ctrl-C heard.
 
 A new thread for each call costs more than a search to depth 1; every search needs one, and the clock of every move.
+A fork copies no threads but that which forks: the new process begins without calls, and with threads of its own.
 
 Python notes a signal and acts on it when it next runs code of the main thread. A signal in the moment before a wait
 begins does not end that wait, so one without a limit could keep Ctrl-C unheard for good.
@@ -9,6 +10,7 @@ begins does not end that wait, so one without a limit could keep Ctrl-C unheard 
 from __future__ import annotations
 
 import heapq
+import os
 import threading
 import time
 import weakref
@@ -42,7 +44,7 @@ class OneThread:
 
     def __init__(self, name: str) -> None:
         self._queue = _Queue(name)
-        weakref.finalize(self, self._queue.calls.put, None)
+        weakref.finalize(self, self._queue.end)
 
     def run(self, call: Callable[[], object]) -> None:
         """Do this after all that was given before; returns at once."""
@@ -75,11 +77,20 @@ class _Queue:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.begin()
+        _queues.add(self)
+
+    def begin(self) -> None:
+        """Have nothing to do, and no thread."""
         self.calls = SimpleQueue[Callable[[], object] | None]()
         self.open = 0  # calls not yet done
         self.idle, self.lock = threading.Event(), threading.Lock()
         self.idle.set()
         self.thread: threading.Thread | None = None
+
+    def end(self) -> None:
+        """Let the thread end after all that was given."""
+        self.calls.put(None)
 
     def start(self) -> None:
         """Start the thread."""
@@ -126,6 +137,10 @@ class _AlarmThread:
     """The thread and the alarms it waits for."""
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Wait for no alarm, and have no thread."""
         self._alarms: list[tuple[float, int, Alarm]] = []  # a heap by time; cancelled ones stay until it
         self._numbers = count()
         self._changed = threading.Condition()
@@ -157,7 +172,19 @@ class _AlarmThread:
                     return heapq.heappop(self._alarms)[2]
 
 
+_queues = weakref.WeakSet[_Queue]()
 _alarms = _AlarmThread()
+
+
+def _begin_anew() -> None:
+    """Forget the threads of the parent process after a fork."""
+    _alarms.begin()
+    for queue in list(_queues):
+        queue.begin()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def call_after(seconds: float, call: Callable[[], object]) -> Alarm:

@@ -1,7 +1,10 @@
 """The one door for files that a user names."""
 
 import bz2
+import copy
+import errno
 import os
+import pickle
 import re
 import socket
 import threading
@@ -17,6 +20,7 @@ from merino.inner.core.common.user_files import (
     STATE,
     WEIGHTS,
     Kind,
+    UserFileError,
     first_there,
     is_folder,
     is_there,
@@ -210,6 +214,14 @@ def test_a_fault_of_writing_names_the_file():
     with open_stream(Path("/dev/full")) as file, pytest.raises(OSError, match="No space left") as caught:
         file.write(b"content")
     assert caught.value.filename == "/dev/full"
+
+
+def test_a_fault_of_a_file_comes_out_of_another_process(tmp_path):
+    with pytest.raises(UserFileError) as caught:
+        open_to_append(tmp_path)
+    for again in (copy.copy(caught.value), pickle.loads(pickle.dumps(caught.value))):
+        assert type(again) is UserFileError and str(again) == str(caught.value)
+        assert (again.errno, again.strerror, again.filename) == (errno.EINVAL, caught.value.strerror, str(tmp_path))
 
 
 def test_a_log_is_appended_to_and_made_where_there_is_none(tmp_path):

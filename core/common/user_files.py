@@ -75,6 +75,9 @@ class UserFileError(OSError):
     def __init__(self, reason: str, path: Path | str) -> None:
         super().__init__(errno.EINVAL, reason, str(path))
 
+    def __reduce__(self) -> tuple[type[UserFileError], tuple[str, str]]:
+        return type(self), (str(self.strerror), str(self.filename))  # what it is made of, for pickle and copy
+
 
 def user_path(name: str | Path) -> Path:
     """The path that a user means: `~` is the home folder, `~name` that of another user.

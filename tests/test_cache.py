@@ -72,6 +72,8 @@ def test_xdg_folders_are_used(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     assert user_folder("cache") == tmp_path / "c" / "merino"
     assert user_folder("data") == Path.home() / ".local" / "share" / "merino"
+    monkeypatch.setenv("XDG_DATA_HOME", "here")
+    assert user_folder("data") == Path.home() / ".local" / "share" / "merino"
 
 
 def test_fingerprint_changes_with_every_source_and_version(monkeypatch, tmp_path):

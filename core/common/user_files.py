@@ -382,4 +382,5 @@ def _usual_folder(kind: str) -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / ("Caches" if kind == "cache" else "Application Support") / "Merino"
     variable, default = {"cache": ("XDG_CACHE_HOME", ".cache"), "data": ("XDG_DATA_HOME", ".local/share")}[kind]
-    return Path(os.environ.get(variable) or Path.home() / default) / "merino"
+    base = Path(os.environ.get(variable) or "")
+    return (base if base.is_absolute() else Path.home() / default) / "merino"  # a relative one counts as none

@@ -15,7 +15,7 @@ from merino.inner.match.boards import CompiledBoard, PythonBoard
 from merino.inner.match.games import Game
 from merino.inner.match.openings import PLIES, RandomOpenings
 from merino.inner.match.players import OwnPlayer, Player
-from merino.inner.match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
+from merino.inner.match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl, seconds_text
 
 
 class Board(Protocol):
@@ -92,7 +92,7 @@ class MatchConfig:
             limits.append(f"MoveTime={control.movetime}ms")
         if control.clock is not None:
             moves = f"{control.clock.moves}/" if control.clock.moves else ""
-            limits.append(f"{moves}{_seconds(control.clock.base, 1)}+{_seconds(control.clock.increment, 2)}s")
+            limits.append(f"{moves}{seconds_text(control.clock.base, 1)}+{seconds_text(control.clock.increment, 2)}s")
         threads = {player.threads or 1: None for player in self.players}
         usual = [control.hash_mb if isinstance(player, OwnPlayer) else control.other_hash_mb for player in self.players]
         hashes = {player.hash_mb or size: None for player, size in zip(self.players, usual, strict=True)}
@@ -117,10 +117,3 @@ class MatchConfig:
 def _plain(value: Any) -> Any:
     """A dataclass, or a whole number of NumPy, as JSON has it."""
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else operator.index(value)
-
-
-def _seconds(milliseconds: int, decimals: int) -> str:
-    """So many seconds with this many decimals, or with more where they are needed."""
-    while decimals < 3 and milliseconds % 10 ** (3 - decimals):
-        decimals += 1
-    return f"{milliseconds / 1000:.{decimals}f}"

@@ -29,6 +29,11 @@ def counts_text(tally: Tally) -> str:
     return f"+{wins} ={draws} -{losses}  {tally.pairs.tolist()}"
 
 
+def points_text(points: float) -> str:
+    """Points with the half, if there is one, however many they are."""
+    return f"{points:.1f}".removesuffix(".0")
+
+
 class GameRate:
     """How fast games come.
 
@@ -98,7 +103,7 @@ def summary(names: Sequence[str], config: str, conditions: str, tally: Tally, sp
     share = f" ({points / tally.games:.1%})" if tally.games else ""
     rows = [
         ("Match", f"{names[0]} against {names[1]}, {config}"),
-        ("Points", f"{points:g} of {tally.games}{share}"),
+        ("Points", f"{points_text(points)} of {tally.games}{share}"),
         ("nElo", f"{signed(found.normalized, found.normalized_error)} (95%)"),
         ("LOS", f"{found.los:.1%} that {names[0]} is the stronger"),
     ]

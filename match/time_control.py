@@ -58,7 +58,14 @@ class Clock:
 
     def __str__(self) -> str:
         moves = f"{self.moves}/" if self.moves else ""
-        return f"{moves}{self.base / 1000:g}+{self.increment / 1000:g} s"
+        return f"{moves}{seconds_text(self.base)}+{seconds_text(self.increment)} s"
+
+
+def seconds_text(milliseconds: int, decimals: int = 0) -> str:
+    """So many seconds with this many decimals, or with more where they are needed."""
+    while decimals < 3 and milliseconds % 10 ** (3 - decimals):
+        decimals += 1
+    return f"{milliseconds / 1000:.{decimals}f}"
 
 
 @dataclass(frozen=True)

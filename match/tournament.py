@@ -17,6 +17,7 @@ import numpy as np
 
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
+from merino.inner.match.report import points_text
 from merino.inner.match.runner import MatchResult
 from merino.inner.match.statistics import Z_95
 
@@ -178,7 +179,7 @@ def pool_table(
         row, cells = by_name[version], []
         for second in range(len(versions), len(versions) + len(opponents)):
             tally = results.get((first, second))
-            cells.append(f"{_points(tally):g} of {tally.games}" if tally else "")
+            cells.append(f"{points_text(_points(tally))} of {tally.games}" if tally else "")
         error, los = ("anchor", "") if row.los is None else (f"+- {row.error:.0f}", f"{row.los:.1%}")
         lines.append(f"| {_cell(version)} | {' | '.join(cells)} | {round(row.rating)} | {error} | {los} |")
     return "\n".join(lines)

@@ -227,6 +227,7 @@ def test_the_clock_runs_from_go_to_the_move() -> None:
         ("40/5:00+2", Clock(300_000, 2000, 40), "40/300+2 s"),
         ("0/60", Clock(60_000), "60+0 s"),
         ("1:30.5+.5", Clock(90_500, 500), "90.5+0.5 s"),
+        ("1234:56.789+0.001", Clock(74_096_789, 1), "74096.789+0.001 s"),
     ],
 )
 def test_a_clock_is_written_as_cutechess_has_it(text: str, clock: Clock, shown: str) -> None:

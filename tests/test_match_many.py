@@ -19,6 +19,7 @@ from merino.inner.match.games import Tally
 from merino.inner.match.openings import RandomOpenings
 from merino.inner.match.players import OwnPlayer
 from merino.inner.match.prove import STRONGER, offer, prove
+from merino.inner.match.report import summary
 from merino.inner.match.statistics import estimate, score_of
 from merino.inner.match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
 from merino.inner.match.tournament import Rating, pool_table, rate, table
@@ -94,6 +95,13 @@ def test_the_anchor_shifts_the_table_and_changes_no_difference() -> None:
         assert ahead == pytest.approx([ahead[0]] * 3, abs=1e-6)
         assert [table[first].los_next for table in tables] == pytest.approx([tables[0][first].los_next] * 3)
     assert tables[0]["b"].error == pytest.approx(tables[1]["a"].error)
+
+
+def test_half_a_point_is_told_however_many_games_there_are():
+    many = tally(0, 1, 600_000, 0, 0)
+    assert "\nPoints  600000.5 of 1200002 (50.0%)\n" in summary(("a", "b"), "", "", many, None, 1.0)
+    rows = rate(["new", "pool"], {(0, 1): many}, 0, 0.0)
+    assert "| 600000.5 of 1200002 |" in pool_table(["new"], ["pool"], {(0, 1): many}, rows)
 
 
 def test_the_table_has_no_minus_nought_and_a_cell_for_each_name():

@@ -162,6 +162,13 @@ def test_castling_is_read_in_both_notations_and_written_in_that_of_the_game(
         assert (move.uci(), move.uci(chess960=True)) == (standard, king_takes_rook)
 
 
+@pytest.mark.parametrize("text", ["e1g1q", "e1c1n", "e1h1q"])
+def test_castling_names_no_piece(text):
+    for chess960 in (False, True):
+        with pytest.raises(IllegalMoveError):
+            Position(CASTLES, chess960).push_uci(text)
+
+
 def test_a_king_step_is_not_taken_for_castling():
     fen = "k7/8/8/8/8/8/8/4RK1R w K - 0 1"
     step, castling = Position(fen, chess960=True), Position(fen, chess960=True)

@@ -68,6 +68,7 @@ REJECTED = [
     (PROMOTION, "Rd2", "more than one piece can go there; say Rbd2, Rfd2"),
     (PROMOTION, "a8", "name the piece that the pawn becomes; try a8=Q, a8=R, a8=B, a8=N"),
     (PROMOTION, "e6=Q", "only a pawn that reaches the last rank becomes another piece"),
+    (CASTLING.format("8", "KQ"), "e1g1q", "only a pawn that reaches the last rank becomes another piece"),
     (START_FEN, "O-O", "the bishop on f1 and the knight on g1 stand in the way"),
     (CASTLING.format("2b5", "KQ"), "O-O", "the king would pass on f1, which the bishop on c4 attacks"),
     (CASTLING.format("3b4", "KQ"), "O-O", "the king would end on g1, which the bishop on d4 attacks"),

@@ -90,7 +90,10 @@ def _has_insufficient_material(positions):
 
 @kernel
 def _find_move(position, scratch, wanted):
-    """The legal move that goes where `wanted` goes, or 0. Castling also matches by where the king ends up."""
+    """The legal move that goes where `wanted` goes, or 0. Castling also matches by where the king ends up.
+
+    The kind of `wanted` tells the promotion and nothing else.
+    """
     origin, destination = origin_of(wanted), destination_of(wanted)
     promotion = max(kind_of(wanted), PROMOTION - 1)
     castling = 0
@@ -100,7 +103,7 @@ def _find_move(position, scratch, wanted):
             castling = move
         if destination_of(move) == destination and max(kind_of(move), PROMOTION - 1) == promotion:
             return move
-    return castling
+    return castling if promotion < PROMOTION else 0
 
 
 @entry

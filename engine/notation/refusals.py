@@ -52,7 +52,7 @@ class MoveRequest:
             is_wanted = board.is_kingside_castling if self.castling == "kingside" else board.is_queenside_castling
             return [move for move in legal if is_wanted(move)]
         plain = [move for move in legal if self._fits(board, move) and not board.is_castling(move)]
-        if plain or self.piece is not None or self.takes:
+        if plain or self.piece is not None or self.takes or self.promotion:
             return plain
         return [move for move in legal if board.is_castling(move) and self._is_castling_by_coordinates(board, move)]
 

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.families import load_evaluation
+from merino.inner.eval.families import default, load_evaluation
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import (
     DEFAULT_FILE,
+    EXPORTED,
+    SAVED,
     WeightsError,
     active_file,
     as_mapping,
@@ -71,6 +73,19 @@ def test_k_is_read_from_the_comment_in_which_the_learner_notes_it(tmp_path):
     assert learned_k(write(tmp_path, TEXT)) == DEFAULT_K
     with pytest.raises(WeightsError, match="not above 0"):
         learned_k(write(tmp_path, f"# K 0\n{TEXT}"))
+
+
+@pytest.mark.parametrize("origin", [EXPORTED, SAVED])
+def test_a_name_of_a_file_in_the_origin_of_weights_is_no_k(tmp_path, origin):
+    for k in (DEFAULT_K, 187.3):
+        default().with_k(k).save(tmp_path / "w.txt", [f"{origin} /home/me/K 0/weights K 50.txt"])
+        assert load_evaluation(tmp_path / "w.txt").k == k
+
+
+def test_a_small_k_is_kept(tmp_path):
+    for k in (0.001, 0.04, 0.5, 1.0, 187.3):
+        default().with_k(k).save(tmp_path / "w.txt")
+        assert load_evaluation(tmp_path / "w.txt").k == k
 
 
 def test_comments_blank_lines_any_order_and_windows_line_ends_are_read():

@@ -16,6 +16,7 @@ from merino.inner.engine.uci import files
 from merino.inner.engine.uci.options import OPTIONS, OptionError, UciOption
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.families import DEFAULT_FILE, active_file, find_weights, load
+from merino.inner.eval.linear.weights import SAVED
 
 TEXT_COLUMN = 32
 
@@ -78,7 +79,7 @@ def _load_weights(session: Session, path: Path) -> None:
 def _save_weights(session: Session, path: Path) -> None:
     path, runtime = path.absolute(), session.runtime
     with writing(CommandError, path):
-        runtime.terms.save(path, [f"Saved by Merino's console; loaded from {runtime.weights_file}"])
+        runtime.terms.save(path, [f"{SAVED} {runtime.weights_file}"])
     session.say(f"Weights saved in {path}")
 
 

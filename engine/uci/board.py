@@ -15,7 +15,7 @@ import numpy as np
 from merino.inner.core.board.bitboard import SQUARE_NAMES, WHITE
 from merino.inner.core.board.game import IllegalMoveError, Position
 from merino.inner.core.board.perft import print_divide
-from merino.inner.core.common.about import NAME, __version__
+from merino.inner.core.common.about import __version__
 from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.user_files import user_path
 from merino.inner.engine.search.bench import run_bench
@@ -23,6 +23,7 @@ from merino.inner.engine.uci.go import parse_go
 from merino.inner.engine.uci.output import Output
 from merino.inner.engine.uci.session import UciSession
 from merino.inner.eval.evaluation import Evaluation
+from merino.inner.eval.linear.weights import EXPORTED
 
 _RULER = " " + "+---" * 8 + "+"
 
@@ -111,7 +112,7 @@ def export_weights(session: UciSession, text: str) -> None:
         session.output.error("export_weights: expected the name of a file")
         return
     runtime = session.ready()
-    header = [f"Exported by {NAME} {__version__} from {runtime.weights_file}"]
+    header = [f"{EXPORTED} {__version__} from {runtime.weights_file}"]
     session.write(functools.partial(_save, runtime.evaluation, text.strip(), header, session.output))
 
 

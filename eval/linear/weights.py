@@ -41,9 +41,11 @@ DEFAULT_FILE = SHIPPED / "default.txt"
 ENDINGS = (".txt", ".net")  # of weights and nets
 ENVIRONMENT_VARIABLE = "MERINO_WEIGHTS"
 SET_WORD = "set"  # begins the line that names the set
-# What begins comments on the origin of learned weights, which hold names of files.
+# What begins comments on the origin of weights, which hold names of files.
 LEARNED, IMPROVED = "Learned by Merino on", "Learned by merino improve:"
-_K_IN_COMMENT = re.compile(rf"^#(?! (?:{LEARNED}|{IMPROVED}) ).*\bK (\d+(?:\.\d+)?)\b", re.MULTILINE)
+EXPORTED, SAVED = "Exported by Merino", "Saved by Merino's console; loaded from"
+_ORIGINS = "|".join((LEARNED, IMPROVED, EXPORTED, SAVED))
+_K_IN_COMMENT = re.compile(rf"^#(?! (?:{_ORIGINS}) ).*\bK (\d+(?:\.\d+)?)\b", re.MULTILINE)
 
 
 class WeightsError(EvaluationError):
@@ -194,7 +196,7 @@ def k_in(text: str, source: str) -> float:
 
 def note_of_k(k: float) -> str:
     """What `learned_k` reads in a comment."""
-    return f"K {k:.1f}"
+    return f"K {k:.1f}" if k >= 1 else f"K {k:.4f}"
 
 
 def _text(path: Path) -> str:

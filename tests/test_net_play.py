@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+from copy import copy
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -109,6 +111,12 @@ def test_players_take_a_net_by_name_or_by_the_word_of_uci(net: Path) -> None:
         assert isinstance(player, OwnPlayer) and isinstance(player.evaluation, NetEvaluation)
     with pytest.raises(PlayerError, match="there is no net"):
         read_player("default,EvalFile=nowhere.net")
+
+
+def test_another_k_of_a_net_is_kept_by_copies_of_it(net: Path) -> None:
+    other = load_net(str(net)).with_k(50.0)
+    for copied in (copy(other), pickle.loads(pickle.dumps(other)), other.with_search_numbers({"razor_depth": 2})):
+        assert copied.k == 50.0 and copied.name == other.name
 
 
 def test_a_net_plays_with_the_numbers_of_the_search_that_were_tuned_for_it(net: Path) -> None:

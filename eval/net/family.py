@@ -37,9 +37,9 @@ class NetEvaluation(Evaluation):
         self.network, self.name, self.k = network, name, network.k
         self._numbers, self._arrays = _laid_out(network)
 
-    def __reduce__(self) -> tuple[type[NetEvaluation], tuple[Network, str]]:
-        """Another process lays its arrays out anew: addresses mean nothing there."""
-        return type(self), (self.network, self.name)
+    def __reduce__(self) -> tuple[type[NetEvaluation], tuple[Network, str], dict[str, float]]:
+        """Another process lays its arrays out anew: addresses mean nothing there. K may be another than the net's."""
+        return type(self), (self.network, self.name), {"k": self.k}
 
     @property
     def identity(self) -> dict[str, Any]:

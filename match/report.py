@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from merino.inner.core.common.json_text import finite
+from merino.inner.core.common.quoting import rounded
 from merino.inner.match.games import Tally
 from merino.inner.match.statistics import Sprt, estimate
 
@@ -20,7 +21,7 @@ def signed(value: float, error: float) -> str:
         return f"{value:+.0f}"
     if math.isinf(error):
         return f"{value:+.0f} or far {'more' if value > 0 else 'less'}" if value else "not known"
-    return f"{value:+.1f} +- {error:.1f}"
+    return f"{rounded(value, '+')} +- {error:.1f}"
 
 
 def counts_text(tally: Tally) -> str:
@@ -122,7 +123,7 @@ def evidence(conditions: str, tally: Tally, sprt: Sprt | None) -> list[str]:
     """
     found = estimate(tally.counts)
     losses, draws, wins = tally.points
-    lines = [f"Elo   | {found.elo:.2f} +- {found.elo_error:.2f} (95%)"]
+    lines = [f"Elo   | {rounded(found.elo, digits=2)} +- {found.elo_error:.2f} (95%)"]
     if sprt is None:
         lines.append(f"Conf  | {conditions}")
     else:

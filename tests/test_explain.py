@@ -2,6 +2,7 @@
 
 import random
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import chess
@@ -10,12 +11,13 @@ import pytest
 
 from merino.inner.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from merino.inner.core.board.game import Position
+from merino.inner.core.common.quoting import rounded
 from merino.inner.engine.report import phrases
 from merino.inner.engine.report.phrases import change_phrase, net_phrase, phrases_of
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.report.static import between, report_change, report_evaluation
 from merino.inner.engine.report.summary import MIN_AHEAD, summarise, summarise_change, threatened
-from merino.inner.engine.report.text import render, render_change, render_pieces
+from merino.inner.engine.report.text import render, render_change, render_piece, render_pieces
 from merino.inner.eval.draws import CANNOT_WIN, KNOWN_DRAW, OPPOSITE_BISHOPS, after_rules
 from merino.inner.eval.evaluation import WIDTH
 from merino.inner.eval.explanation import Change
@@ -207,6 +209,14 @@ def test_no_value_is_relative_to_a_pawn_without_weight(weights: np.ndarray) -> N
     found = report(Position(), weightless)
     assert all(piece.relative_pawns is None for piece in found.pieces)
     assert "P    -" in render_pieces(found, ("relative",))
+
+
+def test_nothing_is_told_as_minus_nought(weights: np.ndarray) -> None:
+    lone = report(Position("4k3/8/8/8/8/8/8/Q3K3 w - - 0 1"), np.where(np.arange(len(TERMS)) < 5, weights, 0.0))
+    assert "less Black's 0.0, shared" in render_pieces(lone)
+    assert [rounded(value, "+", 0) for value in (-0.4, 0.0, 0.4, -0.6)] == ["+0", "+0", "+0", "-1"]
+    slight = replace(next(piece for piece in lone.pieces if piece.piece == "Q"), attributed_cp=-0.04, shapley_cp=-0.04)
+    assert "-0" not in render_piece(slight) + render_pieces(replace(lone, pieces=(slight,)), ("attributed",))
 
 
 def test_a_change_is_the_sum_of_its_parts(positions: list[Position], weights: np.ndarray) -> None:

@@ -184,6 +184,7 @@ def test_games_against_oneself_show_no_strength():
 
 def test_strength_without_an_interval_is_told_in_words() -> None:
     assert signed(12.34, 5.6) == "+12.3 +- 5.6"
+    assert signed(-5e-14, 5.6) == "+0.0 +- 5.6"
     assert (signed(636.4, math.inf), signed(-636.4, math.inf)) == ("+636 or far more", "-636 or far less")
     assert signed(0.0, math.inf) == "not known"
     assert signed(math.inf, math.inf) == "+inf"

@@ -30,3 +30,8 @@ def counted(number: int, noun: str) -> str:
     if number == 1:
         return f"1 {noun}"
     return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number} {noun}s"
+
+
+def rounded(value: float, sign: str = "-", digits: int = 1) -> str:
+    """A number with so many digits; what rounds to nothing is never "-0"."""
+    return f"{round(value, digits) + 0.0:{sign}.{digits}f}"

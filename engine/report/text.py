@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from merino.inner.core.common.quoting import rounded
 from merino.inner.engine.report.schema import ChangeReport, GroupReport, PieceReport, PositionReport, TermReport
 from merino.inner.engine.search.limits import pawns
 from merino.inner.eval.evaluation import WIDTH
@@ -96,7 +97,8 @@ def _own_value(piece: PieceReport) -> float | None:
 
 
 def _in_pawns(piece: PieceReport, value: float | None) -> str:
-    return f"{piece.piece}     " if value is None else f"{piece.piece} {owners(piece.piece, value) / 100:5.2f}"
+    own = None if value is None else rounded(owners(piece.piece, value) / 100, digits=2)
+    return f"{piece.piece}     " if own is None else f"{piece.piece} {own:>5}"
 
 
 def render_change(change: ChangeReport) -> str:
@@ -136,8 +138,8 @@ def render_pieces(report: PositionReport, ways: Sequence[str] = PIECE_VALUES) ->
     if "attributed" in ways and report.shared_cp is not None:
         white = sum(piece.attributed_cp or 0.0 for piece in report.pieces if piece.piece.isupper())
         black = sum(piece.attributed_cp or 0.0 for piece in report.pieces if piece.piece.islower())
-        total = f"White's pieces {white:.1f}, less Black's {-black:.1f}, shared {report.shared_cp:+.1f}"
-        parts.append(f"{total}: sum {report.static.sum_cp:+.1f}")
+        total = f"White's pieces {rounded(white)}, less Black's {rounded(-black)}"
+        parts.append(f"{total}, shared {rounded(report.shared_cp, '+')}: sum {rounded(report.static.sum_cp, '+')}")
     return "\n\n".join(parts)
 
 
@@ -147,7 +149,10 @@ def render_shapley(report: PositionReport) -> str:
     if shapley is None:
         return ""
     values = {piece.square: (piece, piece.shapley_cp or 0.0) for piece in report.pieces}
-    cells = {square: f"{piece.piece} {owners(piece.piece, value):5.0f}" for square, (piece, value) in values.items()}
+    cells = {
+        square: f"{piece.piece} {rounded(owners(piece.piece, value), digits=0):>5}"
+        for square, (piece, value) in values.items()
+    }
     how = f"standard error up to {shapley.error_cp:.1f}" if shapley.orders else "exact"
     white, black = (
         sum(value for piece, value in values.values() if piece.piece.isupper() == is_white)
@@ -156,8 +161,8 @@ def render_shapley(report: PositionReport) -> str:
     return (
         f"Shapley: centipawns that the piece adds for its owner, on average over all orders of the pieces ({how})\n"
         f"{_board(cells)}\n"
-        f"White's pieces {white:.1f}, less Black's {0 - black:.1f}, without any {shapley.baseline_cp:+.1f}: "
-        f"score {shapley.score_cp:+.0f}"
+        f"White's pieces {rounded(white)}, less Black's {rounded(-black)}, "
+        f"without any {rounded(shapley.baseline_cp, '+')}: score {rounded(shapley.score_cp, '+', 0)}"
     )
 
 
@@ -165,17 +170,17 @@ def render_piece(piece: PieceReport) -> str:
     """One piece: its values for its owner, and its terms."""
     removal, relative = piece.removal_cp, piece.relative_pawns
     shown = "cannot be removed" if removal is None else f"{owners(piece.piece, removal):+.0f} centipawns"
-    shown += "" if relative is None else f", {owners(piece.piece, relative):+.2f} pawns"
+    shown += "" if relative is None else f", {rounded(owners(piece.piece, relative), '+', 2)} pawns"
     terms = sorted(piece.terms.items(), key=lambda term: -abs(term[1]))
     rows = [
         f"{piece.piece} on {piece.square}, as its owner sees it",
         f"  {'removal':<21}{shown}",
     ]
     if piece.shapley_cp is not None:
-        rows.append(f"  {'Shapley':<21}{owners(piece.piece, piece.shapley_cp):+.1f} centipawns")
+        rows.append(f"  {'Shapley':<21}{rounded(owners(piece.piece, piece.shapley_cp), '+')} centipawns")
     if piece.attributed_cp is not None:
         own = owners(piece.piece, piece.attributed_cp)
-        rows.append(f"  {'attributed':<21}{own:+.1f} centipawns{':' if terms else ''}")
+        rows.append(f"  {'attributed':<21}{rounded(own, '+')} centipawns{':' if terms else ''}")
     return "\n".join([*rows, *(f"    {name:<22}{number(owners(piece.piece, cp), '+')}" for name, cp in terms)])
 
 
@@ -187,7 +192,7 @@ def owners(letter: str, value: float) -> float:
 def number(value: float, sign: str = "-", width: int = 8, digits: int = 1, dots: bool = True) -> str:
     """A number in its column; zero is a dot, so that the eye finds the rest."""
     is_nothing = abs(value) < 0.5 * 10**-digits
-    return ".".rjust(width) if is_nothing and dots else f"{value:{sign}{width}.{digits}f}"
+    return ".".rjust(width) if is_nothing and dots else rounded(value, sign, digits).rjust(width)
 
 
 def _board(cells: dict[str, str]) -> str:
@@ -201,9 +206,10 @@ def _cell(piece: PieceReport, way: str) -> str:
         return f"{piece.piece}     "
     if way == "relative":
         relative = piece.relative_pawns
-        return f"{piece.piece}    -" if relative is None else f"{piece.piece} {owners(piece.piece, relative):5.2f}"
+        own = "   -" if relative is None else f"{rounded(owners(piece.piece, relative), digits=2):>5}"
+        return f"{piece.piece} {own}"
     value = piece.removal_cp if way == "removal" else piece.attributed_cp
-    return f"{piece.piece} {owners(piece.piece, value or 0.0):5.0f}"
+    return f"{piece.piece} {rounded(owners(piece.piece, value or 0.0), digits=0):>5}"
 
 
 def _summary(report: PositionReport, width: int) -> Iterable[str]:

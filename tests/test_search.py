@@ -7,6 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import NoReturn
 
 import chess
@@ -154,6 +155,19 @@ def test_what_changes_the_search_waits_for_one_that_runs(change: Callable[[Searc
     searcher.stop()
     changing.join(60)
     assert not changing.is_alive() and len(results) == 1
+
+
+def test_searches_of_several_threads_follow_each_other_and_none_ends_the_next() -> None:
+    searcher = Searcher(hash_mb=1)
+
+    def nodes(number: int) -> int:
+        if number % 3 == 0:
+            searcher.set_hash(1 + number % 2)
+        line = searcher.search("startpos", Limits(nodes=5000)).line
+        return 0 if line is None else line.nodes
+
+    with ThreadPoolExecutor(4) as threads:
+        assert min(threads.map(nodes, range(12))) > 4000
 
 
 @pytest.mark.parametrize(

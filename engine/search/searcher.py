@@ -8,7 +8,8 @@ result.best.uci()
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from random import Random
 from types import NoneType
 
@@ -35,7 +36,7 @@ DoneReport = Callable[[SearchResult], None]
 
 
 class Searcher:
-    """Searches one position at a time. `start`, `stop` and `ponder_hit` may be called from any thread.
+    """Searches one position at a time. All may be called from any thread: searches then follow each other.
 
     What changes the search (`clear` and all that begins with `set`) waits until none is running, as `search` does. In a
     report of the search both would wait for themselves, and raise RuntimeError.
@@ -81,6 +82,7 @@ class Searcher:
         self._released = threading.Event()
         self._run: SearchRun | None = None  # the last one
         self._thread = OneThread("search")
+        self._turn = threading.RLock()  # of who waits until no search is running, and then starts or changes one
         self.set_threads(threads)
 
     @property
@@ -105,18 +107,18 @@ class Searcher:
     def set_hash(self, megabytes: int) -> None:
         """Use a new, empty table of this size; if memory is short, keeps the old one and raises MemoryError."""
         table = _table_of(megabytes)
-        self._wait_for_others()
-        self._table = table
-        for worker in self._workers:
-            worker.set_table(self._table)
+        with self._alone():
+            self._table = table
+            for worker in self._workers:
+                worker.set_table(self._table)
 
     def set_threads(self, count: int) -> None:
         """Search with this many threads; raises TypeError and ValueError."""
         whole_number("threads", count, 1, MAX_THREADS)
-        self._wait_for_others()
-        while len(self._workers) < count:
-            self._workers.append(Worker(self._table, self._stop_flag, self._evaluation, self._parameters))
-        del self._workers[count:]
+        with self._alone():
+            while len(self._workers) < count:
+                self._workers.append(Worker(self._table, self._stop_flag, self._evaluation, self._parameters))
+            del self._workers[count:]
 
     def set_evaluation(self, evaluation: Evaluation) -> None:
         """Use this evaluation from now on, and its parameters unless others were given at first.
@@ -124,21 +126,21 @@ class Searcher:
         Clears the results of earlier searches. Raises EvaluationError and keeps the old one.
         """
         _check_evaluation(evaluation)
-        self._wait_for_others()
-        parameters = self._given or parameters_for(evaluation)
-        evaluation.install(new_search_record())  # what cannot be compiled raises here, where nothing has changed
-        self._parameters = parameters
-        self._evaluation, self._chooser = evaluation, None
-        for worker in self._workers:
-            worker.set_evaluation(evaluation, self._parameters)
-        self.clear()
+        with self._alone():
+            parameters = self._given or parameters_for(evaluation)
+            evaluation.install(new_search_record())  # what cannot be compiled raises here, where nothing has changed
+            self._parameters = parameters
+            self._evaluation, self._chooser = evaluation, None
+            for worker in self._workers:
+                worker.set_evaluation(evaluation, self._parameters)
+            self.clear()
 
     def clear(self) -> None:
         """Forget every earlier search."""
-        self._wait_for_others()
-        self._table.clear()
-        for worker in self._workers:
-            worker.forget()
+        with self._alone():
+            self._table.clear()
+            for worker in self._workers:
+                worker.forget()
 
     @property
     def searching(self) -> bool:
@@ -193,11 +195,13 @@ class Searcher:
         """
         position = as_position(position)
         instance("limits", limits, Limits, "Limits, such as Limits(depth=8)")
-        self.wait()
-        self._stop_flag[0] = 0
-        self._released.clear()
-        self._run = run = SearchRun(self._conditions(advised), position.copy(), limits, on_line, on_current_move)
-        self._thread.run(lambda: on_done(run.go()))
+        turn: AbstractContextManager[object] = nullcontext() if self._thread.is_current else self._turn
+        with turn:
+            self.wait()
+            self._stop_flag[0] = 0
+            self._released.clear()
+            self._run = run = SearchRun(self._conditions(advised), position.copy(), limits, on_line, on_current_move)
+            self._thread.run(lambda: on_done(run.go()))
 
     def _conditions(self, advised: Sequence[int]) -> Conditions:
         if self.is_weakened and self._chooser is None:
@@ -236,10 +240,13 @@ class Searcher:
         """Wait until no search is running; returns at once in a report of the search."""
         self._thread.wait()
 
-    def _wait_for_others(self) -> None:
-        """Wait until no search is running: until then the workers use what they were given by its address."""
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No search is running in this block: one uses by its address what the workers were given."""
         self._refuse_in_report()
-        self.wait()
+        with self._turn:
+            self.wait()
+            yield
 
     def _refuse_in_report(self) -> None:
         """Raise RuntimeError in a report of the search, which would wait for itself."""

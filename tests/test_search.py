@@ -351,6 +351,15 @@ def test_search_moves_restrict_the_root(searcher: Searcher) -> None:
     assert result.best in allowed
 
 
+@pytest.mark.parametrize("times", [2, 20])
+def test_a_search_move_that_is_given_often_is_one_move(searcher: Searcher, times: int) -> None:
+    position, lines, searcher.multipv = Position(), list[Line](), 2
+    move = position.parse_uci("a2a3")
+    assert len(position.legal_moves) == 20
+    assert searcher.search(position, Limits(depth=3, search_moves=[move] * times), lines.append).best == move
+    assert {line.pv[0] for line in lines} == {move}
+
+
 def test_the_node_limit_is_hardly_exceeded(searcher: Searcher) -> None:
     line = searcher.search(Position(), Limits(nodes=5000)).line
     assert line is not None

@@ -146,7 +146,7 @@ def test_the_scores_of_1500_positions_are_grekos_but_for_its_truncation(column, 
         ("4k3/8/8/8/8/8/8/4KN2 b - -", 400, 0),
         ("4kn2/8/8/8/8/8/8/4KB2 w - -", 50, 0),
         ("4kn2/8/8/8/8/8/8/4KN2 w - -", -50, 0),
-        # Two knights, a rook, or more are no draw by this rule.
+        # A rook or more is no draw by this rule.
         ("4k3/8/8/8/8/8/8/4K2R w - -", 600, 600),
         ("4kb2/8/8/8/8/8/8/4K2R w - -", 200, 200),
         # Rook pawn and wrong bishop, the king in the corner.

@@ -94,7 +94,10 @@ def test_ctrl_c_does_not_wait_for_an_engine_that_starts_or_is_restarted() -> Non
     assert isinstance(engine, OtherEngine)
     engine._drop()
     engine._player = silent
-    for begin, error in ((engine.new_game, EngineFault), (lambda: start_engine(silent, QUICK, flag), MatchError)):
+    for begin, error in (
+        (lambda: engine.new_game(0), EngineFault),
+        (lambda: start_engine(silent, QUICK, flag), MatchError),
+    ):
         flag[0] = 0
         began = time.monotonic()
         threading.Timer(0.5, flag.fill, (1,)).start()

@@ -5,8 +5,7 @@ the fifty-move rule approaches. Without that the search trades the last pawns fo
 believes in four pawns' worth of advantage, and shuffles until the game is drawn.
 """
 
-from merino.inner.core.board.bitboard import BISHOP, BLACK, PAWN, WHITE, ZERO
-from merino.inner.core.board.position import pieces_of
+from merino.inner.core.board.bitboard import BLACK, PAWN, WHITE, ZERO
 from merino.inner.core.compiled.calls import call_evaluation
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.eval.draws import BISHOP_UNITS, final_score
@@ -22,15 +21,12 @@ def endgame_scaling(position, score):
     """The evaluation's `score` for the side to move, scaled toward 0 if a lead in pieces no longer wins.
 
     Without pawns a win needs a lead of more than a minor piece: rook and knight against rook, or rook against bishop,
-    are usually drawn. Two knights cannot mate.
+    are usually drawn.
     """
-    pawns = position.pieces[PAWN]
     strong = WHITE if (score > 0) == (position.side == WHITE) else BLACK
-    if score == 0 or pawns & position.colours[strong] != ZERO:
+    if score == 0 or position.pieces[PAWN] & position.colours[strong] != ZERO:
         return score
     own, foe = units(position, strong), units(position, 1 - strong)
-    if pawns == ZERO and own == 2 * BISHOP_UNITS and pieces_of(position, strong, BISHOP) == ZERO:
-        return 0
     if own > foe + BISHOP_UNITS:
         return score
     return score // _MINOR_FOE_DIVISOR if foe <= BISHOP_UNITS else score // _MINOR_UP_DIVISOR

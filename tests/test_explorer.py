@@ -244,6 +244,18 @@ def test_the_operations_of_an_epd_are_told(page: TestClient) -> None:
     assert told["games"][0]["fen"] == ENDGAME and told["remark"] == 'bm Bd1; id "x";'
 
 
+def test_operations_behind_the_counters_of_a_fen_leave_them_as_they_are(page: TestClient) -> None:
+    late = ENDGAME.replace("0 1", "98 120")
+    told = page.post("/api/read", json={"text": f"{late} bm Bd1;"}).json()
+    assert told["games"][0]["fen"] == late and told["remark"] == "bm Bd1;"
+
+
+@pytest.mark.parametrize("before", ["# from my book\n", "1 ", "# two\n= "])
+def test_a_list_of_positions_may_have_comments_and_results(page: TestClient, before: str) -> None:
+    told = page.post("/api/read", json={"text": f"{before}{ENDGAME}\n# black\n0 {MIDDLEGAME}\n"}).json()
+    assert told["games"][0]["fen"] == ENDGAME and told["remark"] == "the first of 2 lines"
+
+
 def test_moves_go_on_from_a_free_position_that_has_some(page: TestClient) -> None:
     told = page.post("/api/read", json={"text": "Bg6", "fen": ENDGAME, "free": True}).json()
     assert told["games"][0]["fen"] == ENDGAME and [move["san"] for move in told["games"][0]["moves"]] == ["Bg6"]

@@ -33,7 +33,8 @@ from merino.inner.study.setups import set_up
 
 MAX_GAMES = 500
 
-_FEN_FIELDS = 6
+_FEN_FIELDS, _EPD_FIELDS = 6, 4
+_RESULT = re.compile(r"\s*[01=] (?=[^\s/]+/)")  # before a position, in lists that 'learn' keeps
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _READS = "a move (Nf3), moves (1. e4 e5), a FEN, an EPD or a PGN"
 _MAX_SHOWN = 40  # characters of what was typed
@@ -88,8 +89,9 @@ def read_text(text: str, position: Position | None, free: bool = False) -> Read:
         raise RequestError("the text is empty: expected a FEN, an EPD, a PGN or moves")
     if _ADDRESS.match(text):
         raise RequestError("nothing is fetched from other sites: paste the FEN or the PGN that is shown there")
-    if looks_like_fen(text):
-        return _read_position(text, free)
+    positions = _positions_in(text)
+    if positions:
+        return _read_position(positions, free)
     if text.startswith("[") or set(text) & set("{(;"):
         return _read_list(whole)
     listed = move_list(text)
@@ -153,14 +155,21 @@ def _point(position: Position, evaluation: Evaluation) -> CoursePoint:
     return CoursePoint(position.fen(), explanation.score_white, explanation.expected_score, nets)
 
 
-def _read_position(text: str, free: bool) -> Read:
-    first, *more = [line for line in text.splitlines() if line.strip()]
-    fields = first.split()
-    remarks = [f"the first of {len(more) + 1} lines"] if more else []
-    counters = fields[4:_FEN_FIELDS]
-    if len(fields) > _FEN_FIELDS or not all(field.isdigit() for field in counters):
-        remarks.append(" ".join(fields[4:]))  # the operations of an EPD
-        fields = fields[:4]
+def _positions_in(text: str) -> list[str]:
+    """The positions of a text, without comments and the results before them; none where it begins with none."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    positions = [_RESULT.sub("", line, count=1) for line in lines]
+    return positions if positions and looks_like_fen(positions[0]) else []
+
+
+def _read_position(lines: Sequence[str], free: bool) -> Read:
+    fields = lines[0].split()
+    remarks = [f"the first of {len(lines)} lines"] if len(lines) > 1 else []
+    counters = fields[_EPD_FIELDS:_FEN_FIELDS]
+    end = _FEN_FIELDS if all(field.isdigit() for field in counters) else _EPD_FIELDS
+    if fields[end:]:
+        remarks.append(" ".join(fields[end:]))  # the operations of an EPD
+        fields = fields[:end]
     fen = " ".join(fields)
     try:
         if len(fields) == 1:

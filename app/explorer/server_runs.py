@@ -190,9 +190,12 @@ class ServerNight:
         events = Events(say=self._tell, progressed=self._progressed, match_state=self._tell)
         threads = max(1, cores() - 1)  # so that the page is answered meanwhile
         try:
-            state = begin(usual_folder(), None, {}, Until(hours=self._hours), events, threads).state
-            self._doing = "Asking the nets what they know"
-            probes_of(usual_folder(), state)  # they are kept there for the page
+            found = begin(usual_folder(), None, {}, Until(hours=self._hours), events, threads)
+            if not found.interrupted:
+                self._tell("Asking the nets what they know")
+                probes_of(usual_folder(), found.state, self._tell)  # they are kept there for the page
+        except KeyboardInterrupt:
+            pass  # stopped before or after the loop, which has kept its work
         except FAULTS as error:
             self._error = reason_of(error)
 

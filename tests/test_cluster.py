@@ -28,6 +28,7 @@ from merino.inner.core.common.files import lock
 from merino.inner.core.common.runs import RunName, at_work, stop_here
 from merino.inner.core.common.work import WorkError, threads
 from merino.inner.eval.families import default, load_net
+from merino.inner.eval.linear.own_file import ENVIRONMENT_VARIABLE
 from merino.inner.eval.net import play
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.formats.openings import OpeningError
@@ -130,6 +131,22 @@ def test_a_worker_of_another_version_or_without_a_program_is_told_from_ours() ->
     other = identity() | {"code": "0123"}
     assert inspect(other, Needs())["fault"] == f"is of another version: code {identity()['code']} instead of 0123"
     assert inspect(identity(), Needs(programs=("/no/such",)))["fault"] == "has no program '/no/such'"
+
+
+def test_a_worker_with_other_terms_of_the_users_own_gets_no_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, found = identity.__wrapped__(), list[dict[str, str]]()
+    for text in ("one = 1\n", "one = 2\n"):
+        (tmp_path / "terms.py").write_text(text)
+        monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(tmp_path / "terms.py"))
+        found.append(identity.__wrapped__())
+    here, there = (each["own terms"] for each in found)
+    assert difference(*found) == f"own terms {there} instead of {here}"
+    assert difference(found[0], plain) == f"own terms none instead of {here}"
+    assert difference(plain, found[0]) == "", "what a worker has besides does no harm"
+    (tmp_path / "terms.py").unlink()
+    assert "cannot be read" in identity.__wrapped__()["own terms"]
 
 
 def test_a_net_lays_its_arrays_out_anew_where_it_is_sent() -> None:

@@ -28,18 +28,21 @@ from distributed.core import Status
 from merino.inner.app.cluster.address import Needs
 from merino.inner.core.common.about import __version__
 from merino.inner.core.common.files import lock_within
+from merino.inner.core.common.user_files import SETTINGS, read_user_file
 from merino.inner.core.compiled.cache import CACHE_GROUPS
 from merino.inner.core.compiled.jit import CACHE
+from merino.inner.eval.linear.own_file import own_file
 from merino.inner.eval.linear.weights import DEFAULT_FILE
 
 SILENT_SECONDS = 10.0  # that a worker waits for another that compiles, or only loads, without a word
 LOCK_SECONDS = 300.0  # that it waits then: the other may have been stopped
+NONE = "none"  # no terms of one's own
 WARM_UPS = {"match": "warm_up", "learn": "warm_up_fit"}  # in the module `warmup` of each part
 
 
 @cache
 def identity() -> dict[str, str]:
-    """Version, digests of all code and of the default weights, and the versions of Python, numba and NumPy."""
+    """Version, digests of all code, the default weights and own terms, and the versions of Python, numba and NumPy."""
     root, digest = Path(__file__).resolve().parents[2], hashlib.sha256()
     for folder in " ".join(CACHE_GROUPS).split():
         for path in sorted((root / folder).rglob("*.py")):
@@ -49,15 +52,25 @@ def identity() -> dict[str, str]:
         "Merino": __version__,
         "code": digest.hexdigest()[:12],
         "weights": hashlib.sha256(DEFAULT_FILE.read_bytes()).hexdigest()[:12],
+        "own terms": _own_terms(),
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "numba": numba.__version__,
         "NumPy": np.__version__,
     }
 
 
+def _own_terms() -> str:
+    """The digest of the user's file of terms, which other processes know by its name alone; NONE without one."""
+    try:
+        path = own_file()
+        return NONE if path is None else hashlib.sha256(read_user_file(path, SETTINGS)).hexdigest()[:12]
+    except OSError as error:
+        return f"that cannot be read ({error.strerror})"  # told where they are needed
+
+
 def difference(here: dict[str, str], there: dict[str, str]) -> str:
-    """The difference between there and here in words; "" if there is none."""
-    names = [name for name in here if here[name] != there.get(name)]
+    """The difference between there and here in words; "" if there is none. Own terms that are only there do no harm."""
+    names = [name for name in here if here[name] not in (NONE, there.get(name))]
     return ", ".join(f"{name} {there.get(name, 'unknown')} instead of {here[name]}" for name in names)
 
 

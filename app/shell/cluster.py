@@ -36,7 +36,7 @@ machine, and give --cluster instead of --concurrency.
 4. Check the workers:
        merino cluster tcp://HOST:8786
 5. Give the address to match, gauntlet, round-robin, selfplay, spsa tune,
-   learn or night:
+   spsa scan, learn or night:
        merino match default new.txt --sprt 0 5 --cluster tcp://HOST:8786
 
 Without other machines, local:N starts N processes on this one while a command

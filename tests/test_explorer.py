@@ -528,6 +528,14 @@ def test_every_answer_carries_the_policy(page: TestClient) -> None:
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+def test_a_net_of_any_usual_size_can_be_opened(page: TestClient) -> None:
+    content = of_bytes((DEFAULT_FILE.parent / "gen13.net").read_bytes())
+    assert len(content) > MAX_BYTES
+    entry = page.post("/api/weights", json={"name": "mine.net", "content": content}).json()
+    assert entry["name"] == "mine.net" and not entry["has_terms"]
+    assert "longer than" in refused(page.post("/api/games", json={"content": content[: MAX_BYTES // 2 + 4]}))
+
+
 def test_an_oversized_body_is_refused_whatever_its_headers_say(page: TestClient) -> None:
     assert "larger than 4 MiB" in refused(page.post("/api/read", content=b"x" * (MAX_BYTES + 1)), 413)
     chunks = (b"x" * 65536 for _ in range(MAX_BYTES // 65536 + 1))

@@ -134,12 +134,12 @@ class Fields:
         name = self.text("beside")
         return evaluations.usual_beside(self.evaluation(evaluations)) if name == USUAL else evaluations.find(name)
 
-    def content(self) -> bytes:
-        """A file: `content` in base64, or else the characters of `text`."""
+    def content(self, most: int = MAX_TEXT) -> bytes:
+        """A file: `content` in base64, of at most this many characters, or else the characters of `text`."""
         if not self.has("content"):
             return self.text("text").encode()
         try:
-            return base64.b64decode(self.text("content"), validate=True)
+            return base64.b64decode(self.text("content", most=most), validate=True)
         except ValueError as error:
             raise RequestError(f"'content' is not base64 ({error})") from error
 

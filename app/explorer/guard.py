@@ -12,6 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 MAX_BYTES = 4 << 20  # of the body of a request
+MAX_NET_BYTES = 64 << 20  # of one that brings a net, in base64
+BRINGS_NETS = "/api/weights"
 MAX_ADDRESS_BYTES = 16 << 10  # of path and query
 
 _MAX_DIGITS = 20  # of a length; Python refuses to read numbers of thousands
@@ -20,7 +22,7 @@ _CLOSED = 1008  # the code of a WebSocket that breaks the policy
 
 
 class TooLargeError(Exception):
-    """A body of more than MAX_BYTES."""
+    """A body of more bytes than a request to its address may have."""
 
 
 class Guard:
@@ -64,11 +66,11 @@ class Guard:
             await send(message)
 
         try:
-            await self._app(scope, _bounded(receive), watched)
+            await self._app(scope, _bounded(receive, _most_of(scope)), watched)
         except TooLargeError:
             if begun:
                 raise
-            await _refuse(send, 413, f"the request is larger than {MAX_BYTES >> 20} MiB")
+            await _refuse(send, 413, _too_large(scope))
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Status and reason of a refusal, or None."""
@@ -86,8 +88,8 @@ class Guard:
         if len(scope.get("raw_path") or b"") + len(scope.get("query_string") or b"") > MAX_ADDRESS_BYTES:
             return 414, "the address of the request is too long"
         length = headers.get(b"content-length", [b"0"])[0]
-        if not length.isdigit() or len(length) > _MAX_DIGITS or int(length) > MAX_BYTES:
-            return 413, f"the request is larger than {MAX_BYTES >> 20} MiB"
+        if not length.isdigit() or len(length) > _MAX_DIGITS or int(length) > _most_of(scope):
+            return 413, _too_large(scope)
         return None
 
     def _with_headers(self, send: Send) -> Send:
@@ -113,7 +115,16 @@ def _is_visit(scope: Scope, headers: dict[bytes, list[bytes]]) -> bool:
     return is_page and headers.get(b"sec-fetch-mode") == [b"navigate"]
 
 
-def _bounded(receive: Receive) -> Receive:
+def _most_of(scope: Scope) -> int:
+    """The most bytes that the body of a request may have."""
+    return MAX_NET_BYTES if scope["path"] == BRINGS_NETS else MAX_BYTES
+
+
+def _too_large(scope: Scope) -> str:
+    return f"the request is larger than {_most_of(scope) >> 20} MiB"
+
+
+def _bounded(receive: Receive, most: int) -> Receive:
     """`receive` that raises TooLargeError if a body exceeds its limit, whatever its headers say."""
     size = 0
 
@@ -121,7 +132,7 @@ def _bounded(receive: Receive) -> Receive:
         nonlocal size
         message = await receive()
         size += len(message.get("body", b""))
-        if size > MAX_BYTES:
+        if size > most:
             raise TooLargeError
         return message
 

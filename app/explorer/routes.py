@@ -13,6 +13,7 @@ import numpy as np
 from merino.inner.app.explorer.evaluations import IN_USE, terms, text_of
 from merino.inner.app.explorer.fields import MAX_TEXT, Fields
 from merino.inner.app.explorer.game_text import course_of, pgn_of, read_game, read_pgn, read_text
+from merino.inner.app.explorer.guard import MAX_NET_BYTES
 from merino.inner.app.explorer.runs import match_so_far, night, read_night, start_night, stop_night
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.studying import answer_exercise, review_exercise
@@ -231,7 +232,7 @@ def weights(fields: Fields, state: ServerState) -> Answer:
 
 def add_weights(fields: Fields, state: ServerState) -> Answer:
     """POST /api/weights: keep a weights file or a net that the page has opened."""
-    return asdict(state.evaluations.read(fields.text("name")[:80], fields.content()))
+    return asdict(state.evaluations.read(fields.text("name")[:80], fields.content(MAX_NET_BYTES)))
 
 
 def weights_text(fields: Fields, state: ServerState) -> Answer:

@@ -770,7 +770,7 @@ TREE = """[White "A"]
 [Black "B \\"C\\""]
 [Result "*"]
 
-1. e4 e5 $1 { good } ( 1... c5 2. Nf3 ( 2. c3 ) ) 2. Nf3 *
+{ both young } 1. e4 e5 $1 { good } ( { sharper } 1... c5 2. Nf3 ( 2. c3 ) ) 2. Nf3 *
 
 """
 
@@ -780,7 +780,9 @@ def test_a_game_keeps_comments_signs_and_variations_there_and_back(page: TestCli
     reply = game["moves"][1]
     assert reply["comment"] == "good" and reply["nags"] == [1]
     assert [move["san"] for move in reply["variations"][0]] == ["c5", "Nf3"]
-    written = page.post("/api/pgn/text", json={"fen": game["fen"], "tags": game["tags"], "moves": game["moves"]}).json()
+    assert game["comment"] == "both young" and reply["variations"][0][0]["before"] == "sharper"
+    same = {name: game[name] for name in ("fen", "tags", "comment", "moves")}
+    written = page.post("/api/pgn/text", json=same).json()
     body = written["text"].split("\n\n", 1)[1]
     assert body.split() == TREE.split("\n\n", 1)[1].split()
     start = Position().fen()

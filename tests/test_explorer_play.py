@@ -343,6 +343,17 @@ def test_a_pgn_with_variations_is_read_whole_and_its_opening_named(page: Page) -
     page.until(lambda: "Berlin" in page.text("#move-list b"))
 
 
+def test_comments_before_a_line_are_shown_and_saved_also_after_a_reload(page: Page) -> None:
+    page.enter('[White "A"]\n[Black "B"]\n\n{ Both young } 1. e4 e5 ({ Sharper is } 1... c5) 2. Nf3 *')
+    page.until(lambda: page.text("#move-list").startswith("A - B") and "Both young" in page.text("#move-list"))
+    page.reload()
+    page.until(lambda: "Sharper is" in page.text("#move-list .variation"))
+    page.click("#share")
+    page.click("#save-pgn")
+    game = chess.pgn.read_game(io.StringIO(page.saved("game.pgn").decode()))
+    assert game and game.comment == "Both young" and game.variations[0].variations[1].starting_comment == "Sharper is"
+
+
 def test_another_game_takes_the_place_of_the_one_against_merino(page: Page) -> None:
     begin(page)
     page.move("e2", "e4")

@@ -53,6 +53,7 @@ class GameView:
     fen: str  # where it begins
     moves: tuple[PlayedMove, ...]
     fault: str | None
+    comment: str = ""  # before the first move
 
 
 @dataclass(frozen=True)
@@ -224,18 +225,23 @@ def _game_of(source: GameSource) -> GameView:
         fen=source.start.fen(),
         moves=tree_of(source.game, len(source.moves)),
         fault=source.fault or None,
+        comment=source.game.comment,
     )
 
 
 @dataclass(frozen=True)
 class PlayedMove:
-    """A move of a game, with its comment, signs, and the lines that were possible in its place."""
+    """A move of a game, with its comment, signs, and the lines that were possible in its place.
+
+    `before` is the comment at the beginning of a line that it begins.
+    """
 
     san: str
     uci: str
     comment: str = ""
     nags: tuple[int, ...] = ()
     variations: tuple[tuple[PlayedMove, ...], ...] = ()
+    before: str = ""
 
 
 def tree_of(game: chess.pgn.Game, plies: int) -> tuple[PlayedMove, ...]:
@@ -258,7 +264,7 @@ def _line(node: chess.pgn.GameNode, board: chess.Board, depth: int) -> tuple[Pla
 
 
 def _variation(start: chess.pgn.ChildNode, board: chess.Board, depth: int) -> tuple[PlayedMove, ...]:
-    first = _move_of(start, board, ())
+    first = replace(_move_of(start, board, ()), before=start.starting_comment)
     board.push(start.move)
     rest = _line(start, board, depth)
     board.pop()
@@ -271,8 +277,8 @@ def _move_of(
     return PlayedMove(board.san(node.move), board.uci(node.move), node.comment, tuple(sorted(node.nags)), variations)
 
 
-def pgn_of(fen: str, tags: Mapping[str, str], moves: Sequence[Fields]) -> str:
-    """A game as PGN: its tags, and its moves as the page sends them, like PlayedMove.
+def pgn_of(fen: str, tags: Mapping[str, str], moves: Sequence[Fields], comment: str = "") -> str:
+    """A game as PGN: its tags, the comment before it, and its moves as the page sends them, like PlayedMove.
 
     Raises RequestError, and ValueError for an illegal move.
     """
@@ -281,6 +287,7 @@ def pgn_of(fen: str, tags: Mapping[str, str], moves: Sequence[Fields]) -> str:
         game.headers[name] = value
     if fen != START_FEN:
         game.setup(board_of(Position(fen)))
+    game.comment = comment
     _add(game, game.board(), moves, 0)
     return tree_text(game)
 
@@ -293,7 +300,12 @@ def _add(node: chess.pgn.GameNode, board: chess.Board, moves: Sequence[Fields], 
         raise RequestError(f"these are more than {MAX_MOVES} moves")
     for fields in moves:
         move = board.parse_uci(fields.text("uci"))
-        child = node.add_variation(move, comment=fields.text("comment", ""), nags=fields.whole_numbers("nags", MAX_NAG))
+        child = node.add_variation(
+            move,
+            comment=fields.text("comment", ""),
+            starting_comment=fields.text("before", ""),
+            nags=fields.whole_numbers("nags", MAX_NAG),
+        )
         for variation in fields.lists("variations"):
             _add(node, board, variation, depth + 1)
         board.push(move)

@@ -115,8 +115,9 @@ def pgn(fields: Fields, _: ServerState) -> Answer:
 
 
 def pgn_text(fields: Fields, _: ServerState) -> Answer:
-    """POST /api/pgn/text: a game as PGN: `tags`, and `moves` with their comments, signs and variations."""
-    return {"text": pgn_of(Position(fields.text("fen")).fen(), fields.labels("tags"), fields.parts("moves"))}
+    """POST /api/pgn/text: a game as PGN: `tags`, `comment`, and `moves` with their comments, signs and variations."""
+    fen, tags = Position(fields.text("fen")).fen(), fields.labels("tags")
+    return {"text": pgn_of(fen, tags, fields.parts("moves"), fields.text("comment", ""))}
 
 
 def opening(fields: Fields, _: ServerState) -> Answer:

@@ -1,8 +1,11 @@
 // A game as a tree: each node is a move with what follows it; the first child is the main line.
 
-/** A node: its move (none at the root), comment, NAGs, and what it comes from and leads to. */
-function node(parent, { san = "", uci = "", comment = "", nags = [] } = {}) {
-    return { san, uci, comment, nags: [...nags], parent, children: [] };
+/**
+ * A node: its move (none at the root), comment, NAGs, and what it comes from and leads to. `before` is the comment at the
+ * beginning of a variation that it begins.
+ */
+function node(parent, { san = "", uci = "", comment = "", nags = [], before = "" } = {}) {
+    return { san, uci, comment, nags: [...nags], before, parent, children: [] };
 }
 
 /** Append a move to a node, after the moves that are there; the new node, or the one with that move. */
@@ -14,9 +17,12 @@ export function append(parent, move) {
     return made;
 }
 
-/** The tree of a list of moves: { san, uci, comment, nags, variations }, where a variation is a list in place of a move. */
-export function grown(moves) {
-    const root = node(null);
+/**
+ * The tree of a list of moves: { san, uci, comment, nags, variations, before }, where a variation is a list in place of a
+ * move; `comment` is that before the first move.
+ */
+export function grown(moves, comment = "") {
+    const root = node(null, { comment });
     graft(root, moves);
     return root;
 }
@@ -41,8 +47,9 @@ export function listed(root) {
     return moves;
 }
 
-function plain({ san, uci, comment, nags }) {
+function plain({ san, uci, comment, nags, before }) {
     const move = { san, uci };
+    if (before) move.before = before;
     if (comment) move.comment = comment;
     if (nags.length) move.nags = nags;
     return move;

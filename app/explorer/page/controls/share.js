@@ -171,8 +171,8 @@ async function pgn() {
     const [White, Black] = label.split(" - ");
     const named = White && Black ? { White, Black } : {};
     const Result = game?.result?.score;
-    const asked = { fen, tags: { ...named, ...(Result ? { Result } : {}), ...tags }, moves: listed(root) };
-    return (await post("/api/pgn/text", asked)).text;
+    const known = { ...named, ...(Result ? { Result } : {}), ...tags };
+    return (await post("/api/pgn/text", { fen, tags: known, comment: root.comment, moves: listed(root) })).text;
 }
 
 /** All games against Merino that were finished on this browser. */

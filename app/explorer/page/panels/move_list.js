@@ -17,6 +17,8 @@ const parts = {};
 
 const signsOf = (move) => move.nags.map((nag) => SIGNS.get(nag)?.text ?? ` $${nag}`).join("");
 
+const commentElement = (text) => (text ? h("span", { class: "comment" }, text) : null);
+
 function moveElements(move, ply, isFirst) {
     const number = numbered(state.fen, ply, isFirst);
     const at = state.moves.indexOf(move);
@@ -28,9 +30,10 @@ function moveElements(move, ply, isFirst) {
         onclick: () => goToNode(move),
     };
     return [
+        commentElement(move.before),
         number ? h("span", { class: "number" }, number) : null,
         h("button", attributes, move.san + signsOf(move)),
-        move.comment ? h("span", { class: "comment" }, move.comment) : null,
+        commentElement(move.comment),
     ];
 }
 
@@ -66,7 +69,7 @@ function drawHeading() {
 function draw() {
     const list = byId("move-list");
     drawHeading();
-    replace(list, parts.heading, following(state.root, 0, true));
+    replace(list, parts.heading, commentElement(state.root.comment), following(state.root, 0, true));
     const now = list.querySelector("[aria-current]");
     if (now) list.scrollTop = now.offsetTop - list.offsetTop - list.clientHeight / 2;
     drawEditing();

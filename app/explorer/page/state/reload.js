@@ -10,7 +10,8 @@ function store() {
     const { mode, free, fen, label, tags, game, root, node, flipped } = state;
     const path = pathTo(node).map((move) => move.uci);
     const { hash } = location;
-    keep(NAME, { hash, mode, free, fen, label, tags, game, flipped, moves: listed(root), path }, "sessionStorage");
+    const tree = { comment: root.comment, moves: listed(root), path };
+    keep(NAME, { hash, mode, free, fen, label, tags, game, flipped, ...tree }, "sessionStorage");
 }
 
 const recalled = () => recall(NAME, null, isRecord, "sessionStorage");

@@ -185,11 +185,11 @@ function stand(node) {
 /**
  * Show a game, or a position as the start of one, after `at` of its moves; by default after all. `against` is the game
  * against Merino that it is; any other is left.
- * @param {{ fen: string, moves?: any[], label?: string, tags?: Record<string, string>, against?: any }} game
+ * @param {{ fen: string, moves?: any[], label?: string, tags?: Record<string, string>, comment?: string, against?: any }} game
  */
-export function setGame({ fen, moves = [], label = "", tags = {}, against = null }, at = moves.length) {
+export function setGame({ fen, moves = [], label = "", tags = {}, comment = "", against = null }, at = moves.length) {
     if (state.game) changed("leave");
-    const root = grown(moves);
+    const root = grown(moves, comment);
     Object.assign(state, { mode: "game", fen, root, label, tags, term: null, edits: [], undone: [] });
     state.game = against;
     state.moves = lineThrough(root);
@@ -205,7 +205,7 @@ export function watchBoard() {
 
 /** Show a game that was kept: as `setGame`, after the moves of its `path`. */
 export function openTree({ path, ...game }) {
-    const root = grown(game.moves);
+    const root = grown(game.moves, game.comment);
     Object.assign(state, { mode: "game", fen: game.fen, root, label: game.label, tags: game.tags });
     state.moves = lineThrough(root);
     stand(follow(root, path));
@@ -280,7 +280,7 @@ function restored(from, to) {
     state[to] = [...state[to], snapshot()];
     const { moves, path } = state[from].at(-1);
     state[from] = state[from].slice(0, -1);
-    state.root = grown(moves);
+    state.root = grown(moves, state.root.comment);
     state.moves = lineThrough(state.root);
     stand(follow(state.root, path));
     return moved("moves");

@@ -1065,12 +1065,31 @@ def test_practice_that_went_on_elsewhere_is_gone_on_with(tmp_path: Path) -> None
     assert place.read_bytes() == before
 
 
+MATE_MISSED = (
+    '[White "Me"]\n[Black "You"]\n[FEN "5k2/5ppp/6r1/7n/7n/8/5PPP/R5K1 w - - 0 1"]\n\n'
+    "1. Kf1 Kg8 2. Kg1 Kf8 3. Kf1 Kg8 4. Kg1 Kf8 5. Kf1 Kg8 6. Rb1 h6 0-1\n"
+)
+
+
+def test_a_second_player_of_the_same_games_has_practice_of_their_own(page: TestClient, data_folder: Path) -> None:
+    name = "\u5bf9\u5c40" * 40  # a long one, in letters of three bytes
+    base = f"{name[:33]}"  # as far as a name of a file has room
+    of_you = data_folder / "drill" / f"{base}.drill.json"
+    of_you.parent.mkdir()
+    others = Practice("games You 9", (exercise("e4"),))
+    others.review(others.exercises[0], True, datetime.now(UTC))
+    others.save(of_you)
+    before = of_you.read_bytes()
+    with connect(page, "/ws/drill") as socket:
+        socket.send_json({"text": MATE_MISSED, "name": name, "player": "me"})
+        opened = heard(socket, "done")[-1]
+    assert opened["practice"] == str(of_you.with_name(f"{base}.me.drill.json")) and opened["due"]
+    assert of_you.read_bytes() == before
+
+
 def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     games = tmp_path / "mine.pgn"
-    games.write_text(
-        '[White "Me"]\n[Black "You"]\n[FEN "5k2/5ppp/6r1/7n/7n/8/5PPP/R5K1 w - - 0 1"]\n\n'
-        "1. Kf1 Kg8 2. Kg1 Kf8 3. Kf1 Kg8 4. Kg1 Kf8 5. Kf1 Kg8 6. Rb1 h6 0-1\n"
-    )
+    games.write_text(MATE_MISSED)
     with GamesFile(games) as file, TestClient(create_app(ServerState(games=file), PORT), base_url=ADDRESS) as page:
         for due in (1, 0):
             with connect(page, "/ws/drill") as socket:

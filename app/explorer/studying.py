@@ -1,7 +1,8 @@
 """Studies of one player shown on the page: what their moves say, and exercises from their mistakes.
 
 The progress of practice is kept as `merino drill` keeps it: beside the file of games on the command line, or for games
-that the page sends in the user's folder, by the name of their file.
+that the page sends in the user's folder, by the name of their file. Where that file is somebody else's, the player has
+one of their own.
 """
 
 from __future__ import annotations
@@ -27,12 +28,20 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default
 from merino.inner.study.analyser import Analyser, analyser
 from merino.inner.study.drill.exercises import ATTEMPTS, MAX_EXERCISES, Exercise, hint_for, reply_to
-from merino.inner.study.drill.practice import Practice, load_progress, practice_from, progress_file, scheduling
+from merino.inner.study.drill.practice import (
+    OtherPlayerError,
+    Practice,
+    load_progress,
+    practice_from,
+    progress_file,
+    scheduling,
+)
 from merino.inner.study.errors import StudyError
 from merino.inner.study.profile.choices import MAX_CHOICES
-from merino.inner.study.profile.players import games_of_player
+from merino.inner.study.profile.players import folded, games_of_player
 from merino.inner.study.profile.profile import as_object, profile_of
 
+MAX_NAME_BYTES = 100  # of a name that becomes part of that of a file
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
@@ -54,13 +63,21 @@ def profile(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message
 def drill(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """The exercises from the mistakes of a `player`, and which are due; they are found once."""
     evaluation, most = default(), fields.number("most", 1, MAX_EXERCISES) or MAX_EXERCISES
-    with _games(fields, state) as (path, place), state.searchers.borrowed(evaluation) as searcher:
-        searching = _searching(searcher, stop)
-        with writing(RequestError, place):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with _stoppable(), held(place):
-                name, told = fields.text("player"), partial(_tell, say, stop)
-                found = practice_from(path, name, place, most, evaluation, lambda: searching, told)
+    with _games(fields, state) as (path, named), state.searchers.borrowed(evaluation) as searcher:
+        searching, told = _searching(searcher, stop), partial(_tell, say, stop)
+
+        def practise(place: Path) -> tuple[Path, Practice]:
+            with writing(RequestError, place):
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with _stoppable(), held(place):
+                    player = fields.text("player")
+                    return place, practice_from(path, player, place, most, evaluation, lambda: searching, told)
+
+        try:
+            place, found = practise(progress_file(named))
+        except OtherPlayerError as error:
+            own = named.with_name(f"{named.name}.{_safe(folded(error.player))}")
+            place, found = practise(progress_file(own))
     state.practices[str(place)] = found
     return {
         "type": "done",
@@ -144,15 +161,20 @@ def _tell(say: Callable[[Message], None], stop: Stop, what: str, done: float) ->
 
 @contextmanager
 def _games(fields: Fields, state: ServerState) -> Iterator[tuple[Path, Path]]:
-    """The file of the games, and where the progress of practice from them is kept.
+    """The file of the games, and that by whose name the progress of practice from them is kept.
 
     With `file` they are those on the command line, else those that the request holds, for a while in a file.
     """
     if fields.flag("file"):
         path = state.games_file().path
-        yield path, progress_file(path)
+        yield path, path
         return
     sent = SentGames.of(fields)
     with tempfile.TemporaryDirectory(prefix="merino-") as folder, sent.naming():
-        name = _UNSAFE.sub("_", sent.title).strip(".") or "games"
-        yield sent.joined(Path(folder)), progress_file(user_folder("data") / "drill" / name)
+        yield sent.joined(Path(folder)), user_folder("data") / "drill" / _safe(sent.title)
+
+
+def _safe(name: str) -> str:
+    """A name as part of that of a file."""
+    plain = _UNSAFE.sub("_", name).strip(".").encode()[:MAX_NAME_BYTES]
+    return plain.decode(errors="ignore") or "games"

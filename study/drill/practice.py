@@ -30,6 +30,17 @@ _MEMORY = ((1e-3, 1e9), (1.0, 10.0))  # lowest and highest stability, in days, a
 MISSING = "practice needs the extra drill: pip install 'merino-chess[drill]'"
 
 
+class OtherPlayerError(StudyError):
+    """A file that keeps the practice of somebody else than `player`."""
+
+    def __init__(self, sentence: str, player: str) -> None:
+        super().__init__(sentence)
+        self.player = player
+
+    def __reduce__(self) -> tuple[type[OtherPlayerError], tuple[str, str]]:
+        return type(self), (str(self), self.player)  # what it is made of, for pickle and copy
+
+
 def scheduling() -> ModuleType:
     """The package that says when an exercise is due again; raises StudyError where it is missing."""
     try:
@@ -132,8 +143,8 @@ def practice_from(
 ) -> Practice:
     """The exercises of a player, from the file `place` if it has them, else found now and kept there.
 
-    `analyse` makes what searches, where that is needed. Raises StudyError, also if there is none, SourceError and
-    OSError.
+    `analyse` makes what searches, where that is needed. Raises StudyError, also if there is none, OtherPlayerError if
+    the file keeps the practice of somebody else, SourceError and OSError.
     """
     player = games_of_player(games, wanted)
     made_from = _identity(digest(games), player.name, most)
@@ -163,9 +174,10 @@ def _player_in(identity: str) -> str:
 
 
 def _check_player(old: Practice | None, player: str, place: Path) -> None:
-    """Raise StudyError if somebody else has practised with this file; capitals and spaces make nobody another."""
+    """Raise OtherPlayerError if somebody else has practised with this file; capitals and spaces make nobody another."""
     if old is None or not old.cards:
         return
     other = _player_in(old.made_from)
     if other and folded(other) != folded(player):
-        raise StudyError(f"'{place}' keeps the practice of '{other}'; '{player}' needs another file: --progress FILE")
+        sentence = f"'{place}' keeps the practice of '{other}'; '{player}' needs another file: --progress FILE"
+        raise OtherPlayerError(sentence, player)

@@ -148,6 +148,7 @@ def test_the_example_of_the_report_is_set_up_in_free_mode(page: Page) -> None:
     for place, letter in wanted.items():
         page.drag(f'.palette [data-piece="{letter}"]', square(place))
         page.until(lambda place=place: place in page.pieces)
+        assert not page.all(".palette [aria-pressed=true]"), "what was dragged is not chosen for clicks as well"
     fen = "8/8/8/4k3/2P2pp1/P1K5/2B5/8 w - - 0 1"
     page.until(lambda: shows(page, fen))
     values = {piece.square: piece.removal_cp for piece in told(fen).pieces}

@@ -6,6 +6,7 @@ import { hide } from "../base/focus.js";
 import { EMPTY, START, listenTo, setFree, setGame, state } from "../state/store.js";
 import { describe, imageOf, nameOf, picture, squareUnder } from "./board.js";
 
+const DRAG_PIXELS = 4; // by which a hand that only clicks may move
 const LETTERS = ["KQRBNP", "kqrbnp"];
 const CASTLING = [
     ["K", "White O-O"],
@@ -15,6 +16,7 @@ const CASTLING = [
 ];
 /** @type {any} */
 let brush = null; // the piece that a click puts down, or "x" to take off
+let isDragged = false; // whether a piece of the palette has left it since it was pressed
 
 /** Whether a click on a square puts a piece down rather than picking one up. */
 export const takesPieces = () => brush !== null;
@@ -55,11 +57,13 @@ export function dropFree(from, to) {
 
 function dragOn(event, letter, button) {
     if (event.button > 0) return;
+    isDragged = false;
     const ghost = h("img", { src: imageOf(letter), class: "ghost", alt: "" });
     let moving = false;
     const follow = (moved) => {
         if (!moving) {
-            moving = true;
+            if (Math.hypot(moved.clientX - event.clientX, moved.clientY - event.clientY) < DRAG_PIXELS) return;
+            moving = isDragged = true;
             document.body.append(ghost);
         }
         ghost.style.left = `${moved.clientX}px`;
@@ -91,7 +95,9 @@ function paletteButton(letter) {
             type: "button",
             "data-piece": letter,
             title: nameOf(letter),
-            onclick: () => choose(letter),
+            onclick: (event) => {
+                if (!isDragged || event.detail === 0) choose(letter); // a drag ends in a click too, a key in one of 0
+            },
             onpointerdown: (event) => dragOn(event, letter, button),
         },
         picture(letter, 30),

@@ -354,6 +354,20 @@ def test_comments_before_a_line_are_shown_and_saved_also_after_a_reload(page: Pa
     assert game and game.comment == "Both young" and game.variations[0].variations[1].starting_comment == "Sharper is"
 
 
+def test_dates_are_searched_however_they_are_typed(page: Page) -> None:
+    found = page.of_module(
+        "panels/game_list.js",
+        "(() => {"
+        " const list = new module.GameList(), search = '', result = '';"
+        " list.add(['2023.01.01', '2024.05.03', '2024.12.01'].map((date) => ({ date, white: '', black: '' })));"
+        " const within = ([from, to]) => list.matching(module.queryOf({ search, result, from, to }));"
+        " const typed = [['2024.5', ''], ['', '2024.5'], ['2024-5-3', '2024/5/3'], ['2024', '2024'], ['', '2024.1']];"
+        " return typed.map(within);"
+        " })()",
+    )
+    assert found == [[1, 2], [0, 1], [1], [1, 2], [0]]
+
+
 def test_another_game_takes_the_place_of_the_one_against_merino(page: Page) -> None:
     begin(page)
     page.move("e2", "e4")

@@ -85,4 +85,9 @@ export const queryOf = ({ search, result, from, to }) => ({
     to: dateOf(to),
 });
 
-const dateOf = (text) => text.trim().replace(/[-/]/g, ".");
+/** A date as PGN writes it, as far as it is given: "2024/5" is "2024.05". */
+const dateOf = (text) =>
+    text
+        .trim()
+        .replace(/[-/]/g, ".")
+        .replace(/\.(\d)(?=\.|$)/g, ".0$1");

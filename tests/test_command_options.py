@@ -235,7 +235,11 @@ def test_a_mistyped_option_is_answered_with_the_nearest(capsys: pytest.CaptureFi
         (["match", "a", "b", "--resign", "score=4", "9"], "expected movecount=N score=N, found 'score=4 9'"),
         (
             ["match", "default", "default", "--resign", "score=0", "movecount=3"],
-            "--resign: a game is won by a score",
+            "merino: match: --resign: a game is won by a score",
+        ),
+        (
+            ["spsa", "scan", "razor_depth", "--resign", "score=0", "movecount=3"],
+            "merino: spsa scan: --resign: a game is won by a score",
         ),
         (["night", "--hours", "1", "--seed", "1732737600123"], "'1732737600123' is more than 1000000000"),
         (["match", "a", "b", "--draw", "1", "x", "3"], "argument --draw: 'x' is not a whole number from 0 on"),

@@ -13,6 +13,7 @@ from typing import Any
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import KeyValues, Parser, any_number, natural, positive, whole
 from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.files import check_writable, writing
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter
@@ -32,6 +33,10 @@ from merino.inner.match.time_control import DEFAULT_MARGIN_MS, DEFAULT_NODES, Ad
 DEFAULT_GAMES = 1000
 PLIES_OF_A_MOVE = 2
 LIMITS, ADJUDICATION, TEST = "time control", "adjudication", "sequential test"  # titles of groups
+
+
+class OptionValueError(MerinoError):
+    """An option that cannot have its value; the message says which and why."""
 
 
 def clock(text: str) -> Clock:
@@ -121,7 +126,7 @@ def player_forms() -> str:
 
 
 def read_config(args: argparse.Namespace, players: tuple[Player, Player]) -> MatchConfig:
-    """The configuration of a match."""
+    """The configuration of a match; raises OptionValueError."""
     return MatchConfig(
         players,
         TimeControl(args.nodes, args.depth, args.movetime, args.tc, args.hash).or_default(),
@@ -137,7 +142,7 @@ def read_config(args: argparse.Namespace, players: tuple[Player, Player]) -> Mat
 def adjudication(
     resign: dict[str, Any] | None, draw: dict[str, Any] | None = None, longest: int = MAX_PLIES
 ) -> Adjudication:
-    """The rules by which games end early; `longest` is in plies. Raises UsageError."""
+    """The rules by which games end early; `longest` is in plies. Raises OptionValueError."""
     win = resign or {"score": 0, "movecount": 0}
     drawn = draw or {"score": 0, "movecount": 0, "movenumber": 0}
     try:
@@ -145,7 +150,7 @@ def adjudication(
             win["score"], win["movecount"], drawn["score"], drawn["movecount"], drawn["movenumber"], longest
         )
     except ValueError as error:
-        raise UsageError(f"--resign: {error}") from error
+        raise OptionValueError(f"--resign: {error}") from error
 
 
 def read_test(args: argparse.Namespace) -> Sprt | None:
@@ -218,10 +223,10 @@ def play_titled(
 
 @contextmanager
 def errors_of(command: str) -> Iterator[None]:
-    """Put the name of the command before errors of a match; a bad player or file is a usage error."""
+    """Put the name of the command before errors of a match; a bad player, file or option is a usage error."""
     try:
         yield
-    except (PlayerError, GamesFileError) as error:
+    except (PlayerError, GamesFileError, OptionValueError) as error:
         raise UsageError(f"{command}: {error}") from error
     except MatchError as error:
         raise CommandError(f"{command}: {error}") from error

@@ -89,6 +89,8 @@ def _request(args: argparse.Namespace) -> ScanRequest:
 
 def _check(args: argparse.Namespace) -> None:
     """Raise the errors of the command line before the games are played."""
+    with options.errors_of("spsa scan"):
+        options.adjudication(args.resign, args.draw, args.longest)
     check_picture(args.plot, "spsa scan")
     if args.state is not None:
         make_folder(args.state, "spsa")

@@ -895,6 +895,13 @@ def test_learning_is_followed_step_by_step_and_kept(page: TestClient, state: Ser
     assert values == {line["name"]: line["new"] for line in last["record"]["summary"]["weights"]}
 
 
+def test_learning_that_is_stopped_before_it_has_a_result_says_no_more_than_that(tmp_path: Path) -> None:
+    stop, body = Stop(), {"text": few_games(tmp_path).read_text(), "name": "few.pgn", "weights": "default"}
+    stop.set()
+    with pytest.raises(RequestError, match=r"^stopped$"):
+        learn(Fields(body), ServerState(), lambda _: None, stop)
+
+
 def test_learning_takes_target_phases_and_positions_a_game(page: TestClient) -> None:
     games = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8")
     games = "".join(f"[Event {part}" for part in games.split("[Event ")[1:41])

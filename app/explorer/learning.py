@@ -20,7 +20,7 @@ from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import column_names, phases_of
 from merino.inner.eval.linear.registry import TermSet
-from merino.inner.learn.errors import LearnError
+from merino.inner.learn.errors import LearnError, LearnStoppedError
 from merino.inner.learn.minimisers import METHODS, Step
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.procedure import learn_from_files
@@ -47,7 +47,10 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
         request = replace(asked, files=tuple(map(str, games)), weights=str(weights), record=str(record))
         events = _events(sent, asked.settings, terms_of(evaluation), say, stop)
         with sent.naming():
-            result = learn_from_files(request, events)
+            try:
+                result = learn_from_files(request, events)
+            except LearnStoppedError as error:
+                raise RequestError("stopped") from error
         state.record = {**load_record(record), "files": list(sent.names)}
     summary = result.summary
     if summary is None:

@@ -636,6 +636,33 @@ def test_work_and_requests_that_meet_a_full_disk_say_so(page: TestClient, monkey
         assert heard(socket, "done")[-1]["error"] == f"'games.pgn': {NO_ROOM.strerror}"
 
 
+def test_work_and_requests_without_memory_say_so_and_end(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "shapley_values", Mock(side_effect=MemoryError("no room")))
+    assert refused(page.post("/api/shapley", json={"fen": ENDGAME})) == "no room"
+    monkeypatch.setattr(server_runs, "prove", Mock(side_effect=MemoryError))
+    with connect(page, "/ws/match") as socket:
+        socket.send_json({"new": {"weights": "default"}, "old": {"weights": "default"}, "games": 2})
+        assert heard(socket, "done")[-1]["error"] == "there is not enough memory"
+    assert not page.get("/api/match").json()["match"]["running"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_fault_of_the_server_keeps_no_tab_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = Mock(side_effect=RuntimeError("broken"))
+    monkeypatch.setattr(routes, "shapley_values", broken)
+    monkeypatch.setattr(server_runs, "prove", broken)
+    monkeypatch.setattr(studying, "games_of_player", broken)
+    app = create_app(ServerState(), PORT)
+    with TestClient(app, base_url=ADDRESS, raise_server_exceptions=False) as page:
+        assert "internal error" in refused(page.post("/api/shapley", json={"fen": ENDGAME}), 500)
+        with connect(page, "/ws/match") as socket:
+            socket.send_json({"new": {"weights": "default"}, "old": {"weights": "default"}, "games": 2})
+            assert "internal error" in heard(socket, "done")[-1]["error"]
+        with connect(page, "/ws/profile") as socket:
+            socket.send_json({"text": PGN, "player": "Anna"})
+            assert "internal error" in heard(socket, "done")[-1]["error"]
+
+
 def test_what_is_said_together_is_sent_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sockets, "BREATH_SECONDS", 0.3)  # for a busy machine
     lists: list[list[Any]] = []

@@ -21,7 +21,7 @@ from merino.inner.app.explorer.page_files import PageFiles, drawing
 from merino.inner.app.explorer.routes import ROUTES, Answer
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.sockets import MAX_SOCKETS, Channel, Work
-from merino.inner.app.explorer.stopping import FAULTS, Stop, reason_of
+from merino.inner.app.explorer.stopping import FAULTS, INTERNAL_ERROR, Stop, reason_of
 
 MAX_MESSAGE = 80 << 20  # characters of games that the page may send at once
 MEDIA = {
@@ -61,7 +61,7 @@ def create_app(state: ServerState, port: int) -> Starlette:
     app = Starlette(
         routes=routes,
         middleware=[Middleware(Guard, port=port)],
-        exception_handlers={404: _not_found, 405: _not_found},
+        exception_handlers={404: _not_found, 405: _not_found, 500: _failed},
     )
     app.state.running = running
     return app
@@ -137,6 +137,11 @@ async def _piece(request: Request) -> Response:
     if found is None:
         return await _not_found(request, None)
     return Response(found, media_type=MEDIA["svg"], headers={"cache-control": "max-age=86400"})
+
+
+async def _failed(_: Request, __: Any) -> Response:
+    """The answer where something has gone wrong that should not; the error is printed besides."""
+    return JSONResponse({"error": INTERNAL_ERROR}, status_code=500)
 
 
 async def _not_found(request: Request, _: Any) -> Response:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from merino.inner.app.explorer.stopping import FAULTS, Message, Say, Stop, reason_of
+from merino.inner.app.explorer.stopping import FAULTS, INTERNAL_ERROR, Message, Say, Stop, reason_of
 from merino.inner.core.common.json_text import finite
 from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.common.work import cores
@@ -89,13 +89,15 @@ class ServerMatch:
         return {"type": "trial", **told, "nodes": trial.time_control.nodes}
 
     def _play(self) -> None:
+        last: Message = {"type": "error", "error": INTERNAL_ERROR}
         try:
             last = self._played()
         except FAULTS as error:
             last = {"type": "error", "error": reason_of(error)}
-        with self._changed:
-            self._last = last
-            self._changed.notify_all()
+        finally:
+            with self._changed:
+                self._last = last
+                self._changed.notify_all()
 
     def _played(self) -> Message:
         trial, threads = self._trial, max(1, cores() - 1)  # so that the page is answered meanwhile

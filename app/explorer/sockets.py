@@ -10,7 +10,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from merino.inner.app.explorer.fields import Fields
 from merino.inner.app.explorer.server_state import ServerState
-from merino.inner.app.explorer.stopping import FAULTS, Message, Say, Stop, reason_of
+from merino.inner.app.explorer.stopping import FAULTS, INTERNAL_ERROR, Message, Say, Stop, reason_of
 from merino.inner.core.common.errors import MerinoError
 
 MAX_AT_ONCE = 12  # pieces of work
@@ -80,13 +80,14 @@ class Channel:
         def say(message: Message) -> None:
             self._say({"id": number, **message})
 
+        last: Message = {"type": "error", "error": INTERNAL_ERROR}
         try:
             last = self._work(fields, self._state, say, stop)
         except FAULTS as error:
             last = {"type": "error", "error": reason_of(error)}
         finally:
             self._running.discard(stop)
-        say(last)
+            say(last)
 
     def _say(self, message: Message) -> None:
         """Report from the thread of the work, which waits where the tab does not read."""

@@ -12,11 +12,15 @@ from merino.inner.core.common.errors import MerinoError
 Message = Mapping[str, Any]
 Say = Callable[[Message], None]
 
-FAULTS = (MerinoError, ValueError, OSError)  # errors of work that cannot be done; ValueError is that of moves
+# Errors of work that cannot be done; ValueError is that of moves.
+FAULTS = (MerinoError, ValueError, OSError, MemoryError)
+INTERNAL_ERROR = "an internal error, of which the window of 'merino explorer' says more; please report it"
 
 
 def reason_of(fault: Exception) -> str:
     """Why work cannot be done, in words; `fault` is one of FAULTS."""
+    if isinstance(fault, MemoryError):
+        return str(fault) or "there is not enough memory"
     if not isinstance(fault, OSError) or fault.strerror is None:
         return str(fault)
     return f"'{fault.filename}': {fault.strerror}" if fault.filename else fault.strerror

@@ -248,6 +248,11 @@ def test_a_game_of_chess_under_another_name_is_loaded(talk: Talk, path: Path, va
     assert talk.moves == ["e2e4"]
 
 
+def test_utf_16_is_called_that(talk: Talk, path: Path) -> None:
+    path.write_text('[Event "x"]\n\n1. e4 e5 *\n', encoding="utf-16")
+    assert "is UTF-16 text: save it as UTF-8" in talk.say(f"load {path}")
+
+
 def test_a_file_that_is_not_there_is_told(talk: Talk, path: Path) -> None:
     assert "No such file" in talk.say(f"load {path}")
     assert "Usage: load" in talk.say("load")

@@ -528,6 +528,11 @@ def test_every_answer_carries_the_policy(page: TestClient) -> None:
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+def test_games_in_utf_16_are_called_that(page: TestClient) -> None:
+    told = refused(page.post("/api/games", json={"content": of_bytes(PGN.encode("utf-16")), "at": 0}))
+    assert told == "the file is UTF-16 text: save it as UTF-8"
+
+
 def test_a_net_of_any_usual_size_can_be_opened(page: TestClient) -> None:
     content = of_bytes((DEFAULT_FILE.parent / "gen13.net").read_bytes())
     assert len(content) > MAX_BYTES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
@@ -27,6 +28,7 @@ from merino.inner.formats.sources import decoded
 _TURNS = {"white": chess.WHITE, "black": chess.BLACK}
 MAX_ENTRIES = 10**9
 _COMMENTS = ("#", "%", ";")
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NO_TAGS = dict(chess.pgn.Game().headers)  # of text that is no game
 
 
@@ -203,7 +205,9 @@ class _GameNoticed(chess.pgn.BaseVisitor[bool]):
 def load(path: Path, number: int) -> Loaded:
     """The entry of this number, from 1; raises CommandError, naming what is wrong."""
     try:
-        with _DecodedLines(open_user_file(path, GAMES)) as file:
+        with open_user_file(path, GAMES) as content, _DecodedLines(content) as file:
+            if content.peek(2).startswith(_UTF_16):
+                raise CommandError(f"'{path}' is UTF-16 text: save it as UTF-8")
             first = next((line for line in file if _counts(line)), "")
             file.seek(0)
             holds_positions = looks_like_fen(first)

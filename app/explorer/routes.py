@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from merino.inner.app.explorer.evaluations import IN_USE, terms, text_of
-from merino.inner.app.explorer.fields import MAX_TEXT, Fields
+from merino.inner.app.explorer.fields import MAX_TEXT, Fields, RequestError
 from merino.inner.app.explorer.game_text import course_of, pgn_of, read_game, read_pgn, read_text
 from merino.inner.app.explorer.guard import MAX_NET_BYTES
 from merino.inner.app.explorer.runs import match_so_far, night, read_night, start_night, stop_night
@@ -134,8 +135,10 @@ def list_file(fields: Fields, state: ServerState) -> Answer:
 
 def list_text(fields: Fields, _: ServerState) -> Answer:
     """POST /api/games: the games of a piece of a file that begins at its offset `at`; with `more` the file goes on."""
-    at, more = fields.number("at", 0, MAX_OFFSET) or 0, fields.flag("more")
-    games, after = list_games(fields.content(), at, goes_on=more)
+    at, more, content = fields.number("at", 0, MAX_OFFSET) or 0, fields.flag("more"), fields.content()
+    if at == 0 and content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise RequestError("the file is UTF-16 text: save it as UTF-8")
+    games, after = list_games(content, at, goes_on=more)
     return {"games": [vars(game) for game in games], "next": after if more else None}
 
 

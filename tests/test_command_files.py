@@ -146,6 +146,8 @@ LOSING = (
     "points games.pgn --matrix games.pgn",
     "drill games.pgn --player A --pgn games.pgn",
     "account gen1 --positions games.pgn --out games.pgn",
+    "annotate games.pgn --out new.svg --plot ./new.svg",
+    "annotate my.svg --plot my.svg",
     "match default default --games 2 --nodes 10 --pgn new --state ./new",
 )
 
@@ -155,7 +157,7 @@ def test_an_output_that_is_an_input_or_another_output_is_refused(
     line: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("link").symlink_to("games.pgn")
-    for name in ("games.pgn.state", "my.net"):
+    for name in ("games.pgn.state", "my.net", "my.svg"):
         Path(name).write_bytes(Path("games.pgn").read_bytes())
     before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert main(line.split()) in (1, 2)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
-from merino.inner.app.shell.output_files import check_picture, holding_output
+from merino.inner.app.shell.output_files import check_apart, check_picture, holding_output
 from merino.inner.app.shell.search_request import (
     SearchRequest,
     evaluation_of,
@@ -46,7 +46,7 @@ def run_annotate(arguments: Sequence[str]) -> int:
     if args.json and args.out:
         parser.error("--json prints each game instead of writing it; leave out --out")
     picture, out = args.plot, args.out
-    _check(picture, out)
+    _check(picture, out, args.file)
     evaluation = evaluation_of(args.weights, args.k, args.evalfile)
     search = SearchRequest.of(args, Limits(nodes=DEFAULT_NODES))
     with errors_named("annotate", StudyError):
@@ -178,8 +178,10 @@ def _parser() -> Parser:
     return parser
 
 
-def _check(picture: Path | None, out: Path | None) -> None:
-    """Fail before the work rather than after it; raises CommandError."""
+def _check(picture: Path | None, out: Path | None, games: Path) -> None:
+    """Fail before the work rather than after it; raises CommandError. The PGN may take the place of its games."""
+    check_apart([picture, out], [], "annotate")
+    check_apart([picture], [games], "annotate")
     check_picture(picture, "annotate")
     for path in (picture, out):
         if path:

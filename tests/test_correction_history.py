@@ -11,6 +11,7 @@ from merino.inner.engine.search.alpha_beta import store_result
 from merino.inner.engine.search.correction_history import set_static_eval, update_correction_history
 from merino.inner.engine.search.limits import KNOWN_WIN
 from merino.inner.engine.search.parameters import PARAMETERS
+from merino.inner.engine.search.searcher import Searcher
 from merino.inner.engine.search.state import NO_SCORE
 from merino.inner.engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND, TranspositionTable
 from merino.inner.engine.search.worker import Worker
@@ -121,3 +122,13 @@ def test_the_score_moves_toward_what_a_search_found(worker: Worker, bound: int, 
         worker.set_root(Position(ENDGAME), full_width=False)
         _keep_result(worker.record, before + error, bound, 8)
     assert np.sign(static_eval(worker, ENDGAME) - before) == direction
+
+
+def test_the_threads_of_a_search_share_what_one_has_found_out() -> None:
+    searcher = Searcher(1, threads=3)
+    main, *helpers = searcher._workers
+    before = static_eval(main, ENDGAME)
+    learn(helpers[0], ENDGAME, 100, times=5)
+    assert static_eval(main, ENDGAME) == static_eval(helpers[1], ENDGAME) > before
+    searcher.clear()
+    assert {static_eval(worker, ENDGAME) for worker in searcher._workers} == {before}

@@ -2,7 +2,7 @@
 
 Similar positions have the same pawns, the same other pieces of a side, or the same last move. Each has an entry, for
 the side to move, that follows the error: score of the search minus static evaluation. The weighted sum of the entries
-is added to the next static evaluation.
+is added to the next static evaluation. The threads of a search share the entries: what one has found out all know.
 """
 
 import numpy as np
@@ -10,9 +10,10 @@ import numpy as np
 from merino.inner.core.board.bitboard import BISHOP, BLACK, KING, KNIGHT, QUEEN, ROOK, U64, WHITE, ZERO
 from merino.inner.core.board.position import side_to_move
 from merino.inner.core.compiled.jit import kernel
+from merino.inner.core.compiled.memory import array_at
 from merino.inner.engine.search.history import piece_to_before
 from merino.inner.engine.search.limits import KNOWN_WIN
-from merino.inner.engine.search.state import CORRECTION_BITS, NO_SCORE
+from merino.inner.engine.search.state import CORRECTION_BITS, NO_SCORE, PIECE_TO, SEARCH
 from merino.inner.engine.search.static_eval import rule50_scaling, static_evaluation
 from merino.inner.engine.search.transposition import entry_static_eval
 
@@ -25,6 +26,26 @@ _KNIGHT, _BISHOP, _ROOK, _QUEEN, _KING = (
     U64(factor)
     for factor in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB)
 )
+_PIECES_AT = U64(SEARCH["pawn_correction_history"].itemsize)  # bytes from the beginning of the block
+_MOVES_AT = _PIECES_AT + U64(SEARCH["piece_correction_history"].itemsize)
+
+
+@kernel(makes_arrays=True)
+def _by_pawns(s):
+    """The entries int16[side to move, pawns]."""
+    return array_at(s.corrections, np.int16, (2, 1 << CORRECTION_BITS))
+
+
+@kernel(makes_arrays=True)
+def _by_pieces(s):
+    """The entries int16[side to move, colour, its pieces]."""
+    return array_at(s.corrections + _PIECES_AT, np.int16, (2, 2, 1 << CORRECTION_BITS))
+
+
+@kernel(makes_arrays=True)
+def _by_move(s):
+    """The entries int16[last (piece, destination)]."""
+    return array_at(s.corrections + _MOVES_AT, np.int16, PIECE_TO)
 
 
 @kernel
@@ -46,10 +67,11 @@ def _correction(s, ply):
     """The correction to add to the static evaluation, in centipawns for the side to move."""
     position, p = s.positions[ply], s.parameters
     side = side_to_move(position)
-    pawns = int(s.pawn_correction_history[side, np.int64(position.pawn_key >> _SHIFT)])
-    pieces = int(s.piece_correction_history[side, WHITE, _pieces_index(position, WHITE)])
-    pieces += int(s.piece_correction_history[side, BLACK, _pieces_index(position, BLACK)])
-    move = int(s.move_correction_history[piece_to_before(s, ply, 1)])
+    pawns = int(_by_pawns(s)[side, np.int64(position.pawn_key >> _SHIFT)])
+    by_pieces = _by_pieces(s)
+    pieces = int(by_pieces[side, WHITE, _pieces_index(position, WHITE)])
+    pieces += int(by_pieces[side, BLACK, _pieces_index(position, BLACK)])
+    move = int(_by_move(s)[piece_to_before(s, ply, 1)])
     return p.correction_pawns * pawns + p.correction_pieces * pieces + p.correction_move * move >> _LIMIT_BITS
 
 
@@ -86,13 +108,12 @@ def update_correction_history(s, ply, error, depth):
     position = s.positions[ply]
     side = side_to_move(position)
     bonus = max(-_MAX_BONUS, min(error * depth // _BONUS_DIVISOR, _MAX_BONUS))
+    by_pawns, by_pieces, by_move = _by_pawns(s), _by_pieces(s), _by_move(s)
     index = np.int64(position.pawn_key >> _SHIFT)
-    s.pawn_correction_history[side, index] = _gravity(int(s.pawn_correction_history[side, index]), bonus)
+    by_pawns[side, index] = _gravity(int(by_pawns[side, index]), bonus)
     for colour in range(2):
         index = _pieces_index(position, colour)
-        s.piece_correction_history[side, colour, index] = _gravity(
-            int(s.piece_correction_history[side, colour, index]), bonus
-        )
+        by_pieces[side, colour, index] = _gravity(int(by_pieces[side, colour, index]), bonus)
     last = piece_to_before(s, ply, 1)
     if last:
-        s.move_correction_history[last] = _gravity(int(s.move_correction_history[last]), bonus)
+        by_move[last] = _gravity(int(by_move[last]), bonus)

@@ -118,6 +118,7 @@ class Searcher:
         with self._alone():
             while len(self._workers) < count:
                 self._workers.append(Worker(self._table, self._stop_flag, self._evaluation, self._parameters))
+                self._workers[-1].share_corrections(self._workers[0])
             del self._workers[count:]
 
     def set_evaluation(self, evaluation: Evaluation) -> None:

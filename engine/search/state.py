@@ -1,6 +1,7 @@
 """The record of one search thread: its whole state, as one pointer for compiled code.
 
-Only the transposition table and the stop flag are shared between threads; both are reached by their address.
+Only the transposition table, the correction histories and the stop flag are shared between threads; all are reached by
+their address.
 """
 
 import numpy as np
@@ -62,6 +63,7 @@ SEARCH = record_dtype(
         ("alpha_beta", np.uint64),  # addresses of the kernels that search on
         ("quiescence", np.uint64),
         ("stop_address", np.uint64),
+        ("corrections", np.uint64),  # address of the first of the correction histories that are used
         ("tablebase", np.uint64),  # address of the function that knows results, and of which positions it is asked:
         ("tablebase_men", np.int64),  # with so many pieces at most, kings included; 0 for none
         ("tablebase_depth", np.int64),  # at nodes of this depth at least
@@ -92,6 +94,7 @@ SEARCH = record_dtype(
         ("capture_history", np.int16, (PIECE_TO, 8)),  # by (piece, destination), captured type
         ("counter_moves", np.int32, PIECE_TO),
         ("continuation_history", np.int16, (PIECE_TO, PIECE_TO)),  # by earlier (piece, destination), this one
+        # the correction histories, in one block: threads may share those of one record
         ("pawn_correction_history", np.int16, (2, 1 << CORRECTION_BITS)),  # by side to move, pawns
         ("piece_correction_history", np.int16, (2, 2, 1 << CORRECTION_BITS)),  # by side to move, colour, its pieces
         ("move_correction_history", np.int16, PIECE_TO),  # by the last (piece, destination)
@@ -109,6 +112,7 @@ CONFIGURATION = (
     "alpha_beta",
     "quiescence",
     "stop_address",
+    "corrections",
     "table_address",
     "buckets",
 )
@@ -117,8 +121,14 @@ CONFIGURATION = (
 def new_search_record() -> np.ndarray:
     """A record for one thread, SEARCH[1], with default parameters; evaluation and table must still be set."""
     record = aligned_record(SEARCH)
+    share_corrections(record, record)
     set_parameters(record, parameter_values())
     return record
+
+
+def share_corrections(record: np.ndarray, owner: np.ndarray) -> None:
+    """Let one SEARCH[1] use the correction histories of another, which must be kept alive, or its own again."""
+    record[0]["corrections"] = owner[0]["pawn_correction_history"].ctypes.data
 
 
 def set_parameters(record: np.ndarray, values: tuple[int, ...]) -> None:

@@ -22,7 +22,14 @@ from merino.inner.engine.search.iterative_deepening import (
 from merino.inner.engine.search.limits import MAX_PLY, Score
 from merino.inner.engine.search.parameters import parameters_for
 from merino.inner.engine.search.quiescence import quiescence
-from merino.inner.engine.search.state import NO_SCORE, PAST, forget, new_search_record, set_parameters
+from merino.inner.engine.search.state import (
+    NO_SCORE,
+    PAST,
+    forget,
+    new_search_record,
+    set_parameters,
+    share_corrections,
+)
 from merino.inner.engine.search.tablebase_probe import TablebaseProbe
 from merino.inner.engine.search.transposition import TranspositionTable
 from merino.inner.eval.evaluation import Evaluation
@@ -93,6 +100,10 @@ class Worker:
         """Use this transposition table from now on."""
         self._table = table
         table.attach(self.record)
+
+    def share_corrections(self, main: Worker) -> None:
+        """Use the correction histories of another worker, which must be kept alive."""
+        share_corrections(self.record, main.record)
 
     def set_tablebases(self, tablebases: TablebaseProbe | None) -> None:
         """Ask these endgame tables from now on, or none."""

@@ -147,6 +147,8 @@ def read_player(text: str) -> Player:
     for index, part in enumerate(text.split(",")):
         name, equals, value = part.partition("=")
         if equals and (index or not _begins_command(part)):
+            if name.strip() in settings:
+                raise PlayerError(f"player '{text}': '{name.strip()}' is set twice")
             settings[name.strip()] = value.strip()
         elif index:
             raise PlayerError(f"player '{text}': '{part}' must have the form name=value")

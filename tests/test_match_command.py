@@ -462,6 +462,8 @@ def test_players_are_read_with_all_that_is_said_of_them(tmp_path: Path) -> None:
     other = read_player(FAKE + " slow,option.Contempt=2")
     assert isinstance(other, OtherPlayer)
     assert (other.command[-1], other.options) == ("slow", {"Contempt": "2"})
+    with pytest.raises(PlayerError, match="'razor_depth' is set twice"):
+        read_player("default,razor_depth=2,razor_depth=3")
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,8 @@ def _centipawns_at(data, at, stop):
     if at < stop and (data[at] == ord("-") or data[at] == ord("+")):
         at += 1
     after, number = read_number(data, at, stop)
-    return sign * min(number, MATE) if after >= 0 else NO_SCORE
+    is_whole = after >= 0 and after == _word_end(data, at, stop)  # not pawns, as in 0.35
+    return sign * min(number, MATE) if is_whole else NO_SCORE
 
 
 @kernel

@@ -79,10 +79,11 @@ def test_labelled_positions_tell_scores_for_the_side_to_move_or_for_white() -> N
     text = (
         f'{fen} b KQkq - c9 "1-0"; ce 35;\n{fen} w KQkq - c9 "1-0"; ce -12;\n{fen} b KQkq - 0 1 | 41 | 1.0\n'
         f'{fen} b KQkq - 0 1 | 0.5\n{fen} b KQkq - 0 1 | -7 | 0.5\n{fen} b KQkq - c9 "0-1"; ce mate;\n'
+        f"{fen} b KQkq - 0 1 | 0.35 | 1.0\n"
     )
     read = read_labelled(text.encode())
-    assert read.scores.tolist() == [-35, -12, 41, NO_SCORE, -7, NO_SCORE]
-    assert read.results.tolist() == [1.0, 1.0, 1.0, 0.5, 0.5, 0.0]
+    assert read.scores.tolist() == [-35, -12, 41, NO_SCORE, -7, NO_SCORE, NO_SCORE]
+    assert read.results.tolist() == [1.0, 1.0, 1.0, 0.5, 0.5, 0.0, 1.0]
 
 
 def test_scores_written_are_read_back() -> None:

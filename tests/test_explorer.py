@@ -828,6 +828,16 @@ def test_a_game_keeps_comments_signs_and_variations_there_and_back(page: TestCli
         assert refused(page.post("/api/pgn/text", json={"fen": start, **wrong}))
 
 
+def test_a_game_that_ends_on_the_board_has_its_result_as_pgn(page: TestClient) -> None:
+    def result(moves: str, **tags: str) -> str:
+        told = {"fen": Position().fen(), "tags": tags, "moves": [{"uci": move} for move in moves.split()]}
+        text = page.post("/api/pgn/text", json=told).json()["text"]
+        return text.split()[-1]
+
+    mate = "f2f3 e7e5 g2g4 d8h4"
+    assert (result(mate), result(mate[:9]), result(mate, Result="1/2-1/2")) == ("0-1", "*", "1/2-1/2")
+
+
 def test_a_game_that_castles_as_only_chess960_does_becomes_pgn(page: TestClient) -> None:
     start = "4k3/8/8/8/8/8/5PPP/4K1R1 w K - 0 1"
     for move in page.post("/api/explain", json={"fen": start}).json()["moves"]:

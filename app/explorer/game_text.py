@@ -280,7 +280,8 @@ def _move_of(
 def pgn_of(fen: str, tags: Mapping[str, str], moves: Sequence[Fields], comment: str = "") -> str:
     """A game as PGN: its tags, the comment before it, and its moves as the page sends them, like PlayedMove.
 
-    Raises RequestError, and ValueError for an illegal move.
+    One without a result that ends on the board has the result of that. Raises RequestError, and ValueError for an
+    illegal move.
     """
     game = chess.pgn.Game()
     for name, value in tags.items():
@@ -289,6 +290,9 @@ def pgn_of(fen: str, tags: Mapping[str, str], moves: Sequence[Fields], comment: 
         game.setup(board_of(Position(fen)))
     game.comment = comment
     _add(game, game.board(), moves, 0)
+    outcome = game.end().board().outcome()
+    if outcome is not None and game.headers["Result"] == "*":
+        game.headers["Result"] = outcome.result()
     return tree_text(game)
 
 

@@ -41,6 +41,7 @@ STANDARD_INPUT = Path("-")
 CHUNK = 1 << 19  # bytes read at a time: some hundred games
 _SNIFFED = 1 << 16  # bytes by which a file is identified
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+IN_UTF_16 = "is UTF-16 text: save it as UTF-8"
 # eight plain characters, as PGN and FEN begin; no packed position does
 _UTF_16 = re.compile(rb"(?:\xff\xfe)?(?:[\t\r\n -~]\0){8}|(?:\xfe\xff)?(?:\0[\t\r\n -~]){8}")
 _POSITION = re.compile(rb"(?:[01=] )?(?:[1-8pnbrqkPNBRQK]+/){7}[1-8pnbrqkPNBRQK]+ ")
@@ -173,8 +174,8 @@ class Source:
         head = self._text.read(_SNIFFED)
         if not opener and _is_of_kind(head, kind):
             raise SourceError(f"{name_of(path, quoted=True)} is compressed: let its name end in {kind}")
-        if _UTF_16.match(head):
-            raise SourceError(f"{name_of(path, quoted=True)} is UTF-16 text: save it as UTF-8")
+        if is_utf_16(head):
+            raise SourceError(f"{name_of(path, quoted=True)} {IN_UTF_16}")
         self._head = head.removeprefix(_BYTE_ORDER_MARK)
         self.begins: int | None = None if opener or self.is_passing else len(head) - len(self._head)
 
@@ -246,6 +247,11 @@ def _kind_of(file: io.BufferedReader) -> str:
     """The ending of the compression by the first bytes of a file, "" for none."""
     first = file.peek(8)
     return next((ending for mark, ending in _FIRST_BYTES.items() if first.startswith(mark)), "")
+
+
+def is_utf_16(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is text in UTF-16, which is not read: IN_UTF_16 says so."""
+    return _UTF_16.match(head) is not None
 
 
 def _is_of_kind(head: bytes, kind: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import dataclasses
 from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
@@ -23,12 +22,11 @@ from merino.inner.core.common.user_files import GAMES, is_there, open_user_file
 from merino.inner.engine.notation.games import FaultKeeper, Loaded, VariantError, loaded
 from merino.inner.engine.notation.positions import looks_like_fen
 from merino.inner.engine.notation.san import board_of
-from merino.inner.formats.sources import decoded
+from merino.inner.formats.sources import IN_UTF_16, decoded, is_utf_16
 
 _TURNS = {"white": chess.WHITE, "black": chess.BLACK}
 MAX_ENTRIES = 10**9
 _COMMENTS = ("#", "%", ";")
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NO_TAGS = dict(chess.pgn.Game().headers)  # of text that is no game
 
 
@@ -206,8 +204,8 @@ def load(path: Path, number: int) -> Loaded:
     """The entry of this number, from 1; raises CommandError, naming what is wrong."""
     try:
         with open_user_file(path, GAMES) as content, _DecodedLines(content) as file:
-            if content.peek(2).startswith(_UTF_16):
-                raise CommandError(f"'{path}' is UTF-16 text: save it as UTF-8")
+            if is_utf_16(content.peek()):
+                raise CommandError(f"'{path}' {IN_UTF_16}")
             first = next((line for line in file if _counts(line)), "")
             file.seek(0)
             holds_positions = looks_like_fen(first)

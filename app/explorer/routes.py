@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
@@ -33,6 +32,7 @@ from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.strength import FULL_LEVEL, at_level
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.formats.pgn_stream import list_games
+from merino.inner.formats.sources import IN_UTF_16, is_utf_16
 from merino.inner.learn.procedure import use_weights
 from merino.inner.learn.report import load_record
 from merino.inner.learn.run import RECORD_NAME
@@ -136,8 +136,8 @@ def list_file(fields: Fields, state: ServerState) -> Answer:
 def list_text(fields: Fields, _: ServerState) -> Answer:
     """POST /api/games: the games of a piece of a file that begins at its offset `at`; with `more` the file goes on."""
     at, more, content = fields.number("at", 0, MAX_OFFSET) or 0, fields.flag("more"), fields.content()
-    if at == 0 and content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise RequestError("the file is UTF-16 text: save it as UTF-8")
+    if at == 0 and is_utf_16(content):
+        raise RequestError(f"the file {IN_UTF_16}")
     games, after = list_games(content, at, goes_on=more)
     return {"games": [vars(game) for game in games], "next": after if more else None}
 

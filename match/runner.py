@@ -80,9 +80,6 @@ class BrokenOffError(MatchError):
         super().__init__(reason)
         self.result = result
 
-    def __reduce__(self) -> tuple[type[BrokenOffError], tuple[str, MatchResult]]:
-        return type(self), (str(self), self.result)  # what it is made of, for pickle and copy
-
 
 def run_match(
     config: MatchConfig,

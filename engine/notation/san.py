@@ -64,11 +64,8 @@ class MoveRejected(MerinoError):
     """A text that is not a legal move here; `refusal` is the reason, None if the text is not a move at all."""
 
     def __init__(self, text: str, refusal: Refusal | None) -> None:
-        self._text, self.refusal = text, refusal
+        self.refusal = refusal
         super().__init__(f"{text}: {refusal}" if refusal else f"'{text}' is not a move")
-
-    def __reduce__(self) -> tuple[type[MoveRejected], tuple[str, Refusal | None]]:
-        return type(self), (self._text, self.refusal)  # what it is made of, for pickle and copy
 
 
 def board_of(position: Position) -> chess.Board:

@@ -37,9 +37,6 @@ class OtherPlayerError(StudyError):
         super().__init__(sentence)
         self.player = player
 
-    def __reduce__(self) -> tuple[type[OtherPlayerError], tuple[str, str]]:
-        return type(self), (str(self), self.player)  # what it is made of, for pickle and copy
-
 
 def scheduling() -> ModuleType:
     """The package that says when an exercise is due again; raises StudyError where it is missing."""

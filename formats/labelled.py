@@ -24,6 +24,7 @@ from merino.inner.formats.pgn_tokens import UNFINISHED, WHITE_WON, codes, matche
 
 READ, IN_CHECK, BAD_FEN, NO_RESULT = range(4)
 NO_GAME, NO_END = np.uint64(0), -1
+MAX_TO_END = int(np.iinfo(np.int16).max)  # plies to the end of a game; more count as these
 
 LINE = record_dtype(
     [
@@ -97,7 +98,7 @@ def read_labelled(text: bytes, lines_before: int = 0) -> Labelled:
         positions if good.all() else positions[good],
         kept["result"].astype(np.float32),
         kept["game"],
-        np.clip(kept["to_end"], NO_END, np.iinfo(np.int16).max).astype(np.int16),
+        np.clip(kept["to_end"], NO_END, MAX_TO_END).astype(np.int16),
         _for_white(kept, positions["side"][good]),
         tuple(faults),
     )

@@ -41,7 +41,7 @@ from merino.inner.engine.search.worker import Worker
 from merino.inner.eval.linear.evaluate import scores_of
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS, TermSet
-from merino.inner.formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
+from merino.inner.formats.labelled import MAX_TO_END, NO_END, NO_GAME, Labelled, read_labelled
 from merino.inner.formats.pgn_games import NO_FAULT, Games, play_games
 from merino.inner.formats.pgn_scores import NO_SCORE
 from merino.inner.formats.pgn_stream import GamesText, games_of
@@ -51,7 +51,6 @@ from merino.inner.learn.strengths import Strengths, gaps_of, players_of
 
 _local = threading.local()  # a search record belongs to one thread
 ODD = np.uint64(0x9E3779B97F4A7C15)  # keys times this are in random order
-MAX_TO_END = int(np.iinfo(np.int16).max)  # plies to the end of a game; more count as these
 
 
 class Quiet(StrEnum):

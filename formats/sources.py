@@ -256,15 +256,15 @@ def is_utf_16(head: bytes) -> bool:
 
 def _is_of_kind(head: bytes, kind: str) -> bool:
     """Whether what begins like a compressed file of this kind, "" for none, is one: packed positions may begin so."""
-    decompressors: dict[str, Any] = {
-        ".gz": zlib.decompressobj(16 + zlib.MAX_WBITS),
-        ".bz2": bz2.BZ2Decompressor(),
-        ".xz": lzma.LZMADecompressor(),
+    decompressors: dict[str, Callable[[], Any]] = {
+        ".gz": lambda: zlib.decompressobj(16 + zlib.MAX_WBITS),
+        ".bz2": bz2.BZ2Decompressor,
+        ".xz": lzma.LZMADecompressor,
     }
     if kind not in decompressors:
         return bool(kind)
     try:
-        decompressors[kind].decompress(head)
+        decompressors[kind]().decompress(head)
     except (OSError, lzma.LZMAError, zlib.error):
         return False
     return True

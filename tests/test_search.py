@@ -14,7 +14,7 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.core.board.game import Position
+from merino.inner.core.board.game import IllegalMoveError, Position
 from merino.inner.core.compiled.jit import entry
 from merino.inner.engine.search.bench import POSITIONS, run_bench
 from merino.inner.engine.search.limits import MAX_MS, Limits, Line, Score, SearchResult
@@ -452,6 +452,17 @@ def test_a_searcher_is_freed_with_its_last_user_without_a_collection() -> None:
         assert table() is None
     finally:
         (gc.enable if was_on else gc.disable)()
+
+
+def test_moves_to_search_that_are_not_legal_are_refused(searcher: Searcher) -> None:
+    position = Position()
+    e4, e5 = position.parse_uci("e2e4"), Position("4k3/8/8/4p3/8/8/8/4K3 b - -").parse_uci("e5e4")
+    with pytest.raises(IllegalMoveError, match="e5e4 of search_moves is not legal in rnbq.* w KQkq") as refused:
+        searcher.search(position, Limits(depth=2, search_moves=[e4, e5]))
+    assert refused.value.index == 1
+    with pytest.raises(IllegalMoveError, match="is not legal"):
+        searcher.search("7k/5Q2/6K1/8/8/8/8/8 b - -", Limits(depth=2, search_moves=[e4]))  # stalemate
+    assert searcher.search(position, Limits(depth=2, search_moves=[e4])).best == e4
 
 
 def test_the_search_keeps_to_the_advised_ones_of_the_moves_allowed(searcher: Searcher) -> None:

@@ -40,7 +40,7 @@ class Limits:
     moves_to_go: int | None = None
     infinite: bool = False
     ponder: bool = False
-    search_moves: Sequence[int] = field(default=())  # only these legal moves at the root, if any
+    search_moves: Sequence[int] = field(default=())  # only these at the root, which must be legal; () for all
 
     def __post_init__(self) -> None:
         times = self.movetime, *_pair("time", self.time)
@@ -55,7 +55,7 @@ class Limits:
             whole_number("increment (in milliseconds)", value, 0, MAX_MS)
         instance("search_moves", self.search_moves, Sequence, "a sequence of moves")
         for move in self.search_moves:
-            whole_number("each of search_moves (parse_uci makes one of a text)", move, 0)
+            whole_number("each of search_moves (parse_uci makes one of a text)", move, 0, 0xFFFF)
 
     def after(self, milliseconds: int) -> Limits:
         """The limits once so much of the time has passed; at least a millisecond is left. `ponder` starts no clock."""

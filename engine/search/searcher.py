@@ -15,7 +15,8 @@ from types import NoneType
 
 import numpy as np
 
-from merino.inner.core.board.game import Position, as_position
+from merino.inner.core.board.game import IllegalMoveError, Position, as_position
+from merino.inner.core.board.move import Move
 from merino.inner.core.common.checks import function, instance, whole_number
 from merino.inner.core.common.threads import OneThread
 from merino.inner.engine.search.chooser import Chooser
@@ -151,8 +152,9 @@ class Searcher:
     def search(self, position: Position | str, limits: Limits, on_line: LineReport | None = None) -> SearchResult:
         """Search a position, FEN or "startpos", and return the result.
 
-        It blocks, so not for `infinite` unless another thread stops it. Raises FenError, TypeError for other things
-        than a position and limits, and what `on_line` raises; then, and after Ctrl-C, no search is left running.
+        It blocks, so not for `infinite` unless another thread stops it. Raises FenError, IllegalMoveError for moves of
+        the limits that are not legal here, TypeError for other things than a position and limits, and what `on_line`
+        raises; then, and after Ctrl-C, no search is left running.
         """
         function("on_line", on_line, "a function that takes a Line, or None")
         self._refuse_in_report()
@@ -192,10 +194,12 @@ class Searcher:
         """Start a search; returns at once. The reports come from the search thread, `on_done` once and last.
 
         Where the limits allow some of the `advised` moves, no others are searched at the root. `on_current_move` gets
-        depth, move and its number from 1, a few times a second once 3 s have passed.
+        depth, move and its number from 1, a few times a second once 3 s have passed. Raises as `search` does, but for
+        the reports.
         """
         position = as_position(position)
         instance("limits", limits, Limits, "Limits, such as Limits(depth=8)")
+        _check_legal(position, limits.search_moves)
         turn: AbstractContextManager[object] = nullcontext() if self._thread.is_current else self._turn
         with turn:
             self.wait()
@@ -264,6 +268,14 @@ def _check_evaluation(evaluation: Evaluation | None, is_optional: bool = False) 
     """An evaluation, or if `is_optional` also None."""
     kinds = (Evaluation, NoneType) if is_optional else Evaluation
     instance("evaluation", evaluation, kinds, "an Evaluation, as load_evaluation returns it")
+
+
+def _check_legal(position: Position, moves: Sequence[int]) -> None:
+    """Raise IllegalMoveError for the first of the moves that is not legal."""
+    legal = position.legal_moves if moves else []
+    for index, move in enumerate(moves):
+        if move not in legal:
+            raise IllegalMoveError(f"{Move(move).uci()} of search_moves is not legal in {position.fen()}", index)
 
 
 def _check_parameters(parameters: tuple[int, ...] | None) -> None:

@@ -13,6 +13,7 @@ from merino.inner.app.console import scoresheet
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.common import files
 from merino.inner.core.common.about import NAME, __version__
+from merino.inner.formats.sources import as_named
 from tests.talk import Talk
 
 ENDGAME = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
@@ -176,6 +177,19 @@ def test_a_game_is_loaded_by_its_number(talk: Talk, path: Path) -> None:
     assert "Game 2: Ünal - B" in talk.say(f'load "{path}" 2')
     assert talk.session.position.start_fen() == ENDGAME
     assert talk.moves == ["e2e4", "e8e7"]
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])
+def test_games_and_positions_are_loaded_from_compressed_files(talk: Talk, path: Path, ending: str) -> None:
+    compressed = path.with_suffix(f".pgn{ending}")
+    compressed.write_bytes(as_named(compressed, f"\ufeff{TWO_GAMES}".encode()))
+    assert "Game 2: Ünal - B" in talk.say(f"load {compressed} 2")
+    compressed.write_bytes(as_named(compressed, f"# one\n{ENDGAME}\n".encode()))
+    assert ENDGAME in talk.say(f"load {compressed}", "fen")
+    compressed.write_bytes(compressed.read_bytes()[:-9])
+    assert f"Cannot read '{compressed}'" in talk.say(f"load {compressed}")
+    compressed.replace(path)
+    assert f"'{path}' is compressed: let its name end in {ending}" in talk.say(f"load {path}")
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ from merino.inner.app.console.session import Session
 from merino.inner.core.board.fen import FenError
 from merino.inner.core.board.game import IllegalMoveError, Position
 from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.user_files import GAMES, is_there, open_user_file
+from merino.inner.core.common.user_files import is_there
 from merino.inner.engine.notation.games import FaultKeeper, Loaded, VariantError, loaded
 from merino.inner.engine.notation.positions import looks_like_fen
 from merino.inner.engine.notation.san import board_of
-from merino.inner.formats.sources import IN_UTF_16, decoded, is_utf_16
+from merino.inner.formats.sources import decoded, open_text
 
 _TURNS = {"white": chess.WHITE, "black": chess.BLACK}
 MAX_ENTRIES = 10**9
@@ -151,7 +151,8 @@ def load_entry(session: Session, arguments: str) -> None:
     """Load game N of a PGN file, or line N of a file of FENs or EPDs.
 
     Without a number it loads the first. You see the position after the last move of the game; `undo` takes back a
-    ply, `undo 20` twenty, `redo` goes forward. `resume` returns to the game before.
+    ply, `undo 20` twenty, `redo` goes forward. `resume` returns to the game before. Compressed files (.gz, .bz2, .xz,
+    .zst) are read, too.
     """
     name, number = arguments, 1
     head, _, last = arguments.rpartition(" ")
@@ -201,17 +202,13 @@ class _GameNoticed(chess.pgn.BaseVisitor[bool]):
 
 
 def load(path: Path, number: int) -> Loaded:
-    """The entry of this number, from 1; raises CommandError, naming what is wrong."""
+    """The entry of this number, from 1; raises CommandError and SourceError, naming what is wrong."""
     try:
-        with open_user_file(path, GAMES) as content, _DecodedLines(content) as file:
-            if is_utf_16(content.peek()):
-                raise CommandError(f"'{path}' {IN_UTF_16}")
+        with open_text(path) as content, _DecodedLines(content) as file:
             first = next((line for line in file if _counts(line)), "")
             file.seek(0)
             holds_positions = looks_like_fen(first)
             found = _nth_position(file, number) if holds_positions else _nth_game(file, number)
-    except OSError as error:
-        raise CommandError(f"cannot read '{path}': {error.strerror or error}") from error
     except VariantError as error:
         raise CommandError(f"'{path}': {error}") from error
     except (FenError, IllegalMoveError) as error:

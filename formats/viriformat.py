@@ -38,7 +38,7 @@ from merino.inner.formats.sources import Source, plain_name, writing_source
 ENDING = ".vf"
 UNSCORED = 32767  # in place of NO_SCORE
 BOARD_BYTES, MOVE_BYTES = 32, 4
-MAX_GAME_BYTES = 16 + 65_535  # those of the longest record for other programs
+MAX_GAME_BYTES = 1 << 18  # of 65,000 plies: a game that ends by the rule of 75 moves has at most 17,697
 CHUNK = 1 << 20  # bytes read at a time: some thousand games
 _POSITION_BYTES = 28  # of a board: what comes before its score
 UNMOVED_ROOK, NO_TYPE, NO_EN_PASSANT, BLACK_TO_MOVE = 6, 7, 64, 128
@@ -127,7 +127,11 @@ def _are_legal(content: bytes) -> bool:
 
 
 def as_viriformat(games: ScoredGames) -> bytes:
-    """The bytes of games, as a file has them."""
+    """The bytes of games, as a file has them; raises PackedError if one is longer than what can be read."""
+    sizes = BOARD_BYTES + MOVE_BYTES * (np.diff(games.firsts) + 1)
+    if (sizes > MAX_GAME_BYTES).any():
+        number = int(games.numbers[np.argmax(sizes)]) + 1
+        raise PackedError(f"game {number} is longer than games in viriformat are")
     boards = _as_boards(games.starts)
     boards["result"] = games.results
     moves = np.zeros(len(games.moves), dtype=SCORED_MOVE)
@@ -146,7 +150,7 @@ def as_viriformat(games: ScoredGames) -> bytes:
 def write_viriformat(path: Path, chunks: Iterable[ScoredGames]) -> tuple[int, int]:
     """Write games as `writing_viriformat` does; returns their number and that of moves.
 
-    Raises OSError and SourceError.
+    Raises OSError, PackedError and SourceError.
     """
     with writing_viriformat(path) as written:
         for games in chunks:
@@ -162,7 +166,7 @@ class GamesWriter:
         self.games = self.moves = 0  # so far
 
     def add(self, games: ScoredGames) -> None:
-        """Write games; raises OSError."""
+        """Write games; raises OSError, and PackedError if one is too long."""
         self._file.write(as_viriformat(games))
         self.games, self.moves = self.games + len(games), self.moves + len(games.moves)
 

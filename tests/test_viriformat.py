@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import dataclasses
 import gzip
 import io
 import json
@@ -151,6 +152,23 @@ def test_large_files_are_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest
     assert whole.tobytes() == packed_of(games, Filter()).tobytes()
 
 
+def test_the_longest_games_of_the_rules_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moves = games_of('[Result "1/2-1/2"]\n\n1. Nf3 Nf6 2. Ng1 Ng8 1/2-1/2\n').moves
+
+    def game(plies: int) -> ScoredGames:
+        one = games_of('[Result "1/2-1/2"]\n\n1. Nf3 1/2-1/2\n')
+        firsts, scores = np.array([0, plies]), np.zeros(plies, dtype=np.int16)
+        return dataclasses.replace(one, firsts=firsts, moves=np.resize(moves, plies), scores=scores)
+
+    path = tmp_path / "long.vf"
+    write_viriformat(path, [game(17_697)])
+    monkeypatch.setattr("merino.inner.formats.viriformat.CHUNK", 40_000)
+    assert sum(len(part.moves) for part in games_with_scores(path)) == 17_697
+    with pytest.raises(PackedError, match="game 1 is longer than games in viriformat are"):
+        write_viriformat(path, [game(65_530)])
+    assert sum(len(part.moves) for part in games_with_scores(path)) == 17_697
+
+
 def test_the_longest_record_of_another_program_may_lie_in_two_parts() -> None:
     record = bytes(8) + b"\1\0\xff\xff" + bytes(4) + b"x" * 65_535
     assert len(games_in(record[:-1])) == 0
@@ -228,7 +246,7 @@ def test_games_learned_from_themselves_are_what_selfplay_writes(tmp_path: Path) 
         (lambda content: content[: 56 + 8] + b"\x77" + content[56 + 9 :], "game 2: it has an unknown piece"),
         (lambda content: content[:34] + b"\x0b" + content[35:], "game 1 was damaged after it was written"),
         (lambda content: b"", "is empty"),
-        (lambda content: b"\1" * 70000, "game 1 is longer than games are"),
+        (lambda content: b"\1" * 300_000, "game 1 is longer than games are"),
     ],
 )
 def test_a_damaged_file_is_refused_with_the_game(change, words: str, tmp_path: Path) -> None:

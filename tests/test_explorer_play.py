@@ -159,6 +159,15 @@ def test_clocks_run_and_a_flag_falls(page: Page) -> None:
     page.until(lambda: page.text("#play-state") == "0-1: White has no time left")
 
 
+def test_no_move_is_taken_back_when_no_time_is_left(page: Page) -> None:
+    begin(page, clock=1)
+    page.move("e2", "e4")
+    page.until(lambda: len(page.moves) == 2 and page.find("#take-back").is_enabled())
+    page.of_module("state/store.js", "module.state.game.clock.left.white = 1")
+    page.until(lambda: page.text("#play-state") == "0-1: White has no time left")
+    page.until(lambda: page.find("#take-back").get_attribute("disabled"))
+
+
 def test_a_bare_king_does_not_win_on_time(page: Page) -> None:
     page.set_out(analysis=False, play=LEVEL_0 | {"fromHere": True, "clock": 1})
     page.open(at(ONE_MOVE))

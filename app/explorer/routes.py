@@ -13,7 +13,7 @@ import numpy as np
 from merino.inner.app.explorer.evaluations import IN_USE, terms, text_of
 from merino.inner.app.explorer.fields import MAX_TEXT, Fields, RequestError
 from merino.inner.app.explorer.game_text import course_of, pgn_of, read_game, read_pgn, read_text
-from merino.inner.app.explorer.guard import MAX_NET_BYTES
+from merino.inner.app.explorer.guard import BRINGS_NETS, MAX_NET_BYTES
 from merino.inner.app.explorer.runs import match_so_far, night, read_night, start_night, stop_night
 from merino.inner.app.explorer.server_state import ServerState
 from merino.inner.app.explorer.studying import answer_exercise, review_exercise
@@ -307,8 +307,8 @@ ROUTES: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = (
     ("POST", "/api/compare", compare),
     ("POST", "/api/threat", threat),
     ("POST", "/api/line", line),
-    ("GET", "/api/weights", weights),
-    ("POST", "/api/weights", add_weights),
+    ("GET", BRINGS_NETS, weights),
+    ("POST", BRINGS_NETS, add_weights),
     ("POST", "/api/weights/text", weights_text),
     ("POST", "/api/weights/use", use_in_play),
     ("GET", "/api/learning", learning),

@@ -130,8 +130,11 @@ export function leaveGame() {
     changed("play");
 }
 
-/** Whether there is a move of the user's to take back. */
-export const canTakeBack = () => state.moves.length > (sideAfter(state.fen, 0) === state.game.side ? 0 : 1);
+const hasFlagFallen = () => Object.values(state.game.clock?.left ?? {}).includes(0);
+
+/** Whether there is a move of the user's to take back, and time to make another. */
+export const canTakeBack = () =>
+    state.moves.length > (sideAfter(state.fen, 0) === state.game.side ? 0 : 1) && !hasFlagFallen();
 
 /** Take back the last move of the user's, and the answer to it. */
 export function takeBack() {

@@ -16,6 +16,7 @@ import pytest
 
 from merino.inner.app.console import dispatch as dispatch_module
 from merino.inner.app.console.loop import HINT_AFTER_INTERRUPT, run_lines, run_piped
+from merino.inner.app.console.pace import pace_of
 from merino.inner.app.console.registry import COMMANDS, completions
 from merino.inner.app.console.session import Session
 from merino.inner.app.console.terminal import Terminal
@@ -217,6 +218,16 @@ def test_a_clock_never_shows_more_than_a_search_may_be_given(talk: Talk) -> None
 def test_a_clock_without_a_millisecond_is_refused(talk: Talk, line: str) -> None:
     assert "Usage: level" in talk.say(line)
     assert talk.session.pace.command == "st 2"
+
+
+@pytest.mark.parametrize("line", ["level 0 10000 0", "level 40 9999:59 3600", "level 0 0:01 0", "st 0.01"])
+def test_the_command_of_a_limit_sets_the_same_one(line: str) -> None:
+    assert pace_of(pace_of(line).command) == pace_of(line)
+
+
+def test_a_clock_with_seconds_above_the_most_minutes_is_refused(talk: Talk) -> None:
+    assert "at most 10000 minutes" in talk.say("level 0 10000:01 0")
+    assert str(talk.session.pace) == "2 s per move"
 
 
 def test_wrong_arguments_are_answered_with_the_usage(talk: Talk) -> None:

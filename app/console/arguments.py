@@ -14,6 +14,8 @@ from merino.inner.core.common.quoting import words_of
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.families import load_evaluation
 
+MAX_MINUTES = 10_000  # of the base time of a clock
+
 
 def whole_number(text: str, what: str, low: int, high: int, default: int | None = None) -> int:
     """The whole number in `text`; for an empty text `default`, if there is one."""
@@ -38,8 +40,11 @@ def number(text: str, what: str, low: float, high: float) -> float:
 def minutes(text: str) -> float:
     """Minutes as "5", "0.5" or "5:30", as in the XBoard protocol."""
     whole, colon, seconds = text.partition(":")
-    total = number(whole, "the base time in minutes", 0, 10000)
-    return total + number(seconds, "the seconds of the base time", 0, 59) / 60 if colon else total
+    total = number(whole, "the base time in minutes", 0, MAX_MINUTES)
+    total += number(seconds, "the seconds of the base time", 0, 59) / 60 if colon else 0
+    if total > MAX_MINUTES:
+        raise UsageError(f"the base time must be at most {MAX_MINUTES} minutes")
+    return total
 
 
 def no_argument(text: str) -> None:

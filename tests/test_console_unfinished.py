@@ -15,7 +15,7 @@ from merino.inner.app.console.unfinished import MAX_GAMES, DamagedGameError, Kep
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.engine.search.choice import COLUMNS
 from merino.inner.engine.search.people import Style, read_style
-from merino.inner.engine.search.strength import at_elo
+from merino.inner.engine.search.strength import at_elo, at_level
 from merino.inner.formats.pgn_text import tag_pair
 from tests.talk import Talk
 
@@ -283,6 +283,33 @@ def test_new_declines_an_offer_and_undo_takes_it_up_again(start: Callable[[], Co
     assert second.moves[0] == "e2e4"
     second.leave()
     assert [str(offer.kept) for offer in start().session.unfinished.offers()].count("1 move, you are White") == 1
+
+
+def test_undo_after_new_brings_an_offered_game_back_with_its_level_and_its_limit(start: Callable[[], Console]) -> None:
+    first = start()
+    first.run("level 40 5 2", "skill 3", "e4", None)
+    first.leave()
+    second, limits = start(), []
+    for line in ("new", "undo", "redo", "undo"):
+        second.run(line, None)
+        limits.append((str(second.session.pace), second.searcher.strength))
+    theirs, mine = (str(first.session.pace), at_level(3)), ("2 s per move", None)
+    assert limits == [mine, theirs, mine, theirs]
+    second.leave()
+    (offer,) = start().session.unfinished.offers()
+    assert (str(offer.kept.game.pace), offer.kept.opponent.strength) == theirs
+
+
+def test_the_game_left_for_an_unfinished_one_keeps_its_level_and_its_clocks(start: Callable[[], Console]) -> None:
+    first = start()
+    first.run("level 40 5 2", "skill 3", "e4", None)
+    first.leave()
+    second = start()
+    second.run("level 0 3 0", "skill 9", "d4", None)
+    clocks = str(second.session.pace)
+    assert str(first.session.pace) in second.say("resume 1")
+    assert f"{clocks}. Level 9" in second.say("resume")
+    assert second.moves[0] == "d2d4" and second.searcher.strength == at_level(9)
 
 
 def test_a_game_that_is_left_for_a_file_stays_kept(start: Callable[[], Console], tmp_path: Path) -> None:

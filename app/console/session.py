@@ -120,21 +120,12 @@ class Session:
     def resume(self, loaded: Loaded) -> None:
         """Continue with what was read from a file."""
         sheet = Scoresheet(loaded.tags, loaded.position.moves)
-        self._begin(
-            ConsoleGame(
-                loaded.position,
-                sheet,
-                [],
-                self.pace.fresh(),
-                [0, 0],
-                is_forced=self.is_forced,
-                is_flipped=self.is_flipped,
-            )
-        )
+        game = ConsoleGame(loaded.position, sheet, [], self.pace.fresh(), [0, 0])
+        self._begin(replace(game, is_forced=self.is_forced, is_flipped=self.is_flipped))
 
     def _begin(self, game: ConsoleGame) -> None:
         """Leave the present game for another one."""
-        if self._leave():
+        if self._leave(game):
             at_start = " at the start of this one" if game.position.moves else ""
             self.say(f"The earlier game is kept; undo{at_start} returns to it.")
         self._take_up(game)
@@ -144,12 +135,12 @@ class Session:
         """Whether anything has happened in the present game."""
         return bool(self.position.moves or self.undone or self.position.start_fen() != START_FEN)
 
-    def _leave(self) -> bool:
+    def _leave(self, following: ConsoleGame) -> bool:
         """Keep the present game among those that were left, if it has begun; returns whether it has."""
         self._returned_from.clear()
         has_begun = self._has_begun
         if has_begun:
-            self._left.append(self._game())
+            self._left.append(self._game_before(following))
         return has_begun
 
     def offer_unfinished(self) -> None:
@@ -168,20 +159,17 @@ class Session:
             game = self._left.pop()
         else:
             game, awaits_engine = self._unfinished_game(number)
-        self._leave()
+        self._leave(game)
         self._take_up(game)
         count = len(game.position.moves)
-        plies, remark = "ply" if count == 1 else "plies", Opponent.of(self.runtime.searcher).remark
-        self.say(f"The game goes on after {count} {plies}. The engine's limit: {self.pace}.{remark}")
+        plies = "ply" if count == 1 else "plies"
+        self.say(f"The game goes on after {count} {plies}. {self._limits_in_words}")
         self.report_if_over()
         if awaits_engine:
             self.engine_move()
 
     def _unfinished_game(self, number: int | None) -> tuple[ConsoleGame, bool]:
-        """A game of those offered, and whether the engine is to move; sets its limits and how it plays.
-
-        Raises CommandError.
-        """
+        """A game of those offered, and whether the engine is to move; raises CommandError."""
         try:
             offer = self.unfinished.offer(number) if self.unfinished else None
         except IndexError as error:
@@ -190,15 +178,13 @@ class Session:
         if offer is None or place is None:
             raise CommandError("there is no unfinished game" if number is None else "this game waits no more")
         self._offered, kept = None, offer.kept
-        self.pace = kept.game.pace
-        kept.opponent.put_into(self.runtime.searcher)
-        return replace(kept.game, place=place), kept.person not in (None, kept.game.position.turn)
+        return replace(kept.as_it_was, place=place), kept.person not in (None, kept.game.position.turn)
 
     def _decline_offered(self) -> None:
         """Let the present game take the place of the one that was offered, which is now a game that was left."""
         place = self.unfinished.take(self._offered) if self.unfinished and self._offered else None
         if place is not None and self._offered is not None:
-            self._left.append(replace(self._offered.kept.game, place=None))
+            self._left.append(self._offered.kept.as_it_was)
             self._place, self._offered = place, None
             self.say("The unfinished game is forgotten when you move; undo returns to it.")
 
@@ -235,23 +221,30 @@ class Session:
         game, place = self._left.pop(), self._place
         if game.place is None:  # the present one has taken it
             game, self._place = replace(game, place=place), None
-        self._returned_from.append(self._game())
+        self._returned_from.append(self._game_before(game))
         self._change_game(game, "redo leaves it again")
 
     def go_forward(self) -> None:
         """Undo that."""
-        self._left.append(self._game())
-        self._change_game(self._returned_from.pop(), "undo leaves it again")
+        game = self._returned_from.pop()
+        self._left.append(self._game_before(game))
+        self._change_game(game, "undo leaves it again")
 
     def _change_game(self, game: ConsoleGame, hint: str) -> None:
         count = len(game.position.moves)
         played = f"{count} {'plies' if count > 1 else 'ply'} played" if count else "no move played"
         self.say(f"The other game is back, {played}; {hint}.")
         self._take_up(game)
+        if game.opponent is not None:
+            self.say(self._limits_in_words)
         self.report_if_over()
 
     def _take_up(self, game: ConsoleGame) -> None:
-        if self.pace.fresh() == game.pace.fresh():  # otherwise the person has set another limit meanwhile
+        """Go on with a game, with its limit unless the person has set another meanwhile."""
+        if game.opponent is not None:
+            game.opponent.put_into(self.runtime.searcher)
+            self.pace = game.pace
+        elif self.pace.fresh() == game.pace.fresh():
             self.pace = game.pace
         self.position, self.sheet, self.undone = game.position, game.sheet, game.undone
         self.thought_ms, self._declared = game.thought_ms, game.declared
@@ -261,19 +254,18 @@ class Session:
         self.runtime.searcher.clear()
         self.show_if_live()
 
+    def _game_before(self, following: ConsoleGame) -> ConsoleGame:
+        """The present game, to be left for another one; with its opponent, if that has one of its own."""
+        opponent = None if following.opponent is None else Opponent.of(self.runtime.searcher)
+        return replace(self._game(), opponent=opponent)
+
     def _game(self) -> ConsoleGame:
-        return ConsoleGame(
-            self.position,
-            self.sheet,
-            self.undone,
-            self.pace,
-            self.thought_ms,
-            self._declared,
-            self.is_forced,
-            self.is_flipped,
-            self._is_played,
-            self._place,
-        )
+        rest = self._declared, self.is_forced, self.is_flipped, self._is_played, self._place
+        return ConsoleGame(self.position, self.sheet, self.undone, self.pace, self.thought_ms, *rest)
+
+    @property
+    def _limits_in_words(self) -> str:
+        return f"The engine's limit: {self.pace}.{Opponent.of(self.runtime.searcher).remark}"
 
     def declare(self, ending: Ending) -> None:
         """End the game by resignation or agreement; taking a move back revokes it."""

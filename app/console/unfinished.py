@@ -13,7 +13,7 @@ from __future__ import annotations
 import datetime
 import io
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -52,6 +52,7 @@ class ConsoleGame:
     is_flipped: bool = False
     is_played: bool = False  # moves were made at this console, or in a session before
     place: Place | None = None  # the file that keeps it
+    opponent: Opponent | None = None  # how the engine plays in it and, with the limit, in no other; None: as before
 
 
 class Place:
@@ -226,6 +227,11 @@ class KeptGame:
         moves = (len(self.game.position.moves) + 1) // 2
         person = "you play both sides" if self.person is None else f"you are {side_name(self.person)}"
         return f"{counted(moves, 'move')}, {person}"
+
+    @property
+    def as_it_was(self) -> ConsoleGame:
+        """The game with its opponent and its limit, whatever is set in the session that goes on with it."""
+        return replace(self.game, opponent=self.opponent)
 
     def text(self) -> str:
         """The file."""

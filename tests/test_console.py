@@ -20,6 +20,7 @@ from merino.inner.app.console.pace import pace_of
 from merino.inner.app.console.registry import COMMANDS, completions
 from merino.inner.app.console.session import Session
 from merino.inner.app.console.terminal import Terminal
+from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.engine.notation.san import looks_like_move
 from merino.inner.engine.search.limits import MAX_MS, Limits
@@ -658,6 +659,17 @@ def test_games_come_back_one_after_the_other_with_their_end_and_their_clocks(tal
     assert "0-1, White resigns" in talk.say("undo") or "1-0" in talk.out.getvalue()
     assert talk.moves[0] == "e2e4"
     assert str(talk.session.pace) == clock
+
+
+def test_a_clock_that_was_set_in_another_game_starts_anew_in_the_one_that_comes_back(talk: Talk) -> None:
+    talk.say("st 1", "e4", "new", "level 0 5 0", "d4")
+    talk.session.pace.spend(BLACK, 60_000)
+    used = str(talk.session.pace)
+    assert used.endswith("have 5.0 and 4.0 min left")
+    assert "have 5.0 and 5.0 min left" in talk.say("resume")
+    talk.session.pace.spend(WHITE, 60_000)
+    talk.say("resume")
+    assert str(talk.session.pace) == used
 
 
 def test_a_game_without_a_move_is_not_kept(talk: Talk) -> None:

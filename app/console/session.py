@@ -240,12 +240,11 @@ class Session:
         self.report_if_over()
 
     def _take_up(self, game: ConsoleGame) -> None:
-        """Go on with a game, with its limit unless the person has set another meanwhile."""
+        """Go on with a game, with its limit unless the person has set another meanwhile, whose clocks then start."""
         if game.opponent is not None:
             game.opponent.put_into(self.runtime.searcher)
-            self.pace = game.pace
-        elif self.pace.fresh() == game.pace.fresh():
-            self.pace = game.pace
+        is_its_own = game.opponent is not None or self.pace.fresh() == game.pace.fresh()
+        self.pace = game.pace if is_its_own else self.pace.fresh()
         self.position, self.sheet, self.undone = game.position, game.sheet, game.undone
         self.thought_ms, self._declared = game.thought_ms, game.declared
         self.is_forced, self.is_flipped = game.is_forced, game.is_flipped

@@ -369,6 +369,21 @@ def test_a_game_that_another_console_took_after_the_offer_is_left_to_it(start: C
     assert third.say("new") == ""
 
 
+@pytest.mark.parametrize("end", ["d3", "resign"])
+def test_new_declines_a_game_as_another_console_has_left_it(start: Callable[[], Console], end: str) -> None:
+    first = start()
+    first.say("e4")
+    first.leave()
+    second, third = start(), start()
+    second.run("resume", end, None)
+    second.leave()
+    text = third.say("new", "undo")
+    if end == "resign":
+        assert text == "No move has been played yet.\n"
+    else:
+        assert third.moves == second.moves and len(third.moves) == 4
+
+
 def test_the_oldest_game_makes_room_when_all_places_are_taken(start: Callable[[], Console], tmp_path: Path) -> None:
     for number in range(MAX_GAMES + 1):
         console = start()

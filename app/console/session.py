@@ -182,9 +182,10 @@ class Session:
 
     def _decline_offered(self) -> None:
         """Let the present game take the place of the one that was offered, which is now a game that was left."""
-        place = self.unfinished.take(self._offered) if self.unfinished and self._offered else None
-        if place is not None and self._offered is not None:
-            self._left.append(self._offered.kept.as_it_was)
+        offer = self.unfinished.as_it_is_now(self._offered) if self.unfinished and self._offered else None
+        place = self.unfinished.take(offer) if self.unfinished and offer else None
+        if offer is not None and place is not None:
+            self._left.append(offer.kept.as_it_was)
             self._place, self._offered = place, None
             self.say("The unfinished game is forgotten when you move; undo returns to it.")
 

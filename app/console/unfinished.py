@@ -135,6 +135,10 @@ class Unfinished:
             return next((waiting[path] for path in paths if path in waiting), None)
         return waiting.get(paths[number - 1])
 
+    def as_it_is_now(self, offer: Offer) -> Offer | None:
+        """The game in the place of an offer, with which another console may have gone on; None if none waits there."""
+        return self._offer(offer.path)
+
     def take(self, offer: Offer) -> Place | None:
         """The place of an offered game; None if another console has taken it meanwhile."""
         return locked(offer.path)

@@ -224,6 +224,19 @@ def test_a_loaded_game_keeps_its_tags_until_it_takes_another_course(talk: Talk, 
     assert '[White "Human"]' in text and "1. e4 Kd7 *" in text
 
 
+@pytest.mark.parametrize(
+    ("told", "line", "result"),
+    [("*", "resign", "0-1"), ("*", "draw", "1/2-1/2"), ("*", "fen", "*"), ("1-0", "fen", "1-0")],
+)
+def test_a_loaded_game_that_ends_at_the_console_has_its_result(
+    talk: Talk, path: Path, told: str, line: str, result: str
+) -> None:
+    path.write_text(f'[Event "?"]\n[White "A"]\n[Result "{told}"]\n\n1. e4 e5 {told}\n')
+    talk.say("force", f"load {path}", line)
+    kept = chess.pgn.read_game(io.StringIO(talk.say("pgn")))
+    assert kept is not None and (kept.headers["White"], kept.headers["Result"]) == ("A", result)
+
+
 def test_a_position_is_loaded_by_its_line(talk: Talk, path: Path) -> None:
     path.write_text(f'# positions\n{START_FEN}\n\n4k3/8/8/8/8/8/4P3/4K3 w - - bm e4; id "pawn";\n')
     talk.say(f"load {path}")

@@ -131,10 +131,11 @@ class Scoresheet:
         return self._engine_plays[colour]
 
     def pgn(self, position: Position, result: str) -> str:
-        """The game of `position` with its tags, moves and result."""
+        """The game of `position` with its tags, moves and result; a loaded game that has ended keeps its own."""
         if self._loaded_tags and position.moves == self._loaded_moves:
             tags = {name: plain_value(value) for name, value in self._loaded_tags.items()}
-            return self._written(position, tags, tags.get("Result", result))
+            told = tags.get("Result", UNFINISHED)
+            return self._written(position, tags, result if told == UNFINISHED else told)
         return self.own_pgn(position, result)
 
     def own_pgn(self, position: Position, result: str) -> str:

@@ -1,6 +1,7 @@
 """Games and positions in files: what the console saves is valid PGN, and what it loads is what the file says."""
 
 import datetime
+import gzip
 import io
 import threading
 from pathlib import Path
@@ -141,6 +142,18 @@ def test_saving_again_after_more_moves_replaces_the_shorter_game(talk: Talk, pat
     assert [len(moves_of(game)) for game in games_in(path)] == [5, 2, 2]
     talk.say("undo", "c5", f"save {path}")  # another course of the game: both stay
     assert [moves_of(game)[-1] for game in games_in(path)[2:]] == ["e7e5", "c7c5"]
+
+
+def test_a_file_whose_name_ends_in_gz_is_compressed(talk: Talk, tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn.gz"
+    path.write_bytes(gzip.compress(TWO_GAMES.encode()))
+    assert "Saved as game 3 of" in talk.say("force", "e4", f"save {path}")
+    assert "Saved as game 3 of" in talk.say("e5", f"save {path}")
+    text = gzip.decompress(path.read_bytes()).decode()
+    assert text.startswith(TWO_GAMES) and text.count("[Event ") == 3 and "1. e4 e5 *" in text
+    path.write_text(TWO_GAMES)
+    assert "cannot read" in talk.say("d4", f"save {path}")
+    assert path.read_text() == TWO_GAMES
 
 
 def test_a_file_that_is_no_pgn_is_never_overwritten(talk: Talk, path: Path) -> None:

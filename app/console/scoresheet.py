@@ -22,6 +22,7 @@ from merino.inner.core.common.files import FileInUseError, held, write_whole, wr
 from merino.inner.core.common.user_files import WHOLE_GAMES, is_there, read_user_file
 from merino.inner.engine.notation.san import as_chess_move, start_board_of
 from merino.inner.formats.pgn_text import UNKNOWN_TAGS, game_text, plain_value, push_move, start_tags
+from merino.inner.formats.sources import SourceError, as_named, is_compressed, read_text
 
 UNFINISHED = "*"  # the result of an unfinished game, as PGN writes it
 PERSON = "Human"
@@ -92,6 +93,11 @@ class Saved(NamedTuple):
         return cls(Path(os.fsdecode(unquote_to_bytes(path))), list(moves[: int(count)]), int(size), digest)
 
 
+def _content_of(path: Path) -> bytes:
+    """What a file holds, uncompressed if its name ends so; raises OSError and SourceError."""
+    return read_text(path) if is_compressed(path) else read_user_file(path, WHOLE_GAMES)
+
+
 def _digest(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()[:16]
 
@@ -153,18 +159,19 @@ class Scoresheet:
     def save(self, path: Path, position: Position, result: str) -> int:
         """Add the game to a PGN file, replacing an earlier version of it; returns its number there.
 
-        Raises CommandError and then changes nothing.
+        The file is compressed if its name ends so. Raises CommandError and then changes nothing.
         """
         text = f"{self.pgn(position, result)}\n".encode()
-        with errors_named("save", FileInUseError), writing(CommandError, path), held(path, WAITING_SECONDS):
-            content = read_user_file(path, WHOLE_GAMES) if is_there(path) else b""
+        faults = FileInUseError, SourceError
+        with errors_named("save", *faults), writing(CommandError, path), held(path, WAITING_SECONDS):
+            content = _content_of(path) if is_there(path) else b""
             if content.strip() and not _TAG.search(content):
                 raise CommandError(f"'{path}' already exists and is not a PGN file: choose another name")
             if self._saved and self._saved.path == path and self._saved.is_beginning_of(position.moves):
                 content = self._saved.without(content)
             if content.strip():
                 content = content.rstrip() + b"\n\n"
-            write_whole(path, content + text)
+            write_whole(path, as_named(path, content + text))
         self._saved = Saved(path, position.moves.copy(), len(text), _digest(text))
         return len(_FIRST_TAG.findall(content)) + 1
 

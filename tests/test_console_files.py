@@ -106,12 +106,13 @@ def test_the_result_is_saved(talk: Talk, path: Path, lines: tuple[str, ...], res
     assert path.read_text().rstrip().endswith(result)
 
 
-def test_a_second_game_is_added_to_the_file(talk: Talk, path: Path) -> None:
-    path.write_text(TWO_GAMES, encoding="utf-8")
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "with a byte order mark"])
+def test_a_second_game_is_added_to_the_file(talk: Talk, path: Path, mark: str) -> None:
+    path.write_text(mark + TWO_GAMES, encoding="utf-8")
     assert "Saved as game 3 of" in talk.say("force", "e4", f"save {path}")
     assert "Saved as game 4 of" in talk.say("new", "force", "d4", f"save {path}")
     assert [moves_of(game)[0] for game in games_in(path)] == ["e2e4", "e2e4", "e2e4", "d2d4"]
-    assert path.read_text(encoding="utf-8").startswith(TWO_GAMES)
+    assert path.read_text(encoding="utf-8").startswith(mark + TWO_GAMES)
 
 
 def test_a_save_waits_for_that_of_another_console_and_no_game_is_lost(

@@ -29,7 +29,7 @@ PERSON = "Human"
 WAITING_SECONDS = 10.0  # for another console that saves its game in the same file
 _DATE = "%Y.%m.%d"
 _TAG = re.compile(rb'^\s*\[\w+\s+"', re.MULTILINE)
-_FIRST_TAG = re.compile(rb"^\[Event ", re.MULTILINE)
+_FIRST_TAG = re.compile(rb"^(?:\xef\xbb\xbf)?\[Event ", re.MULTILINE)  # perhaps after a byte order mark
 
 
 @dataclass(frozen=True)

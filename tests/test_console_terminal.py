@@ -127,5 +127,9 @@ def test_a_person_plays_interrupts_and_leaves(keyboard: Keyboard) -> None:
     keyboard.type("fen\r")  # ends the analysis and is obeyed
     keyboard.expect(r" w \S+ \S+ \d+ 3")
     keyboard.expect(r"White\(3\):")
+    keyboard.type("setb 4k3/8/8/8/8/8/4P3/4K3 w - -\x01" + 4 * "\x06" + "\t")  # in the middle of the line
+    keyboard.expect("oard ")
+    keyboard.type("\r")
+    keyboard.expect(r"White\(1\):")
     keyboard.type("\x04")  # Ctrl-D
     assert keyboard.exit_code() == 0

@@ -54,7 +54,7 @@ def line_editing(complete: Complete, is_able: bool = True) -> Iterator[Reader]:
     """Reads lines from the terminal, with arrow keys, the history of earlier sessions, and completion by Tab.
 
     It uses prompt_toolkit if it is installed and the terminal allows it, else readline, else the terminal alone.
-    `complete` gets the line and the word in it, and returns the completions.
+    `complete` gets the line up to the cursor and the word there, and returns the completions.
     """
     folder = user_folder("data")
     reader = _toolkit_reader(complete, folder / "console_history_toolkit") if is_able else None
@@ -122,7 +122,7 @@ def _completer(complete: Complete) -> Callable[[str, int], str | None]:
     def match(word: str, index: int) -> str | None:
         nonlocal matches
         if index == 0:
-            matches = complete(readline.get_line_buffer(), word)
+            matches = complete(readline.get_line_buffer()[: readline.get_endidx()], word)
         return matches[index] if index < len(matches) else None
 
     return match

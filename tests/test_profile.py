@@ -112,6 +112,14 @@ def test_games_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
     )
 
 
+def test_clocks_and_ratings_beyond_all_bounds_are_read(tmp_path: Path) -> None:
+    path = pgn(tmp_path, ("A", "B"))
+    text = path.read_text().replace("clk 0:03:00", f"clk {'9' * 5000}:03:00")
+    path.write_text(text.replace('"1800"', f'"{"0018000" + "0" * 5000}"'))
+    (game,) = games_of_player(path, "A").games
+    assert game.rating is None and game.clocks[0] > 1e18 and game.clocks[2] == 178
+
+
 def test_a_player_of_variants_alone_is_told_what_is_wrong(tmp_path: Path) -> None:
     games = [
         f'[White "A"]\n[Black "B"]\n[Variant "{name}"]\n\n1. e4 e5 *\n\n'

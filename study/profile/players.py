@@ -15,6 +15,7 @@ import numpy as np
 from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.board.makemove import make
 from merino.inner.core.board.position import POSITION
+from merino.inner.core.common.checks import number_of
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.memory import copy_record
@@ -188,7 +189,7 @@ def _game(games: Games, index: int, number: int, colour: int, names: tuple[str, 
         title=title,
         date=day.strip(),
         colour=colour,
-        rating=int(rating) if rating.isascii() and rating.isdigit() and 0 < int(rating[:6]) < 5000 else None,
+        rating=number if rating.isascii() and rating.isdigit() and 0 < (number := number_of(rating)) < 5000 else None,
         score=_score(int(row["result"]), colour),
         start=games.starts[row["position"] : row["position"] + 1].copy(),
         moves=games.moves[first : first + plies].copy(),
@@ -206,7 +207,7 @@ def _score(result: int, colour: int) -> float | None:
 
 def _clocks(text: bytes, plies: int) -> np.ndarray:
     found = [
-        3600 * int(decoded(hours)) + 60 * int(minutes) + float(seconds)
+        3600.0 * number_of(decoded(hours)) + 60 * int(minutes) + float(seconds)
         for hours, minutes, seconds in _CLOCK.findall(text)
     ]
     return np.array(found if len(found) == plies else [], dtype=np.float64)

@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -434,6 +435,17 @@ def test_other_curves_stand_beside_the_fitted_one() -> None:
     assert float(row[4]) == pytest.approx(1 / (1 + math.exp(-0.5)), abs=0.0005)
     assert "at 0.5" in render_graph(graph, (0.5,))
     assert " at " not in render_graph(graph, ())
+    with np.errstate(over="raise"):  # NumPy would warn of it on the screen
+        row = next(line.split() for line in render_graph(graph, (99,)).splitlines() if line.startswith("    -10"))
+    assert row[4] == "0.000"
+
+
+def test_what_rounds_to_nothing_has_no_minus() -> None:
+    points = of_own_games(SKIP)
+    equal = points.weights - np.array([0, 0, points.weights[2] - points.weights[1] + 1e-6, 0, 0])
+    text = render([replace(points, weights=equal, other_weights=np.array([1, -1e-5, 3, 5, 9]))])
+    assert re.search(r"^B > N .* \+0 ", text, re.MULTILINE) and re.search(r"^Knight .* 0$", text, re.MULTILINE)
+    assert not re.search(r"-0(\.0*)?(?![\d.])", text)
 
 
 def test_an_interval_is_shifted_by_what_resampling_adds_to_the_estimate() -> None:

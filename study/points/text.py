@@ -55,7 +55,7 @@ def _render_way(points: PointValues) -> str:
     ]
     values = way.values
     for row in way.headlines:
-        figures = f"{way.steps[row]:6,} {way.costs[row]:10.6f} {way.weights[row, 0]:7.3f}"
+        figures = f"{way.steps[row]:6,} {way.costs[row]:10.6f} {_number(way.weights[row, 0], '.3f'):>7}"
         rows.append(f"{figures}{_cells(values[row])}")
     rows.append(f"{'best':>6} {'':>10} {_number(points.alpha, '.3f'):>7}{_cells(points.values)}")
     return "\n".join(rows)
@@ -266,11 +266,17 @@ def _proved(points: Fit, values: np.ndarray) -> np.ndarray:
 
 
 def _number(value: float, form: str = ".0f") -> str:
-    return "-" if math.isnan(value) else format(value, form)
+    return "-" if math.isnan(value) else _shown(value, form)
+
+
+def _shown(value: float, form: str) -> str:
+    """A number in a form such as ".3f"; what rounds to nothing is never "-0"."""
+    text = format(value, form)
+    return text if float(text) else format(0.0, form)
 
 
 def _span(interval: Interval, form: str = ".0f") -> str:
-    return "" if math.isnan(interval[0]) else f"{interval[0]:{form}} .. {interval[1]:{form}}"
+    return "" if math.isnan(interval[0]) else " .. ".join(_shown(end, form) for end in interval)
 
 
 def render_graph(graph: ScoreGraph, others: Sequence[float] = OTHER_ALPHAS) -> str:
@@ -280,7 +286,8 @@ def render_graph(graph: ScoreGraph, others: Sequence[float] = OTHER_ALPHAS) -> s
     """
     beside = "".join(f"{f'at {alpha:g}':>8}" for alpha in others)
     head = f"{'balance':>7} {'vectors':>8} {'score':>6} {'curve':>6}{beside}  0{'0.5':^{BAR_CELLS - 1}}1"
-    rows = [f"Mean score of White by balance (1-3-3-5-9), beside 1 / (1 + exp(-{graph.alpha:.3f} * balance))", "", head]
+    curve = f"1 / (1 + exp(-{_shown(graph.alpha, '.3f')} * balance))"
+    rows = [f"Mean score of White by balance (1-3-3-5-9), beside {curve}", "", head]
     expected = graph.expected(graph.balances)
     curves = [logistic(alpha, graph.balances) for alpha in others]
     for index in range(len(graph.balances) - 1, -1, -1):
@@ -350,4 +357,4 @@ def _predictions(board: BoardValues) -> list[str]:
 
 
 def _pawns(value: float, width: int) -> str:
-    return f"{'-' if math.isnan(value) else f'{value:.2f}':>{width}}"
+    return f"{_number(value, '.2f'):>{width}}"

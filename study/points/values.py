@@ -203,7 +203,7 @@ def _feature_fit(vectors: Vectors, seed: int, k: float | None = None) -> Feature
 def expected_by_search(vectors: Vectors, k: float) -> np.ndarray:
     """The score of White, 0..1, that searches predict for each vector; all vectors must have a score."""
     assert vectors.scores is not None
-    return np.asarray(1 / (1 + np.exp(-vectors.scores.astype(np.float64) / k)))
+    return logistic(1, vectors.scores.astype(np.float64) / k)
 
 
 def _search_fit(label: str, vectors: Vectors, seed: int) -> SearchFit:
@@ -264,7 +264,9 @@ class ScoreGraph:
 
 def logistic(alpha: float, balances: np.ndarray) -> np.ndarray:
     """The score of White expected for balances in points at this steepness."""
-    return 1 / (1 + np.exp(-alpha * balances))
+    logit = alpha * balances
+    small = np.exp(-np.abs(logit))
+    return np.asarray(np.where(logit >= 0, 1, small) / (1 + small))
 
 
 def score_graph(vectors: Vectors) -> ScoreGraph:

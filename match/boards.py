@@ -216,7 +216,7 @@ class _GameInPlay:
         late = max(0.0, used - allowed - self._conditions.margin)
         self._made[turn] += 1
         if self._left is not None and clock is not None:
-            self._left[turn] = max(0.0, allowed - used) + clock.added_after(self._made[turn])
+            self._left[turn] = min(max(0.0, allowed - used) + clock.added_after(self._made[turn]), MAX_MS)
         if not late:
             self.played.append(played)
             self._position.push(played.move)

@@ -280,6 +280,15 @@ def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(monkeypatch: p
     assert [moves_to_go for _, moves_to_go in sides[1].seen] == [2, 1, 2, 1]
 
 
+def test_a_clock_shows_no_more_time_than_a_search_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    sides = [_Scripted(), _Scripted()]
+    monkeypatch.setattr("merino.inner.match.boards.start_engine", lambda player, *_: sides[player])
+    time_control, flag = TimeControl(clock=Clock.read("1/600000+999999")), np.zeros(1, dtype=np.uint64)
+    PythonBoard((0, 1), time_control, Adjudication(longest=6), flag).play(0, Opening(START_FEN), True)
+    for clocks, _ in (*sides[0].seen, *sides[1].seen):
+        assert clocks is not None and Limits(time=clocks).time == clocks
+
+
 def test_engines_and_our_own_search_are_told_the_moves_to_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[int] = []
 

@@ -281,7 +281,7 @@ def _played(situation: Situation, result: chess.engine.PlayResult, seconds: floa
 
 def centipawns(score: chess.engine.Score) -> int:
     """The score on our scale: mates count in plies below MATE_SCORE, and nothing else is as high."""
-    mate = score.mate()
+    mate = 1 if score == chess.engine.MateGiven else score.mate()  # whose 0 moves are those of a side that is mated
     if mate is None:
         highest = MATE_IN_MAX_PLY - 1
         return max(-highest, min(score.score(mate_score=MATE_SCORE), highest))

@@ -173,6 +173,7 @@ def test_a_score_and_a_time_out_of_the_ordinary_are_kept_within_bounds(tmp_path:
         (chess.engine.Mate(1), MATE_SCORE - 1),
         (chess.engine.Mate(-1), 2 - MATE_SCORE),
         (chess.engine.Mate(0), -MATE_SCORE),
+        (chess.engine.MateGiven, MATE_SCORE - 1),  # 100000 in the XBoard protocol
         (chess.engine.Mate(500), MATE_IN_MAX_PLY),
         (chess.engine.Mate(-500), -MATE_IN_MAX_PLY),
     ],

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import operator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from merino.inner.core.common.user_files import user_path
 from merino.inner.formats.openings import FileOpenings, Opening
 from merino.inner.match.boards import CompiledBoard, PythonBoard
 from merino.inner.match.games import Game
@@ -71,9 +73,14 @@ class MatchConfig:
 
     @property
     def files(self) -> list[Path]:
-        """The files that say what is played: openings and evaluations."""
-        evaluations = [player.evaluation.name for player in self.players if isinstance(player, OwnPlayer)]
-        return [Path(name) for name in (self.openings, *evaluations) if name]
+        """The files that say what is played: openings, evaluations and styles."""
+        own = [player for player in self.players if isinstance(player, OwnPlayer)]
+        names = [name for player in own for name in (player.evaluation.name, player.style_file)]
+        found = []
+        for name in filter(None, (self.openings, *names)):
+            with suppress(OSError):  # for a name that no file has, such as that of a missing home: reading it says so
+                found.append(user_path(name))
+        return found
 
     def source(self) -> OpeningSource:
         """Where the openings come from; raises OpeningError."""

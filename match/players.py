@@ -61,6 +61,7 @@ class OwnPlayer:
     overhead: int | None = None  # milliseconds per move spent outside the search, on a clock; None for the default
     options: Mapping[str, int] = field(default_factory=dict)
     style: Style | None = None  # whose play to resemble
+    style_file: str = ""  # where the style was read, if in a file
 
     def __post_init__(self) -> None:
         instance("label", self.label, str, "a text")
@@ -249,7 +250,7 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
         numbers = {name: _whole(text, name, value) for name, value in settings.items()}
         parameters = parameters_for(evaluation, numbers)
         named = own.pop("threads", 1), own.pop("hash", None), own.pop("overhead", None)
-        return OwnPlayer(label, evaluation, parameters, *named, own, read_style(style) if style else None)
+        return OwnPlayer(label, evaluation, parameters, *named, own, read_style(style) if style else None, style)
     except OSError as error:
         raise PlayerError(f"player '{text}': '{style}' cannot be read: {error.strerror}") from error
     except ValueError as error:

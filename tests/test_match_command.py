@@ -633,6 +633,23 @@ def test_games_are_not_added_to_a_file_that_the_match_reads(
     assert f"'{path}' is also an input" in capsys.readouterr().err and path.read_bytes() == before
 
 
+def test_games_are_not_added_to_a_profile_or_to_openings_in_the_home_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path, words = tmp_path / "x.pgn", ["match", "default", "--games", "2", "--nodes", "50"]
+    for text, read in (
+        ("1. e4 e5 *", ["default", "--openings=~/x.pgn"]),
+        (json.dumps({"player": "Me", "coefficients": dict.fromkeys(COLUMNS, 0.5)}), [f"{STYLE_FILE}={path}"]),
+        (json.dumps({"player": "Me", "coefficients": dict.fromkeys(COLUMNS, 0.5)}), [f"{STYLE_FILE}=~/x.pgn"]),
+    ):
+        path.write_text(text)
+        assert main([*words, *read, "--pgn", str(path)]) == 1
+        assert f"'{path}' is also an input" in capsys.readouterr().err and path.read_text() == text
+    assert main([*words, "default", "--openings", "~nobody-at-all/x", "--pgn", str(path)]) == 1
+    assert "cannot read openings '~nobody-at-all/x'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("other", ["--pgn", "--state"])
 def test_one_file_cannot_be_that_of_the_positions_and_another(
     other: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -163,6 +163,8 @@ def test_a_file_that_cannot_be_read_is_refused_at_once(arguments: list[str], com
             "cannot depend on pawns and kings alone: its phase",
         ),
         ('"KnightOnRim"', '"KnightCenter"', "two terms are called 'KnightCenter'"),
+        ('"KnightOnRim"', '"set"', "'set' cannot be a name; 'set', and names that end in _mg or _eg, mean other"),
+        ('"KnightOnRim"', '"Rim_eg"', "'Rim_eg' cannot be a name"),
         ('without=["Rook7th"]', 'without=["VAL_P", "VAL_N", "VAL_B", "VAL_R", "VAL_Q"]', "the value of a pawn"),
     ],
 )

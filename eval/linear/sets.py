@@ -19,6 +19,7 @@ from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.user_files import SETTINGS, read_user_text
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.own_file import own_file
+from merino.inner.eval.linear.phases import SUFFIXES
 from merino.inner.eval.linear.registry import Group, TermSet
 
 # The modules that fill the sets. A module is imported when its set is asked for: most runs need one.
@@ -26,6 +27,7 @@ from merino.inner.eval.linear.registry import Group, TermSet
 _FULL = ("material", "pawns", "passed", "pieces", "squares", "threats", "king")
 _MODULES = {"greko2015": ("terms",), "full": tuple(f"full.{name}" for name in _FULL)}
 SETS = tuple(_MODULES)  # those that come with Merino
+SET_WORD = "set"  # begins the line of a weights file that names the set
 _OWN_MODULE = "merino_own_terms"
 
 
@@ -108,6 +110,9 @@ def _check(terms: TermSet, path: Path) -> None:
         raise TermSetError(f"'{path}': a set of your own needs another name than {terms.name!r}")
     if wrong is not None:
         raise TermSetError(f"'{path}': {wrong!r} cannot be a name; letters, digits and _ can")
+    if (meant := next((name for name in names if name == SET_WORD or name.endswith(SUFFIXES)), None)) is not None:
+        reserved = f"'{SET_WORD}', and names that end in {' or '.join(SUFFIXES)}"
+        raise TermSetError(f"'{path}': {meant!r} cannot be a name; {reserved}, mean other things in files of weights")
     if twice is not None:
         raise TermSetError(f"'{path}': two terms are called {twice!r}")
     if not terms or terms[0].group is not Group.MATERIAL:

@@ -33,14 +33,13 @@ from merino.inner.core.common.user_files import (
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.phases import SUFFIXES, halves
 from merino.inner.eval.linear.registry import TERMS, Term, TermSet
-from merino.inner.eval.linear.sets import TermSetError, set_named
+from merino.inner.eval.linear.sets import SET_WORD, TermSetError, set_named
 from merino.inner.eval.outlook import DEFAULT_K
 
 SHIPPED = Path(__file__).resolve().parents[2] / "weights"
 DEFAULT_FILE = SHIPPED / "default.txt"
 ENDINGS = (".txt", ".net")  # of weights and nets
 ENVIRONMENT_VARIABLE = "MERINO_WEIGHTS"
-SET_WORD = "set"  # begins the line that names the set
 # What begins comments on the origin of weights, which hold names of files.
 LEARNED, IMPROVED = "Learned by Merino on", "Learned by merino improve:"
 EXPORTED, SAVED = "Exported by Merino", "Saved by Merino's console; loaded from"

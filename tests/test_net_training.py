@@ -23,13 +23,14 @@ from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.eval.net.file import load_net, save_net
 from merino.inner.eval.net.network import Shape, exact_scores
 from merino.inner.eval.net.piece_family import net_evaluation
+from merino.inner.eval.net.shape_text import parse_shape
 from merino.inner.formats.packed import open_packed, pack, unpack
 from merino.inner.learn.errors import TrainingError
 from merino.inner.learn.net import bearing
 from merino.inner.learn.net.backpropagation import learn_scores
 from merino.inner.learn.net.bearing import MIN_STEPS, Bearing, course_for
 from merino.inner.learn.net.gradient import Gradient, Layout, Objective
-from merino.inner.learn.net.starting import is_part, layers_of, random_layers
+from merino.inner.learn.net.starting import check_part, is_part, layers_of, random_layers
 from merino.inner.learn.net.training import (
     FURTHER_EPOCHS,
     FURTHER_RATE,
@@ -285,6 +286,16 @@ def test_a_start_whose_features_would_be_lost_is_refused(known: str, wanted: str
     assert not is_part(Shape(known, 4), Shape(wanted, 4))
     with pytest.raises(TrainingError, match=re.escape(f"has features {known}, and {wanted} has not all of them")):
         layers_of(random_net(Shape(known, 4)), Shape(wanted, 4), 1)
+
+
+@pytest.mark.parametrize(
+    "wanted", ["ALL -> 8 -> 1 x 8", "ALL+H -> 8 -> 1", "ALL -> 8 -> 4 -> 1", "ALL -> 8 -> 1, crelu"]
+)
+def test_a_piece_value_net_is_no_part_of_other_nets(wanted: str) -> None:
+    start = Shape("ALL", 8, piece_values=True)
+    assert not is_part(start, parse_shape(wanted))
+    with pytest.raises(TrainingError, match=re.escape(f"is ALL -> 8 -> values, and not {wanted} or a part of it")):
+        check_part(start, parse_shape(wanted))
 
 
 @pytest.mark.parametrize(

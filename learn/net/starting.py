@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from merino.inner.eval.net.blocks import BLOCKS
@@ -37,8 +35,8 @@ def is_part(known: Shape, wanted: Shape) -> bool:
 
 def check_part(known: Shape, wanted: Shape) -> None:
     """Raise TrainingError, which says why, unless `is_part`."""
-    as_wanted = replace(known, features=wanted.features, hidden=wanted.hidden, outputs=wanted.outputs)
-    if as_wanted != wanted or known.hidden > wanted.hidden or known.outputs > wanted.outputs:
+    differ = any(getattr(known, name) != getattr(wanted, name) for name in ("second", "activation", "piece_values"))
+    if differ or known.hidden > wanted.hidden or known.outputs > wanted.outputs:
         raise TrainingError(f"the net to start from is {known}, and not {wanted} or a part of it")
     if _shared(wanted.feature_set, known.feature_set) is None:
         raise TrainingError(

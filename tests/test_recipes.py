@@ -87,7 +87,12 @@ def test_recipes_refuse_a_folder_of_other_settings(recipes: Path, capsys: pytest
         ("start =", "begin =", "there is no key 'begin'"),
         ('learn = "own 1', 'learn = "owns 1', "no games called 'owns'; did you mean 'own'"),
         ("greko2015-before-training.txt", "none.txt", "no weights file 'none.txt'"),
-        ("--decay off", "--out x.txt", "takes only games and settings of the fit, not out"),
+        ("--decay off", "--out x.txt", "takes only games and settings of the fit, not --out"),
+        ("--decay off", "--no-match --json", "settings of the fit, not --no-match, --json"),
+        ("--decay off", "--cluster local:2", "settings of the fit, not --cluster"),
+        ("own 1 27", "--use x.txt", r"small.toml: \[recipes.two-phases\]: learn: --use FILE learns nothing"),
+        ("own 1 27", "own 1 28", r"small.toml: \[recipes.two-phases\]: learn: terms are numbered 1 to 27"),
+        ('"masters --preset greko2015"', '["masters"]', r"\[recipes.others\] learn = \['masters'\] is not a text"),
         ("nodes = 60\ngames", "nodes = 0\ngames", r"\[match\] nodes = 0 is not a whole number above 0"),
         ("count = 30\n", "", r"\[games.own\] needs a file, or a count"),
         ('tests = ["own"]', 'tests = "own"', "tests = 'own' is not a list of names of games"),
@@ -107,6 +112,11 @@ def test_a_faulty_file_of_recipes_is_refused(recipes: Path, old: str, new: str, 
     recipes.write_text((SMALL + POOL).replace(old, new))
     with pytest.raises(UsageError, match=message):
         run_recipes([str(recipes)])
+
+
+def test_the_terms_of_a_recipe_are_those_of_its_start(recipes: Path) -> None:
+    recipes.write_text(SMALL.replace("greko2015-before-training", "full").replace("1 27", "--terms KingAttack_6,Tempo"))
+    assert read_comparison(recipes, {}).recipes[0].request.settings.names == ("Tempo", "KingAttack_6")
 
 
 def test_games_of_a_file_may_have_the_name_of_a_recipe(recipes: Path) -> None:

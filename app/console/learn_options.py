@@ -60,8 +60,8 @@ class LearnArguments:
         return self.as_json or self.as_csv
 
 
-def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> LearnArguments:
-    """Read what follows `command`; raises UsageError, and SystemExit after printing the help."""
+def read_arguments(arguments: Sequence[str], command: str = "merino learn", start: str | None = None) -> LearnArguments:
+    """Read what follows `command`, for the weights `start` or those in use; raises UsageError, SystemExit after -h."""
     parser = learn_parser(command)
     args = parser.parse_intermixed_args(_without_old_quiet(arguments))
     files = [word for word in args.words if not _is_number(word)] if args.words else []
@@ -90,9 +90,9 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn") -> L
         parser.error("--prove needs the match that --no-match leaves out; give only one of them")
     chosen = dict[str, object]()
     if numbers:
-        chosen = _between(set_in_use(args.weights), *numbers)
+        chosen = _between(set_in_use(args.weights or start), *numbers)
     elif args.terms is not None:
-        chosen = chosen_terms(args.terms, set_in_use(args.weights), parser)
+        chosen = chosen_terms(args.terms, set_in_use(args.weights or start), parser)
     shared.check_cluster(parser, args)
     return LearnArguments(_request(args, files, chosen), None, args.json, args.table == "-", args.quiet, args.cluster)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import shlex
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from merino.inner.core.common.command import CommandError, UsageError, errors_na
 from merino.inner.core.common.files import write_fault
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.quoting import words_of
 from merino.inner.core.common.user_files import SETTINGS, first_there, read_user_text
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.weights import SHIPPED
@@ -47,7 +47,18 @@ _KEYS = {
     "[recipes]": {"learn", "weights", "note"},
 }
 _NOTHING = LearnRequest(())
-_REFUSED = ("weights", "out", "play_on", "dry_run", "csv", "record", "plays_match", "prove", "concurrency")
+# What a recipe cannot ask `learn` for: settings of a request with their options.
+_REFUSED = {
+    "weights": "--weights",
+    "out": "--out",
+    "play_on": "--play-on",
+    "dry_run": "--dry-run",
+    "csv": "--table",
+    "record": "--record",
+    "plays_match": "--no-match",
+    "prove": "--prove",
+    "concurrency": "--concurrency",
+}
 
 
 def run_recipes(words: Sequence[str]) -> int:
@@ -169,14 +180,14 @@ def _comparison(path: Path, data: dict[str, Any], given: Mapping[str, Path]) -> 
     sources = {name: given.get(name) or _games(path, name, table) for name, table in tables["games"].items()}
     if not tables["recipes"]:
         raise ValueError("it has no recipe, a table [recipes.NAME] with the arguments of 'merino learn'")
-    recipes = tuple(_recipe(path, name, table, sources) for name, table in tables["recipes"].items())
+    start = _weights(path, data.get("start", "default.txt"))
+    recipes = tuple(_recipe(path, name, table, sources, start) for name, table in tables["recipes"].items())
     tests = data.get("tests", [])
     if not isinstance(tests, list) or not all(isinstance(name, str) for name in tests):
         raise ValueError(f"tests = {tests!r} is not a list of names of games")
     for name in tests:
         _check_source("tests", name, sources)
-    start, pool, controls = _weights(path, data.get("start", "default.txt")), _pool(data), _controls(data)
-    found = Comparison(start, sources, recipes, tuple(tests), **numbers, pool=pool, controls=controls)
+    found = Comparison(start, sources, recipes, tuple(tests), **numbers, pool=_pool(data), controls=_controls(data))
     found.check_names()
     return found
 
@@ -239,7 +250,7 @@ def _games(path: Path, name: str, table: object) -> Path | OwnGames | None:
     return OwnGames(numbers["count"], numbers.get("nodes", 1500), numbers.get("seed", 1))
 
 
-def _recipe(path: Path, name: str, table: object, sources: Mapping[str, object]) -> Recipe:
+def _recipe(path: Path, name: str, table: object, sources: Mapping[str, object], start: Path) -> Recipe:
     where = f"[recipes.{name}]"
     if not name.replace("-", "").replace("_", "").isalnum() or name == START:
         raise ValueError(f"{where}: the name of a recipe has only letters, digits, - and _, and is not '{START}'")
@@ -249,16 +260,28 @@ def _recipe(path: Path, name: str, table: object, sources: Mapping[str, object])
         raise ValueError(f"{where} needs either 'learn', the arguments of 'merino learn', or 'weights', a file")
     if "weights" in table:
         return Recipe(name, _NOTHING, _weights(path, table["weights"]), note)
-    try:
-        args = read_arguments(shlex.split(str(table["learn"])), where)
-    except (UsageError, SystemExit) as error:
-        raise ValueError(f"{where}: {error}") from error
-    wrong = [field for field in _REFUSED if getattr(args.request, field) != getattr(_NOTHING, field)]
-    if wrong or args.use is not None or args.is_for_machines:
-        raise ValueError(f"{where}: a recipe takes only games and settings of the fit, not {', '.join(wrong)}")
-    for file in args.request.files:
+    request = _request(where, table["learn"], start)
+    for file in request.files:
         _check_source(where, file, sources)
-    return Recipe(name, replace(args.request, keep_fen=False), None, note)
+    return Recipe(name, replace(request, keep_fen=False), None, note)
+
+
+def _request(where: str, learn: object, start: Path) -> LearnRequest:
+    """What the arguments of `learn` ask for in a comparison that begins with the weights `start`."""
+    if not isinstance(learn, str):
+        raise ValueError(f"{where} learn = {learn!r} is not a text, the arguments of 'merino learn'")
+    try:
+        args = read_arguments(words_of(learn), start=str(start))
+    except UsageError as error:
+        raise ValueError(f"{where}: {error}") from error
+    except SystemExit as error:  # after the help
+        raise ValueError(f"{where}: a recipe takes only games and settings of the fit, not -h") from error
+    refused = [option for field, option in _REFUSED.items() if getattr(args.request, field) != getattr(_NOTHING, field)]
+    others = {"--use": args.use, "--json": args.as_json, "--table": args.as_csv, "--cluster": args.cluster}
+    refused += [option for option, given in others.items() if given]
+    if refused:
+        raise ValueError(f"{where}: a recipe takes only games and settings of the fit, not {', '.join(refused)}")
+    return args.request
 
 
 def _weights(path: Path, name: object) -> Path:

@@ -72,6 +72,23 @@ def test_what_a_living_writer_is_writing_stays(tmp_path: Path) -> None:
 
 
 @posix
+@pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o022, 0o644), (0o002, 0o664)])
+def test_a_new_file_has_the_permissions_that_the_umask_leaves(umask: int, mode: int, tmp_path: Path) -> None:
+    path, private = tmp_path / "new", tmp_path / "private"
+    private.touch(0o600)
+    before = os.umask(umask)
+    try:
+        write_whole(path, b"new")
+        with writing_whole(private) as file:
+            (draft,) = set(tmp_path.iterdir()) - {path, private}
+            assert draft.stat().st_mode & 0o777 == 0o600
+            file.write(b"changed")
+    finally:
+        os.umask(before)
+    assert (path.stat().st_mode & 0o777, private.stat().st_mode & 0o777) == (mode, 0o600)
+
+
+@posix
 def test_a_pipe_is_written_into_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -33,6 +33,8 @@ else:
     import fcntl
 
 _MARK, _ENDING = ".merino-", ".new"  # of a file that will replace another
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+_OWNER, _ANYBODY = 0o600, 0o666  # permissions of a new file, before the umask takes some of them away
 _BETWEEN_TRIES = 0.1  # seconds between two looks at a lock
 _LOCKED_BYTE = (1 << 31) - 2  # of a file on Windows, where a lock keeps others from reading what it covers
 LOCK_ENDING = ".lock"  # of the file beside another that says who holds it
@@ -333,15 +335,16 @@ class _Draft:
         """Make it beside that file; raises OSError."""
         self._target = target = real_path(path)
         _remove_leftovers(target)
-        self._mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
-        self.file, self._path = _locked_file(target, path)
+        self._mode = target.stat().st_mode & 0o777 if target.exists() else None
+        self.file, self._path = _locked_file(target, path, _ANYBODY if self._mode is None else self._mode | _OWNER)
 
     def finish(self, durable: bool) -> None:
-        """Give it the permissions of its target and, if `durable`, wait until it is on the disk; raises OSError."""
+        """Give it the permissions of its target, if it is there, and if `durable` wait for the disk; raises OSError."""
         self.file.flush()
         if durable:
             os.fsync(self.file.fileno())
-        self._path.chmod(self._mode)
+        if self._mode is not None:
+            self._path.chmod(self._mode)
 
     def put(self) -> None:
         """Replace its target; raises OSError."""
@@ -357,15 +360,16 @@ class _Draft:
         self._path.unlink(missing_ok=True)
 
 
-def _locked_file(target: Path, path: Path) -> tuple[IO[bytes], Path]:
-    """A new file beside `target`, locked, whose faults name `path`; and where it is."""
+def _locked_file(target: Path, path: Path, mode: int) -> tuple[IO[bytes], Path]:
+    """A new file beside `target`, locked, with this mode less the umask, whose faults name `path`; and where it is."""
     while True:
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=target.name + _MARK, suffix=_ENDING)
-        file = io.BufferedWriter(NamedFile(descriptor, "wb", path))
-        lock(file)
-        if Path(name).exists():
-            return file, Path(name)
-        file.close()  # another writer took it for a leftover before it was locked
+        place = target.with_name(f"{target.name}{_MARK}{os.urandom(4).hex()}{_ENDING}")
+        with suppress(FileExistsError):
+            file = io.BufferedWriter(NamedFile(os.open(place, _NEW_FILE, mode), "wb", path))
+            lock(file)
+            if place.exists():
+                return file, place
+            file.close()  # another writer took it for a leftover before it was locked
 
 
 def _remove_leftovers(target: Path) -> None:

@@ -252,6 +252,21 @@ def test_equal_positions_give_equal_files_however_they_come(tmp_path: Path) -> N
     assert first.read_bytes() == second.read_bytes()
 
 
+@pytest.mark.parametrize(
+    "text", [b'"\\ud800"', b'"\xed\xa0\x80"', '"\\udfff"', '"\ud800"', '"\ud800"'.encode("utf-16", "surrogatepass")]
+)
+def test_json_with_half_of_a_character_is_an_error_however_it_is_written(text: str | bytes) -> None:
+    with pytest.raises(ValueError, match="half of a character"):
+        parsed(text)
+
+
+def test_json_of_any_encoding_is_read_with_its_whole_characters() -> None:
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32-le"):
+        assert parsed('{"a\u00e9": "\U0001f40e \\ud83d\\udc0e"}'.encode(encoding)) == {
+            "a\u00e9": "\U0001f40e \U0001f40e"
+        }
+
+
 DEEP = b"[" * 100_000
 
 

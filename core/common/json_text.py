@@ -9,14 +9,16 @@ from typing import Any
 
 _ESCAPED_HALF = r"\\u[dD][89a-fA-F]"  # half of a character that UTF-16 writes as two
 _HALF = re.compile("[\ud800-\udfff]")
-_HALF_IN_TEXT, _HALF_IN_BYTES = re.compile(_ESCAPED_HALF), re.compile(_ESCAPED_HALF.encode())
+_HALF_IN_TEXT = re.compile(f"{_ESCAPED_HALF}|{_HALF.pattern}")
 
 
 def parsed(text: str | bytes) -> Any:
     """What JSON says; raises ValueError if it is none, is nested too deep to be read, or has half of a character."""
     try:
+        if isinstance(text, bytes):
+            text = text.decode(json.detect_encoding(text), "surrogatepass")  # as `loads` reads bytes
         found = json.loads(text)
-        if _HALF_IN_TEXT.search(text) if isinstance(text, str) else _HALF_IN_BYTES.search(text):
+        if _HALF_IN_TEXT.search(text):
             json.dumps(found, ensure_ascii=False).encode()
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error

@@ -197,6 +197,10 @@ USELESS = [
     ("Sprt(5, 0)", "elo0 must be below elo1, not 5 and 0"),
     ("Sprt(nan, 5)", "elo0 must be a number from -200 to 200, not nan"),
     ("Sprt(0, '5')", "elo1 must be a number from -200 to 200, not '5'"),
+    (
+        "Clock(10**5000)",
+        "base of a clock must be a whole number from 0 to 1000000000, not what has thousands of digits",
+    ),
     ("Clock(10**400)", "base of a clock must be a whole number from 0 to 1000000000, not 1"),
     ("Sprt(0, 5, model='x')", "model must be one of normalized, logistic, not 'x'"),
     ("Sprt(0, 5, beta=2)", "beta must be a number from 1e-12 to 0.5, not 2"),

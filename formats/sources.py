@@ -27,10 +27,12 @@ from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.files import writing_whole
 from merino.inner.core.common.user_files import (
     GAMES,
+    IN_UTF_16,
     WHOLE_GAMES,
     check_size,
     is_regular,
     is_there,
+    is_utf_16,
     names_in,
     open_user_file,
     real_path,
@@ -41,9 +43,6 @@ STANDARD_INPUT = Path("-")
 CHUNK = 1 << 19  # bytes read at a time: some hundred games
 _SNIFFED = 1 << 16  # bytes by which a file is identified
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-IN_UTF_16 = "is UTF-16 text: save it as UTF-8"
-# eight plain characters, as PGN and FEN begin; no packed position does
-_UTF_16 = re.compile(rb"(?:\xff\xfe)?(?:[\t\r\n -~]\0){8}|(?:\xfe\xff)?(?:\0[\t\r\n -~]){8}")
 _POSITION = re.compile(rb"(?:[01=] )?(?:[1-8pnbrqkPNBRQK]+/){7}[1-8pnbrqkPNBRQK]+ ")
 
 
@@ -253,11 +252,6 @@ def _kind_of(file: io.BufferedReader) -> str:
     """The ending of the compression by the first bytes of a file, "" for none."""
     first = file.peek(8)
     return next((ending for mark, ending in _FIRST_BYTES.items() if first.startswith(mark)), "")
-
-
-def is_utf_16(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is text in UTF-16, which is not read: IN_UTF_16 says so."""
-    return _UTF_16.match(head) is not None
 
 
 def _is_of_kind(head: bytes, kind: str) -> bool:

@@ -32,6 +32,8 @@ from merino.inner.core.common.user_files import (
     read_user_text,
     user_path,
 )
+from merino.inner.eval.evaluation import EvaluationError
+from merino.inner.eval.families import load_evaluation
 from tests.pipes import named_pipes
 
 SMALL = Kind("a small file", 1 << 20)
@@ -194,6 +196,15 @@ def test_what_is_read_is_what_is_there(tmp_path):
 
 
 @named_pipes
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_text_in_utf_16_is_called_that(tmp_path, encoding):
+    path = tmp_path / "text.txt"
+    path.write_text("# a comment\nVAL_P 100\n", encoding=encoding)
+    assert reason(path, lambda path: read_user_text(path, WEIGHTS)) == "it is UTF-16 text: save it as UTF-8"
+    with pytest.raises(EvaluationError, match="it is UTF-16 text: save it as UTF-8"):
+        load_evaluation(path)
+
+
 def test_a_stream_is_written_to_only_if_somebody_reads_it_or_it_is_a_device(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     others = non_files(tmp_path)

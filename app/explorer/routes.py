@@ -20,7 +20,7 @@ from merino.inner.app.explorer.studying import answer_exercise, review_exercise
 from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.about import NAME, __version__
-from merino.inner.core.common.user_files import first_there
+from merino.inner.core.common.user_files import IN_UTF_16, first_there, is_utf_16
 from merino.inner.core.compiled.compiling import WATCH
 from merino.inner.engine.notation.san import read_move, san
 from merino.inner.engine.report.older_json import change_json, move_json
@@ -32,7 +32,6 @@ from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.strength import FULL_LEVEL, at_level
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.formats.pgn_stream import list_games
-from merino.inner.formats.sources import IN_UTF_16, is_utf_16
 from merino.inner.learn.procedure import use_weights
 from merino.inner.learn.report import load_record
 from merino.inner.learn.run import RECORD_NAME

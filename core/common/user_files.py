@@ -33,6 +33,9 @@ HEAD_BYTES = 1 << 10  # by which the kind of a file is told
 _LEASE_SECONDS = 0.05  # between two looks whether a file server has let go of a file
 _MAX_NAME = 60  # characters of it in an error
 _IMPOSSIBLE = "no file can have such a name"
+IN_UTF_16 = "is UTF-16 text: save it as UTF-8"
+# eight plain characters, as text begins; no packed position does
+_UTF_16 = re.compile(rb"(?:\xff\xfe)?(?:[\t\r\n -~]\0){8}|(?:\xfe\xff)?(?:\0[\t\r\n -~]){8}")
 _OPENED_BY_THE_SHELL = re.compile(r"/(dev|proc/self)/fd/\d+")
 _NAMES: tuple[tuple[Callable[[int], bool], str], ...] = (
     (stat.S_ISREG, "a file"),
@@ -200,11 +203,18 @@ def read_user_text(path: Path, kind: Kind | Callable[[bytes], Kind], errors: str
 
 def text_of(content: bytes, path: Path, errors: str = "strict") -> str:
     """The text of what was read from this file, as of `read_user_text`; raises OSError."""
+    if is_utf_16(content):
+        raise UserFileError(f"it {IN_UTF_16}", path)
     try:
         text = content.decode("utf-8-sig", errors)
     except UnicodeDecodeError as error:
         raise UserFileError("it is not UTF-8 text", path) from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def is_utf_16(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is text in UTF-16, which is not read: IN_UTF_16 says so."""
+    return _UTF_16.match(head) is not None
 
 
 @contextmanager

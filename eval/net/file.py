@@ -24,7 +24,15 @@ from merino.inner.core.common.checks import real_number, whole_number
 from merino.inner.core.common.files import write_whole
 from merino.inner.core.common.json_text import parsed
 from merino.inner.core.common.sealed import DamageError, check, sealed
-from merino.inner.core.common.user_files import HEAD_BYTES, NET, WEIGHTS, Kind, open_user_file, read_user_file
+from merino.inner.core.common.user_files import (
+    HEAD_BYTES,
+    NET,
+    WEIGHTS,
+    Kind,
+    is_utf_16,
+    open_user_file,
+    read_user_file,
+)
 from merino.inner.eval.evaluation import MAX_K, MIN_K, EvaluationError
 from merino.inner.eval.net.network import (
     COARSE,
@@ -57,7 +65,7 @@ _PIECE_VALUES = {"rows": QR, "constants": QV, "unit": VALUE}
 
 def begins_like_net(head: bytes) -> bool:
     """Whether a file that begins like this is a Merino net, or not text, as the nets of other trainers."""
-    return head.startswith(MAGIC) or b"\0" in head
+    return head.startswith(MAGIC) or b"\0" in head and not is_utf_16(head)
 
 
 def is_net_file(path: Path) -> bool:

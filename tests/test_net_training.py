@@ -14,6 +14,7 @@ import chess
 import numpy as np
 import pytest
 
+from merino.inner.app.shell import train
 from merino.inner.app.shell.cli import main
 from merino.inner.core.board.bitboard import KING
 from merino.inner.core.board.fen import parse_fen
@@ -34,11 +35,14 @@ from merino.inner.learn.net.starting import check_part, is_part, layers_of, rand
 from merino.inner.learn.net.training import (
     FURTHER_EPOCHS,
     FURTHER_RATE,
+    Trained,
     Trainer,
     TrainingSettings,
     TrainingState,
     fit_k,
 )
+from merino.inner.match.games import Tally
+from merino.inner.match.prove import GAIN, Proof
 from tests.test_features import boards, records
 from tests.test_net import random_net
 
@@ -634,3 +638,12 @@ def test_games_without_scores_are_searched_and_tune_the_net_that_searches_them(
     assert main([*words, "--rescore", "30", "--no-match"]) == 0 and scores.read_bytes() == first
     assert f"scores from file '{scores}'" in (told := capsys.readouterr().out) and "Searching" not in told
     assert main([*words, "--rescore", "30", "--objective", "pqr"]) == 2
+
+
+def test_ctrl_c_in_the_match_of_a_net_is_told_by_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained = Trained(load_net(SHIPPED / "gen1.net"), 0.1, 0.1, 0.1, 0.2, 1, 1.0, interrupted=False)
+    monkeypatch.setattr(train, "_train", lambda *_: trained)
+    monkeypatch.setattr(train, "prove", lambda *_: Proof(GAIN, "", Tally(), 1.0, interrupted=True))
+    words = ["games.pgn", "--out", str(tmp_path / "n.net"), "--start", "gen1", "--rescore", "30"]
+    assert train.run_train(words) == INTERRUPTED
+    assert train.run_train([*words, "--no-match"]) == 0

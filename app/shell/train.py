@@ -58,7 +58,7 @@ from merino.inner.learn.net.training import (
 from merino.inner.learn.request import DEFAULT_TEACHER, Events
 from merino.inner.learn.rescoring import Rescore
 from merino.inner.match.players import OwnPlayer
-from merino.inner.match.prove import GAIN, prove
+from merino.inner.match.prove import GAIN, Proof, prove
 
 SCORE, PQR = "score", "pqr"
 SETTINGS, OBJECTIVE, SHAPE = TrainingSettings(), Objective(), Shape()
@@ -78,9 +78,10 @@ def run_train(arguments: Sequence[str]) -> int:
             except OtherTrainingError as error:
                 raise CommandError(f"train: {error}, or name another --out") from error
     _tell(found, args.out)
-    if args.rescore and start is not None and not found.interrupted and not args.no_match:
-        _meet(found, start, args.out, args)
-    return INTERRUPTED if found.interrupted else 0
+    interrupted = found.interrupted
+    if args.rescore and start is not None and not interrupted and not args.no_match:
+        interrupted = _meet(found, start, args.out, args).interrupted
+    return INTERRUPTED if interrupted else 0
 
 
 def _train(args: argparse.Namespace, start: Network | None) -> Trained:
@@ -273,13 +274,13 @@ def _objective(args: argparse.Namespace, course: Course, start: Network | None, 
     return Objective(blend, course.k, args.power, score_k=asked or course.score_k)
 
 
-def _meet(found: Trained, start: Network, out: Path, args: argparse.Namespace) -> None:
+def _meet(found: Trained, start: Network, out: Path, args: argparse.Namespace) -> Proof:
     """Let the new net meet the one before it, in the match that decides in `merino learn`."""
     name = Path(args.start or DEFAULT_TEACHER).name
     new, old = OwnPlayer(out.name, net_evaluation(found.network)), OwnPlayer(name, net_evaluation(start))
     print(f"It meets {name} in {GAIN.most_games} games at most, {GAIN.time_control} a move; --no-match skips this.")
     with LivePrinter(shared.progress_stream(args.quiet)) as show:
-        prove(new, old, GAIN, print, show, args.threads)
+        return prove(new, old, GAIN, print, show, args.threads)
 
 
 def _note(show: LivePrinter, log: Path, state: TrainingState) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -27,7 +28,7 @@ from merino.inner.eval.net.piece_family import net_evaluation
 from merino.inner.eval.net.shape_text import parse_shape
 from merino.inner.formats.packed import open_packed, pack, unpack
 from merino.inner.learn.errors import TrainingError
-from merino.inner.learn.net import bearing
+from merino.inner.learn.net import bearing, gradient
 from merino.inner.learn.net.backpropagation import learn_scores
 from merino.inner.learn.net.bearing import MIN_STEPS, Bearing, course_for
 from merino.inner.learn.net.gradient import Gradient, Layout, Objective
@@ -647,3 +648,33 @@ def test_ctrl_c_in_the_match_of_a_net_is_told_by_the_exit_code(tmp_path: Path, m
     words = ["games.pgn", "--out", str(tmp_path / "n.net"), "--start", "gen1", "--rescore", "30"]
     assert train.run_train(words) == INTERRUPTED
     assert train.run_train([*words, "--no-match"]) == 0
+
+
+def test_what_ctrl_c_has_left_running_adds_nothing_to_later_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, late, written = threading.Event(), threading.Event(), threading.Event()
+
+    def learn(_weights: object, _records: object, places: np.ndarray, *others: np.ndarray) -> float:
+        part = int(places[0]) // 2
+        if not len(others[-1]):  # the error that is asked for afterwards
+            if part == 3:
+                late.set()
+                assert written.wait(10)
+            return 1.0
+        if part == 0:
+            assert begun.wait(10)
+            raise KeyboardInterrupt
+        if part == 1:
+            begun.set()
+            assert late.wait(10)
+            return 100.0
+        written.set()
+        return 0.0
+
+    monkeypatch.setattr(gradient, "learn_scores", learn)
+    layout, some = Layout(Shape("H", 1)), sample()[:8]
+    options, weights = layout.options(Objective()), np.zeros(layout.size, dtype=np.float32)
+    with ThreadPoolExecutor(2) as pool:
+        found = Gradient(layout, pool, 2, 64)
+        with pytest.raises(KeyboardInterrupt):
+            found.add_up(weights, some, np.arange(8), options)
+        assert found.error(weights, some, options) == 4 / 8

@@ -187,7 +187,7 @@ class Gradient:
         most = PARTS if layout.size <= LARGE else PARTS_OF_LARGE
         parts = min(most, max(PARTS_OF_LARGE, batch // MIN_PART))
         self._gradients = np.zeros((parts, layout.size), dtype=np.float32)
-        self._sums, self._error = np.zeros(parts), 0.0
+        self._error = 0.0
         self._none = np.zeros((parts, 0), dtype=np.float32)
 
     def error(self, weights: np.ndarray, records: np.ndarray, options: np.ndarray) -> float:
@@ -237,16 +237,17 @@ class Gradient:
         rows = rows_of_pieces(wanted)
         length = -(-len(places) // parts)
         learn = learn_scores if options["together"][0] == 1 else learn_moves
+        sums = np.zeros(parts)  # of this call: threads of one that Ctrl-C has ended go on with theirs
 
         def work(thread: int) -> None:
             for part in range(thread, parts, self._threads):
                 chosen = places[part * length : (part + 1) * length]
-                self._sums[part] = learn(
+                sums[part] = learn(
                     weights, records, chosen, options, wanted.program, rows, wanted.most, gradients[part]
                 )
 
         list(self._pool.map(work, range(self._threads)))
-        return float(self._sums.sum())
+        return float(sums.sum())
 
 
 @entry

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from merino.inner.app.explorer.runs import report
+from merino.inner.app.shell import night
 from merino.inner.app.shell.cli import main
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.eval.families import find_net
@@ -21,7 +22,7 @@ from merino.inner.learn.night.report import summary
 from merino.inner.learn.night.start import begin
 from merino.inner.learn.night.state import NightFolder, NightState, load_state
 from merino.inner.learn.request import Events
-from merino.inner.learn.rounds.loop import Until
+from merino.inner.learn.rounds.loop import Finished, Until
 from merino.inner.study.errors import StudyError
 from merino.inner.study.probes import nights
 from merino.inner.study.probes.nights import PROBES_NAME, asked, kept_probes, probes_of, told
@@ -159,3 +160,11 @@ def test_the_report_of_a_night_tells_the_ladder_and_what_is_learned(
     (tmp_path / "run" / PROBES_NAME).unlink()
     assert main([word for word in words if word != "--quiet"]) == 0
     assert "What the nets know cannot be told: " in capsys.readouterr().out
+
+
+def test_the_value_for_a_gui_is_a_path_that_holds_wherever_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    night._tell(Finished(night_of(1), Path("run", "best.net"), interrupted=False, in_use=None), ())
+    assert f"option EvalFile, value '{tmp_path / 'run' / 'best.net'}'." in capsys.readouterr().out

@@ -150,7 +150,7 @@ def _tell(found: Finished[NightState], probed: tuple[Probed, ...]) -> None:
     if found.interrupted:
         print("Stopped; the same command continues.")
     if found.state.last_proven:
-        print(f"To play with it: option EvalFile, value '{found.best}'. Its card: merino net '{found.best}'")
+        print(f"To play with it: option EvalFile, value '{found.best.absolute()}'. Its card: merino net '{found.best}'")
     if found.state.rounds:
         print(f"To draw it: merino plot '{found.best.parent}'")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from merino.inner.core.common.quoting import rounded
 from merino.inner.core.common.work import cores
 from merino.inner.match.games import Game, Tally
 from merino.inner.match.heats import Heats
@@ -117,6 +118,6 @@ def _lines_of(proof: Proof, new: str, old: str) -> list[str]:
     return [
         f"{tally.games} games in {duration(proof.seconds)}: {wins} won, {draws} drawn, {losses} lost by {new}; "
         f"Elo {signed(found.elo, found.elo_error)} (95%).",
-        f"{test}: LLR {test.llr(tally.counts):.2f}, decided at {low:.2f} or {high:.2f}. "
+        f"{test}: LLR {rounded(test.llr(tally.counts), digits=2)}, decided at {low:.2f} or {high:.2f}. "
         + words[proof.verdict].format(new=new, old=old),
     ]

@@ -75,7 +75,7 @@ def live_line(tally: Tally, games: int, speed: float | None, sprt: Sprt | None =
     ]
     if sprt is not None:
         low, high = sprt.bounds
-        words.append(f"LLR {sprt.llr(tally.counts):.2f} ({low:.2f}, {high:.2f})")
+        words.append(f"LLR {rounded(sprt.llr(tally.counts), digits=2)} ({low:.2f}, {high:.2f})")
     return "  ".join([*words, *_pace_words(tally, games, speed, " at most" if sprt else "")])
 
 
@@ -129,8 +129,8 @@ def evidence(conditions: str, tally: Tally, sprt: Sprt | None) -> list[str]:
     else:
         low, high = sprt.bounds
         lines.append(f"SPRT  | {conditions}")
-        llr = sprt.llr(tally.counts)
-        lines.append(f"LLR   | {llr:.2f} ({low:.2f}, {high:.2f}) [{sprt.elo0:.2f}, {sprt.elo1:.2f}]")
+        llr = rounded(sprt.llr(tally.counts), digits=2)
+        lines.append(f"LLR   | {llr} ({low:.2f}, {high:.2f}) [{sprt.elo0:.2f}, {sprt.elo1:.2f}]")
     lines.append(f"Games | N: {tally.games} W: {wins} L: {losses} D: {draws}")
     return [*lines, f"Penta | {tally.pairs.tolist()}"]
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from merino.inner.match.games import Tally
-from merino.inner.match.report import GameRate, count_line, live_line, signed
+from merino.inner.match.prove import STRONGER, Proof, _lines_of
+from merino.inner.match.report import GameRate, count_line, evidence, live_line, signed
 from merino.inner.match.statistics import MAX_ELO, Model, Sprt, elo_of, estimate, llr, moments, score_of
 from merino.inner.match.validate import SHAPES, coverage, shares_for, simulate_test
 
@@ -188,3 +189,12 @@ def test_strength_without_an_interval_is_told_in_words() -> None:
     assert (signed(636.4, math.inf), signed(-636.4, math.inf)) == ("+636 or far more", "-636 or far less")
     assert signed(0.0, math.inf) == "not known"
     assert signed(math.inf, math.inf) == "+inf"
+
+
+def test_the_llr_of_a_few_equal_pairs_has_no_sign() -> None:
+    tally, sprt = Tally(), Sprt(0, 5)
+    tally.points[1], tally.pairs[2] = 8, 4
+    assert -0.005 < sprt.llr(tally.counts) < 0
+    assert "LLR 0.00 (-2.94, 2.94)" in live_line(tally, 100, None, sprt)
+    assert "LLR   | 0.00 (-2.94, 2.94)" in "\n".join(evidence("", tally, sprt))
+    assert "LLR 0.00, decided" in "\n".join(_lines_of(Proof(STRONGER, "", tally, 1.0, False), "new", "old"))

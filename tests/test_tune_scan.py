@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,13 @@ from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.eval.families import default
 from merino.inner.match.games import Tally
 from merino.inner.match.runner import MatchResult
-from merino.inner.tune.parameters import TuneError
+from merino.inner.match.statistics import estimate
+from merino.inner.tune.arena import _left
+from merino.inner.tune.estimators import initial_state
+from merino.inner.tune.methods import METHODS
+from merino.inner.tune.parameters import TunedParameter, TuneError, fishtest_lines, settings_for
+from merino.inner.tune.report import gain_line, value_table
+from merino.inner.tune.rules import ExpectedGain
 from merino.inner.tune.scan import (
     Scan,
     ScanPoint,
@@ -122,6 +129,20 @@ def test_csv_and_json_hold_every_point():
     assert int(rows[0]["wins"]) + int(rows[0]["draws"]) + int(rows[0]["losses"]) == int(rows[0]["games"]) == 2 * PAIRS
     assert (told["optima"], told["against"], told["conditions"]) == ([10], 5, "1000 nodes")
     assert [point["is_reference"] for point in told["points"]] == [False, True, False]
+
+
+def test_no_zero_has_a_sign() -> None:
+    request = make_request("RookOpen_mg", (5,), 12, default())
+    point = ScanPoint(5, (3335, 3331, 3334), (0, 2000, 1001, 1999, 0))  # half a point less than one in two
+    scan = Scan(request, (point, ScanPoint(12)))
+    row = TunedParameter("a", 0, -100, 100, 5)
+    settings = settings_for(METHODS["spsa"], (row,), 100)
+    slight = initial_state(settings, np.array([-0.003]))
+    told = [*scan_table(scan)[2:], verdict(scan), scan_csv(scan), gain_line(ExpectedGain(-0.01, 0.01))]
+    told += [*value_table([row], settings, slight), *fishtest_lines([row], [row.shown(-0.00001)], [1])]
+    told += [_left(estimate(np.array([0, 199, 199, 200, 0])))]
+    assert "5 (+0.0 +- 4.3 Elo)" in verdict(replace(scan, points=(point,)))
+    assert not re.search(r"-0(?![.\d])|-0\.0+(?!\d)", "\n".join(told)), told
 
 
 @pytest.mark.parametrize("ending", [".svg", ".png"])

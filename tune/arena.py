@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from merino.inner.core.common.checks import real_number
+from merino.inner.core.common.quoting import rounded
 from merino.inner.core.common.user_files import SETTINGS, faults_named, read_user_text
 from merino.inner.eval.evaluation import Number
 from merino.inner.match.config import MatchConfig
@@ -212,4 +213,4 @@ def arena_table(arena: Arena, found: Mapping[tuple[str, str, int], Estimate]) ->
 
 
 def _left(found: Estimate | None) -> str:
-    return "" if found is None else f"{0.0 - found.elo:.0f} +- {found.elo_error:.0f}"
+    return "" if found is None else f"{rounded(-found.elo, digits=0)} +- {found.elo_error:.0f}"

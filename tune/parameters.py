@@ -304,4 +304,4 @@ def openbench_lines(parameters: Sequence[TunedParameter], values: Iterable[float
 
 
 def _plain(number: float) -> str:
-    return f"{number:.10g}"
+    return f"{number + 0.0:.10g}"

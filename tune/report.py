@@ -11,6 +11,7 @@ import numpy as np
 
 from merino.inner.core.common.json_text import finite
 from merino.inner.core.common.pictures import load_matplotlib, saved
+from merino.inner.core.common.quoting import rounded
 from merino.inner.tune import paper
 from merino.inner.tune.curves import SETTINGS
 from merino.inner.tune.estimators import deviations, estimate, gain_over, intervals, noise_now
@@ -34,16 +35,17 @@ def value_table(parameters: Sequence[TunedParameter], settings: EstimatorSetting
     lines = [f"{'parameter':<{width}} {'start':>9} {'now':>10} {'95% of it':>19} {'moved/c':>8}"]
     for index, row in enumerate(parameters):
         low, high = ends[:, index]
-        between = "-" if np.isnan(low) else f"{low:.4g} to {high:.4g}"
-        moved = (values[index] - row.start) / row.c_end
-        now = f"{values[index]:.2f}" if row.high - row.low >= 1 else f"{values[index]:.4g}"
-        lines.append(f"{row.name:<{width}} {row.start:>9g} {now:>10} {between:>19} {moved:>+8.2f}")
+        between = "-" if np.isnan(low) else f"{low + 0.0:.4g} to {high + 0.0:.4g}"
+        moved = rounded((values[index] - row.start) / row.c_end, "+", 2)
+        now = rounded(values[index], digits=2) if row.high - row.low >= 1 else f"{values[index] + 0.0:.4g}"
+        lines.append(f"{row.name:<{width}} {row.start:>9g} {now:>10} {between:>19} {moved:>8}")
     return lines
 
 
 def gain_line(gain: ExpectedGain) -> str:
     """What a result is worth, and whether that is more than chance."""
-    text = f"Expected against the start: {gain.mean:+.1f} Elo, 95% from {gain.low:+.1f} to {gain.high:+.1f}"
+    mean, low, high = (rounded(elo, "+") for elo in (gain.mean, gain.low, gain.high))
+    text = f"Expected against the start: {mean} Elo, 95% from {low} to {high}"
     return text if gain.low > 0 else f"{text}: no gain is proved, keep the start unless a match proves one"
 
 
@@ -154,7 +156,8 @@ def _rows_of_size(size: int, cells: Sequence[Cell]) -> Iterator[str]:
     if any(figure for _, figure in cited):
         yield _row("paper", (_figure(figure.loss, figure.error) if figure else "" for _, figure in cited))
         yield _row("gain", (_gain(figure.gain, figure.deviation) if figure else "" for _, figure in cited))
-        yield _row("apart, se", (f"{paper.distance(cell, figure):+.1f}" if figure else "" for cell, figure in cited))
+        apart = (rounded(paper.distance(cell, figure), "+") if figure else "" for cell, figure in cited)
+        yield _row("apart, se", apart)
 
 
 def _row(head: str, figures: Iterable[str]) -> str:
@@ -232,7 +235,7 @@ def _loss(careful: float | None) -> str:
 
 
 def _gain(gain: float, deviation: float) -> str:
-    return f"{gain:.5f} ({deviation:.5f})"
+    return f"{rounded(gain, digits=5)} ({deviation:.5f})"
 
 
 def _figure(loss: float, error: float) -> str:
@@ -243,7 +246,7 @@ def draw(tune: Tune, method: Method, ending: str) -> bytes:
     """A picture's bytes in the format of its ending: each parameter's course in units of c_end.
 
     Two deviations are about it, unless the method has none.
-    Raises CommandError if matplotlib is not installed.
+    Raises PictureError if matplotlib is not installed.
     """
     figure_class, _ = load_matplotlib()
     settings, rows = tune.configuration.settings(method), tune.configuration.parameters

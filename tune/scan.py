@@ -21,6 +21,7 @@ import numpy as np
 
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.pictures import GREY, load_matplotlib, saved
+from merino.inner.core.common.quoting import rounded
 from merino.inner.core.common.tables import csv_text
 from merino.inner.engine.search.parameters import current_name, parameters_for
 from merino.inner.eval.evaluation import Evaluation, Number
@@ -221,8 +222,8 @@ def scan_table(scan: Scan) -> list[str]:
             lines.append(f"{point.value:>8} {0:>+8.1f} {'':>9} {'':>7} {'':>7} {'':>6} {'':>6} {'':>6}{bar}")
             continue
         lines.append(
-            f"{point.value:>8} {found.elo:>+8.1f} {f'+- {found.elo_error:.1f}':>9} {found.los:>7.1%} {point.games:>7} "
-            f"{wins:>6} {draws:>6} {losses:>6}{bar}"
+            f"{point.value:>8} {rounded(found.elo, '+'):>8} {f'+- {found.elo_error:.1f}':>9} {found.los:>7.1%} "
+            f"{point.games:>7} {wins:>6} {draws:>6} {losses:>6}{bar}"
         )
     return lines
 
@@ -293,13 +294,14 @@ def draw_scan(scan: Scan, ending: str) -> bytes:
 
 def _row(point: ScanPoint) -> dict[str, float]:
     found, (losses, draws, wins) = point.estimate, point.results
-    numbers = (point.value, round(found.elo, 3), round(found.elo_error, 3), round(found.los, 5))
+    numbers = (point.value, round(found.elo, 3) + 0.0, round(found.elo_error, 3), round(found.los, 5))
     return dict(zip(_NAMES, (*numbers, point.games, wins, draws, losses), strict=True))
 
 
 def _point_text(point: ScanPoint) -> str:
     found = point.estimate
-    return f"{point.value} ({found.elo:+.1f} +- {found.elo_error:.1f} Elo)" if point.games else f"{point.value} (0 Elo)"
+    elo = f"{rounded(found.elo, '+')} +- {found.elo_error:.1f}" if point.games else "0"
+    return f"{point.value} ({elo} Elo)"
 
 
 def _reach(scan: Scan) -> float:

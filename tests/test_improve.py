@@ -318,7 +318,8 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(
         (["--rounds", "1", "--terms", "9-3"], "no term '9-3'|there is no '9-3'"),
         (["--rounds", "1", "--terms", "VAL_P"], "one range"),
         (["--rounds", "1", "--sprt", "5", "0"], "elo0 below elo1"),
-        (["--rounds", "1", "--from", "nowhere.txt"], "cannot read weights file"),
+        (["--rounds", "1", "--from", "nowhere.txt"], "^improve: cannot read weights file"),
+        (["--rounds", "1", "--from", "nowhere.txt", "--terms", "1-5"], "^improve: cannot read weights file"),
     ],
 )
 def test_what_makes_no_sense_is_refused(tmp_path: Path, words: list[str], fault: str) -> None:

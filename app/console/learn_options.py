@@ -90,9 +90,9 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn", star
         parser.error("--prove needs the match that --no-match leaves out; give only one of them")
     chosen = dict[str, object]()
     if numbers:
-        chosen = _between(set_in_use(args.weights or start), *numbers)
+        chosen = _between(set_in_use(args.weights or start, "learn"), *numbers)
     elif args.terms is not None:
-        chosen = chosen_terms(args.terms, set_in_use(args.weights or start), parser)
+        chosen = chosen_terms(args.terms, set_in_use(args.weights or start, "learn"), parser)
     shared.check_cluster(parser, args)
     return LearnArguments(_request(args, files, chosen), None, args.json, args.table == "-", args.quiet, args.cluster)
 
@@ -354,12 +354,12 @@ def _is_number(word: str) -> bool:
     return word.lstrip("-").isdecimal()
 
 
-def set_in_use(weights: str | None) -> TermSet:
-    """The set of the weights to start from, None for those in use; raises UsageError."""
+def set_in_use(weights: str | None, command: str) -> TermSet:
+    """The set of the weights to start from, None for those in use; raises UsageError, which names the command."""
     try:
         return set_of(active_file(weights))
     except EvaluationError as error:
-        raise UsageError(f"learn: {error}") from error
+        raise UsageError(f"{command}: {error}") from error
 
 
 def _between(terms: TermSet, first: int, last: int) -> dict[str, object]:

@@ -197,7 +197,7 @@ def _asked(args: argparse.Namespace, parser: Parser) -> dict[str, Any]:
     if args.sprt is not None:
         given |= args.sprt
     if args.terms is not None:
-        terms = set_in_use(args.weights) if args.of_set is None else set_named(args.of_set)
+        terms = set_in_use(args.weights, "improve") if args.of_set is None else set_named(args.of_set)
         chosen = chosen_terms(args.terms, terms, parser)
         if "names" in chosen:
             parser.error("--terms takes one range here, such as 6-27")

@@ -26,6 +26,7 @@ from merino.inner.study.points import values
 from merino.inner.study.points.claims import CONDITIONS, PointsVerdict
 from merino.inner.study.points.reading import (
     PointsRequest,
+    PointsSource,
     SourceFaults,
     read_matrix,
     read_source,
@@ -286,6 +287,18 @@ def test_phases_are_sets_and_features_have_verdicts(own: str, capsys: pytest.Cap
     assert told([own, "--features"], capsys).count("last pawn") == 1
 
 
+def test_the_largest_phases_are_shown_in_their_order(own: str) -> None:
+    vectors, _ = vectors_of_games(read_games(Path(own).read_bytes()), phase=True)
+    sources = [PointsSource("own", vectors, None)]
+    games = {label: found.games for label, found in sets_of(sources, PointsRequest(by="phase", min_games=1)).sets}
+    assert list(games) == ["opening", "middlegame", "endgame"] and len(set(games.values())) == 3
+    for most in (1, 2):
+        shown = sets_of(sources, PointsRequest(by="phase", min_games=1, top=most))
+        largest = sorted(games.values(), reverse=True)[:most]
+        assert [label for label, _ in shown.sets] == [label for label in games if games[label] in largest]
+        assert shown.left_out == 3 - most
+
+
 @pytest.mark.parametrize(("ending", "beginning"), [(".png", b"\x89PNG"), (".svg", b"<?xml")])
 def test_the_score_graph_is_drawn(
     own: str, ending: str, beginning: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -365,6 +378,7 @@ BAD = {
         "tagged.pgn: its comments tell too few scores of searches; 'merino annotate' writes them",
         1,
     ),
+    "no set at all": (["tagged.pgn", "--by", "player", "--top", "0"], "--top: '0' is not a whole number above 0", 2),
     "phases that are all too small": (["tagged.pgn", "--by", "phase"], "no phase has 100 games here", 1),
     "a steepness that is none": (["tagged.pgn", "--alphas", "0.1,-2"], "expected numbers above 0", 2),
     "whose wins": (["tagged.pgn", "--result", "won"], "--result won needs --player", 2),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser, file_path, natural
+from merino.inner.app.console.command_line import Parser, file_path, natural, positive
 from merino.inner.app.shell.output_files import (
     check_apart,
     check_output,
@@ -153,7 +153,7 @@ def _add_games(parser: Parser) -> None:
     sentence = "leave out sets with fewer games (default: %(default)s)"
     add("--min-games", type=natural, default=MIN_GAMES, metavar="N", help=sentence)
     sentence = "show the N largest sets (default: %(default)s)"
-    add("--top", type=natural, default=MAX_SETS_SHOWN, metavar="N", help=sentence)
+    add("--top", type=positive, default=MAX_SETS_SHOWN, metavar="N", help=sentence)
 
 
 def _add_estimates(parser: Parser) -> None:

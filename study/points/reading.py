@@ -270,7 +270,7 @@ def sets_of(sources: Sequence[PointsSource], request: PointsRequest) -> GameSets
     if request.by is None:
         return GameSets([(source.label, source.vectors) for source in wanted])
     if request.by == BY_PHASE:
-        return _by_phase(joined([source.vectors for source in wanted]), request.min_games)
+        return _by_phase(joined([source.vectors for source in wanted]), request.min_games, request.top)
     labels: list[tuple[str, ...]] = []
     for source in wanted:
         if source.collection is None:
@@ -285,13 +285,16 @@ def sets_of(sources: Sequence[PointsSource], request: PointsRequest) -> GameSets
     return GameSets([(label, vectors.of_games(chosen)) for label, chosen in sets.items()], left_out)
 
 
-def _by_phase(vectors: Vectors, least: int) -> GameSets:
-    """The vectors by phase of the game, in the games that have some; raises StudyError where all are too small."""
+def _by_phase(vectors: Vectors, least: int, most: int) -> GameSets:
+    """The vectors by phase of the game, in the games that have some: the `most` phases with the most games.
+
+    Raises StudyError where all are too small.
+    """
     sets = [(name, vectors.of_phase(number)) for number, name in enumerate(PHASES)]
-    large = [(name, found) for name, found in sets if found.games >= least]
+    large = sorted((each for each in sets if each[1].games >= least), key=lambda each: -each[1].games)[:most]
     if not large:
         raise StudyError(f"no phase has {least} games here (--min-games)")
-    return GameSets(large, len(sets) - len(large))
+    return GameSets(sorted(large, key=lambda each: PHASES.index(each[0])), len(sets) - len(large))
 
 
 def values_of(sets: Sequence[tuple[str, Vectors]], request: PointsRequest) -> PointsResult:

@@ -1,6 +1,7 @@
 """Moves explained and ranked, two sets of weights compared: in a shell and at the console."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -14,6 +15,7 @@ from merino.inner.core.board.game import Position
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.engine.notation.san import read_move
+from merino.inner.engine.report.schema import TermChangeReport
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import load as load_evaluation
@@ -23,8 +25,8 @@ from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import SHIPPED, as_mapping, load, render
 from merino.inner.study.analyser import analyser
-from merino.inner.study.explain.text import render_move, render_two_weights
-from merino.inner.study.explain.two_weights import compare_weights
+from merino.inner.study.explain.text import render_move, render_ranking, render_two_weights
+from merino.inner.study.explain.two_weights import KindComparison, compare_weights
 from merino.inner.study.reporting import ranks, report_moves, report_position
 from tests.talk import Talk
 
@@ -63,6 +65,22 @@ def test_report_of_a_move_has_the_terms_that_differ_before_and_after(weights: np
     assert (move.change.before_cp, move.change.after_cp) == (before.score_white, after.score_white)
     nets = {a.name: b.net - a.net for a, b in zip(before.lines, after.lines, strict=True) if a.net != b.net}
     assert {term.name: term.change_cp for term in move.change.terms} == nets
+
+
+def test_a_change_that_rounds_to_nothing_has_no_minus(weights: np.ndarray) -> None:
+    position = Position(MIDDLEGAME)
+    found = report_moves(position, [read_move(position, "Bxh6")], LinearEvaluation(weights, K), with_pieces=True)
+    (move,) = found.moves
+    terms = (TermChangeReport("RookOpen", "Mobility", -0.3),)
+    numbers = dict.fromkeys(("attributed_before_cp", "attributed_after_cp", "attributed_change_cp"), -0.3)
+    pieces = tuple(replace(piece, **numbers) for piece in move.pieces or () if piece.piece.isupper())
+    tiny = replace(found, moves=(replace(move, change=replace(move.change, terms=terms), pieces=None),))
+    assert "RookOpen +0" in render_ranking(tiny, 80)
+    text = render_move(found, replace(move, pieces=pieces), 80)
+    assert text.count(" 0       0      +0") == len(pieces) and "-0" not in text.partition("What Bxh6")[2]
+    kinds = (KindComparison("K", 2, None, (-0.01, -0.02)),)
+    compared = compare_weights(position, LinearEvaluation(weights, K), LinearEvaluation(weights, K))
+    assert "-0.0" not in render_two_weights(replace(compared, kinds=kinds), ("a", "b"), 80)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import chess
 
 from merino.inner.core.board.bitboard import BLACK, PIECE_LETTERS, SQUARE_NAMES, WHITE
 from merino.inner.core.board.fen import COLOUR_NAMES
+from merino.inner.core.common.quoting import rounded
 from merino.inner.engine.report.phrases import is_material, is_usual, listed, net_phrase, phrase
 from merino.inner.engine.report.schema import ChangeReport
 from merino.inner.eval.explanation import Explanation, PieceValue, PieceValues, TermLine
@@ -62,7 +63,8 @@ def ending_sentence(ending: str, winner: int | None) -> str:
 
 def _rule_sentence(explanation: Explanation) -> Iterable[str]:
     if explanation.rule:
-        yield f"A draw rule changes the sum by {explanation.rule_cp:+.0f} centipawns: {explanation.rule}."
+        change = rounded(explanation.rule_cp, "+", 0)
+        yield f"A draw rule changes the sum by {change} centipawns: {explanation.rule}."
 
 
 def summarise_change(change: ChangeReport, what: str, colour: int) -> tuple[str, ...]:

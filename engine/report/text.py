@@ -69,7 +69,7 @@ def _render_whole(report: PositionReport, width: int) -> str:
         rows += ["Value of each piece as given by the net itself", *_board(cells).splitlines(), ""]
     static = report.static
     if static.rule:
-        rows.append(f"Rule, {static.rule_cp:+.1f} centipawns: {static.rule}")
+        rows.append(f"Rule, {rounded(static.rule_cp, '+')} centipawns: {static.rule}")
     score = f"Score for White {pawns(static.score_cp)} by {report.evaluation}"
     rows.append(f"{score}; {pawns(report.beside.score_cp)} by {report.beside.evaluation}" if report.beside else score)
     return "\n".join(row.rstrip() for row in rows)
@@ -119,7 +119,9 @@ def leftovers(change: ChangeReport) -> tuple[tuple[str, float], ...]:
 
 def largest_terms(change: ChangeReport, most: int, least: float) -> str:
     """The terms that change most, by at least `least` centipawns for White: "RookOpen +20, PawnCenter -4"."""
-    shown = [f"{term.name} {term.change_cp:+.0f}" for term in change.terms[:most] if abs(term.change_cp) >= least]
+    shown = [
+        f"{term.name} {rounded(term.change_cp, '+', 0)}" for term in change.terms[:most] if abs(term.change_cp) >= least
+    ]
     return ", ".join(shown)
 
 

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.core.common.quoting import rounded
 from merino.inner.engine.report.schema import ChangeReport, LineReport, MoveReport, PieceChangeReport, PositionReport
 from merino.inner.engine.report.static import difference
 from merino.inner.engine.report.summary import summarise_change
@@ -92,8 +93,9 @@ def _is_something(change: PieceChangeReport) -> bool:
 
 
 def _before_and_after(letter: str, before: float | None, after: float | None, change: float | None) -> str:
-    cells = [f"{'-' if value is None else f'{owners(letter, value):.0f}':>8}" for value in (before, after)]
-    return "".join([*cells, f"{'-' if change is None else f'{owners(letter, change):+.0f}':>8}"])
+    values = ((before, "-"), (after, "-"), (change, "+"))
+    cells = ("-" if value is None else rounded(owners(letter, value), sign, 0) for value, sign in values)
+    return "".join(f"{cell:>8}" for cell in cells)
 
 
 def _searched(line: LineReport) -> str:
@@ -244,12 +246,12 @@ def _rows_of_kinds(kinds: Iterable[KindComparison]) -> Iterable[str]:
         if a is not None and b is not None:
             attributed = _three((a, b), 15)
         else:
-            attributed = "".join(f"{'none' if v is None else f'{v:.1f}':>{w}}" for v, w in ((a, 15), (b, 9)))
+            attributed = "".join(f"{'none' if v is None else rounded(v):>{w}}" for v, w in ((a, 15), (b, 9)))
         yield f"{kind.kind:<5}{kind.count:9}{removal}{attributed}"
 
 
 def _three(pair: tuple[float, float], first: int = 12) -> str:
-    return f"{pair[0]:{first}.1f}{pair[1]:9.1f}{pair[1] - pair[0]:+9.1f}"
+    return f"{rounded(pair[0]):>{first}}{rounded(pair[1]):>9}{rounded(pair[1] - pair[0], '+'):>9}"
 
 
 def _rows_of_moves(compared: WeightsComparison) -> Iterable[str]:

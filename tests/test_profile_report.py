@@ -31,6 +31,7 @@ from merino.inner.study.profile.mistakes import Mistakes, losses_of, mistakes_of
 from merino.inner.study.profile.openings import openings_of
 from merino.inner.study.profile.players import PlayerGames, games_of_player
 from merino.inner.study.profile.tastes import TermTaste
+from merino.inner.study.profile.text import taste_parts
 from tests.test_profile import made_up, pgn
 
 # After five moves White leaves the queen to a pawn, and Black does not take it.
@@ -246,3 +247,9 @@ def test_a_taste_is_told_by_what_one_is_worth_or_costs(
     taste = TermTaste(name, weight, value, value - 1, value + 1, 0, ())
     assert (taste.worth(taste.value), taste.worth(0), taste.is_more) == (own, merino, is_more)
     assert taste.worth_range == (own - 1, own + 1) and taste.is_fault == (name != "KnightMobility")
+
+
+def test_what_one_is_worth_has_no_minus_where_it_rounds_to_nothing() -> None:
+    ((_, lines),) = taste_parts([TermTaste("KnightMobility", 40, -42, -44, -40.2, -40.1, ())])
+    said = " ".join(lines[0].split())
+    assert said.endswith("to you -0.02 (-0.04 to 0.00) to Merino 0.40, unlike others 0.00")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from merino.inner.core.board.fen import COLOUR_NAMES
-from merino.inner.core.common.quoting import counted
+from merino.inner.core.common.quoting import counted, rounded
 from merino.inner.study.profile.groups import Interval, MoveGroup, OverTime
 from merino.inner.study.profile.mistakes import Example, Temptation
 from merino.inner.study.profile.openings import OpeningRecord
@@ -37,7 +37,7 @@ def render(profile: Profile) -> str:
         *((f"Your openings with {colour}", _opening_lines(profile, colour)) for colour in COLOUR_NAMES),
         ("Your most frequent mistakes", _kind_lines(profile)),
         ("How far you look", _sight_lines(profile)),
-        *_taste_parts(profile.terms),
+        *taste_parts(profile.terms),
         ("What draws you, where moves are as good as others", _habit_lines(profile.habits)),
         ("How well your moves are foretold, in games kept apart", _foretold_lines(profile)),
     ]
@@ -153,7 +153,7 @@ def _temptation(found: Temptation) -> list[str]:
     ]
 
 
-def _taste_parts(terms: Sequence[TermTaste]) -> list[tuple[str, list[str]]]:
+def taste_parts(terms: Sequence[TermTaste]) -> list[tuple[str, list[str]]]:
     """What is valued and minded more and less than by Merino."""
     clear = [taste for taste in terms if taste.is_clear]
     if not clear:
@@ -170,14 +170,18 @@ def _taste_parts(terms: Sequence[TermTaste]) -> list[tuple[str, list[str]]]:
 
 
 def _taste(taste: TermTaste) -> list[str]:
-    low, high = taste.worth_range
-    own = f"{taste.worth(taste.value) / 100:.2f} ({low / 100:.2f} to {high / 100:.2f})"
+    ends = " to ".join(_pawns(end) for end in taste.worth_range)
+    own = f"{_pawns(taste.worth(taste.value))} ({ends})"
     beside = "unlike others" if taste.is_special else "as others"
     lines = [
-        f"{taste.words:<44} to you {own:<22} to Merino {taste.worth(0) / 100:.2f}, {beside} "
-        f"{taste.worth(taste.others) / 100:.2f}"
+        f"{taste.words:<44} to you {own:<22} to Merino {_pawns(taste.worth(0))}, {beside} "
+        f"{_pawns(taste.worth(taste.others))}"
     ]
     return [*lines, f"  such as {_named(taste.examples)}"] if taste.examples else lines
+
+
+def _pawns(centipawns: float) -> str:
+    return rounded(centipawns / 100, digits=2)
 
 
 def _habit_lines(habits: Sequence[Habit]) -> list[str]:

@@ -112,6 +112,14 @@ def test_a_file_letter_is_a_pawn_and_not_a_bishop() -> None:
         read_move(position, "bd3")
 
 
+def test_taking_en_passant_out_of_a_pin_is_refused_with_the_pin() -> None:
+    position = Position("4k3/3p4/8/K3P2r/8/8/8/8 b - - 0 1")
+    position.push_uci("d7d5")
+    for text in ("exd6", "e5d6"):
+        with pytest.raises(MoveRejected, match="the pawn on e5 is pinned: without it the king is in check from the ro"):
+            read_move(position, text)
+
+
 def test_castling_in_chess960_goes_by_letters_and_by_the_rook() -> None:
     position = Position("4k3/8/8/8/8/8/8/1RK2R2 w FB - 0 1", chess960=True)
     for text in ("O-O", "0-0", "c1f1", "c1g1"):

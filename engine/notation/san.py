@@ -167,8 +167,17 @@ def requested_move(position: Position, request: MoveRequest) -> Move:
     board = board_of(position)
     candidates = request.candidates(board)
     if len(candidates) != 1 or (candidates[0].promotion and not request.promotion):
+        board.ep_square = _passed_square(position, board)
         raise MoveRejected(request.text, why_not(board, request, candidates))
     return as_move(board, candidates[0])
+
+
+def _passed_square(position: Position, board: chess.Board) -> chess.Square | None:
+    """The square that a pawn has just passed; a FEN names it only where a pawn may take there."""
+    last = Move(position.moves[-1]) if position.moves else None
+    if last is None or last.kind != DOUBLE_PUSH:
+        return board.ep_square
+    return (last.from_square + last.to_square) // 2
 
 
 def read_move(position: Position | str, text: str) -> Move:

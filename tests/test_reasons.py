@@ -340,6 +340,8 @@ def test_pieces_are_followed_through_castling_captures_and_promotion() -> None:
     [
         ("6k1/5ppp/8/8/8/8/5PPP/4R1K1 b - - 0 1", "White threatens mate in 1: 2. Re8#."),
         ("4k3/8/8/3n4/8/2P5/8/3RK3 b - - 0 1", "White threatens Rxd5: the knight on d5 can be taken (2. Rxd5"),
+        ("4k3/8/8/3n4/8/2P5/8/3RK3 b - - 0 100000", "White threatens Rxd5: the knight on d5 can be taken (100001. R"),
+        ("4k3/8/8/3n4/8/2P5/8/3RK3 b - - 100000 1", "White threatens Rxd5: the knight on d5 can be taken (2. Rxd5"),
         (chess.STARTING_FEN, None),
         ("rnb1kbnr/pppp1ppp/8/4p3/4P2q/8/PPPP1PPP/RNBQKBNR w KQkq - 2 3", "Black threatens Qxe4+: the pawn on e4"),
         ("4k3/8/8/8/8/8/4q3/4K3 w - - 0 1", None),  # in check

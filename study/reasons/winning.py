@@ -15,7 +15,7 @@ from functools import cached_property
 
 import chess
 
-from merino.inner.core.board.game import Position
+from merino.inner.core.board.game import FIFTY_MOVES, Position
 from merino.inner.engine.notation.san import as_chess_move, board_of
 from merino.inner.engine.notation.scores import score_text
 from merino.inner.engine.report.phrases import listed
@@ -293,14 +293,14 @@ def threat_in(position: Position, analyser: Analyser, limits: Limits) -> Threat 
     board = board_of(position)
     if board.is_check() or not position.legal_moves:
         return None
-    board.push(chess.Move.null())
-    passed = Position(board.fen(), position.chess960)
+    board.push(chess.Move.null())  # its counters may get beyond those that a FEN may have
+    passed = Position(f"{board.epd()} {min(board.halfmove_clock, FIFTY_MOVES)}", position.chess960)
     if not passed.legal_moves:
         return None
     for found in analyser(passed, limits):
         moves = tuple(as_chess_move(move, position.chess960) for move in found.pv)
         mate = found.score.mate
-        line = FoundLine(board_of(passed), moves, mate if mate and mate > 0 else None)
+        line = FoundLine(board.copy(stack=False), moves, mate if mate and mate > 0 else None)
         said = _sentence(line, "White" if passed.turn == 0 else "Black")
         return Threat(moves[0].uci(), said, score_text(found.score, passed.turn), found.depth) if said else None
     return None

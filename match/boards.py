@@ -6,6 +6,7 @@ move, for other engines and for games on a clock.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import NamedTuple
 
@@ -192,13 +193,13 @@ class _GameInPlay:
                 return reason, winner_of(reason, self._position.turn, last_score or 0), ""
             turn = self._position.turn
             try:
-                is_late = self._move(turn)
+                late = self._move(turn)
             except EngineFault as fault:
                 return self._lost(turn, fault)
             if self._conditions.stop_flag[0]:
                 return None, None, ""
-            if is_late:
-                return Reason.TIME, other(turn), f"{is_late:.0f} ms late"
+            if late:
+                return Reason.TIME, other(turn), f"{math.ceil(late)} ms late"
 
     def _lost(self, side: int, fault: EngineFault) -> tuple[Reason | None, int | None, str]:
         """The end by a fault of a side, which is none where the game was stopped."""
@@ -207,13 +208,13 @@ class _GameInPlay:
         return fault.reason, other(side), str(fault)
 
     def _move(self, turn: int) -> float:
-        """Let the side to move play; returns by how many milliseconds it was late."""
+        """Let the side to move play; returns by how many milliseconds it was late, 0 within the margin."""
         clocks, allowed = self._clocks(turn)
         clock = self._conditions.time_control.clock
         moves_to_go = None if clock is None else clock.moves_to_go(self._made[turn])
         played = self._sides[turn].choose(Situation(self._position, self._board, clocks, moves_to_go))
         used = 1000 * (played.seconds or 0.0)
-        late = max(0.0, used - allowed - self._conditions.margin)
+        late = used - allowed if used - allowed > self._conditions.margin else 0.0
         self._made[turn] += 1
         if self._left is not None and clock is not None:
             self._left[turn] = min(max(0.0, allowed - used) + clock.added_after(self._made[turn]), MAX_MS)

@@ -281,6 +281,14 @@ def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(monkeypatch: p
     assert [moves_to_go for _, moves_to_go in sides[1].seen] == [2, 1, 2, 1]
 
 
+@pytest.mark.parametrize(("margin", "late"), [(69, "70 ms late"), (70, ""), (0, "70 ms late")])
+def test_a_move_beyond_the_margin_is_as_late_as_it_is(margin: int, late: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("merino.inner.match.boards.start_engine", lambda *_: _Scripted())
+    board = PythonBoard((0, 1), TimeControl(movetime=30), Adjudication(longest=1), np.zeros(1, dtype=np.uint64), margin)
+    game = board.play(0, Opening(START_FEN), True)
+    assert game is not None and (game.reason, game.detail) == (Reason.TIME if late else Reason.TOO_LONG, late)
+
+
 def test_a_clock_shows_no_more_time_than_a_search_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = [_Scripted(), _Scripted()]
     monkeypatch.setattr("merino.inner.match.boards.start_engine", lambda player, *_: sides[player])

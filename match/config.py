@@ -64,6 +64,11 @@ class MatchConfig:
             isinstance(player, OwnPlayer) and player.is_plain for player in self.players
         )
 
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether an opening says all about the game that is played from it."""
+        return self.is_compiled and not self.random_moves.early
+
     def board(self, stop_flag: np.ndarray) -> Board:
         """A board with the players at it; `stop_flag`, uint64[1], ends its games. Raises MatchError."""
         first, second = self.players

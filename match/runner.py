@@ -18,10 +18,11 @@ from typing import NamedTuple
 from merino.inner.core.board.fen import FenError
 from merino.inner.core.common.files import overwritten, writing
 from merino.inner.core.common.interrupt import Postponed
+from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.runs import Run, RunName, at_work, begun
 from merino.inner.core.common.tables import html_table
 from merino.inner.core.common.work import RemoteExecutor, WorkError, ordered, threads
-from merino.inner.formats.openings import Opening, OpeningError
+from merino.inner.formats.openings import FileOpenings, Opening, OpeningError
 from merino.inner.match.config import Board, MatchConfig, OpeningSource
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Game, Tally
@@ -119,7 +120,7 @@ class _Match:
 
     def run(self, threads: int, executor: Executor | None) -> MatchResult:
         """Play."""
-        games = play_match(self._config, self._config.games, threads, self._first, executor)
+        games = play_match(self._config, self._config.games, threads, self._first, executor, self._say)
         boards = executor.slots if isinstance(executor, RemoteExecutor) else threads
         try:
             self._play(games, GameRate(boards))
@@ -267,9 +268,18 @@ class _PairBlocks:
     def __init__(self, config: MatchConfig, games: int, first: int, remote: RemoteExecutor | None) -> None:
         """Raises OpeningError where there is a file of openings that cannot be read."""
         self._next, self._first, self._games = first // 2, first, games
-        self._source = config.source() if config.openings else None
+        self._config, self._source = config, config.source() if config.openings else None
         self._remote = remote
         self._seconds: float | None = None  # of a pair, once one has been played
+
+    @property
+    def remark(self) -> str:
+        """What to say of games that are the same as earlier ones, since their openings come again; "" if none are."""
+        different = 2 * len(self._source) if isinstance(self._source, FileOpenings) else 0
+        if not 0 < different < self._games or not self._config.is_repeatable:
+            return ""
+        has = f"'{self._config.openings}' has {counted(different // 2, 'opening')}"
+        return f"{has}: the games from number {different + 1} on are those before once more, and prove nothing."
 
     def note(self, block: PairBlock, played: PlayedPairs) -> None:
         """A block has been played."""
@@ -305,13 +315,19 @@ def opening_or_fault(source: OpeningSource, pair: int) -> Opening | str:
 
 
 def play_match(
-    config: MatchConfig, games: int, at_a_time: int, first: int = 0, executor: Executor | None = None
+    config: MatchConfig,
+    games: int,
+    at_a_time: int,
+    first: int = 0,
+    executor: Executor | None = None,
+    say: Callable[[str], object] | None = None,
 ) -> Generator[Game, None, None]:
     """Yield the games of a match from number `first` on, in order. Closing the iterator stops the match.
 
     `executor` plays `at_a_time` pairs at a time, a `RemoteExecutor` as many as it has slots; None for threads of
     this process. Games under way end at once when the match is stopped, in this process and on the workers of a
-    `RemoteExecutor`; what others still play is dropped. Raises what a board or an opening raises, and WorkError.
+    `RemoteExecutor`; what others still play is dropped. `say` gets a remark, or "". Raises what a board or an opening
+    raises, and WorkError.
     """
     remote = executor if isinstance(executor, RemoteExecutor) else None
     count = max(1, min(at_a_time, (games + 1) // 2 - first // 2))
@@ -319,6 +335,8 @@ def play_match(
         workers = executor or stack.enter_context(threads(count))
         run = stack.enter_context(begun())
         blocks, under_way = _PairBlocks(config, games, first, remote), deque[PairBlock]()
+        if say is not None:
+            say(blocks.remark)
         play, queue = BlockPlayer(config, run), _noted(blocks, under_way)
         if remote is None:
             results = ordered(workers, play, queue, AHEAD * count)

@@ -761,6 +761,26 @@ def test_openings_come_from_an_epd_a_pgn_or_a_book(tmp_path: Path) -> None:
     assert FileOpenings(book, 1).opening(0).moves == ("e2e4",)
 
 
+def test_it_is_said_that_games_are_played_again_as_openings_come_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "o.pgn").write_text("1. e4 e5 *\n\n1. d4 *\n")
+    again = "has 2 openings: the games from number 5 on are those before once more, and prove nothing."
+    for games, words, said in (
+        ("6", ["match", "default", "razor_depth=1"], True),
+        ("4", ["match", "default", "razor_depth=1"], False),
+        ("6", ["match", "default", "default,elo=1500,seed=1"], False),
+        ("6", ["selfplay"], False),
+    ):
+        count = [games] if words == ["selfplay"] else ["--games", games, "--maxmoves", "9"]
+        pgn = tmp_path / f"{words[-1]}{games}.pgn"
+        options = ["--nodes", "20", "--openings", str(tmp_path / "o.pgn"), "--pgn", str(pgn)]
+        assert main([*words, *count, *options]) == 0
+        assert (again in capsys.readouterr().err) == said
+        texts = [" ".join(map(str, game.mainline_moves())) for game in games_of(pgn)]
+        assert (len(set(texts[::2])) < len(texts[::2])) == said
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_games_of_chess960_are_played_and_read_back(threads: int, tmp_path: Path) -> None:
     openings, games = tmp_path / "o.epd", tmp_path / "games.pgn"

@@ -8,7 +8,8 @@ from pathlib import Path
 import chess
 
 from merino.inner.core.board.game import Position
-from merino.inner.core.common.user_files import POSITIONS, read_user_text
+from merino.inner.core.common.user_files import POSITIONS
+from merino.inner.formats.sources import read_text_file
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,9 @@ def read_task(line: str, name: str) -> EpdTest | None:
 
 
 def read_tasks(path: Path) -> tuple[list[EpdTest], list[str]]:
-    """The positions of an EPD file that set a task, and the faults of other lines; raises OSError."""
+    """The positions of an EPD file that set a task, and the faults of other lines; raises OSError and SourceError."""
     tasks, faults = [], []
-    for number, line in enumerate(read_user_text(path, POSITIONS, "replace").splitlines(), start=1):
+    for number, line in enumerate(read_text_file(path, POSITIONS).splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         try:

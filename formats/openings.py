@@ -1,6 +1,7 @@
 """Where games start: openings, and files of them.
 
-Files have lines of FEN or EPD, the first moves of PGN games, or are a Polyglot book, from which random lines are made.
+Files have lines of FEN or EPD, the first moves of PGN games, plain or compressed, or are a Polyglot book, from which
+random lines are made.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import chess.pgn
 
 from merino.inner.core.board.fen import START_FEN, FenError
 from merino.inner.core.board.game import IllegalMoveError, Position
-from merino.inner.core.common.user_files import OPENINGS, read_user_text, user_path
+from merino.inner.core.common.user_files import OPENINGS, user_path
 from merino.inner.engine.notation.games import FaultKeeper, VariantError, loaded
 from merino.inner.engine.tables.book import Book, BookError
+from merino.inner.formats.sources import SourceError, plain_name, read_text_file
 
 MAX_PGN_PLIES = 16  # of a game
 BOOK_PLIES = 12
@@ -54,7 +56,7 @@ class FileOpenings:
         except OSError as error:
             raise OpeningError(f"cannot read openings '{path}': {error.strerror}") from error
         self._path, self._seed, self._plies = path, seed, plies
-        self._book = _open_book(path) if path.suffix.lower() == _BOOK else None
+        self._book = _open_book(path) if plain_name(path).suffix.lower() == _BOOK else None
         self._entries = [] if self._book else _entries(path)
         Random(seed).shuffle(self._entries)
 
@@ -108,9 +110,11 @@ def _open_book(path: Path) -> Book:
 def _entries(path: Path) -> list[tuple[int, str]]:
     """The number of the line or game of each opening in a file, and its text."""
     try:
-        text = read_user_text(path, OPENINGS, "replace")
+        text = read_text_file(path, OPENINGS)
     except OSError as error:
         raise OpeningError(f"cannot read openings '{path}': {error.strerror or error}") from error
+    except SourceError as error:
+        raise OpeningError(str(error)) from error
     if _holds_games(path):
         found = list(enumerate(_games(text), start=1))
     else:
@@ -122,7 +126,7 @@ def _entries(path: Path) -> list[tuple[int, str]]:
 
 
 def _holds_games(path: Path) -> bool:
-    return path.suffix.lower() == _GAMES
+    return plain_name(path).suffix.lower() == _GAMES
 
 
 def _games(text: str) -> Iterator[str]:

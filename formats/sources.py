@@ -29,13 +29,16 @@ from merino.inner.core.common.user_files import (
     GAMES,
     IN_UTF_16,
     WHOLE_GAMES,
+    Kind,
     check_size,
     is_regular,
     is_there,
     is_utf_16,
     names_in,
     open_user_file,
+    read_user_text,
     real_path,
+    text_of,
     user_path,
 )
 
@@ -331,6 +334,17 @@ def read_text(path: Path) -> bytes:
             size += len(part)
             check_size(size, path, WHOLE_GAMES)
         return b"".join(parts)
+
+
+def read_text_file(path: Path, kind: Kind) -> str:
+    """The text of a regular file, plain or compressed, with any line ends; what is no UTF-8 is replaced.
+
+    Raises OSError, and SourceError for a damaged file or one of another encoding.
+    """
+    if path == STANDARD_INPUT or not is_regular(path):  # which a name of its own may be, and nothing else is let in
+        return read_user_text(path, kind, "replace")
+    check_size(path.stat().st_size, path, kind)
+    return text_of(read_text(path), path, "replace")
 
 
 def digest(path: Path) -> str:

@@ -1,6 +1,8 @@
 """`merino match` as people use it: other engines and their faults, openings, files, going on after an interruption."""
 
+import bz2
 import errno
+import gzip
 import io
 import json
 import os
@@ -743,6 +745,24 @@ def test_json_is_one_object_with_the_promised_names(capsys: pytest.CaptureFixtur
     wanted = "games wins draws losses pentanomial elo elo_error los llr verdict illegal crashes time_losses"
     assert not set(wanted.split()) - found.keys()
     assert (found["games"], found["pentanomial"], found["illegal"]) == (2, [0, 0, 1, 0, 0], 0)
+
+
+def test_openings_may_be_compressed_and_in_another_encoding_are_refused_as_that(tmp_path: Path) -> None:
+    fen, game = b"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\n", b"1. e4 e5 *\n"
+    for name, content, found in (
+        ("o.pgn.gz", gzip.compress(game), Opening(START_FEN, ("e2e4", "e7e5"))),
+        ("o.epd.bz2", bz2.compress(b"\xef\xbb\xbf" + fen), Opening(fen.decode().strip())),
+        ("o.pgn", gzip.compress(game), "is compressed: let its name end in .gz"),
+        ("o.epd", fen.decode().encode("utf-16"), "is UTF-16 text: save it as UTF-8"),
+        ("o.pgn.xz", b"\xfd7zXZ\0damaged", "cannot read"),
+        ("o.bin.gz", gzip.compress(game), "it is not a Polyglot book"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        if isinstance(found, Opening):
+            assert FileOpenings(tmp_path / name, 1).opening(0) == found
+        else:
+            with pytest.raises(OpeningError, match=found):
+                FileOpenings(tmp_path / name, 1)
 
 
 def test_openings_come_from_an_epd_a_pgn_or_a_book(tmp_path: Path) -> None:

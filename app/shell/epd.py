@@ -10,12 +10,13 @@ from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
 from merino.inner.app.shell.search_request import SearchRequest
 from merino.inner.core.board.game import Position
-from merino.inner.core.common.command import CommandError
+from merino.inner.core.common.command import CommandError, errors_named
 from merino.inner.engine.search.limits import Limits, Line, SearchResult
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_chosen
 from merino.inner.formats.epd import EpdTest, read_tasks
+from merino.inner.formats.sources import SourceError
 
 
 class _SolutionWatch:
@@ -48,7 +49,8 @@ def run_epd(arguments: Sequence[str]) -> int:
     args = _parser().parse_args(arguments)
     limits = SearchRequest.of(args, Limits(movetime=shared.DEFAULT_POSITION_MS)).limits
     try:
-        tasks, faults = read_tasks(args.file)
+        with errors_named("epd", SourceError):
+            tasks, faults = read_tasks(args.file)
     except OSError as error:
         raise CommandError(f"epd: cannot read '{args.file}': {error.strerror}") from error
     for fault in faults:

@@ -19,6 +19,8 @@ from merino.inner.eval.families import default, load_evaluation
 from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.sets import SETS, set_named
+from merino.inner.eval.net.family import NetEvaluation
+from merino.inner.formats.packed import pack, unpack
 from merino.inner.study.errors import StudyError
 from merino.inner.study.words.account import (
     account_around,
@@ -177,6 +179,14 @@ def test_the_account_of_a_net_is_shown_and_written(tmp_path: Path, capsys: pytes
     assert main(["account", "gen12", "--positions", str(positions), "--out", str(out), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert load_account(out).all.r2 == shown["all"]["r2"] > 0.5
+
+
+def test_all_that_a_net_adds_on_both_sides_alike_is_due_to_who_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    positions, none = walked(1500), np.zeros(1500)
+    seen = unpack(pack(positions, none, none, none))  # with White to move, as in files
+    monkeypatch.setattr(NetEvaluation, "white_scores", lambda _, found: default().white_scores(found) / 4 + 20.0)
+    account = whole_account(load_evaluation("gen1"), seen, "a test")
+    assert account.constant == 0.0 and account.to_move == pytest.approx(20, abs=0.5) and account.all.r2 > 0.99
 
 
 def test_an_account_needs_positions_and_a_file_that_is_one(tmp_path: Path) -> None:

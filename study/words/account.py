@@ -196,6 +196,7 @@ def whole_account(evaluation: NetEvaluation, positions: np.ndarray, source: str)
         raise StudyError(f"an account needs {MIN_POSITIONS} positions that are not decided, not {len(positions)}")
     kept = np.arange(len(positions)) % HELD_OUT == 0
     columns = columns_of(positions)
+    columns[:, -1] = 0.0  # a net sees both sides alike: what is left over is due to who moves, in files always White
     account = account_of(columns[~kept], scores[~kept])
     found = columns[kept] @ np.concatenate([account.weights, [account.to_move, account.constant]])
     middlegame, endgame = halves(account.weights, NUMBER_OF_TERMS)

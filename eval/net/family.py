@@ -12,6 +12,7 @@ import numpy as np
 
 from merino.inner.core.board.bitboard import U64
 from merino.inner.core.board.position import POSITION, side_to_move
+from merino.inner.core.common.quoting import in_one_line
 from merino.inner.core.compiled.calls import evaluation_address
 from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.lanes import LANES, LANES_SIZE
@@ -101,7 +102,7 @@ class NetEvaluation(Evaluation):
         lines = [f"{self.network.shape}; K {self.k:.1f}; {digest(self.network)}"]
         lines += _entries({"search": self.network.search} if self.network.search else {})
         lines += _entries(self.network.about)
-        return "\n".join(line[:width] if len(line) > width else line for line in lines)
+        return "\n".join(in_one_line(line)[:width] for line in lines)
 
 
 def countable(positions: np.ndarray) -> np.ndarray:

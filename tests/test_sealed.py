@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import sys
 import zipfile
 from collections.abc import Iterator
 from io import BytesIO
@@ -265,6 +266,15 @@ def test_json_of_any_encoding_is_read_with_its_whole_characters() -> None:
         assert parsed('{"a\u00e9": "\U0001f40e \\ud83d\\udc0e"}'.encode(encoding)) == {
             "a\u00e9": "\U0001f40e \U0001f40e"
         }
+
+
+def test_a_sealed_object_that_can_just_be_read_is_an_error_with_the_reason() -> None:
+    said = set()
+    for depth in range(sys.getrecursionlimit() - 300, sys.getrecursionlimit() + 1):
+        with pytest.raises(DamageError) as caught:
+            from_json(b'{"checksum": "0", "x": ' + b"[" * depth + b"]" * depth + b"}", "a file")
+        said.add(re.sub(r"\w{8}$", "...", str(caught.value)))
+    assert "it was damaged after it was written: its checksum is 0, not ..." in said
 
 
 DEEP = b"[" * 100_000

@@ -47,8 +47,12 @@ def check(values: Mapping[str, Any], name: str, rest: bytes | memoryview = b"") 
     plain = {key: value for key, value in values.items() if key != KEY}
     if KEY not in values:
         tell_unsealed(name)
-    else:
-        compare(str(values[KEY]), _checksum_of(plain, rest))
+        return plain
+    try:
+        found = _checksum_of(plain, rest)
+    except RecursionError as error:  # it could just be read, from a place less deep
+        raise DamageError("it is nested too deep") from error
+    compare(str(values[KEY]), found)
     return plain
 
 

@@ -140,6 +140,19 @@ def test_a_game_survives_a_reload_and_is_resigned_saved_and_played_again(page: P
     page.until(lambda: page.moves == [] and "You are White" in page.text("#play-state"))
 
 
+def test_a_game_played_is_saved_with_the_day_that_it_was_for_its_player(page: Page) -> None:
+    moves = [{"san": "e4", "uci": "e2e4"}]
+    played = {"fen": chess.STARTING_FEN, "moves": moves, "label": "You - Merino", "score": "1-0", "reason": ""}
+    page.set_out(analysis=False, played=[played | {"at": "2026-01-01T03:30:00.000Z"}])
+    page.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "America/New_York"})
+    try:
+        page.click("#share")
+        page.click("#save-played")
+        assert '[Date "2025.12.31"]' in page.saved("played.pgn").decode()
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+
+
 def test_the_end_of_a_game_is_told(page: Page) -> None:
     page.set_out(analysis=False, play=LEVEL_0 | {"fromHere": True})
     page.open(at(ONE_MOVE))

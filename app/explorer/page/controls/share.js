@@ -175,11 +175,18 @@ async function pgn() {
     return (await post("/api/pgn/text", { fen, tags: known, comment: root.comment, moves: listed(root) })).text;
 }
 
+/** The day of a moment where the user is, as PGN writes it. */
+function dayOf(moment) {
+    const day = new Date(moment);
+    const numbers = [day.getFullYear(), day.getMonth() + 1, day.getDate()];
+    return numbers.map((number) => String(number).padStart(2, "0")).join(".");
+}
+
 /** All games against Merino that were finished on this browser. */
 async function playedPgn() {
     const texts = playedGames().map(async ({ fen, moves, label, score, at }) => {
         const [White, Black] = label.split(" - ");
-        const tags = { Date: at.slice(0, 10).replaceAll("-", "."), White, Black, Result: score };
+        const tags = { Date: dayOf(at), White, Black, Result: score };
         return (await post("/api/pgn/text", { fen, tags, moves })).text;
     });
     return (await Promise.all(texts)).join("\n");

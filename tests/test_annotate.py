@@ -397,6 +397,12 @@ def test_the_grades_are_the_nags_of_the_standard_worst_first() -> None:
     assert [grade.least_loss for grade in GRADES] == sorted((grade.least_loss for grade in GRADES), reverse=True)
 
 
+def test_a_dollar_sign_in_a_title_is_no_formula() -> None:
+    pytest.importorskip("matplotlib")
+    for title in (r"$\x - Y$", "Ca$h - $tar"):
+        assert f"<!-- {title} -->".encode() in picture.draw(title, 0, moves_of({}, ["a2a3"]), ".svg")
+
+
 def test_names_in_a_picture_do_not_cover_each_other() -> None:
     worse = dict(zip(("a2a3", "a7a6", "b2b3", "b7b6"), (60, 300, 100, 50), strict=True))
     moves = moves_of(worse, ["a2a3", "a7a6", "b2b3", "b7b6"])

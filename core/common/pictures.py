@@ -44,3 +44,8 @@ def saved(figure: Any, ending: str) -> bytes:
     kind = ending.lstrip(".")
     figure.savefig(content, format=kind, dpi=_DOTS_PER_INCH, metadata={"Date": None} if kind == "svg" else None)
     return content.getvalue()
+
+
+def plain(text: str) -> str:
+    """A text for a picture, such as the name of a player, in which dollar signs are no formula of matplotlib's."""
+    return text.replace("$", r"\$")

@@ -5,6 +5,7 @@ import io
 import json
 import random
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from merino.inner.study.annotate import picture, work
 from merino.inner.study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
 from merino.inner.study.annotate.pgn import read_sources
 from merino.inner.study.annotate.pieces import EndedLine, PieceOutcome, largest_outcomes, piece_outcomes
-from merino.inner.study.annotate.work import AnnotationRequest, annotate_games
+from merino.inner.study.annotate.work import AnnotationRequest, Partial, annotate_games
 from merino.inner.study.errors import StudyError
 
 # Black gives his queen away on move 3; White mates on move 7.
@@ -232,6 +233,18 @@ def test_the_unfinished_file_of_another_command_is_not_used_or_deleted(
     with pytest.raises(CommandError, match="another file"):
         annotated(str(game_file), "--out", str(out))
     assert partial.read_bytes() == left and not out.exists()
+
+
+def test_games_begun_without_pictures_are_not_finished_with_them(game_file: Path, tmp_path: Path) -> None:
+    request = AnnotationRequest(read_sources(game_file), default(), Limits(nodes=200), hash_mb=1, threads=1)
+    drawn = [replace(request, picture=tmp_path / name) for name in ("a.svg", "b.svg", "a\udcff.svg")]
+    for begun in (request, *drawn):  # those that are done would have none, or in other files
+        out = tmp_path / f"{id(begun)}.pgn"
+        with Partial(out, begun.identity):
+            pass
+        for other in (request, *drawn):
+            with nullcontext() if other is begun else pytest.raises(StudyError, match="other options"):
+                Partial(out, other.identity).__exit__()
 
 
 def test_a_full_disk_keeps_what_is_done(game_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

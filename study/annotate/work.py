@@ -19,6 +19,7 @@ from typing import Protocol, Self
 
 from merino.inner.core.common.about import NAME, __version__
 from merino.inner.core.common.files import write_whole, writing
+from merino.inner.core.common.quoting import in_one_line
 from merino.inner.core.common.sealed import checksum, tell_unsealed
 from merino.inner.core.common.user_files import STATE, is_there, read_user_file
 from merino.inner.engine.search.limits import Limits
@@ -75,11 +76,12 @@ class AnnotationRequest:
 
     @property
     def identity(self) -> str:
-        """The identity of this work: the content of the file, and all settings of the comments."""
+        """The identity of this work: the content of the file, all settings of the comments, and where pictures go."""
         weights = hashlib.sha256(json.dumps(self.evaluation.identity).encode()).hexdigest()[:16]
         limits = f"{_words(self.limits)}, K {self.evaluation.k:g}, weights {weights}"
         engine = f"hash {self.hash_mb}, threads {self.threads}"
         engine += "" if self.shapley is None else f", pieces to {self.shapley:g} cp"
+        engine += "" if self.picture is None else f", pictures {in_one_line(str(self.picture.absolute()))}"
         return f"{self.sources.digest} with {NAME} {__version__}, {limits}, {engine}"
 
     @property

@@ -11,6 +11,7 @@ import pytest
 
 from merino.inner.app.shell.cli import main
 from merino.inner.core.board.game import Position
+from merino.inner.engine.report.phrases import _term, counts_against, group_of, is_usual
 from merino.inner.engine.search.limits import Limits
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.evaluation import EvaluationError
@@ -68,6 +69,25 @@ def test_the_new_term_counts_in_the_score_the_explanation_and_the_search(own: Pa
     weights.write_text("set mine\nKnightOnRim 0\n")
     without = Searcher(1, evaluation=load(weights)).search(position, Limits(depth=6))
     assert with_term.line and without.line and with_term.line.score != without.line.score
+
+
+ANEW = '''
+
+@TERMS.term("Hanging", Group.KING_SAFETY, (-100, 100), sign=-1)
+def hanging(view):
+    """Pawns on the a-file."""
+    return bitboard.popcount(view.pawns & ~bitboard.NOT_A)
+'''
+
+
+def test_a_term_that_has_the_name_of_another_sets_is_told_by_its_own_sign_and_group(own: Path) -> None:
+    own.write_text(SOURCE + ANEW)
+    _term.cache_clear()
+    try:
+        assert is_usual("Hanging", -20) and not is_usual("Hanging", 20) and counts_against("Hanging")
+        assert group_of("Hanging").title == "King safety" and is_usual("PawnDoubled", -20)
+    finally:
+        _term.cache_clear()
 
 
 TABLE = '''

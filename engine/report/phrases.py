@@ -9,7 +9,7 @@ from functools import cache
 import chess
 
 from merino.inner.eval.linear.registry import Group, Term, TermTable
-from merino.inner.eval.linear.sets import names_of_sets, set_named
+from merino.inner.eval.linear.sets import SETS, names_of_sets, set_named
 
 _PHRASES = {
     "VAL_P": "pawns",
@@ -263,8 +263,8 @@ def _sign(name: str) -> int:
 
 @cache
 def _term(name: str) -> Term | TermTable:
-    """The term or table of this name, in whichever set; raises KeyError."""
-    for each in names_of_sets():
+    """The term or table of this name, in whichever set, first the user's own; raises KeyError."""
+    for each in sorted(names_of_sets(), key=SETS.__contains__):
         for term, _ in set_named(each).to_read():
             if term.name == name:
                 return term

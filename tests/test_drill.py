@@ -26,9 +26,10 @@ from merino.inner.engine.search.limits import Limits, Line, Score
 from merino.inner.eval.families import default
 from merino.inner.study.drill import exercises
 from merino.inner.study.drill.exercises import Exercise, as_anki, as_pgn
-from merino.inner.study.drill.practice import Practice, load_progress, renewed
+from merino.inner.study.drill.practice import Practice, load_progress, practice_from, renewed
 from merino.inner.study.errors import StudyError
 from merino.inner.study.profile.players import PlayerGames, games_of_player
+from tests.pipes import pipe_with
 
 # After five moves White, far behind, overlooks a mate on the back rank.
 GAME = """[White "Me"]
@@ -313,3 +314,20 @@ def test_names_with_quotes_stay_one_value_in_a_study() -> None:
     one = replace(exercise(), title='William "Bill" L. - B\\')
     study = as_pgn([one, one])
     assert study.count('\n[White "William \\"Bill\\" L. - B\\\\"]\n') == 2
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no pipes with names here")
+def test_games_through_a_pipe_make_no_exercises_as_they_cannot_be_told_apart(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("merino.inner.study.drill.practice.exercises_of", lambda *_: [exercise()])
+    place = tmp_path / "p.json"
+    with (
+        pipe_with(GAME.encode()) as pipe,
+        pytest.raises(StudyError, match=rf"'/dev/fd/{pipe}' can be read only once: exercises need a file"),
+    ):
+        practice_from(Path(f"/dev/fd/{pipe}"), "Me", place, 1, default(), lambda: fail)
+    (games := tmp_path / "games.pgn").write_text(GAME)
+    assert practice_from(games, "Me", place, 1, default(), lambda: fail).exercises == (exercise(),)
+
+
+def fail(*_: object) -> list[Line]:
+    raise AssertionError("nothing is searched")

@@ -19,7 +19,7 @@ from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.core.common.user_files import STATE, faults_named, is_there, read_user_file
 from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.formats.sources import digest
+from merino.inner.formats.sources import digest, is_passing, name_of
 from merino.inner.study.analyser import Analyser
 from merino.inner.study.drill.exercises import Exercise, exercises_of
 from merino.inner.study.errors import StudyError
@@ -140,10 +140,14 @@ def practice_from(
 ) -> Practice:
     """The exercises of a player, from the file `place` if it has them, else found now and kept there.
 
-    `analyse` makes what searches, where that is needed. Raises StudyError, also if there is none, OtherPlayerError if
-    the file keeps the practice of somebody else, SourceError and OSError.
+    `analyse` makes what searches, where that is needed. Raises StudyError, also if there is none or the games come
+    through a pipe, OtherPlayerError if the file keeps the practice of somebody else, SourceError and OSError.
     """
     player = games_of_player(games, wanted)
+    if is_passing(games):
+        raise StudyError(
+            f"{name_of(games, quoted=True)} can be read only once: exercises need a file that keeps the games"
+        )
     made_from = _identity(digest(games), player.name, most)
     old = load_progress(place)
     if old is not None and old.made_from == made_from:

@@ -105,7 +105,6 @@ class _Match:
 
     def __init__(self, config: MatchConfig, sprt: Sprt | None, output: MatchOutput) -> None:
         self._config, self._sprt, self._output = config, sprt, output
-        self._day = date.today()
         _check_apart(config, output)
         skip, path = config.random_moves.early, output.positions
         self._positions = None if path is None else PositionFile(path, skip)
@@ -160,7 +159,7 @@ class _Match:
         first, second = self._config.players
         text, positions = "", b""
         if self._output.pgn is not None:
-            text = write_game(game, (first.label, second.label), self._output.event, self._day)
+            text = write_game(game, (first.label, second.label), self._output.event, date.today())
         if self._positions is not None:
             positions = self._positions.bytes_of(game)
         with Postponed():

@@ -11,7 +11,9 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import chess
 import chess.engine
@@ -73,6 +75,13 @@ def test_an_engine_plays_against_ours_and_every_game_is_written(tmp_path: Path) 
     assert "too many moves" in node.comment and games[0].headers["Termination"] == "adjudication"
     fakes = [move for move in games[0].mainline() if move.ply() > 8 and move.turn() == chess.WHITE]  # Black has moved
     assert {move.eval().relative.score() for move in fakes} == {-12}
+
+
+def test_a_game_has_the_date_of_its_own_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    days = iter(range(1, 9))
+    monkeypatch.setattr("merino.inner.match.runner.date", SimpleNamespace(today=lambda: date(2026, 12, next(days))))
+    run_match(terms("default", "razor_depth=1", 3), 1, output=MatchOutput(pgn=tmp_path / "g.pgn"))
+    assert [game.headers["Date"] for game in games_of(tmp_path / "g.pgn")] == [f"2026.12.0{day}" for day in (1, 2, 3)]
 
 
 @pytest.mark.parametrize(

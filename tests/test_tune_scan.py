@@ -160,7 +160,7 @@ def test_a_scan_takes_a_weight_or_a_number_of_the_search_by_either_name():
         assert usual.label == f"{name}={round(find_number(name, default())[1].value)}"
     assert make_request("RookOpen_mg", [3, 1, 3], 2, default()).values == (1, 3)
     assert values_between(0, 10, 5) == (0, 2, 5, 8, 10)
-    assert values_between(0, 2, 9) == (0, 1, 2)
+    assert values_between(0, 2, 9) == values_between(0, 2, 10**9) == (0, 1, 2)
 
 
 @pytest.mark.parametrize(
@@ -183,6 +183,7 @@ def test_what_cannot_be_scanned_is_named(name, values, said):
         ("--from 5 --to 5", "--from 5 is not below --to 5"),
         ("--points 1", "'1' is not a whole number from 2 on"),
         (f"--from -1{'0' * 400} --to 5", "0 is outside -200..200"),
+        (f"--from -1{'0' * 400} --to 5 --points 1000000000", "0 is outside -200..200"),
         ("--values 1,x", "'x' is not a whole number"),
         ("--plot scan.gif", "--plot writes .png or .svg"),
     ],

@@ -156,7 +156,8 @@ def _is_better(one: ScanPoint, other: ScanPoint, limit: float) -> bool:
 
 def values_between(low: int, high: int, points: int) -> tuple[int, ...]:
     """`points` whole numbers from `low` to `high`, evenly spaced; fewer if the range has fewer."""
-    return tuple(sorted({round(low + Fraction((high - low) * step, points - 1)) for step in range(points)}))
+    steps = min(points - 1, high - low)
+    return tuple(round(low + Fraction((high - low) * step, steps)) for step in range(steps + 1))
 
 
 def make_request(name: str, values: Iterable[int], against: int | None, evaluation: Evaluation) -> ScanRequest:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from concurrent.futures import Executor
+from dataclasses import replace
 
 from merino.inner.app.cluster.connection import cluster_executor, needs_of
 from merino.inner.app.console import shared_options as shared
@@ -84,7 +85,8 @@ def _request(args: argparse.Namespace) -> ScanRequest:
     high = round(number.high) if args.high is None else args.high
     if not low < high:
         raise UsageError(f"spsa scan: --from {low} is not below --to {high}")
-    return make_request(name, values_between(low, high, args.points or DEFAULT_POINTS), args.against, evaluation)
+    ends = make_request(name, (low, high), args.against, evaluation)  # before all that lies between them is listed
+    return replace(ends, values=values_between(low, high, args.points or DEFAULT_POINTS))
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -333,6 +333,11 @@ def test_a_wrong_command_line_is_explained(arguments, said):
     assert said in str(caught.value)
 
 
+def test_parameters_beyond_all_memory_are_refused():
+    with pytest.raises(CommandError, match="spsa simulate: not enough memory for 3000000 parameters"):
+        run_spsa(["simulate", "--parameters", "3000000", "--methods", "bspsa", "--pairs", "1", "--runs", "2"])
+
+
 def test_a_fault_in_a_file_ends_the_command_with_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(CommandError, match="spsa: cannot read"):
         run_spsa(["plan", str(tmp_path / "missing.txt")])

@@ -256,7 +256,10 @@ def _cells(args: argparse.Namespace, name: str) -> list[Cell]:
         for method in args.methods:
             _progress(args, f"{name}, {size} parameters, {method.name.lower()}")
             setting, at_a_time = SETTINGS[name], args.concurrency
-            cell = simulate(method, setting, size, args.pairs, args.runs, args.seed, at_a_time, ahead=args.ahead)
+            try:
+                cell = simulate(method, setting, size, args.pairs, args.runs, args.seed, at_a_time, ahead=args.ahead)
+            except MemoryError as error:
+                raise CommandError(f"spsa simulate: not enough memory for {size} parameters") from error
             cells.append(cell)
     _progress(args, "")
     return cells

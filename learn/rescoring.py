@@ -191,10 +191,14 @@ class ScoreFile:
     def __enter__(self) -> ScoreFile:
         return self
 
-    def __exit__(self, error: object, *_: object) -> None:
+    def stop(self) -> None:
+        """End the searches that are under way, soon; from another thread, too."""
         self._stop[0] = 1
         if self._executor is not None:
             self._executor.stop(self._run)
+
+    def __exit__(self, error: object, *_: object) -> None:
+        self.stop()
         with self._open:
             if error is None and list(self._pieces) != sorted(self._pieces):
                 self._put_in_order()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import signal
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import main_thread
 
 import numpy as np
 import pytest
@@ -28,6 +31,7 @@ from merino.inner.learn.gain import Learned, learn
 from merino.inner.learn.inputs import ReadOptions, _Text, read_rows, split
 from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.minimisers import METHODS, FitCallback
+from merino.inner.learn.net import records
 from merino.inner.learn.positions import Selection
 from merino.inner.learn.report import Seconds, summarise
 from merino.inner.learn.request import Events
@@ -220,6 +224,26 @@ def test_positions_are_searched_once_and_a_broken_run_goes_on(tmp_path: Path, mo
     assert np.array_equal(again.scores, whole.scores)
     monkeypatch.setattr(Rescore, "scores_of", lambda *_: pytest.fail("searched again"))
     assert np.array_equal(read(path, rescore)[0].scores, whole.scores)
+
+
+@pytest.mark.parametrize("reads", [read, lambda path, rescore: list(records._label_games([path], rescore, Events()))])
+def test_ctrl_c_ends_the_searches_of_positions_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: Callable[[Path, Rescore], object]
+) -> None:
+    ended: list[bool] = []
+
+    def search(_: Rescore, positions: np.ndarray, stop: np.ndarray) -> np.ndarray:
+        signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)
+        until = time.monotonic() + 10
+        while not stop[0] and time.monotonic() < until:
+            time.sleep(0.01)
+        ended.append(bool(stop[0]))
+        raise RescoringStoppedError
+
+    monkeypatch.setattr(Rescore, "scores_of", search)
+    with pytest.raises(KeyboardInterrupt):
+        reads(pgn(tmp_path), Rescore(10**6, LinearEvaluation(defaults())))
+    assert ended == [True]
 
 
 def test_of_mixed_lines_only_what_is_drawn_is_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import pytest
 
-from merino.inner.core.common.work import ordered, threads
+from merino.inner.core.common.work import in_order, ordered, threads
 
 
 def square(number: int) -> int:
@@ -123,3 +124,18 @@ def test_items_may_follow_from_results() -> None:
 def test_processes_do_the_same_work() -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
         assert list(ordered(executor, square, iter(range(10)), ahead=4)) == [square(number) for number in range(10)]
+
+
+def test_work_that_takes_long_is_told_to_stop_before_it_is_waited_for() -> None:
+    gate = Gate()
+
+    def numbers() -> Iterator[int]:
+        yield 0
+        while not gate.begun:
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(in_order(gate, numbers(), gate.open.set))
+    assert gate.open.is_set()
+    assert list(in_order(square, range(5), pytest.fail)) == [0, 1, 4, 9, 16]

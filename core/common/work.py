@@ -143,8 +143,18 @@ class _UnderWay(Generic[Result]):
             future.cancel()
 
 
-def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """The same with threads of its own, a few, as for the pieces of a file; only a few items run at a time."""
+def in_order(
+    work: Callable[[Item], Result], items: Iterable[Item], stop: Callable[[], object] | None = None
+) -> Iterator[Result]:
+    """The same with threads of its own, a few, as for the pieces of a file; only a few items run at a time.
+
+    Where it ends early, running items are waited for: `stop` is called before, to end those that take long.
+    """
     count = min(MAX_READERS, cores())
     with threads(count) as pool:
-        yield from ordered(pool, work, iter(items), ahead=count + 1)
+        try:
+            yield from ordered(pool, work, iter(items), ahead=count + 1)
+        except BaseException:
+            if stop is not None:
+                stop()
+            raise

@@ -64,7 +64,7 @@ def _searched(source: Source, options: ReadOptions, rescore: Rescore, events: Ev
     made_from = f"source {digest(source.path)}; {options.selection.describe(options.weights)}"
     with ScoreFile(path, rescore, made_from) as scores:
         scores.tell(events.say)
-        for part in in_order(lambda piece: part_of(options, piece, scores), games_of(source)):
+        for part in in_order(lambda piece: part_of(options, piece, scores), games_of(source), scores.stop):
             yield part
             events.progressed(f"Searching {source.name}", source.done)
 

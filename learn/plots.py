@@ -284,7 +284,8 @@ def _nets_ladder(figure: Any, state: NightState) -> None:
         axes.set_ylabel("Elo, 95% intervals")
     panels[0].set_title("Elo of the best against older nets, which stay the same")
     panels[0].xaxis.get_major_locator().set_params(integer=True)
-    for colour, opponent in zip(COLOURS, ladder_of(state), strict=False):
+    for place, opponent in enumerate(ladder_of(state)):
+        colour, style = COLOURS[place % len(COLOURS)], "o-" if place < len(COLOURS) else "o--"
         met = [
             (found.number, hours, rung.elo, rung.elo_error if _is_finite(rung.elo_error) else np.nan)
             for found, hours in zip(state.rounds, state.hours, strict=True)
@@ -295,7 +296,7 @@ def _nets_ladder(figure: Any, state: NightState) -> None:
             numbers, hours, elos, errors = zip(*met, strict=True)
             for axes, places in zip(panels, (numbers, hours), strict=True):
                 axes.errorbar(
-                    places, elos, errors, color=colour, fmt="o-", markersize=4, linewidth=1.1,
+                    places, elos, errors, color=colour, fmt=style, markersize=4, linewidth=1.1,
                     label=f"against {opponent}",
                 )  # fmt: skip
             panels[0].legend(frameon=False)

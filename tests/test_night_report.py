@@ -20,7 +20,8 @@ from merino.inner.learn.night import ladder, learner
 from merino.inner.learn.night.ladder import rungs_of
 from merino.inner.learn.night.report import summary
 from merino.inner.learn.night.start import begin
-from merino.inner.learn.night.state import NightFolder, NightState, load_state
+from merino.inner.learn.night.state import LadderMatch, NightFolder, NightState, load_state
+from merino.inner.learn.plots import _nets_ladder
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds.loop import Finished, Until
 from merino.inner.study.errors import StudyError
@@ -168,3 +169,14 @@ def test_the_value_for_a_gui_is_a_path_that_holds_wherever_it_starts(
     monkeypatch.chdir(tmp_path)
     night._tell(Finished(night_of(1), Path("run", "best.net"), interrupted=False, in_use=None), ())
     assert f"option EvalFile, value '{tmp_path / 'run' / 'best.net'}'." in capsys.readouterr().out
+
+
+def test_every_net_of_a_long_ladder_is_drawn() -> None:
+    figure_class = pytest.importorskip("matplotlib.figure").Figure
+    rungs = tuple(LadderMatch(f"generation {number}", "net", 50, 10.0 * number, 20.0) for number in range(11))
+    state = night_of(2)
+    figure = figure_class()
+    _nets_ladder(figure, replace(state, rounds=tuple(replace(each, ladder=rungs) for each in state.rounds)))
+    lines, names = figure.axes[0].get_legend_handles_labels()
+    assert names == [f"against {rung.name}" for rung in rungs]
+    assert len({(line[0].get_color(), line[0].get_linestyle()) for line in lines}) == len(rungs)

@@ -68,6 +68,9 @@ def test_an_account_that_explains_nothing_says_so() -> None:
     stalemate = Position("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
     told = tell(stalemate.record, load_evaluation("gen12"))
     assert told.r2 < 0 and told.sentences[-1].endswith("the terms do not tell how moves change the score.")
+    mate = Position("R5k1/5ppp/8/8/8/8/8/K7 b - - 0 1")
+    told = tell(mate.record, load_evaluation("gen12"))
+    assert told.r2 == 0 and told.sentences[-1].endswith("the terms do not tell how moves change the score.")
 
 
 @pytest.mark.parametrize("fen", POSITIONS)

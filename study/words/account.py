@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -116,12 +116,13 @@ def told(scores: np.ndarray, found: np.ndarray) -> float:
 
 
 def account_around(record: np.ndarray, evaluation: Evaluation, start: np.ndarray | None = None) -> Account:
-    """The account around the legal POSITION[1]; its R2 is that of the neighbours by moves."""
+    """The account around the legal POSITION[1]; its R2 is that of the neighbours by moves, 0 for a mate without any."""
     by_moves, by_removal = neighbours(record), without_pieces(record)
     columns, scores = (
         np.concatenate([part(by_moves), part(by_removal)]) for part in (columns_of, evaluation.white_scores)
     )
-    return account_of(columns, scores, start, len(by_moves))
+    found = account_of(columns, scores, start, len(by_moves))
+    return found if len(by_moves) > 1 else replace(found, r2=0.0)
 
 
 @entry

@@ -10,6 +10,7 @@ Code that searches, plays, tunes or explains knows no family by name: `eval.fami
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from copy import copy
@@ -122,7 +123,9 @@ class Evaluation(ABC):
             instance(name, value, (int, float, np.number), "a number")
             low, high = bounds[name]
             if not low <= value <= high:
-                raise EvaluationError(f"{name} = {value:g} is outside {low:g}..{high:g}")
+                is_huge = isinstance(value, int) and abs(value) > sys.float_info.max
+                told = "a number beyond all floating-point numbers" if is_huge else f"{value:g}"
+                raise EvaluationError(f"{name} = {told} is outside {low:g}..{high:g}")
         return self
 
     @property

@@ -245,6 +245,7 @@ USELESS = [
     ("load_evaluation('default').with_numbers(3)", "values must be a mapping from names to numbers, not 3"),
     ("load_evaluation('default').with_numbers({'VAL_Q': 'x'})", "VAL_Q must be a number, not 'x'"),
     ("load_evaluation('default').with_numbers({'VAL_Q': nan})", "VAL_Q = nan is outside"),
+    ("load_evaluation('default').with_numbers({'VAL_Q': 10**400})", "VAL_Q = a number beyond all"),
 ]
 
 

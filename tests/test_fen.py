@@ -199,3 +199,9 @@ def test_random_damage_to_a_fen_is_refused_with_a_fen_error_or_read():
 )
 def test_a_path_of_eight_names_is_no_fen(text: str, is_fen: bool) -> None:
     assert looks_like_fen(text) == is_fen
+
+
+def test_a_game_that_counts_beyond_all_bounds_has_fens_that_can_be_read() -> None:
+    game = Position("4k3/8/8/8/8/8/8/4K3 b - - 100000 100000")
+    game.push_uci("e8e7")
+    assert game.fen() == "8/4k3/8/8/8/8/8/4K3 w - - 100000 100000" and Position(game.fen()).fen() == game.fen()

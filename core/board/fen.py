@@ -75,7 +75,10 @@ def _parsed(fen: str) -> np.ndarray:
 
 
 def to_fen(positions: np.ndarray) -> str:
-    """The FEN of POSITION[1], six fields; castling as KQkq, or by file letter where KQkq would not be clear."""
+    """The FEN of POSITION[1], six fields; castling as KQkq, or by file letter where KQkq would not be clear.
+
+    Counters beyond the largest that is read are written as that, so that every FEN can be read again.
+    """
     position = positions[0]
     rows = []
     for rank in range(7, -1, -1):
@@ -89,8 +92,8 @@ def to_fen(positions: np.ndarray) -> str:
         rows.append(row + (str(gap) if gap else ""))
     en_passant = SQUARE_NAMES[position["en_passant"]] if position["en_passant"] >= 0 else "-"
     side = "wb"[position["side"]]
-    counters = f"{position['halfmove']} {position['fullmove']}"
-    return f"{'/'.join(rows)} {side} {_write_castling(position)} {en_passant} {counters}"
+    counters = (min(int(position[name]), _MAX_COUNTER) for name in ("halfmove", "fullmove"))
+    return f"{'/'.join(rows)} {side} {_write_castling(position)} {en_passant} {' '.join(map(str, counters))}"
 
 
 @entry

@@ -19,6 +19,7 @@ from merino.inner.eval.families import default, load_evaluation
 from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.sets import SETS, set_named
+from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.formats.packed import pack, unpack
 from merino.inner.study.errors import StudyError
@@ -199,6 +200,18 @@ def test_an_account_needs_positions_and_a_file_that_is_one(tmp_path: Path) -> No
     broken.write_text("{}")
     with pytest.raises(StudyError, match="not the account of a net"):
         load_account(broken)
+
+
+def test_an_account_beside_a_net_that_is_none_is_told_by_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    net, positions = tmp_path / "my.net", tmp_path / "positions.txt"
+    net.write_bytes((SHIPPED / "gen1.net").read_bytes())
+    (tmp_path / "my.account.json").write_text("{}")
+    positions.write_text(f"{MIDDLEGAME} | 0 | 0.5\n")
+    for words in (["faithfulness", str(net), str(positions)], ["account", str(net)]):
+        assert main(words) == 1
+        assert capsys.readouterr().err.startswith(f"merino: {words[0]}: '{tmp_path / 'my.account.json'}' is not the ac")
 
 
 def test_the_piece_named_for_the_rest_is_confirmed_and_a_piece_by_chance_is_not(

@@ -90,7 +90,7 @@ def run_faithfulness(arguments: Sequence[str]) -> int:
     parser.add_argument("--positions", type=positive, default=DEFAULT_POSITIONS, metavar="N", help=sentence)
     shared.add_json(parser)
     args = parser.parse_args(arguments)
-    with errors_named("faithfulness", EvaluationError, PackedError, SourceError):
+    with errors_named("faithfulness", EvaluationError, PackedError, SourceError, StudyError):
         net = load_net(args.net)
         positions = unpack(evenly(all_positions(args.file), args.positions))
         found = faithfulness(net, positions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import shutil
 import signal
@@ -110,6 +111,22 @@ def test_perft_prints_the_divide(capsys: pytest.CaptureFixture[str]) -> None:
     assert "f1h1: 1" in capsys.readouterr().out.splitlines(), "castling, which f1g1 would not tell from a step"
     assert main(["perft", "3"]) == 0
     assert "Nodes searched: 8902" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["evaluate", "epd"])
+def test_positions_may_be_compressed_and_utf_16_is_called_that(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, line = tmp_path / "positions.epd.gz", f"{MATE_FEN.rsplit(maxsplit=2)[0]} bm Kf8;\n"
+    line = line if command == "epd" else f"{MATE_FEN}\n"
+    file.write_bytes(gzip.compress(line.encode()))
+    assert main([command, str(file), *(["--depth", "1"] if command == "epd" else [])]) == 0
+    assert capsys.readouterr().out
+    other = tmp_path / "positions.epd"
+    for content, fault in ((file.read_bytes(), "is compressed"), (line.encode("utf-16"), "is UTF-16 text")):
+        other.write_bytes(content)
+        assert main([command, str(other)]) == 1
+        assert capsys.readouterr().err.startswith(f"merino: {command}: '{other}' {fault}")
 
 
 def test_evaluate_prints_every_good_line_and_names_the_bad_ones(

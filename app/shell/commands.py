@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -18,12 +19,13 @@ from merino.inner.core.board.position import POSITION
 from merino.inner.core.common.command import CommandError, errors_named
 from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.streams import is_lost_output
-from merino.inner.core.common.user_files import GAMES, open_user_file, user_path
+from merino.inner.core.common.user_files import user_path
 from merino.inner.core.compiled.jit import CACHE
 from merino.inner.engine.search.bench import run_bench
 from merino.inner.engine.search.warmup import parts, warm_up_parts
 from merino.inner.eval.evaluation import Evaluation, EvaluationError
 from merino.inner.eval.families import find_weights, load
+from merino.inner.formats.sources import STANDARD_INPUT, SourceError, open_source
 
 _BATCH = 4096  # positions evaluated in one call
 
@@ -54,14 +56,14 @@ def evaluate(arguments: list[str]) -> int:
         "of a file.",
         examples=("merino evaluate positions.fen", "merino evaluate - --weights my-weights.txt"),
     )
-    parser.add_argument("file", metavar="FILE", help="FENs, one per line; - for standard input")
+    parser.add_argument("file", metavar="FILE", help="FENs, one per line, compressed or not; - for standard input")
     shared.add_weights(parser)
     args = parser.parse_args(arguments)
     name, evaluation = args.file, _load_evaluation(args.weights)[1]
     number_of_faults = 0
     try:
-        with sys.stdin.buffer if name == "-" else open_user_file(user_path(name), GAMES) as file:
-            for fens, positions, faults in _batches(file):
+        with errors_named("evaluate", SourceError), _lines_of(name) as lines:
+            for fens, positions, faults in _batches(lines):
                 scores = evaluation.scores(positions).tolist()
                 sys.stdout.write("".join(f"{score}\t{fen}\n" for score, fen in zip(scores, fens, strict=True)))
                 for number, fault in faults:
@@ -124,6 +126,17 @@ def _load_evaluation(name: str | None) -> tuple[Path, Evaluation]:
         return file.absolute(), load(file)
     except EvaluationError as error:
         raise CommandError(str(error)) from error
+
+
+@contextmanager
+def _lines_of(name: str) -> Iterator[Iterable[bytes]]:
+    """The lines of a file, or for "-" those of standard input, which may be typed; raises OSError and SourceError."""
+    if name == str(STANDARD_INPUT):
+        with sys.stdin.buffer as file:
+            yield file
+        return
+    with open_source(user_path(name)) as source:
+        yield (line for text in source.lines() for line in text.splitlines())
 
 
 def _batches(lines: Iterable[bytes]) -> Iterator[tuple[list[str], np.ndarray, list[tuple[int, str]]]]:

@@ -74,7 +74,7 @@ def _parser() -> Parser:
         "distance (dm), and print which are solved, at what depth and after how long.",
         examples=("merino epd wac.epd --movetime 200", "merino epd mates.epd --nodes 100000 --threads 2"),
     )
-    parser.add_argument("file", metavar="FILE", type=file_path, help="EPD, one position per line")
+    parser.add_argument("file", metavar="FILE", type=file_path, help="EPD, one position per line, compressed or not")
     shared.add_evaluation(parser)
     shared.add_search(parser, movetime=shared.DEFAULT_POSITION_MS)
     return parser

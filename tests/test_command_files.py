@@ -146,6 +146,7 @@ LOSING = (
     "points games.pgn --matrix games.pgn",
     "drill games.pgn --player A --pgn games.pgn",
     "account gen1 --positions games.pgn --out games.pgn",
+    "account my.net --positions games.pgn --out my.net",
     "annotate games.pgn --out new.svg --plot ./new.svg",
     "annotate my.svg --plot my.svg",
     "match default default --games 2 --nodes 10 --pgn new --state ./new",

@@ -12,7 +12,7 @@ from merino.inner.app.console.command_line import Parser, file_path, positive
 from merino.inner.app.shell.output_files import check_apart, check_output, write_output
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.families import load_net
+from merino.inner.eval.families import find_net, load_net
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.formats.packed import PackedError, unpack
 from merino.inner.formats.packed_files import all_positions, evenly
@@ -44,7 +44,8 @@ def run_account(arguments: Sequence[str]) -> int:
         raise UsageError("account: --out needs --positions, to which the account is fitted")
     if args.out:
         check_output(args.out, "account")
-        check_apart([args.out], [args.positions], "account")
+        with errors_named("account", EvaluationError):
+            check_apart([args.out], [args.positions, find_net(args.net)], "account")
     with errors_named("account", EvaluationError, PackedError, SourceError, StudyError):
         net = load_net(args.net)
         assert isinstance(net, NetEvaluation)

@@ -91,6 +91,8 @@ def test_recipes_refuse_a_folder_of_other_settings(recipes: Path, capsys: pytest
         ("--decay off", "--no-match --json", "settings of the fit, not --no-match, --json"),
         ("--decay off", "--cluster local:2", "settings of the fit, not --cluster"),
         ("own 1 27", "--use x.txt", r"small.toml: \[recipes.two-phases\]: learn: --use FILE learns nothing"),
+        ("--decay off", "--decai off", r": \[recipes.two-phases\]: learn: there is no option '--decai'; did you mean"),
+        ("--decay off", "'off", r"\[recipes.two-phases\]: No closing quotation"),
         ("own 1 27", "own 1 28", r"small.toml: \[recipes.two-phases\]: learn: terms are numbered 1 to 27"),
         ('"masters --preset greko2015"', '["masters"]', r"\[recipes.others\] learn = \['masters'\] is not a text"),
         ("nodes = 60\ngames", "nodes = 0\ngames", r"\[match\] nodes = 0 is not a whole number above 0"),

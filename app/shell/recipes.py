@@ -272,7 +272,7 @@ def _request(where: str, learn: object, start: Path) -> LearnRequest:
         raise ValueError(f"{where} learn = {learn!r} is not a text, the arguments of 'merino learn'")
     try:
         args = read_arguments(words_of(learn), start=str(start))
-    except UsageError as error:
+    except (UsageError, ValueError) as error:
         raise ValueError(f"{where}: {error}") from error
     except SystemExit as error:  # after the help
         raise ValueError(f"{where}: a recipe takes only games and settings of the fit, not -h") from error

@@ -18,7 +18,7 @@ import chess.pgn
 from merino.inner.core.board.fen import START_FEN, FenError
 from merino.inner.core.board.game import IllegalMoveError, Position
 from merino.inner.core.common.user_files import OPENINGS, user_path
-from merino.inner.engine.notation.games import FaultKeeper, VariantError, loaded
+from merino.inner.engine.notation.games import PgnLines, VariantError, loaded, read_game
 from merino.inner.engine.tables.book import Book, BookError
 from merino.inner.formats.sources import SourceError, plain_name, read_text_file
 
@@ -82,7 +82,7 @@ class FileOpenings:
         return opening
 
     def _of_game(self, index: int, text: str) -> Opening:
-        game = chess.pgn.read_game(io.StringIO(text), Visitor=FaultKeeper)
+        game = read_game(PgnLines(io.StringIO(text)))
         if game is None or game.errors:
             raise OpeningError(f"{self._path}, game {index}: {game.errors[0] if game else 'no game'}")
         found = loaded(game, index).position

@@ -25,7 +25,7 @@ from merino.inner.eval.families import DEFAULT_FILE, default
 from merino.inner.eval.outlook import expected_score
 from merino.inner.study.annotate import picture, work
 from merino.inner.study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
-from merino.inner.study.annotate.pgn import read_sources
+from merino.inner.study.annotate.pgn import games_of, read_sources
 from merino.inner.study.annotate.pieces import EndedLine, PieceOutcome, largest_outcomes, piece_outcomes
 from merino.inner.study.annotate.work import AnnotationRequest, Partial, annotate_games
 from merino.inner.study.errors import StudyError
@@ -408,6 +408,36 @@ def test_mate_and_stalemate_are_certain() -> None:
 def test_the_grades_are_the_nags_of_the_standard_worst_first() -> None:
     assert [(grade.nag, grade.sign) for grade in GRADES] == [(4, "??"), (2, "?"), (6, "?!")]
     assert [grade.least_loss for grade in GRADES] == sorted((grade.least_loss for grade in GRADES), reverse=True)
+
+
+REST_OF_LINE = """; before the games; {
+[Event "a;b {c"]
+; among tags
+[White "x"]
+
+; first word
+1. e4 e5 ; both {pawns}
+2. Nf3 { a ; b } Nc6 (2... d6 ; Philidor
+) 3. Bb5 $11111111111 ;
+; own line
+3... a6 1-0 ; end
+
+; between
+[Event "2"]
+
+1. d4 { ; * } *
+"""
+
+
+def test_comments_that_end_with_their_line_stay_and_a_sign_with_a_huge_number_goes() -> None:
+    first, second = games_of(REST_OF_LINE.replace("1" * 11, "9" * 5000))
+    assert not first.fault and dict(first.game.headers).items() >= {"Event": "a;b {c", "White": "x"}.items()
+    assert str(first.game).partition("\n\n")[2] == (
+        "{ first word } 1. e4 e5 { both (pawns) } 2. Nf3 { a ; b } 2... Nc6 ( 2... d6 { Philidor } ) "
+        "3. Bb5 { own line } 3... a6 { end } 1-0"
+    )
+    assert (second.game.headers["Event"], second.line, second.game.end().comment) == ("2", 13, "; *")
+    assert "; both {pawns}" in first.text and second.text.startswith("; between")
 
 
 def test_a_dollar_sign_in_a_title_is_no_formula() -> None:

@@ -29,7 +29,7 @@ from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.files import try_lock, write_fault, write_whole
 from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.user_files import UNFINISHED_GAME, UserFileError, is_there, open_to_append, read_user_text
-from merino.inner.engine.notation.games import FaultKeeper, loaded
+from merino.inner.engine.notation.games import PgnLines, loaded, read_game
 from merino.inner.formats.pgn_text import tag_pair
 
 MAX_GAMES = 9
@@ -262,7 +262,7 @@ class KeptGame:
     @classmethod
     def read(cls, text: str) -> KeptGame:
         """The game of a file; raises DamagedGameError."""
-        game = chess.pgn.read_game(io.StringIO(text), Visitor=FaultKeeper)
+        game = read_game(PgnLines(io.StringIO(text)))
         if game is None:
             raise DamagedGameError("it holds no game")
         if game.errors:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from itertools import takewhile
-from typing import Any
+from typing import Any, TextIO, cast
 
 import chess
 import chess.pgn
@@ -25,6 +27,75 @@ class Loaded:
     position: Position
     remark: str
     tags: dict[str, str] = field(default_factory=dict)
+
+
+_MARK = re.compile(r"[{;]")  # begins a comment
+_HUGE_SIGN = re.compile(r"\$\d{10,}")  # the standard has signs up to $255
+_BRACES = str.maketrans("{}", "()")
+
+
+class _Place(Enum):
+    """Where in a text of games a line is."""
+
+    BETWEEN_GAMES = auto()
+    TAGS = auto()
+    AFTER_TAGS = auto()
+    MOVES = auto()
+
+
+class PgnLines:
+    """The lines of games for python-chess, with braces around comments that end with their line: it would drop them.
+
+    Signs with huge numbers are left out: on those of thousands of digits it would stop with a ValueError.
+    """
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self._place = _Place.BETWEEN_GAMES
+        self._is_in_braces = False
+
+    def tell(self) -> int:
+        """Where the next line begins in the text as it is."""
+        return self._file.tell()
+
+    def readline(self) -> str:
+        """The next line, "" at the end of the text."""
+        line = self._file.readline()
+        if not self._is_in_braces:
+            if line.isspace():
+                self._place = _Place.AFTER_TAGS if self._place is _Place.TAGS else _Place.BETWEEN_GAMES
+                return line
+            if line.startswith("[") and self._place is not _Place.MOVES:
+                self._place = _Place.TAGS
+                return line
+            is_apart = self._place in (_Place.BETWEEN_GAMES, _Place.TAGS)
+            if line.startswith("%") or (line.startswith(";") and is_apart):
+                return line
+        self._place = _Place.MOVES
+        return self._in_braces(line)
+
+    def _in_braces(self, line: str) -> str:
+        """A line of moves, or within a comment."""
+        parts, at = [], 0
+        while at < len(line):
+            mark = None if self._is_in_braces else _MARK.search(line, at)
+            begins = at if self._is_in_braces else len(line) if mark is None else mark.start()
+            parts.append(_HUGE_SIGN.sub("", line[at:begins]))
+            if mark is not None and mark[0] == ";":
+                if line.startswith("["):  # a tag right behind moves
+                    return "".join([*parts, line[begins:]])
+                comment = line[mark.end() :].strip().translate(_BRACES)
+                return "".join([*parts, f"{{ {comment} }}" if comment else "", "\n"])
+            end = line.find("}", begins)
+            self._is_in_braces = begins < len(line) and end < 0
+            at = len(line) if end < 0 else end + 1
+            parts.append(line[begins:at])
+        return "".join(parts)
+
+
+def read_game(lines: PgnLines) -> chess.pgn.Game | None:
+    """The next game with its faults, None after the last."""
+    return chess.pgn.read_game(cast(TextIO, lines), Visitor=FaultKeeper)
 
 
 class FaultKeeper(chess.pgn.GameBuilder[chess.pgn.Game]):

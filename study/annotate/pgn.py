@@ -23,7 +23,7 @@ from merino.inner.core.board.fen import COLOUR_NAMES, FenError
 from merino.inner.core.board.game import IllegalMoveError, Position
 from merino.inner.core.common.about import NAME, __version__
 from merino.inner.core.common.quoting import counted
-from merino.inner.engine.notation.games import FaultKeeper, VariantError, loaded
+from merino.inner.engine.notation.games import PgnLines, VariantError, loaded, read_game
 from merino.inner.engine.notation.san import as_chess_move
 from merino.inner.engine.report.text import largest_terms
 from merino.inner.formats.pgn_text import tree_text
@@ -105,9 +105,9 @@ def read_sources(path: Path) -> Sources:
 
 def games_of(text: str) -> Iterator[GameSource]:
     """The games of a PGN text, each as it is read."""
-    file, start, line = io.StringIO(text), 0, 1
+    file, start, line = PgnLines(io.StringIO(text)), 0, 1
     for number in count(1):
-        game = chess.pgn.read_game(file, Visitor=FaultKeeper)
+        game = read_game(file)
         if game is None:
             return
         end = file.tell()

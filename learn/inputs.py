@@ -161,7 +161,7 @@ class FileReader:
         found = used = unreadable = rows = 0
         with ExitStack() as stack:
             wanted, fen = target is not None and self._wants_fen(target), None
-            stop = scores and scores.stop
+            stop = None if scores is None else scores.stop
             for part in in_order(lambda piece: part_of(self._options, piece, scores, wanted), games_of(source), stop):
                 self._add(part, is_first=rows == 0)
                 rows += len(part.block)
@@ -215,7 +215,7 @@ class FileReader:
         for labelled, part, drawn in in_order(
             lambda text: self._labelled_part(text, contents is not None, scores, wanted.get(text.lines_before)),
             _texts(source),
-            scores and scores.stop,
+            None if scores is None else scores.stop,
         ):
             of_none = np.flatnonzero(labelled.games == NO_GAME)
             names = labelled.games.copy()

@@ -85,8 +85,8 @@ def _request(args: argparse.Namespace) -> ScanRequest:
     high = round(number.high) if args.high is None else args.high
     if not low < high:
         raise UsageError(f"spsa scan: --from {low} is not below --to {high}")
-    ends = make_request(name, (low, high), args.against, evaluation)  # before all that lies between them is listed
-    return replace(ends, values=values_between(low, high, args.points or DEFAULT_POINTS))
+    request = make_request(name, (low, high), args.against, evaluation)  # before all that lies between is listed
+    return replace(request, values=values_between(low, high, args.points or DEFAULT_POINTS))
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -262,6 +262,8 @@ def test_practice_survives_new_games(tmp_path: Path) -> None:
         ({"stability": 0.0}, {}),
         ({"difficulty": 10**400}, {}),
         ({"last_review": "2026-01-01"}, {}),
+        ({"due": None}, {}),
+        ({"due": ""}, {}),
         ({}, {"fen": "8/8/8/8/8/8/8/8 w - - 0 1"}),
         ({}, {"line": ["a4", "Rxa9"]}),
         ({}, {"refutation": ["e4"]}),

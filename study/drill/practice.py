@@ -116,7 +116,7 @@ def _check_card(card: dict[str, Any]) -> None:
                 raise ValueError("a card whose stability or difficulty cannot be")
     if step is not None if state == _REVIEW else type(step) is not int or step < 0:
         raise ValueError("a card whose step is not of its state")
-    for date in filter(None, (card["due"], card["last_review"])):
+    for date in (card["due"], *filter(None, [card["last_review"]])):
         if datetime.fromisoformat(date).tzinfo is None:
             raise ValueError("a date without a time zone")
 

@@ -151,6 +151,8 @@ def test_a_file_without_moves_has_no_games_of_anybody(tmp_path: Path) -> None:
 def test_a_profile_of_too_few_moves_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", str(pgn(tmp_path, ("A", "B"))), "--player", "A"]) == 1
     assert "not enough games: 1 of 'A' have 4 positions" in capsys.readouterr().err
+    assert main(["profile", "no-such.pgn", "--player", "A", "--positions", "59"]) == 2
+    assert "--positions: '59' is not a whole number from 60 on" in capsys.readouterr().err
 
 
 def test_the_columns_of_a_move_are_what_the_board_shows(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from merino.inner.app.console import shared_options as shared
-from merino.inner.app.console.command_line import Parser, file_path, positive
+from merino.inner.app.console.command_line import Parser, file_path, whole
 from merino.inner.app.shell.search_request import default_analyser
 from merino.inner.core.common.command import errors_named
 from merino.inner.core.common.progress import ProgressOfMany
@@ -16,7 +16,7 @@ from merino.inner.formats.sources import SourceError
 from merino.inner.study.errors import StudyError
 from merino.inner.study.profile.choices import MAX_CHOICES
 from merino.inner.study.profile.players import games_of_player
-from merino.inner.study.profile.profile import as_object, profile_of
+from merino.inner.study.profile.profile import MIN_CHOICES, as_object, profile_of
 from merino.inner.study.profile.text import render
 
 
@@ -47,7 +47,7 @@ def _parser() -> Parser:
     parser.add_argument("file", metavar="GAMES.pgn", type=file_path, help="the games, plain or compressed")
     parser.add_argument("--player", metavar="NAME", required=True, help="who is meant; a part of the name will do")
     sentence = "look at this many positions of the games at most (default: %(default)s)"
-    parser.add_argument("--positions", metavar="N", type=positive, default=MAX_CHOICES, help=sentence)
+    parser.add_argument("--positions", metavar="N", type=whole(MIN_CHOICES), default=MAX_CHOICES, help=sentence)
     shared.add_json(parser)
     shared.add_quiet(parser)
     return parser

@@ -40,6 +40,23 @@ def test_a_line_tells_depth_score_time_nodes_and_moves() -> None:
     assert "?" in line_text(line._replace(bound="upperbound"), board)
 
 
+@pytest.mark.parametrize(
+    ("nodes", "text"),
+    [
+        (9_999, "9999"),
+        (999_999, "1000k"),
+        (99_940_000, "99.9M"),
+        (99_999_999, "100M"),
+        (1_234_567_890, "1235M"),
+        (12_345_678_901, "12.3G"),
+        (1_234_567_890_123, "1235G"),
+    ],
+)
+def test_a_number_of_nodes_keeps_its_columns(nodes: int, text: str) -> None:
+    line = Line(9, 12, 1, Score(0), "", nodes, 1000, 0, 1500, ())
+    assert line_text(line, chess.Board(), is_narrow=True) == f" 9    0.00   1.5 s {text:>5}  "
+
+
 def test_what_one_side_expects_the_other_does_not() -> None:
     assert expected_score(200, 200) == pytest.approx(1 / (1 + math.exp(-1)))
     for centipawns in (0, 1, 35, 200, 3000, 30_000):

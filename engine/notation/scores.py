@@ -8,6 +8,7 @@ from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.engine.notation.san import san_line
 from merino.inner.engine.search.limits import Line, Score, pawns
 
+COUNT_WIDTH = 5  # of a number of nodes
 _BOUND_MARKS = {"": "", "lowerbound": "!", "upperbound": "?"}
 
 
@@ -30,7 +31,11 @@ def line_text(line: Line, board: chess.Board, is_narrow: bool = False) -> str:
 
 
 def _count(nodes: int) -> str:
-    """A number of nodes in at most five characters."""
+    """A number of nodes in at most COUNT_WIDTH characters."""
     if nodes < 10_000:
         return str(nodes)
-    return f"{nodes / 1000:.0f}k" if nodes < 1_000_000 else f"{nodes / 1_000_000:.1f}M"
+    if nodes < 1_000_000:
+        return f"{nodes / 1000:.0f}k"
+    forms = ((1e6, ".1f", "M"), (1e6, ".0f", "M"), (1e9, ".1f", "G"))
+    texts = [f"{nodes / unit:{form}}{letter}" for unit, form, letter in forms]
+    return next((text for text in texts if len(text) <= COUNT_WIDTH), f"{nodes / 1e9:.0f}G")

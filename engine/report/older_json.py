@@ -65,7 +65,7 @@ def shapley_json(report: PositionReport) -> dict[str, Any]:
 
 
 def words_json(report: PositionReport, words: WordsReport) -> dict[str, Any]:
-    """The account of the report in the terms, from White's view: the terms and `rest` add up to the score."""
+    """The account of the report in the terms, White's: terms and `rest` add up to the score before draw rules."""
     return {
         "terms": [vars(term) for term in words.terms],
         "rest": words.rest_cp,

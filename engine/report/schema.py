@@ -139,7 +139,7 @@ class WordTermReport:
 
 @dataclass(frozen=True)
 class WordsReport:
-    """The account of a score by the terms, where the evaluation has none: `terms` and `rest_cp` add up to the score."""
+    """The account of a score that has no terms by the terms: `terms` and `rest_cp` add up to it before draw rules."""
 
     terms: Annotated[tuple[WordTermReport, ...], "the terms"]
     rest_cp: Annotated[float, "what the score has beyond the terms"]

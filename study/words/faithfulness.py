@@ -23,7 +23,7 @@ from merino.inner.eval.material import FULL_BOARD
 from merino.inner.eval.removal import without_each
 from merino.inner.study.shapley import shapley_values
 from merino.inner.study.words.account import account_around, start_of
-from merino.inner.study.words.telling import tell
+from merino.inner.study.words.telling import rests_of, tell
 
 MIN_REST = 10.0  # centipawns; a smaller rest is not asked about
 MIN_FALL = 0.25  # of what is said: by so much the rest must become less
@@ -70,7 +70,8 @@ def faithfulness(evaluation: Evaluation, positions: np.ndarray) -> Faithfulness:
         record = positions[index : index + 1]
         told, values = tell(record, evaluation), shapley_values(record, evaluation, SUM_ERROR)
         gaps.append(abs(sum(term.cp for term in told.terms) + told.rest - told.score))
-        gaps.append(abs(values.baseline + sum(piece.value for piece in values.pieces) - told.score))
+        score = int(evaluation.scores(record)[0]) * (1 if record[0]["side"] == WHITE else -1)
+        gaps.append(abs(values.baseline + sum(piece.value for piece in values.pieces) - score))
         r2[phase_of(record)].append(told.r2)
         pieces = [part for part in told.parts if part.piece not in "Kk"]
         sign = 1 if told.rest > 0 else -1
@@ -91,10 +92,9 @@ def faithfulness(evaluation: Evaluation, positions: np.ndarray) -> Faithfulness:
 def _falls(record: np.ndarray, evaluation: Evaluation, square: int) -> Iterator[tuple[str, float]]:
     """How much the rest falls, for White, without the piece on a square, and on average where it goes elsewhere."""
     by_terms = account_around(record, evaluation, start_of(evaluation)).evaluation(evaluation.k, "account")
-    turn = 1 if record[0]["side"] == WHITE else -1
 
     def rest_of(positions: np.ndarray) -> float:
-        return turn * float((evaluation.scores(positions) - by_terms.scores(positions)).mean())
+        return float(rests_of(positions, evaluation, by_terms).mean())
 
     for way, others in zip(WAYS, ([_without(record, square)], list(_elsewhere(record, square))), strict=True):
         if others:

@@ -1,7 +1,8 @@
 """The score of an evaluation without terms told by the terms, with what they leave over, and which pieces that is.
 
 The rest is the part of the score that the account does not tell. A piece's part of it is what goes when the piece is
-taken off the board, by both scores. These parts need not add up: two pieces may make up the same part together.
+taken off the board, by both scores. These parts need not add up: two pieces may make up the same part together. All
+scores are those before the draw rules, which are the same for every evaluation and told apart.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import EMPTY, PIECE_LETTERS, SQUARE_NAMES, SQUARES, WHITE
+from merino.inner.core.board.bitboard import EMPTY, PIECE_LETTERS, SQUARE_NAMES, SQUARES
 from merino.inner.core.board.fen import COLOUR_NAMES
 from merino.inner.engine.report.summary import MIN_TOLD, largest_for_each_side
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.eval.explanation import PieceValues
-from merino.inner.study.shapley import Coalitions, white_scores_of
+from merino.inner.study.shapley import Coalitions
 from merino.inner.study.words.account import account_around, start_of
 
 NAMED_PIECES = 2  # in whose absence the rest would be less, at most
@@ -51,8 +52,9 @@ class RestPart:
 class Telling:
     """A score by the account around its position, from White's view: `terms` and `rest` add up to `score`.
 
-    `r2` is the share of how moves change the score that the account tells, up to 1. `parts` are those of all pieces
-    in the rest, from a1 to h8; `sentences` say the same in words.
+    `score` is that before the draw rules, in whole centipawns. `r2` is the share of how moves change the score that the
+    account tells, up to 1. `parts` are those of all pieces in the rest, from a1 to h8; `sentences` say the same in
+    words.
     """
 
     score: int
@@ -69,15 +71,17 @@ def tell(record: np.ndarray, evaluation: Evaluation) -> Telling:
     by_terms = account.evaluation(evaluation.k, "account")
     values = by_terms.value_pieces(record)
     terms = tuple(ToldTerm(line.name, line.net) for line in values.explanation.lines)
-    score = int(evaluation.scores(record)[0]) * (1 if record[0]["side"] == WHITE else -1)
+    score = int(np.rint(evaluation.white_scores(record)[0]))
     rest = score - math.fsum(term.cp for term in terms)
-
-    def difference(positions: np.ndarray) -> np.ndarray:
-        return np.asarray(evaluation.scores(positions) - by_terms.scores(positions), dtype=np.float64)
-
-    parts = _parts_of_rest(Coalitions(record, white_scores_of(record, difference)), record)
+    parts = _parts_of_rest(Coalitions(record, lambda positions: rests_of(positions, evaluation, by_terms)), record)
     sentences = (*_by_terms(values), *_of_rest(rest, parts), _of_share(account.r2))
     return Telling(score, terms, rest, account.r2, parts, sentences)
+
+
+def rests_of(positions: np.ndarray, evaluation: Evaluation, by_terms: Evaluation) -> np.ndarray:
+    """What the scores of POSITION[n] have beyond the terms, float64[n], White's: both before the draw rules."""
+    whole = (np.rint(each.white_scores(positions)) for each in (evaluation, by_terms))
+    return np.subtract(*whole) + 0.0  # so that nothing is never -0
 
 
 def _of_share(r2: float) -> str:

@@ -236,12 +236,12 @@ def quiet_end(
 
     `score` is that of the search, as the side `turn` sees it. A line ends before the exchanges that follow, or in the
     middle of one. So the position is chosen from the last ones as the one whose evaluation is nearest to the score of
-    the search, the later of equals.
+    the search, the later of equals. A line that mates, or that draws by ending the game, is taken as a whole.
     """
     sign = 1 if turn == WHITE else -1
     lengths = range(len(moves), max(0, len(moves) - TAIL), -1)
     ends = [(length, evaluation.explain(_after(position, moves[:length]).record)) for length in lengths]
-    if score.mate is not None:
+    if score.mate is not None or (score == 0 and _after(position, moves).outcome() is not None):
         return tuple(moves), ends[0][1]
     length, end = min(ends, key=lambda pair: abs(pair[1].score_white - sign * score))
     return tuple(moves[:length]), end

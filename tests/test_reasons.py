@@ -310,6 +310,8 @@ def test_a_move_that_draws_at_once_is_told_as_that(fen: str, moves: tuple[str, .
 
 
 def test_a_line_that_ends_in_a_draw_leads_to_that() -> None:
+    report, position = searched("3k4/4P3/5K2/8/8/8/8/8 b - - 0 1", "Ke8", "Kd7")
+    assert why(report, position, default()).sentences[1:] == ("The line of Ke8 stalemates.",)
     assert outcome(Position(STALEMATE), ["f1f7"], default()).sentences == ("1. Qf7 stalemates.",)
     taken = outcome(Position(LAST_PAWN), ["d4e4"], default()).sentences
     assert taken == ("1...Kxe4 leaves too little material to win.",)

@@ -23,6 +23,7 @@ POLL_SECONDS = 0.1
 STANDARD_OUTPUT = 1  # its file descriptor
 END_SECONDS = 1.0  # for a program to end by itself after its output, so that its exit code is known
 REFUSAL = re.compile(r"(?!id|info|option).*: *['\"]?uci\b")  # such as "Invalid move: uci"
+PERHAPS = "perhaps it speaks UCI only with an option, such as --uci, or XBoard (as a player xboard:COMMAND)"
 TYPES = ("check", "spin", "combo", "button", "string")  # of options
 NEED_DEFAULT = ("multipv",)  # options that python-chess sets to their default for each move
 # Commands of XBoard without which an engine plays all the same, and how it says that it does not know one.
@@ -181,8 +182,7 @@ class TimedUci(_Engine, chess.engine.UciProtocol):
             await super().initialize()
         except chess.engine.EngineTerminatedError as error:
             if self.refusal:
-                asked = f"it answers '{self.refusal}'; perhaps it speaks UCI only with an option, such as --uci"
-                raise chess.engine.EngineError(asked) from error
+                raise chess.engine.EngineError(f"it answers '{self.refusal}'; {PERHAPS}") from error
             raise
 
 

@@ -461,7 +461,9 @@ def test_an_engine_that_does_not_start_ends_the_match_with_a_reason(capsys: pyte
 def test_a_program_that_does_not_know_the_word_uci_is_not_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
     program = shlex.join([sys.executable, "-uc", "while True: print(f'Invalid move: {input()}')"])
     assert main(["match", "default", f"engine:{program}"]) == 1
-    assert "it answers 'Invalid move: uci'; perhaps it speaks UCI only with an option" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "it answers 'Invalid move: uci'; perhaps it speaks UCI only with an option" in said
+    assert "or XBoard (as a player xboard:COMMAND)" in said
 
 
 def test_a_command_may_have_an_equals_sign_and_a_path_blanks(tmp_path: Path) -> None:

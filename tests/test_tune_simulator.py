@@ -225,6 +225,11 @@ def test_a_second_tune_begins_where_the_first_ended():
     assert cell.losses[1] == naive_loss("S0", at, 2) != naive_loss("S0", np.full(2, START), 2)
 
 
+def test_two_tunes_in_a_row_are_judged_by_their_gain_over_the_start_of_the_first():
+    cell = simulate(CONTENDERS["bspsas-twice"], SETTINGS["S0"], 1, 50_000, FEW_RUNS, seed=6)
+    assert cell.proved.all() and cell.careful == cell.mean < cell.start_loss / 4
+
+
 def test_one_method_is_advised_and_too_few_pairs_are_named():
     assert advice(0.5) == "Method: adaptive, the default of 'merino spsa tune'"
     assert advice(0.99).startswith("Method: adaptive, but so few pairs")

@@ -170,8 +170,8 @@ class RunEnd(NamedTuple):
 def play_run(task: RunTask) -> RunEnd:
     """Play a run to its end."""
     size = len(task.settings.low)
-    at, random = np.full(size, task.start), seed_state(task.seed, size, task.run)
-    loss, begun = 0.0, at
+    start, random = np.full(size, task.start), seed_state(task.seed, size, task.run)
+    loss, at = 0.0, start
     for settings in (task.settings, task.second):
         if settings is not None:
             state = initial_state(settings, at)
@@ -179,8 +179,7 @@ def play_run(task: RunTask) -> RunEnd:
             loss = float(_play(settings, state, task.curve, random, under_way))
             at = estimate(settings, state)
             low, high = intervals(settings, state)
-            gain = gain_over(settings, state, begun)
-            begun = at
+            gain = gain_over(settings, state, start)
     covered = float(((low <= 0) & (high >= 0)).mean()) if not np.isnan(low).any() else math.nan
     return RunEnd(loss, float(at[0]), covered, gain.low > 0)
 

@@ -21,6 +21,7 @@ import numpy as np
 from merino.inner.core.board.fen import to_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.common.files import held, write_together, write_whole
+from merino.inner.core.common.quoting import as_word
 from merino.inner.core.common.tables import html_table
 from merino.inner.core.common.user_files import WEIGHTS, read_user_file
 from merino.inner.core.common.work import RemoteExecutor, cores
@@ -109,7 +110,7 @@ def learn_from_files(
             write_together(reports(judged, outcome, files))
         if files.record is not None:
             log(f"Record in '{files.record}'; to draw it:")
-            log(f"    merino plot '{files.record}'")
+            log(f"    merino plot {as_word(files.record)}")
     return LearnResult(outcome, summary_with(judged, outcome), files.record, files.csv)
 
 

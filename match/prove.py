@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from merino.inner.core.common.quoting import rounded
+from merino.inner.core.common.quoting import as_word, rounded
 from merino.inner.core.common.work import cores
 from merino.inner.match.games import Game, Tally
 from merino.inner.match.heats import Heats
@@ -78,7 +78,8 @@ class Proof:
 def offer(new: Path, old: Path) -> str:
     """The command that plays the match for more strength."""
     test = f"--sprt {STRONGER.test.elo0:g} {STRONGER.test.elo1:g} --games {STRONGER.most_games}"
-    return f"merino match '{new}' '{old}' {test} --nodes {STRONGER.time_control.nodes} --seed {STRONGER.seed}"
+    players, nodes = f"{as_word(new)} {as_word(old)}", STRONGER.time_control.nodes
+    return f"merino match {players} {test} --nodes {nodes} --seed {STRONGER.seed}"
 
 
 def prove(

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from merino.inner.core.common.quoting import in_one_line, words_of
+from merino.inner.core.common.quoting import as_word, in_one_line, words_of
 
 
 @pytest.mark.parametrize("text", ["a  b", "'a b' c", r"a\ b", '"say \\"x\\"" y', "a#b '' \"\"", "", "~/x*y", "a;b|c"])
@@ -18,6 +18,13 @@ def test_words_are_those_of_a_shell(text: str) -> None:
 def test_on_windows_a_path_keeps_its_backslashes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     assert words_of(r'"C:\my engines\new.exe" D:\x.exe --uci') == [r"C:\my engines\new.exe", r"D:\x.exe", "--uci"]
+
+
+@pytest.mark.parametrize("path", ["new.txt", "Anna's games/new.txt", "a b", '"x" $HOME `y`', "'", ""])
+def test_a_path_in_a_command_to_copy_is_one_word_for_every_shell(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shlex.split(f"merino plot {as_word(path)} --x") == ["merino", "plot", path, "--x"]
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert as_word(r"C:\my games\new.txt") == r'"C:\my games\new.txt"'
 
 
 def test_a_quote_that_does_not_end_is_an_error() -> None:

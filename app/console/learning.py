@@ -28,6 +28,7 @@ from merino.inner.app.console.learn_options import (
 from merino.inner.core.common.command import CommandError
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter, ProgressOfMany
+from merino.inner.core.common.quoting import as_word
 from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.common.work import WorkError
 from merino.inner.eval.evaluation import EvaluationError
@@ -211,4 +212,4 @@ def _report(found: Finished[ImproveState], say: Say, command: str) -> None:
     if found.interrupted:
         say(f"Stopped; '{command}' with the same options continues.")
     elif found.state.rounds and command.startswith("merino"):
-        say(f"To draw it: merino plot '{found.best.parent}'")
+        say(f"To draw it: merino plot {as_word(found.best.parent)}")

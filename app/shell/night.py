@@ -16,6 +16,7 @@ from merino.inner.app.console.command_line import Parser, natural, positive
 from merino.inner.app.console.learning import shown
 from merino.inner.core.common.command import errors_named
 from merino.inner.core.common.interrupt import INTERRUPTED
+from merino.inner.core.common.quoting import as_word
 from merino.inner.core.common.user_files import user_folder
 from merino.inner.core.common.work import WorkError
 from merino.inner.eval.evaluation import EvaluationError
@@ -56,7 +57,7 @@ def run_night(words: Sequence[str]) -> int:
     try:
         probed = _probed(found, say, args.quiet)
     except KeyboardInterrupt:
-        say(f"What the nets know was not asked to the end: merino plot '{found.best.parent}' asks them")
+        say(f"What the nets know was not asked to the end: merino plot {as_word(found.best.parent)} asks them")
         probed, code = (), INTERRUPTED
     if args.json:
         print(json.dumps(_as_object(found, probed)))
@@ -150,9 +151,10 @@ def _tell(found: Finished[NightState], probed: tuple[Probed, ...]) -> None:
     if found.interrupted:
         print("Stopped; the same command continues.")
     if found.state.last_proven:
-        print(f"To play with it: option EvalFile, value '{found.best.absolute()}'. Its card: merino net '{found.best}'")
+        best = found.best
+        print(f"To play with it: option EvalFile, value '{best.absolute()}'. Its card: merino net {as_word(best)}")
     if found.state.rounds:
-        print(f"To draw it: merino plot '{found.best.parent}'")
+        print(f"To draw it: merino plot {as_word(found.best.parent)}")
 
 
 def _as_object(found: Finished[NightState], probed: tuple[Probed, ...]) -> dict[str, Any]:

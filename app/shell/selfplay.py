@@ -12,6 +12,7 @@ from merino.inner.app.console.command_line import Parser, file_path, natural, po
 from merino.inner.app.shell import match_options as options
 from merino.inner.core.common.command import UsageError
 from merino.inner.core.common.progress import LivePrinter
+from merino.inner.core.common.quoting import as_word
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_chosen
 from merino.inner.match.config import MatchConfig
@@ -91,5 +92,5 @@ def _play(args: argparse.Namespace) -> int:
     written = "' and '".join(str(path) for path in (pgn, args.positions) if path)
     print(f"{played}; they are in '{written}'.")
     if not args.quiet:
-        print(f"To learn from them: merino {'learn' if pgn else 'train'} {pgn or args.positions}")
+        print(f"To learn from them: merino {'learn' if pgn else 'train'} {as_word(pgn or args.positions)}")
     return options.ended(args, result.interrupted, fault)

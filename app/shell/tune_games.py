@@ -28,7 +28,7 @@ from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.files import writing
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter
-from merino.inner.core.common.quoting import counted
+from merino.inner.core.common.quoting import as_word, counted
 from merino.inner.core.common.user_files import is_there, real_path
 from merino.inner.core.common.work import RemoteExecutor, WorkError, cores
 from merino.inner.eval.families import load_chosen
@@ -250,7 +250,7 @@ def _conclude(tune: Tune, path: Path, args: argparse.Namespace) -> tuple[Player,
 
 def _resume(path: Path) -> str:
     """The command that continues the tune in this file."""
-    return f"merino spsa resume {shlex.quote(str(path))}"
+    return f"merino spsa resume {as_word(path)}"
 
 
 def _prove(

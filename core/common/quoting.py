@@ -18,6 +18,14 @@ def words_of(text: str) -> list[str]:
     return list(lexer)
 
 
+def as_word(text: object) -> str:
+    """The text in quotes as one word of a command to copy, for any shell; on Windows for its command prompt too."""
+    if sys.platform == "win32":
+        return f'"{text}"'  # a quotation mark that no path has there
+    escaped = str(text).replace("'", "'\"'\"'")
+    return f"'{escaped}'"
+
+
 def in_one_line(text: str) -> str:
     """The text in characters that print and that any file takes: line ends, controls and the like as escapes."""
     if text.isprintable():

@@ -93,6 +93,14 @@ def count_of(size: int, path: Path) -> int:
     return size // PACKED.itemsize
 
 
+def begins_packed(content: bytes) -> bool:
+    """Whether the content of a file begins with a packed position."""
+    if len(content) < PACKED.itemsize:
+        return False
+    first = np.frombuffer(bytearray(content[: PACKED.itemsize]), PACKED)
+    return bool(_first_fault(first)[1] == SOUND)
+
+
 def check_packed(records: np.ndarray, name: str) -> None:
     """Raise PackedError if one of PACKED[n] is not a position, or was damaged; `name` is that of the file."""
     check_blocks((records[first : first + _CHECKED] for first in range(0, len(records), _CHECKED)), name)

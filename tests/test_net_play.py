@@ -192,9 +192,11 @@ def test_selfplay_writes_the_positions_of_its_games(tmp_path: Path, capsys: pyte
     assert sorted(record.tobytes() for record in with_checks(read)) == sorted(record.tobytes() for record in written)
     assert main([*order, "--positions", str(packed)]) == 0
     assert len(np.fromfile(packed, dtype=PACKED)) == 2 * len(written)
-    packed.write_bytes(b"x")
-    assert main([*order, "--positions", str(packed)]) == 1
-    assert "its end is missing" in capsys.readouterr().err
+    for content in (b"x", b"my notes" * 8):
+        packed.write_bytes(content)
+        assert main([*order, "--positions", str(packed)]) == 1
+        assert f"'{packed}' holds no packed positions, or its end is missing" in capsys.readouterr().err
+        assert packed.read_bytes() == content
 
 
 @pytest.mark.parametrize("written", [0, 40, 96])

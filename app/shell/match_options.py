@@ -17,8 +17,11 @@ from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.files import check_writable, writing
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.progress import LivePrinter
+from merino.inner.core.common.user_files import HEAD_BYTES, PACKED, is_there, open_user_file
 from merino.inner.core.common.work import cores
 from merino.inner.engine.search.limits import MAX_HASH_MB
+from merino.inner.formats.packed import begins_packed
+from merino.inner.formats.viriformat import is_games_file
 from merino.inner.match.compiled_game import MAX_PLIES
 from merino.inner.match.config import MatchConfig
 from merino.inner.match.errors import GamesFileError, MatchError, PlayerError
@@ -192,7 +195,22 @@ def output(
         if path is not None:
             with writing(MatchError, path):
                 check_writable(path, whole=option == "--state")
+    if positions is not None:
+        _check_positions(positions)
     return MatchOutput(show, pgn, state, event, line, remarks(args), positions)
+
+
+def _check_positions(path: Path) -> None:
+    """Raise MatchError if what is there is something else than packed positions, to which they are not to be added.
+
+    Files of games are looked at when they are opened.
+    """
+    if not is_there(path) or is_games_file(path):
+        return
+    with writing(MatchError, path), open_user_file(path, PACKED) as file:
+        head = file.read(HEAD_BYTES)
+    if head and not begins_packed(head):
+        raise MatchError(f"'{path}' holds no packed positions, or its end is missing: name another file")
 
 
 def run_and_catch(

@@ -8,7 +8,7 @@ comparison continues: games and matches from their states, and learned weights a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from merino.inner.core.common.work import cores
 from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.eval.linear.phases import simplest
 from merino.inner.eval.linear.weights import as_mapping, load, load_any, render
+from merino.inner.formats.sources import digest
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fitting import fit_all
 from merino.inner.learn.gain import judge
@@ -250,10 +251,13 @@ class Comparing:
             return 0, 0, load(recipe.weights, self._terms)
         file, record = self._folder / f"{recipe.name}.txt", self._folder / f"{recipe.name}.json"
         identity = repr((recipe.request, [self._identity(name) for name in recipe.request.files]))
+        files = self._digests(recipe.request.files)
         if is_there(record):
             found = _read(record)
             if found.get("identity") != identity:
                 raise LearnError(f"'{record}' is from another recipe; give a new folder, or another name")
+            if found.get("files", files) != files:  # which the first folders did not keep
+                raise LearnError(f"'{record}' is from other games: their file has changed since; give a new folder")
             try:
                 return int(found["games"]), int(found["positions"]), load(file, self._terms)
             except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -261,7 +265,7 @@ class Comparing:
         games, positions, weights = self._learn(recipe)
         header = f"{recipe.name}: {games} games, {positions} positions, start {self._comparison.start.name}"
         write_whole(file, self._text(weights, header).encode())
-        kept = {"identity": identity, "games": games, "positions": positions}
+        kept = {"identity": identity, "files": files, "games": games, "positions": positions}
         write_whole(record, as_json(kept))
         return games, positions, load(file, self._terms)
 
@@ -301,6 +305,11 @@ class Comparing:
         """A source as text."""
         source = self._comparison.sources[name]
         return str(asdict(source)) if isinstance(source, OwnGames) else str(source)
+
+    def _digests(self, names: Sequence[str]) -> dict[str, str]:
+        """The hashes of the files among these sources, by name; own games are known by what they are played by."""
+        sources = {name: self._comparison.sources[name] for name in names}
+        return {name: digest(source) for name, source in sources.items() if isinstance(source, Path)}
 
     def _file(self, name: str) -> Path:
         """The file of a source; own games are played first."""

@@ -12,8 +12,10 @@ from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.eval.linear.phases import phases_of
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import SHIPPED, load
+from merino.inner.learn.errors import LearnError
 from merino.inner.learn.recipe_matches import Limit
-from merino.inner.learn.recipes import RecipeResult
+from merino.inner.learn.recipes import Comparing, Comparison, Recipe, RecipeResult
+from merino.inner.learn.request import Events, LearnRequest
 from merino.inner.match.games import Tally
 from merino.inner.match.time_control import TimeControl
 from tests.rows import SELFPLAY
@@ -79,6 +81,21 @@ def test_recipes_refuse_a_folder_of_other_settings(recipes: Path, capsys: pytest
     recipes.write_text(SMALL.replace("games = 4", "games = 6"))
     with pytest.raises(CommandError, match=r"other settings \(games\)"):
         run_recipes([str(recipes), "--state", str(recipes.parent / "state"), "--quiet"])
+
+
+def test_recipes_refuse_games_that_have_changed_since(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    games, recipe = tmp_path / "games.pgn", Recipe("plain", LearnRequest(("mine",)))
+    comparison = Comparison(SHIPPED / "greko2015-before-training.txt", {"mine": games}, (recipe,))
+    monkeypatch.setattr(Comparing, "_learn", lambda comparing, _: (5, 50, comparing._start))
+
+    def learned() -> tuple[int, int]:
+        return Comparing(comparison, tmp_path / "state", Events())._learned(recipe)[:2]
+
+    games.write_text("some games")
+    assert learned() == learned() == (5, 50)
+    games.write_text("some more games")
+    with pytest.raises(LearnError, match=r"plain\.json' is from other games: their file has changed since"):
+        learned()
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ from merino.inner.learn.net.training import (
     TrainingSettings,
     TrainingState,
     fit_k,
+    learned_by,
 )
 from merino.inner.match.games import Tally
 from merino.inner.match.prove import GAIN, Proof
@@ -678,3 +679,16 @@ def test_what_ctrl_c_has_left_running_adds_nothing_to_later_errors(monkeypatch: 
         with pytest.raises(KeyboardInterrupt):
             found.add_up(weights, some, np.arange(8), options)
         assert found.error(weights, some, options) == 4 / 8
+
+
+@pytest.mark.parametrize(
+    ("positions", "before", "learned"),
+    [(5, 0, 5), (5, 7, 12), (5, None, None), ("many", 0, None), ([1], 0, None), (-5, 0, None), (10**400, 0, None)],
+)
+def test_only_a_card_with_numbers_says_what_a_net_has_learned_from(
+    positions: object, before: object, learned: int | None
+) -> None:
+    net = replace(random_net(Shape("H", 4)), about={"data": {"positions": positions, "before": before}})
+    assert learned_by(net) == learned
+    assert learned_by(replace(net, about={"data": {"positions": 5}})) == 5
+    assert learned_by(replace(net, about={"data": []})) is None

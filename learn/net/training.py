@@ -34,6 +34,7 @@ LAST_RATE = 0.01  # of the first, at the end
 FURTHER_RATE, FURTHER_EPOCHS = 0.0002, 4  # for a net that has learned: more takes from it what it knows
 REPORT_SECONDS = 0.5
 FITTED = 200_000  # positions that K is fitted to
+MAX_LEARNED = 10**15  # positions that a card may name, far beyond any useful number
 ROUNDED = 256  # positions at which the error of rounding is measured
 
 
@@ -151,10 +152,10 @@ def recipe_of(records: np.ndarray | PackedBlocks) -> dict[str, Any]:
 def learned_by(network: Network) -> int | None:
     """The positions that a net and those it was trained on from have learned from; None if its card does not say."""
     data = network.about.get("data")
-    if not isinstance(data, dict) or "positions" not in data:
+    if not isinstance(data, dict):
         return None
-    before = data.get("before", 0)  # those of its start; a net of 1.0.0 does not say
-    return None if before is None else int(data["positions"]) + int(before)
+    numbers = data.get("positions"), data.get("before", 0)  # its own, and those of its start: 1.0.0 did not say
+    return sum(numbers) if all(type(each) is int and 0 <= each <= MAX_LEARNED for each in numbers) else None
 
 
 class Trainer:

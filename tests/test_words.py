@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import chess
 import numpy as np
 import pytest
 
+from merino.inner.app.shell import account as shell
 from merino.inner.app.shell.cli import main
 from merino.inner.core.board.fen import to_fen
 from merino.inner.core.board.game import Position
@@ -215,6 +217,16 @@ def test_an_account_needs_positions_and_a_file_that_is_one(tmp_path: Path) -> No
     broken.write_text("{}")
     with pytest.raises(StudyError, match="not the account of a net"):
         load_account(broken)
+
+
+def test_an_account_is_told_in_characters_that_print(capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
+    account = account_for(load_evaluation("gen12"))
+    assert account is not None
+    strange = replace(account, source="a\x1b[2Jb\nc")
+    monkeypatch.setattr(shell, "account_for", lambda _: strange)
+    assert main(["account", "gen12"]) == 0
+    head, blank, _ = capsys.readouterr().out.split("\n", 2)
+    assert (head, blank) == (r"gen12 in the terms, from positions of a\x1b[2Jb\nc", "")
 
 
 def test_an_account_beside_a_net_that_is_none_is_told_by_the_command(

@@ -11,6 +11,7 @@ from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, positive
 from merino.inner.app.shell.output_files import check_apart, check_output, write_output
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
+from merino.inner.core.common.quoting import in_one_line
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import find_net, load_net
 from merino.inner.eval.net.family import NetEvaluation
@@ -54,7 +55,7 @@ def run_account(arguments: Sequence[str]) -> int:
         raise CommandError(f"account: '{args.net}' has no account yet: fit one with --positions FILE --out FILE")
     if args.out:
         write_output(args.out, content_of(account), "account")
-    print(json.dumps(asdict(account)) if args.json else "\n".join(_account_rows(account)))
+    print(json.dumps(asdict(account)) if args.json else "\n".join(map(in_one_line, _account_rows(account))))
     return 0
 
 
@@ -66,11 +67,11 @@ def _fitted(net: NetEvaluation, path: Path) -> WholeAccount:
 
 def _account_rows(account: WholeAccount) -> Iterator[str]:
     yield f"{account.name} in the terms, from positions of {account.source}"
-    yield f"\n{'term':<24}{'middlegame':>11}{'endgame':>9}"
+    yield from ("", f"{'term':<24}{'middlegame':>11}{'endgame':>9}")
     for name, (middlegame, endgame) in account.weights.items():
         yield f"{name:<24}{round(middlegame):11}{round(endgame):9}"
     yield f"{'(side to move)':<24}{round(account.to_move):11}{round(account.to_move):9}"
-    yield f"\n{'positions kept apart':<26}{'number':>8}{'R2':>7}{'mean error, cp':>16}"
+    yield from ("", f"{'positions kept apart':<26}{'number':>8}{'R2':>7}{'mean error, cp':>16}")
     for name, share in {"all": account.all, **account.kinds}.items():
         yield f"{name:<26}{share.positions:8}{share.r2:7.2f}{share.mean_error_cp:16.0f}"
 

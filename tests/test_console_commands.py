@@ -175,6 +175,13 @@ def test_every_piece_has_a_shapley_value_at_the_console(talk: Talk) -> None:
     assert "Shapley" not in talk.say("pieces removal") and "  Shapley  " in talk.say("pieces d5")
 
 
+def test_a_net_that_attributes_nothing_says_so(talk: Talk) -> None:
+    assert "Attributed" in talk.say("pieces attributed")
+    told = talk.say("option EvalFile gen1", "pieces attributed")
+    assert told.endswith("it attributes nothing to pieces; try pieces shapley.\n") and "gen1" in told
+    assert "Attributed" not in talk.say("pieces") and "Relative" in talk.say("pieces relative")
+
+
 def test_a_threat_is_told_at_the_console(talk: Talk) -> None:
     talk.say("setboard 4k3/8/8/8/8/8/n7/R3K3 b - - 0 1")
     assert talk.say("threat").endswith("White threatens Rxa2: the knight on a2 can be taken (2. Rxa2).\n")

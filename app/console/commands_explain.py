@@ -22,6 +22,7 @@ from merino.inner.eval.evaluation import Evaluation
 
 MAX_PERFT_DEPTH = 10
 EVAL_OPTIONS = ("sort", "groups", "hide-zero", "json")
+ATTRIBUTED = "attributed"  # the way that most nets do not have
 SHAPLEY = "shapley"  # the way of valuing pieces that takes a moment
 
 
@@ -62,6 +63,8 @@ def pieces(session: Session, arguments: str) -> None:
     """
     report = _report(session, session.runtime.evaluation)
     if arguments in PIECE_VALUES:
+        if arguments == ATTRIBUTED and report.shared_cp is None:
+            raise CommandError(f"{report.without_terms}, so it attributes nothing to pieces; try pieces {SHAPLEY}")
         session.say(render_pieces(report, (arguments,)))
         return
     from merino.inner.study.reporting import with_shapley  # noqa: PLC0415 (when it is first needed)

@@ -307,6 +307,14 @@ def test_two_weights_files_stand_side_by_side(page: Page) -> None:
     assert page.text("#compare-scores tbody tr td") == f"{told(MIDDLEGAME).static.score_cp / 100:+.2f}"
 
 
+def test_weights_that_differ_in_another_phase_are_not_called_the_same(page: Page, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text(DEFAULT_FILE.read_text().replace("RookOpen               28 13", "RookOpen               28 99"))
+    page.tab("compare")
+    page.choose_file("#compare-open", other)
+    page.until(lambda: "In this position both value every term alike." in page.text("#panel-compare"))
+
+
 def test_a_net_stands_on_either_side_of_a_comparison(page: Page) -> None:
     page.open(at(MIDDLEGAME))
     page.tab("compare")

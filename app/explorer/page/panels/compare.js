@@ -73,7 +73,7 @@ function termTable() {
         .map(([a, b]) => ({ a, b, size: Math.abs(b.net_cp - a.net_cp) + Math.abs(b.weight - a.weight) / 1000 }))
         .filter(({ size }) => size >= 0.001)
         .sort((x, y) => y.size - x.size);
-    if (!rows.length) return h("p", { class: "empty" }, "Both have the same weights.");
+    if (!rows.length) return h("p", { class: "empty" }, "In this position both value every term alike.");
     const counts = ({ a, b }) => Math.max(Math.abs(a.net_cp), Math.abs(b.net_cp)) >= MIN_SHOWN;
     const others = rows.filter((each) => !counts(each));
     return [

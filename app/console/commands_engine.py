@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from merino.inner.app.console.arguments import file_path, whole_number, words_in
@@ -14,7 +15,7 @@ from merino.inner.core.common.nearest import did_you_mean
 from merino.inner.core.common.quoting import counted
 from merino.inner.engine.uci import files
 from merino.inner.engine.uci.options import OPTIONS, OptionError, UciOption
-from merino.inner.eval.evaluation import Evaluation, EvaluationError
+from merino.inner.eval.evaluation import Evaluation, EvaluationError, Number
 from merino.inner.eval.families import DEFAULT_FILE, active_file, find_weights, load
 from merino.inner.eval.linear.weights import SAVED
 
@@ -90,16 +91,26 @@ def _compare_weights(session: Session, path: Path) -> None:
     except EvaluationError as error:
         raise CommandError(str(error)) from error
     mine = _with_numbers(session.runtime.terms).numbers
-    if mine == others:
-        session.say(f"{path} holds the weights in use.")
-        return
-    session.say(f"{'':24}in use    file  change")
+    rows = []
     for name, number in {**mine, **others}.items():
         if name not in mine or name not in others or number.part_of in mine.keys() & others.keys():
             continue  # its parts or its whole are shown
         old, new = mine[name].value, others[name].value
         if old != new:
-            session.say(f"  {name:<20}{old:8.6g}{new:8.6g}{new - old:+8.6g}")
+            rows.append(f"  {name:<20}{old:8.6g}{new:8.6g}{new - old:+8.6g}")
+    if rows:
+        session.say("\n".join([f"{'':24}in use    file  change", *rows]))
+    mine_alone, others_alone = _terms_of(mine) - _terms_of(others), _terms_of(others) - _terms_of(mine)
+    if mine_alone or others_alone:
+        alone = f"{counted(len(mine_alone), 'term')} in use and {counted(len(others_alone), 'term')} of {path}"
+        session.tell(f"Only in one of both, and not compared: {alone}.")
+    elif not rows:
+        session.say(f"{path} holds the weights in use.")
+
+
+def _terms_of(numbers: Mapping[str, Number]) -> set[str]:
+    """The terms, and the cells of tables, that these numbers are the weights of."""
+    return {number.part_of or name for name, number in numbers.items()}
 
 
 _WITHOUT_FILE = {"show": _show_weights, "reset": _reset_weights}

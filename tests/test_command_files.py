@@ -149,6 +149,9 @@ LOSING = (
     "account my.net --positions games.pgn --out my.net",
     "annotate games.pgn --out new.svg --plot ./new.svg",
     "annotate my.svg --plot my.svg",
+    "features ALL+MC --stats my.svg --plot my.svg",
+    "probes my.svg gen1 --plot my.svg",
+    "probes games.pgn my.svg --plot my.svg",
     "match default default --games 2 --nodes 10 --pgn new --state ./new",
 )
 

@@ -12,7 +12,7 @@ import numpy as np
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path
 from merino.inner.app.console.positions import take_position
-from merino.inner.app.shell.output_files import check_picture, ending_of, write_output
+from merino.inner.app.shell.output_files import check_apart, check_picture, ending_of, write_output
 from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.common.command import UsageError, errors_named
 from merino.inner.core.common.progress import Progress
@@ -113,6 +113,7 @@ def _print_changes(wanted: FeatureSet, path: Path, args: argparse.Namespace) -> 
     names = [part.name for part in wanted.parts]
     if args.plot and MOBILITY not in names:
         raise UsageError(f"features: --plot draws the block {MOBILITY}, which is not part of {wanted.name}")
+    check_apart([args.plot], [path], "features")
     check_picture(args.plot, "features")
     progress = Progress("Reading", shared.progress_stream(args.quiet))
     with errors_named("features", SourceError), open_source(path) as source, progress:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from merino.inner.app.console import shared_options as shared
 from merino.inner.app.console.command_line import Parser, file_path, positive
-from merino.inner.app.shell.output_files import check_picture, ending_of, write_output
+from merino.inner.app.shell.output_files import check_apart, check_picture, ending_of, write_output
 from merino.inner.core.common.command import CommandError, errors_named
 from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.families import load_net
+from merino.inner.eval.families import find_net, load_net
 from merino.inner.eval.net.family import NetEvaluation
 from merino.inner.formats.packed import PackedError, unpack
 from merino.inner.formats.packed_files import all_positions, evenly
@@ -36,6 +36,8 @@ def run_probes(arguments: Sequence[str]) -> int:
     parser.add_argument("--plot", type=file_path, metavar="FILE", help="also draw a chart, as PNG or SVG")
     shared.add_json(parser, "print a list of JSON objects, one per term or motif")
     args = parser.parse_args(arguments)
+    with errors_named("probes", EvaluationError):
+        check_apart([args.plot], [args.file, *map(find_net, args.nets)], "probes")
     check_picture(args.plot, "probes")
     with errors_named("probes", EvaluationError, PackedError, SourceError, StudyError):
         nets = {name: _net(file) for name, file in by_name(args.nets).items()}

@@ -231,6 +231,9 @@ def test_the_same_weights_twice_do_not_differ(weights: np.ndarray) -> None:
     assert compared.change.change_cp == 0 and compared.moved == ()
     assert all(kind.attributed_cp[0] == kind.attributed_cp[1] for kind in compared.kinds)
     assert [(kind.kind, kind.count) for kind in compared.kinds] == [*zip("PNBRQK", (12, 4, 4, 4, 2, 2), strict=True)]
+    names = "/folder" * 20 + "/a.txt", "/folder" * 20 + "/with blanks/b.txt"
+    head, *rest = render_two_weights(compared, names, 80).split("\n\n")
+    assert head == f"A: {names[0]}\nB: {names[1]}" and rest[0].startswith("Terms: net in centipawns for White\nterm ")
 
 
 def test_other_weights_change_terms_pieces_and_ranks(weights: np.ndarray, other_file: Path) -> None:

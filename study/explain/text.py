@@ -197,18 +197,17 @@ def render_two_weights(compared: WeightsComparison, names: tuple[str, str], widt
     """The differences of the second weights from the first: terms, pieces, moves."""
     change = compared.change
     head = f"{'weight A':>9}{'weight B':>9}{'net A':>9}{'net B':>9}{'change':>9}"
-    rows = [f"A: {names[0]}", f"B: {names[1]}", "", "Terms: net in centipawns for White", f"{'term':<{_NAME}}{head}"]
     if not (compared.first.terms and compared.second.terms):
-        rows[3:] = [*_rows_of_one_side(compared.first, compared.second)]
+        rows = [*_rows_of_one_side(compared.first, compared.second)]
     else:
-        rows += _rows_of_terms(compared)
+        rows = ["Terms: net in centipawns for White", f"{'term':<{_NAME}}{head}", *_rows_of_terms(compared)]
     for name, value in leftovers(change):
         if abs(value) >= MIN_CHANGE:
             rows.append(f"{name:<{_NAME}}{' ' * 36}{number(value, '+', 9)}")
     rows.append(f"{'Score':<{_NAME}}{' ' * 18}{change.before_cp:+9d}{change.after_cp:+9d}{change.change_cp:+9d}")
     rows += _wrapped(" ".join(summarise_change(change, "B instead of A", 0)), width)
     rows += ["", *_rows_of_kinds(compared.kinds), "", *_rows_of_moves(compared)]
-    return "\n".join(_cut(row.rstrip(), width) for row in rows)
+    return "\n".join([f"A: {names[0]}", f"B: {names[1]}", "", *(_cut(row.rstrip(), width) for row in rows)])
 
 
 def _rows_of_terms(compared: WeightsComparison) -> Iterable[str]:

@@ -34,7 +34,7 @@ from merino.inner.study.points.reading import (
     sets_of,
     values_of,
 )
-from merino.inner.study.points.sets import DRAWN, LOST, WON, Collection, Filters, grouped
+from merino.inner.study.points.sets import DRAWN, LOST, TAGS, WON, Collection, Filters, grouped
 from merino.inner.study.points.values import HALF, score_graph
 from merino.inner.study.points.vectors import FEATURES, PIECES, Vectors, vectors_of_games
 from tests.pipes import pipe_with
@@ -120,6 +120,13 @@ def as_object(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
 )
 def test_a_filter_takes_the_games_it_names(filters: Filters, expected: list[int], collection: Collection) -> None:
     assert np.flatnonzero(collection.chosen(filters)).tolist() == expected
+
+
+def test_an_accent_behind_its_letter_is_part_of_the_word() -> None:
+    tags = {name: ["", ""] for name in TAGS} | {"White": ["Mu\u0308ller, Karsten", "M\u00fcller, K"]}
+    games = Collection(tags, np.array([2, 0], dtype=np.int8))
+    for name in ("m\u00fcller", "mu\u0308ller"):
+        assert games.chosen(Filters(player=name)).tolist() == [True, True]
 
 
 def test_sets_are_sorted_and_the_small_ones_left_out() -> None:

@@ -50,7 +50,8 @@ CASTLING = "r3k2r/p7/8/8/8/8/P7/R3K2R w KQkq - 0 1"
 
 def pgn(tmp_path: Path, *pairs: tuple[str, str]) -> Path:
     path = tmp_path / "games.pgn"
-    path.write_text("".join(GAME.format(white=white, black=black, result="1-0") for white, black in pairs))
+    games = (GAME.format(white=white, black=black, result="1-0") for white, black in pairs)
+    path.write_text("".join(games), encoding="utf-8")
     return path
 
 
@@ -98,6 +99,8 @@ def test_a_name_spelt_in_full_goes_before_those_that_contain_it(tmp_path: Path) 
 def test_spellings_that_differ_in_capitals_and_spaces_are_one_player(tmp_path: Path) -> None:
     found = games_of_player(pgn(tmp_path, ("Smith, Anna", "B"), ("smith,  anna", "C"), ("D", " SMITH, Anna ")), "anna")
     assert found.name == "Smith, Anna" and [game.number for game in found.games] == [1, 2, 3]
+    accents = pgn(tmp_path, ("Mu\u0308ller", "B"), ("C", "M\u00fcller"))  # behind the letter, and within
+    assert games_of_player(accents, "m\u00fcller").count == 2
 
 
 def test_games_that_cannot_be_read_are_counted(tmp_path: Path) -> None:

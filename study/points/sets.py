@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from unicodedata import normalize
 
 import numpy as np
 
@@ -128,7 +129,7 @@ def _who_is(names: Sequence[str], wanted: str) -> np.ndarray:
 
 
 def _words(name: str) -> list[str]:
-    return re.findall(r"\w+", name.casefold())
+    return re.findall(r"\w+", normalize("NFC", name).casefold())  # an accent behind its letter would end the word
 
 
 def _same_word(one: str, other: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 
@@ -144,8 +145,11 @@ def _fault(games: Games, index: int) -> str:
 
 
 def folded(name: str) -> str:
-    """What names are compared by: without regard to capitals and to spaces at the ends or in a row."""
-    return " ".join(name.casefold().split())
+    """What names are compared by.
+
+    Capitals do not count, nor spaces at the ends or in a row, nor whether an accent is within its letter or behind it.
+    """
+    return " ".join(normalize("NFC", name).casefold().split())
 
 
 def _is_meant(name: str, meant: str) -> bool:

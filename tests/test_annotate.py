@@ -440,6 +440,14 @@ def test_comments_that_end_with_their_line_stay_and_a_sign_with_a_huge_number_go
     assert "; both {pawns}" in first.text and second.text.startswith("; between")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_may_end_as_on_any_machine(end: str, tmp_path: Path) -> None:
+    (path := tmp_path / "games.pgn").write_bytes(f"{GAME}\n{FOOLS_MATE}".replace("\n", end).encode())
+    first, second = read_sources(path).games
+    assert (len(first.moves), len(second.moves), second.line) == (24, 4, 9) and not first.fault + second.fault
+    assert "my comment" in first.text
+
+
 def test_a_dollar_sign_in_a_title_is_no_formula() -> None:
     pytest.importorskip("matplotlib")
     for title in (r"$\x - Y$", "Ca$h - $tar"):

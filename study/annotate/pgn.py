@@ -105,6 +105,8 @@ def read_sources(path: Path) -> Sources:
 
 def games_of(text: str) -> Iterator[GameSource]:
     """The games of a PGN text, each as it is read."""
+    if "\n" not in text:
+        text = text.replace("\r", "\n")  # as a Macintosh once ended lines
     file, start, line = PgnLines(io.StringIO(text)), 0, 1
     for number in count(1):
         game = read_game(file)

@@ -357,8 +357,10 @@ def test_every_value_is_within_its_interval() -> None:
 def test_a_piece_never_in_the_balance_has_no_value() -> None:
     vectors = made_up(400, seed=6)
     vectors.differences[:, PIECES.index("Q")] = 0
-    points = point_values("no queens", vectors)
+    points = point_values("no queens", vectors, with_descent=True)
     assert np.isnan(points.values).tolist() == [False, False, False, False, True]
+    assert points.descent and np.isnan(points.descent.values[-1]).tolist() == [False, False, False, False, True]
+    assert not np.isnan(points.descent.costs).any()
     assert np.isnan(points.interval_of_piece(4)).all()
     assert not np.isnan(points.worth(CONDITIONS[0].left))
     assert CONDITIONS[-1].verdict(*points.interval(CONDITIONS[-1].left - CONDITIONS[-1].right)) == PointsVerdict.OPEN

@@ -61,7 +61,8 @@ def _draw_way(axes: Any, points: PointValues) -> None:
     way = points.descent
     assert way is not None
     for name, values, colour, best in zip(PIECE_NAMES, way.values.T, _COLOURS, points.values, strict=False):
-        axes.plot(way.steps, values, color=colour, linewidth=1.8, label=f"{name} {best:.0f}")
+        label = f"{name} {'-' if np.isnan(best) else f'{best:.0f}'}"
+        axes.plot(way.steps, values, color=colour, linewidth=1.8, label=label)
         axes.axhline(best, color=colour, linewidth=0.8, linestyle=":")
     axes.set_xscale("log")
     axes.set_xlim(1, way.steps[-1])

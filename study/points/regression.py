@@ -141,8 +141,8 @@ def _tally(drawn, game, cell, score, trials, scores):
 class Descent:
     """The path from weights of zero to the optimum.
 
-    `steps` int64[n], ascending from 1; `weights` float64[n, k] after each, in logits as those of a Fit; `costs`
-    float64[n], the mean cross-entropy with its penalty.
+    `steps` int64[n], ascending from 1; `weights` float64[n, k] after each, in logits and with nan as those of a Fit;
+    `costs` float64[n], the mean cross-entropy with its penalty.
     """
 
     steps: np.ndarray
@@ -176,7 +176,8 @@ def descend(cells: Cells) -> Descent:
             costs.append(
                 _cross_entropy(cells.table @ weights, trials, scores) / count + PENALTY * float(weights @ weights)
             )
-    return Descent(SHOWN_STEPS, np.array(path), np.array(costs))
+    seen = (cells.table != 0).any(axis=0)
+    return Descent(SHOWN_STEPS, np.where(seen, path, np.nan), np.array(costs))
 
 
 def _cross_entropy(logit: np.ndarray, trials: np.ndarray, scores: np.ndarray) -> float:

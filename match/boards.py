@@ -131,7 +131,7 @@ class PythonBoard:
         self._sides: list[EnginePlayer] = []
         try:
             for player in players:
-                self._sides.append(start_engine(player, time_control, stop_flag))
+                self._sides.append(start_engine(player, time_control, stop_flag, margin))
         except BaseException:
             self.close()
             raise

@@ -28,7 +28,7 @@ from merino.inner.match.players import SETTINGS, SHARED, OtherPlayer, OwnPlayer,
 from merino.inner.match.programs import Program, TimedUci, TimedXBoard
 from merino.inner.match.time_control import TimeControl
 
-GRACE_SECONDS = 20.0  # after its time has run out, until an engine that does not move counts as dead
+GRACE_SECONDS = 20.0  # after its time and margin have run out, until an engine that does not move counts as dead
 UNTIMED_SECONDS = 600.0  # for a move at fixed nodes or depth
 QUIT_SECONDS = 5.0  # to end when it is asked to
 HASH_OPTIONS = ("Hash", "memory")  # the second in the XBoard protocol
@@ -71,11 +71,14 @@ class EnginePlayer(Protocol):
         """Leave the board."""
 
 
-def start_engine(player: Player, time_control: TimeControl, stop_flag: np.ndarray) -> EnginePlayer:
-    """Start a player, ready to play; raises MatchError if it does not start, or if `stop_flag`, uint64[1], is set."""
+def start_engine(player: Player, time_control: TimeControl, stop_flag: np.ndarray, margin: int = 0) -> EnginePlayer:
+    """Start a player, ready to play, whose moves may be late by `margin` milliseconds.
+
+    Raises MatchError if it does not start, or if `stop_flag`, uint64[1], is set.
+    """
     if isinstance(player, OwnPlayer):
         return OwnEngine(player, time_control)
-    return OtherEngine(player, time_control, stop_flag)
+    return OtherEngine(player, time_control, stop_flag, margin)
 
 
 @dataclass
@@ -145,9 +148,12 @@ class OwnEngine:
 class OtherEngine:
     """Another engine, driven through python-chess. If it fails, it is restarted for the next game."""
 
-    def __init__(self, player: OtherPlayer, time_control: TimeControl, stop_flag: np.ndarray) -> None:
-        """Start it; raises MatchError if that fails. Once `stop_flag`, uint64[1], is set, it is not waited for."""
-        self._player, self._time_control, self._stop_flag = player, time_control, stop_flag
+    def __init__(self, player: OtherPlayer, time_control: TimeControl, stop_flag: np.ndarray, margin: int = 0) -> None:
+        """Start it; raises MatchError if that fails. Once `stop_flag`, uint64[1], is set, it is not waited for.
+
+        `margin` are milliseconds by which a move may be late.
+        """
+        self._player, self._time_control, self._stop_flag, self._margin = player, time_control, stop_flag, margin
         self._game = object()
         self._is_stopped = False
         self._program: Program | None = None
@@ -254,15 +260,15 @@ class OtherEngine:
         """The limit for python-chess, and the seconds after which the engine counts as dead."""
         time_control = self._time_control
         limit = chess.engine.Limit(nodes=time_control.nodes, depth=time_control.depth, clock_id=self._game)
-        seconds = UNTIMED_SECONDS
+        seconds, grace = UNTIMED_SECONDS, self._margin / 1000 + GRACE_SECONDS
         if time_control.movetime is not None:
             limit.time = time_control.movetime / 1000
-            seconds = limit.time + GRACE_SECONDS
+            seconds = limit.time + grace
         if time_control.clock is not None and situation.clocks is not None:
             limit.white_clock, limit.black_clock = (left / 1000 for left in situation.clocks)
             limit.white_inc = limit.black_inc = time_control.clock.increment / 1000
             limit.remaining_moves = situation.moves_to_go
-            seconds = situation.clocks[situation.position.turn] / 1000 + GRACE_SECONDS
+            seconds = situation.clocks[situation.position.turn] / 1000 + grace
         return limit, seconds
 
 

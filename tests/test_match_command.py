@@ -130,6 +130,14 @@ def test_an_engine_that_no_longer_answers_is_ended_without_a_word(
     assert not caplog.records
 
 
+def test_an_engine_is_waited_for_as_long_as_its_move_may_be_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("merino.inner.match.engines.GRACE_SECONDS", 0.05)
+    for time_control in (TimeControl(movetime=50), TimeControl(clock=Clock(50))):
+        config = replace(terms("default,nodestime=1", f"{FAKE} slow", 1, time_control), margin=60_000)
+        config = replace(config, adjudication=Adjudication(longest=2))
+        assert run_match(config, 1).tally.faults[Reason.CRASH] == [0, 0]
+
+
 def test_an_engine_that_closes_its_output_is_ended_and_that_is_said() -> None:
     games: list[Game] = []
     output = MatchOutput(played=games.append)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from merino.inner.formats.openings import FileOpenings, Opening
 from merino.inner.match.boards import CompiledBoard, PythonBoard
 from merino.inner.match.games import Game
 from merino.inner.match.openings import PLIES, RandomOpenings
-from merino.inner.match.players import OwnPlayer, Player
+from merino.inner.match.players import HASH_OPTIONS, THREAD_OPTIONS, OtherPlayer, OwnPlayer, Player
 from merino.inner.match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl, seconds_text
 
 
@@ -105,10 +106,13 @@ class MatchConfig:
         if control.clock is not None:
             moves = f"{control.clock.moves}/" if control.clock.moves else ""
             limits.append(f"{moves}{seconds_text(control.clock.base, 1)}+{seconds_text(control.clock.increment, 2)}s")
-        threads = {player.threads or 1: None for player in self.players}
+        threads = {_given(player, THREAD_OPTIONS) or str(player.threads or 1): None for player in self.players}
         usual = [control.hash_mb if isinstance(player, OwnPlayer) else control.other_hash_mb for player in self.players]
-        hashes = {player.hash_mb or size: None for player, size in zip(self.players, usual, strict=True)}
-        return f"{' '.join(limits)} Threads={'/'.join(map(str, threads))} Hash={'/'.join(map(str, hashes))}MB"
+        hashes = {
+            _given(player, HASH_OPTIONS) or str(player.hash_mb or size): None
+            for player, size in zip(self.players, usual, strict=True)
+        }
+        return f"{' '.join(limits)} Threads={'/'.join(threads)} Hash={'/'.join(hashes)}MB"
 
     def identity(self) -> dict[str, Any]:
         """What must stay the same when a match is resumed (not the number of games); stored in the state file."""
@@ -124,6 +128,11 @@ class MatchConfig:
     def __str__(self) -> str:
         words = [str(self.time_control), f"openings {self.openings}" if self.openings else "random openings"]
         return ", ".join([*words, f"seed {self.seed}"])
+
+
+def _given(player: Player, names: Sequence[str]) -> str | None:
+    """What another engine is given by an option of one of these names, which counts more than a setting."""
+    return player.option(names) if isinstance(player, OtherPlayer) else None
 
 
 def _plain(value: Any) -> Any:

@@ -24,15 +24,21 @@ from merino.inner.engine.search.strength import DEFAULT_ELO
 from merino.inner.engine.search.warmup import warm_up
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Played, Reason
-from merino.inner.match.players import SETTINGS, SHARED, OtherPlayer, OwnPlayer, Player
+from merino.inner.match.players import (
+    HASH_OPTIONS,
+    SETTINGS,
+    SHARED,
+    THREAD_OPTIONS,
+    OtherPlayer,
+    OwnPlayer,
+    Player,
+)
 from merino.inner.match.programs import Program, TimedUci, TimedXBoard
 from merino.inner.match.time_control import TimeControl
 
 GRACE_SECONDS = 20.0  # after its time and margin have run out, until an engine that does not move counts as dead
 UNTIMED_SECONDS = 600.0  # for a move at fixed nodes or depth
 QUIT_SECONDS = 5.0  # to end when it is asked to
-HASH_OPTIONS = ("Hash", "memory")  # the second in the XBoard protocol
-THREAD_OPTIONS = ("Threads", "Number of Threads", "cores")
 BOOK_OPTION = "OwnBook"
 
 log = logging.getLogger(__name__)

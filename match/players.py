@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
@@ -30,6 +30,8 @@ STYLE_FILE = OPTIONS["stylefile"].name  # the word for a profile
 SHARED = ("threads", "hash")  # settings that every engine has, by the words of SETTINGS
 # The options of Merino that a player can set, by the word for it.
 SETTINGS = {option.setting.partition("=")[0]: option for option in OPTIONS.values() if option.setting}
+# Options of other engines by which they get what SHARED names; the last ones in the XBoard protocol.
+HASH_OPTIONS, THREAD_OPTIONS = ("Hash", "memory"), ("Threads", "Number of Threads", "cores")
 PROTOCOLS = ("engine", "xboard")  # prefixes; "engine" speaks UCI
 
 
@@ -113,6 +115,11 @@ class OtherPlayer:
         for name, value in (("threads", self.threads), ("hash_mb", self.hash_mb)):
             if value is not None:
                 whole_number(name, value, 1)  # it has maxima of its own
+
+    def option(self, names: Sequence[str]) -> str | None:
+        """The value that it is given for an option of one of these names, in any case; None if it is given none."""
+        given = {name.lower(): value for name, value in self.options.items()}
+        return next((given[name.lower()] for name in names if name.lower() in given), None)
 
     def identity(self) -> dict[str, Any]:
         """Everything known about it, for comparison with an earlier run."""

@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -254,9 +255,12 @@ def test_equal_players_draw_a_match(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_conditions_are_those_that_each_player_has() -> None:
     own, other = OwnPlayer("a"), OtherPlayer("b", ("b",))
+    wide = OtherPlayer("c", ("c",), {"number of Threads": "4", "hash": "64"})
     for players, control, told in (
         ((own, own), TimeControl(nodes=1000), "N=1000 Threads=1 Hash=1MB"),
         ((other, other), TimeControl(nodes=1000), "N=1000 Threads=1 Hash=16MB"),
+        ((other, wide), TimeControl(nodes=1000), "N=1000 Threads=1/4 Hash=16/64MB"),
+        ((replace(wide, hash_mb=8), wide), TimeControl(nodes=1000, hash=2), "N=1000 Threads=4 Hash=64MB"),
         ((own, other), TimeControl(nodes=1000), "N=1000 Threads=1 Hash=1/16MB"),
         ((own, other), TimeControl(nodes=1000, hash=4), "N=1000 Threads=1 Hash=4MB"),
         ((own, own), TimeControl(clock=Clock(60_000, 500, 40)), "40/60.0+0.50s Threads=1 Hash=16MB"),

@@ -70,6 +70,16 @@ def test_a_file_may_be_compressed_and_in_another_encoding_is_refused_as_that(
         assert not told.err or told.err.startswith("merino: epd: ")
 
 
+@pytest.mark.parametrize("text", ["", f'# nothing\n{MATE_IN_ONE} c0 "asks nothing";\n', MATE_IN_ONE, "nonsense\n"])
+def test_a_file_without_a_task_is_called_that(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "none.epd"
+    file.write_text(text)
+    assert main(["epd", str(file)]) == 1
+    told = capsys.readouterr()
+    assert told.err.endswith(f"merino: epd: '{file}' sets no task: no line with a position has bm, am or dm\n")
+    assert not told.out and ("none.epd:1: " in told.err) == (text == "nonsense\n")
+
+
 @pytest.mark.parametrize("rights", ["HFhf", "KQkq"])
 def test_a_task_of_chess960_keeps_its_castling_rights(rights: str) -> None:
     task = read_task(f"bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w {rights} - bm Nf3;", "a")

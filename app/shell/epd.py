@@ -56,6 +56,8 @@ def run_epd(arguments: Sequence[str]) -> int:
     for fault in faults:
         print(fault, file=sys.stderr)
     searcher = _searcher(args)
+    if not tasks:
+        raise CommandError(f"epd: '{args.file}' sets no task: no line with a position has bm, am or dm")
     solved, at_depth = 0, 0
     for number, task in enumerate(tasks, start=1):
         result, since = solve(searcher, task, limits)

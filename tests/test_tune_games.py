@@ -18,6 +18,7 @@ import pytest
 
 from merino.inner.app.shell import tune_games
 from merino.inner.app.shell.spsa import run_spsa
+from merino.inner.core.board.fen import START_FEN
 from merino.inner.core.common.array_files import as_npz, from_npz
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.errors import MerinoError
@@ -42,6 +43,8 @@ from merino.inner.tune.playing import (
     own_player,
     play_pair,
     play_tune,
+    players_of,
+    proof_terms,
     tuned_values,
 )
 from merino.inner.tune.report import draw, remaining_loss, result_lines
@@ -465,6 +468,24 @@ def test_a_tune_finds_its_openings_from_another_folder(tmp_path: Path, monkeypat
     assert "Continuing after 2 of 2 pairs" in capsys.readouterr().out
     with pytest.raises(TuneError, match="a tune with other openings"):
         load_tune(Path("rook.tune.npz"), replace(tune.configuration, openings=str(tmp_path / "other.epd")))
+
+
+@pytest.mark.parametrize(
+    ("method", "openings", "games"),
+    [({}, "a.epd", 6), ({}, "b.bin", 100_000), ({}, None, 100_000), ({"engine": ("x",)}, "a.epd", 100_000)],
+)
+def test_the_proof_of_a_tune_plays_no_game_twice(
+    method: dict[str, tuple[str, ...]], openings: str | None, games: int, tmp_path: Path
+) -> None:
+    (tmp_path / "a.epd").write_text(f"{START_FEN}\n" * 3)
+    (tmp_path / "b.bin").write_bytes(bytes(16))
+    tune = configuration(openings=None if openings is None else str(tmp_path / openings), **method)
+    players = players_of(tune, tune.start, tune.start)
+    assert proof_terms(tune, players).games == games
+    if openings == "a.epd" and not method:
+        (tmp_path / "a.epd").unlink()
+        with pytest.raises(TuneError, match="cannot read openings"):
+            proof_terms(tune, players)
 
 
 def test_a_tune_that_is_over_needs_its_openings_no_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):

@@ -25,7 +25,7 @@ from merino.inner.core.common.work import RemoteExecutor, ordered, threads
 from merino.inner.engine.search.parameters import PARAMETERS, current_name, parameters_for, tuned_for
 from merino.inner.eval.evaluation import Evaluation, Number
 from merino.inner.eval.families import default
-from merino.inner.formats.openings import Opening, OpeningError
+from merino.inner.formats.openings import FileOpenings, Opening, OpeningError
 from merino.inner.match.config import Board, MatchConfig, OpeningSource
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Reason
@@ -278,8 +278,20 @@ def tuned_players(tune: Tune) -> tuple[Player, Player]:
 
 
 def proof_terms(configuration: Configuration, players: tuple[Player, Player]) -> MatchConfig:
-    """The configuration of the match of tuned values against the initial ones, from openings not used in the tune."""
-    return replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MAX_PROOF_GAMES)
+    """The configuration of the match of tuned values against the initial ones.
+
+    Its random openings are others than those of the tune; those of a file come in another order, and only once where a
+    game from one of them would be the same again. Raises TuneError if the file cannot be read.
+    """
+    terms = replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MAX_PROOF_GAMES)
+    if terms.openings is None or not terms.is_repeatable:
+        return terms
+    try:
+        source = terms.source()
+    except OpeningError as error:
+        raise TuneError(str(error)) from error
+    different = 2 * len(source) if isinstance(source, FileOpenings) else 0  # 0 for a book, too, which is no list
+    return replace(terms, games=min(different or terms.games, terms.games))
 
 
 def tunes_file(configuration: Configuration) -> bool:

@@ -41,7 +41,6 @@ from merino.inner.match.time_control import DEFAULT_MARGIN_MS, TimeControl
 from merino.inner.tune.methods import METHODS
 from merino.inner.tune.parameters import TuneError, check_known, own_parameters, read_file, rounding_warnings
 from merino.inner.tune.playing import (
-    MAX_PROOF_GAMES,
     PROOF,
     as_player,
     check_openings,
@@ -259,15 +258,15 @@ def _prove(
     args: argparse.Namespace,
     executor: RemoteExecutor | None,
 ) -> tuple[bool, bool | None]:
-    """Play the tuned values against the start until the test is decided, from openings that the tune did not use.
+    """Play the tuned values against the start until the test is decided, or no opening is left.
 
     Whether it was interrupted, and whether the tuned values are stronger, None if that is not decided.
     """
+    terms = proof_terms(configuration, players)
     with LivePrinter(progress_stream(args.quiet)) as show:
-        terms = proof_terms(configuration, players)
         result = run_match(terms, _concurrency(args), PROOF, MatchOutput(show), executor)
     counts = result.tally.counts
-    _say(args, live_line(result.tally, MAX_PROOF_GAMES, None, PROOF))
+    _say(args, live_line(result.tally, terms.games, None, PROOF))
     said = {
         "H0": "no change proved: keep the values at the start",
         "H1": "confirmed: the tuned values are stronger",

@@ -32,6 +32,7 @@ SHARED = ("threads", "hash")  # settings that every engine has, by the words of 
 SETTINGS = {option.setting.partition("=")[0]: option for option in OPTIONS.values() if option.setting}
 # Options of other engines by which they get what SHARED names; the last ones in the XBoard protocol.
 HASH_OPTIONS, THREAD_OPTIONS = ("Hash", "memory"), ("Threads", "Number of Threads", "cores")
+_OPTION = "option."  # before the name of an option of another engine
 PROTOCOLS = ("engine", "xboard")  # prefixes; "engine" speaks UCI
 
 
@@ -227,10 +228,10 @@ def _is_program(file: str) -> bool:
 
 def _other(text: str, label: str, command: tuple[str, ...], xboard: bool, settings: dict[str, str]) -> OtherPlayer:
     numbers = {name: _whole(text, name, settings.pop(name)) for name in SHARED if name in settings}
-    wrong = [name for name in settings if not name.startswith("option.")]
+    wrong = [name for name in settings if not name.startswith(_OPTION)]
     if wrong:
-        raise PlayerError(f"player '{text}': write an option of another engine as option.{wrong[0]}=...")
-    options = {name.removeprefix("option."): value for name, value in settings.items()}
+        raise PlayerError(f"player '{text}': write an option of another engine as {_OPTION}{wrong[0]}=...")
+    options = {name.removeprefix(_OPTION).strip(): value for name, value in settings.items()}
     try:
         return OtherPlayer(label, command, options, xboard, numbers.get("threads"), numbers.get("hash"))
     except ValueError as error:
@@ -252,7 +253,8 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
         known = [parameter.name for parameter in PARAMETERS]
         for name in settings:
             if current_name(name) not in known:
-                hint = did_you_mean(name, (*known, *evaluation.bounds))
+                words = (*SETTINGS, EVAL_FILE, STYLE_FILE, *known, *evaluation.bounds)
+                hint = did_you_mean(name.removeprefix(_OPTION), words)
                 raise PlayerError(f"player '{text}': there is no search parameter or weight '{name}'{hint}")
         numbers = {name: _whole(text, name, value) for name, value in settings.items()}
         parameters = parameters_for(evaluation, numbers)

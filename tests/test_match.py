@@ -196,6 +196,9 @@ def test_the_openings_are_even_and_distinct_by_number_and_seed():
         ("VAL_N=99999", "VAL_N = 99999 is outside"),
         ("VAL_K=1", "there is no search parameter or weight 'VAL_K'; did you mean"),
         ("razor_depth=deep", "razor_depth = 'deep' is not a whole number"),
+        ("default,Threads=2", "'Threads'; did you mean 'threads'?"),
+        ("evalfile=gen12", "'evalfile'; did you mean 'EvalFile'?"),
+        ("default,option.Hash=5", "'option.Hash'; did you mean 'hash'?"),
     ],
 )
 def test_a_player_that_cannot_be_is_refused(player: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -254,7 +254,7 @@ def _paths_of_weights(axes: Any, numbers: list[int], pairs: np.ndarray, names: l
             path = paths[:, phase]
             axes.plot(numbers, path, style, color=colour, linewidth=1.4)
             ends.append(path[-1])
-            labels.append(f"{name}{SUFFIXES[phase] if is_split else ''} {path[-1]:g}")
+            labels.append(f"{name}{SUFFIXES[phase] if is_split else ''} {path[-1] + 0.0:g}")
             colours.append(colour)
     _label_ends(axes, numbers[-1], np.array(ends), labels, colours, 7.5)
 

@@ -97,7 +97,7 @@ def _compare_weights(session: Session, path: Path) -> None:
             continue  # its parts or its whole are shown
         old, new = mine[name].value, others[name].value
         if old != new:
-            rows.append(f"  {name:<20}{old:8.6g}{new:8.6g}{new - old:+8.6g}")
+            rows.append(f"  {name:<20}{old + 0.0:8.6g}{new + 0.0:8.6g}{new - old:+8.6g}")
     if rows:
         session.say("\n".join([f"{'':24}in use    file  change", *rows]))
     mine_alone, others_alone = _terms_of(mine) - _terms_of(others), _terms_of(others) - _terms_of(mine)

@@ -135,7 +135,7 @@ def _head(each: Term | TermTable, at: slice, pairs: np.ndarray, is_split: bool) 
         return [f"{at.start + 1:3} {each.name}, a table of {len(each.cells)} (numbers {at.start + 1} to {at.stop})"]
     low, high = each.bounds
     first, last = pairs[0]
-    value = f"{first:6.6g}" + (f"{last:6.6g}" if first != last else " " * 6 * is_split)
+    value = f"{first + 0.0:6.6g}" + (f"{last + 0.0:6.6g}" if first != last else " " * 6 * is_split)
     return [f"{at.start + 1:3} {each.name:<21}{value}  {f'{low}..{high}':<10} {_PHASE_NAMES[each.phase]}"]
 
 

@@ -27,6 +27,7 @@ from merino.inner.core.board.bitboard import (
     popcount,
     type_of,
 )
+from merino.inner.core.board.fen import MAX_COUNTER
 from merino.inner.core.board.makemove import mark_en_passant
 from merino.inner.core.board.position import (
     NO_SQUARE,
@@ -230,9 +231,9 @@ def write_fen(position, text, at):
         text[at] = ord("-")
         at += 1
     text[at] = ord(" ")
-    at = write_number(position.halfmove, text, at + 1)
+    at = write_number(min(position.halfmove, MAX_COUNTER), text, at + 1)
     text[at] = ord(" ")
-    return write_number(position.fullmove, text, at + 1)
+    return write_number(min(position.fullmove, MAX_COUNTER), text, at + 1)
 
 
 @kernel

@@ -99,6 +99,14 @@ def test_scores_written_are_read_back() -> None:
     assert read_labelled(text).scores.tolist() == scores.tolist()
 
 
+def test_counters_beyond_all_bounds_are_written_so_that_they_are_read() -> None:
+    positions, one = parse_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 100000 100000"), np.zeros(1, np.int32)
+    positions["halfmove"] += 1
+    positions["fullmove"] += 1
+    text = write_labelled(positions, np.array([1.0], np.float32), one, one.astype(np.int16))
+    assert text.startswith(b"4k3/8/8/8/8/8/4P3/4K3 w - - 100000 100000") and len(read_labelled(text).positions) == 1
+
+
 def test_the_scale_of_scores_is_the_one_that_fits_the_results() -> None:
     rng = np.random.default_rng(1)
     scores = rng.integers(-600, 600, 40_000).astype(np.int16)

@@ -37,10 +37,10 @@ from merino.inner.core.compiled.jit import entry
 
 START_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 
+MAX_COUNTER = 100_000  # the largest half-move clock and move number that a FEN may have
 COLOUR_NAMES = ("White", "Black")
 _PIECE_NAMES = ("pawns", "knights", "bishops", "rooks", "queens", "kings")
 _STARTING_COUNTS = (8, 2, 2, 2, 1, 1)
-_MAX_COUNTER = 100_000
 
 
 class FenError(MerinoError, ValueError):
@@ -92,7 +92,7 @@ def to_fen(positions: np.ndarray) -> str:
         rows.append(row + (str(gap) if gap else ""))
     en_passant = SQUARE_NAMES[position["en_passant"]] if position["en_passant"] >= 0 else "-"
     side = "wb"[position["side"]]
-    counters = (min(int(position[name]), _MAX_COUNTER) for name in ("halfmove", "fullmove"))
+    counters = (min(int(position[name]), MAX_COUNTER) for name in ("halfmove", "fullmove"))
     return f"{'/'.join(rows)} {side} {_write_castling(position)} {en_passant} {' '.join(map(str, counters))}"
 
 
@@ -220,6 +220,6 @@ def _read_en_passant(position: np.void, text: str) -> int:
 
 def _read_counter(name: str, text: str) -> int:
     digits = text.lstrip("0") or text[-1:]  # int() refuses thousands of digits
-    if not text.isascii() or not text.isdigit() or len(digits) > len(str(_MAX_COUNTER)) or int(digits) > _MAX_COUNTER:
-        raise FenError(f"{name} {abridged(text)!r} is no number from 0 to {_MAX_COUNTER}")
+    if not text.isascii() or not text.isdigit() or len(digits) > len(str(MAX_COUNTER)) or int(digits) > MAX_COUNTER:
+        raise FenError(f"{name} {abridged(text)!r} is no number from 0 to {MAX_COUNTER}")
     return int(digits)

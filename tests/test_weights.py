@@ -231,6 +231,9 @@ def test_a_file_asked_for_may_be_named_as_one_that_comes_with_merino(home, tmp_p
     monkeypatch.chdir(tmp_path)
     assert active_file("full") == active_file("full.txt") == DEFAULT_FILE.with_name("full.txt")
     assert active_file("gen1") == Path("gen1")  # a net, and no weights
+    (tmp_path / "full").mkdir()
+    assert active_file("full") == DEFAULT_FILE.with_name("full.txt")
+    (tmp_path / "full").rmdir()
     (tmp_path / "full").write_text(TEXT)
     assert active_file("full") == Path("full")
 

@@ -72,7 +72,7 @@ def active_file(asked_for: str | None = None) -> Path:
             path = user_path(name)
         except OSError as error:
             raise WeightsError(f"cannot read weights file '{name}': {error.strerror}") from error
-        return path if is_there(path) else shipped(name, ENDINGS[0]) or path
+        return first_there((path,)) or shipped(name, ENDINGS[0]) or path
     own = own_file()
     return own if is_there(own) else DEFAULT_FILE
 

@@ -642,6 +642,14 @@ def test_games_without_scores_are_searched_and_tune_the_net_that_searches_them(
     assert main([*words, "--rescore", "30", "--objective", "pqr"]) == 2
 
 
+@pytest.mark.parametrize("option", ["--blend", "--blend-from", "--power"])
+def test_moves_are_not_learned_with_what_says_how_to_learn_scores(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "g.pgn", "--out", str(tmp_path / "n.net"), "--objective", "pqr", option, "0.5"]) == 2
+    assert "--blend, --blend-from and --power say how to learn scores" in capsys.readouterr().err
+
+
 def test_ctrl_c_in_the_match_of_a_net_is_told_by_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trained = Trained(load_net(SHIPPED / "gen1.net"), 0.1, 0.1, 0.1, 0.2, 1, 1.0, interrupted=False)
     monkeypatch.setattr(train, "_train", lambda *_: trained)

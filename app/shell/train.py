@@ -222,6 +222,8 @@ def _start(args: argparse.Namespace) -> Network | None:
         raise UsageError("train: --rescore makes scores, but --objective pqr uses none")
     if args.ahead and (args.rescore or args.objective == PQR):
         raise UsageError("train: --lambda looks ahead in games with scores: --rescore and --objective pqr use none")
+    if args.objective == PQR and ((args.share, args.blend_from) != (None, None) or args.power != OBJECTIVE.power):
+        raise UsageError("train: --blend, --blend-from and --power say how to learn scores; --objective pqr uses none")
     name = _start_name(args)
     return load_net(find_net(name)) if name else None
 

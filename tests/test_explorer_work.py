@@ -215,6 +215,28 @@ def test_the_report_of_a_night_is_shown_from_its_state(page: Page, tmp_path: Pat
     page.until(lambda: page.error.startswith("'night.json' is "))
 
 
+def test_the_state_of_a_night_that_was_opened_stays_while_another_is_at_work(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "night.json").write_bytes(as_json(night_of(2).as_json()))
+    working = {"running": True, "hours": 1, "doing": "games", "error": None}
+    answer = json.dumps({"night": report(night_of(4), "here", ()), "run": working, "place": "here"})
+    page.tab("learning")
+    page.run(
+        "const usual = window.fetch; window.looks = 0; window.fetch = (path, how) =>"
+        " path === '/api/night' && how.method === 'GET'"
+        " ? ((window.looks += 1), Promise.resolve(new Response(arguments[0]))) : usual(path, how)",
+        answer,
+    )
+    page.unfold("#night summary")
+    page.until(lambda: "4 generations in" in page.text("#night-summary"))
+    page.choose_file("#night-open", tmp_path / "night.json")
+    page.until(lambda: "2 generations in" in page.text("#night-summary"))
+    looks = page.run("return window.looks")
+    page.until(lambda: page.run("return window.looks") > looks + 1)
+    assert "2 generations in" in page.text("#night-summary") and page.text("#night-doing") == "games"
+    page.click("#night-again")
+    page.until(lambda: "4 generations in" in page.text("#night-summary"))
+
+
 def test_what_the_nets_of_a_night_know_is_unfolded(page: Page) -> None:
     probed = (
         Probed("VAL_Q", is_term=True, seen=300, r2={"1": 0.31, "4": 0.62}, chance=0.01, board=0.96),

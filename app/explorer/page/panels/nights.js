@@ -20,6 +20,7 @@ const LOOK_MS = 2000; // while one is at work
 
 /** @type {any} */
 let night = null;
+let isOpened = false; // from a file, and not the one in the usual folder
 /** @type {any} */
 let run = null; // what the server says of the one that it carries out
 let place = ""; // the usual folder
@@ -49,12 +50,12 @@ const lookAgain = guarded(async () => {
     const before = night?.generations.length;
     const found = await get("/api/night");
     take(found);
-    if (run?.running && found.night?.generations.length === before) {
+    if (run?.running && (isOpened || found.night?.generations.length === before)) {
         const words = byId("night-doing");
         if (words) words.textContent = run.doing;
         return;
     }
-    night = found.night;
+    if (!isOpened) night = found.night;
     draw();
 });
 
@@ -62,6 +63,12 @@ const ask = guarded(async (what, asked = {}) => {
     take(await post(`/api/night/${what}`, asked));
     draw();
 });
+
+/** Start a run, and follow it from now on. */
+function start() {
+    isOpened = false;
+    return ask("start", { hours });
+}
 
 const START =
     "Plays games with the best net, trains the next one, and keeps it if it wins a match, on all cores but one. " +
@@ -80,7 +87,7 @@ function runBar() {
         ];
     return [
         panelBar(
-            button("night-start", "Start a night", () => ask("start", { hours })),
+            button("night-start", "Start a night", start),
             selectField("night-hours", "of", choices, hours, (value) => {
                 hours = Number(value);
             }),
@@ -92,6 +99,7 @@ function runBar() {
 const openState = guarded(async () => {
     const { name, text } = await openFile(".json,application/json");
     night = (await post("/api/night", { name, text })).night;
+    isOpened = true;
     draw();
 });
 
@@ -113,6 +121,7 @@ function content() {
 
 function askAgain() {
     night = null;
+    isOpened = false;
     askUsual();
 }
 

@@ -113,7 +113,7 @@ def test_perft_prints_the_divide(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Nodes searched: 8902" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["evaluate", "epd"])
+@pytest.mark.parametrize("command", ["evaluate", "epd", "explain"])
 def test_positions_may_be_compressed_and_utf_16_is_called_that(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

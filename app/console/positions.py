@@ -10,8 +10,9 @@ from typing import TypeVar
 from merino.inner.core.board.fen import START_FEN, FenError
 from merino.inner.core.board.game import START_NAME, Position
 from merino.inner.core.common.command import CommandError, errors_named
-from merino.inner.core.common.user_files import POSITIONS, read_user_text
+from merino.inner.core.common.user_files import text_of
 from merino.inner.engine.notation.positions import looks_like_fen
+from merino.inner.formats.sources import SourceError, read_text
 from merino.inner.study.setups import Setup, set_up
 
 _T = TypeVar("_T")
@@ -53,11 +54,11 @@ def _take_fen(words: Sequence[str], command: str) -> tuple[str, list[str]]:
 def read_positions(path: Path, command: str) -> list[Position]:
     """The positions of a file of FENs or EPDs, a line each; raises CommandError with file, line and fault."""
     try:
-        lines = read_user_text(path, POSITIONS).splitlines()
-    except OSError as error:
-        raise CommandError(
-            f"{command}: '{path}' is not a FEN, and cannot be read as a file: {error.strerror}"
-        ) from error
+        lines = text_of(read_text(path), path).splitlines()
+    except (OSError, SourceError) as error:
+        reason = getattr(error if isinstance(error, OSError) else error.__cause__, "strerror", None)
+        told = f"'{path}' is not a FEN, and cannot be read as a file: {reason}" if reason else str(error)
+        raise CommandError(f"{command}: {told}") from error
     positions = []
     for number, line in enumerate(lines, start=1):
         if line.strip() and not line.startswith("#"):

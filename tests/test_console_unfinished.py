@@ -369,6 +369,18 @@ def test_a_game_that_another_console_took_after_the_offer_is_left_to_it(start: C
     assert third.say("new") == ""
 
 
+def test_resume_finds_a_game_that_another_console_has_left_meanwhile(start: Callable[[], Console]) -> None:
+    first = start()
+    first.say("d4")
+    first.leave()
+    second, third = start(), start()
+    third.say("e4")
+    second.run("resume", "resign", None)
+    third.leave()
+    second.say("resume")
+    assert second.moves == third.moves and second.moves[0] == "e2e4"
+
+
 @pytest.mark.parametrize("end", ["d3", "resign"])
 def test_new_declines_a_game_as_another_console_has_left_it(start: Callable[[], Console], end: str) -> None:
     first = start()

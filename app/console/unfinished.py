@@ -125,15 +125,14 @@ class Unfinished:
         return found
 
     def offer(self, number: int | None) -> Offer | None:
-        """The game of this number, as it is now; without one the first that still waits. None if it waits no more.
+        """The game of this number, as it is now; without one the first that waits, those that were told before others.
 
-        Raises IndexError if there never was one.
+        None if it waits no more. Raises IndexError if there never was one of this number.
         """
         waiting = {offer.path: offer for offer in self.offers()}
-        paths = self._numbered or list(waiting)
         if number is None:
-            return next((waiting[path] for path in paths if path in waiting), None)
-        return waiting.get(paths[number - 1])
+            return next((waiting[path] for path in [*self._numbered, *waiting] if path in waiting), None)
+        return waiting.get((self._numbered or list(waiting))[number - 1])
 
     def as_it_is_now(self, offer: Offer) -> Offer | None:
         """The game in the place of an offer, with which another console may have gone on; None if none waits there."""

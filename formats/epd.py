@@ -8,8 +8,8 @@ from pathlib import Path
 import chess
 
 from merino.inner.core.board.game import Position
-from merino.inner.core.common.user_files import POSITIONS
-from merino.inner.formats.sources import read_text_file
+from merino.inner.core.common.user_files import text_of
+from merino.inner.formats.sources import read_text
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def read_task(line: str, name: str) -> EpdTest | None:
 def read_tasks(path: Path) -> tuple[list[EpdTest], list[str]]:
     """The positions of an EPD file that set a task, and the faults of other lines; raises OSError and SourceError."""
     tasks, faults = [], []
-    for number, line in enumerate(read_text_file(path, POSITIONS).splitlines(), start=1):
+    for number, line in enumerate(text_of(read_text(path), path, "replace").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         try:

@@ -1,6 +1,7 @@
 """The report of a position: its sums, White's view, its schema, and the command that prints it."""
 
 import json
+import re
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from merino.inner.engine.report.schema import VERSION, PositionReport
 from merino.inner.engine.search.limits import Limits, Line, Score, SearchResult
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default, load
+from merino.inner.eval.linear.family import LinearEvaluation
 from merino.inner.learn.installing import InstallOutcome, Verdict
 from merino.inner.learn.procedure import LearnResult
 from merino.inner.learn.report import Summary, WeightLine
@@ -124,6 +126,12 @@ def test_with_colours_changed_every_number_of_white_has_the_other_sign(fen: str)
         assert twin.removal_cp is None or piece.removal_cp is None or twin.removal_cp == -piece.removal_cp
     changes = sorted(move.change.change_cp for move in found.moves)
     assert sorted(-move.change.change_cp for move in other.moves) == changes
+
+
+def test_no_number_is_a_zero_below_zero() -> None:
+    weights = -load(ROOT / "weights" / "greko2015-after-training.txt").weights
+    report = report_position(Position("4k3/p7/8/8/8/8/8/2B1K3 w - - 0 1"), LinearEvaluation(weights, 200.0, "opposite"))
+    assert not re.search(r"-0\.0\b", json.dumps(report.to_dict()))
 
 
 def test_moves_come_in_the_order_of_the_side_to_move() -> None:

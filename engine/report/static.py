@@ -31,6 +31,7 @@ from merino.inner.eval.explanation import Change, Explanation, PieceValue, Piece
 from merino.inner.eval.linear.registry import Group
 
 NOISE = 1e-9  # centipawns; rounding error of a sum
+NOTHING = 0.0  # added to a number, so that it is never -0.0
 
 
 def report_evaluation(record: np.ndarray, fen: str, evaluation: Evaluation, with_pieces: bool = True) -> PositionReport:
@@ -194,11 +195,11 @@ def _term(line: TermLine) -> TermReport:
         weight=line.weight,
         weight_mg=line.values[0],
         weight_eg=line.values[1],
-        white_count=line.white_count,
-        black_count=line.black_count,
-        white_cp=line.white_cp,
-        black_cp=line.black_cp,
-        net_cp=line.net,
+        white_count=line.white_count + NOTHING,
+        black_count=line.black_count + NOTHING,
+        white_cp=line.white_cp + NOTHING,
+        black_cp=line.black_cp + NOTHING,
+        net_cp=line.net + NOTHING,
         cells=line.cells,
     )
 
@@ -207,9 +208,9 @@ def _group(group: Group, lines: Sequence[TermLine]) -> GroupReport:
     return GroupReport(
         name=group.title,
         multiplier=group.multiplier,
-        white_cp=math.fsum(line.white_cp for line in lines),
-        black_cp=math.fsum(line.black_cp for line in lines),
-        net_cp=math.fsum(line.net for line in lines),
+        white_cp=math.fsum(line.white_cp for line in lines) + NOTHING,
+        black_cp=math.fsum(line.black_cp for line in lines) + NOTHING,
+        net_cp=math.fsum(line.net for line in lines) + NOTHING,
     )
 
 
@@ -219,7 +220,7 @@ def _piece(piece: PieceValue) -> PieceReport:
         square=SQUARE_NAMES[piece.square],
         piece=piece.letter,
         removal_cp=None if piece.removal is None else sign * piece.removal,
-        relative_pawns=None if piece.relative is None else sign * float(piece.relative),
-        attributed_cp=None if piece.attributed is None else sign * piece.attributed,
-        terms={credit.name: sign * credit.cp for credit in piece.credits},
+        relative_pawns=None if piece.relative is None else sign * float(piece.relative) + NOTHING,
+        attributed_cp=None if piece.attributed is None else sign * piece.attributed + NOTHING,
+        terms={credit.name: sign * credit.cp + NOTHING for credit in piece.credits},
     )

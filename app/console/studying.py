@@ -40,8 +40,8 @@ def explain(session: Session, arguments: str) -> None:
         explainer.explain_positions([session.position], is_list=False, with_board=False)
     elif names_position(words[0]):
         explain_words(explainer, words)
-    elif len(words) == 1:
-        explainer.explain_move(session.position, words[0])
+    elif len(words) == 1 or looks_like_move(" ".join(words)):
+        explainer.explain_move(session.position, " ".join(words))
     else:
         raise UsageError("expected a move, a FEN or startpos")
 
@@ -52,7 +52,7 @@ def compare(session: Session, arguments: str) -> None:
     words = explainer.args.words
     if len(words) != 2:
         raise UsageError("expected two moves, or two weights files")
-    if all(looks_like_move(word) for word in words):
+    if any(looks_like_move(word) for word in words):
         explainer.compare_moves(session.position, words)
         return
     names = [str(Path(file_name(word))) for word in words]

@@ -407,6 +407,8 @@ def test_compare_and_explain_tell_why_and_what_is_threatened(capsys: pytest.Capt
     assert "The search prefers Be3" in json.loads(capsys.readouterr().out)["why"][0]
     assert main(["explain", MIDDLEGAME, "--threat", "--nodes", "20000", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["threat"].startswith("Black threatens")
+    assert main(["explain", "8/8/8/3q4/8/8/8/4K3 w - - 0 1", "--threat", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["threat"] is None, "a king is missing"
 
 
 def mistake(fen: str, played: str, better: str, reply: str, costs: Costs | None = None) -> str:

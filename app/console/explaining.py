@@ -167,10 +167,7 @@ class Explainer:
             return
         threats = [self.threat(position) if args.threat else None for position in positions]
         if args.json:
-            found = [
-                {**explanation_json(report), **({"threat": threat} if args.threat else {})}
-                for report, threat in zip(reports, threats, strict=True)
-            ]
+            found = [self._explained(report, threat) for report, threat in zip(reports, threats, strict=True)]
             self._say_json(found, is_list)
             return
         texts = (
@@ -185,7 +182,7 @@ class Explainer:
         report = self._deepened(report_setup(setup, self.evaluation), setup.record)
         board = chess.BaseBoard(setup.fen.split(maxsplit=1)[0])
         fault = textwrap.fill(f"{_against_rules(setup)} The rest is the evaluation alone.", self.width)
-        found = report.to_dict() if self.args.report else explanation_json(report)
+        found = report.to_dict() if self.args.report else self._explained(report, None)
         self._say(found, self._text(report, f"{board}\n\n{fault}\n", with_pieces=True))
 
     def explain_move(self, position: Position, text: str) -> None:
@@ -250,6 +247,10 @@ class Explainer:
         if self.args.shapley:
             report = with_shapley(report, record, self.evaluation, self.args.error)
         return with_beside(report, record, self.beside)
+
+    def _explained(self, report: PositionReport, threat: str | None) -> dict[str, object]:
+        """The JSON of a position, with --threat also what is threatened."""
+        return {**explanation_json(report), **({"threat": threat} if self.args.threat else {})}
 
     def _text(self, report: PositionReport, board: str | None, with_pieces: bool) -> str:
         """The terms of a report, after FEN and board if there is one; if asked for also the value of each piece."""

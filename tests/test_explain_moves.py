@@ -290,6 +290,15 @@ def test_commands_in_a_shell_print_text_and_json(other_file: Path, capsys: pytes
         assert max(map(len, capsys.readouterr().out.splitlines()[2:])) <= 100
 
 
+def test_the_order_of_two_moves_does_not_count(capsys: pytest.CaptureFixture[str]) -> None:
+    orders = []
+    for moves in (("h3", "Be3"), ("Be3", "h3")):
+        assert main(["compare", MIDDLEGAME, *moves, "--nodes", "3000", "--weights", str(WEIGHTS), "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        orders.append({move["move"]: move["ahead"] for move in found["moves"]} | {"why": found["why"]})
+    assert orders[0] == orders[1]
+
+
 def test_the_usual_start_may_be_named_instead_of_its_fen(capsys: pytest.CaptureFixture[str]) -> None:
     for run, words in ((run_explain, []), (run_explain, ["e4"]), (run_compare, ["e4", "d4", "--nodes", "500"])):
         assert run(["startpos", *words, "--json"]) == 0

@@ -21,7 +21,7 @@ from merino.inner.engine.report.older_json import explanation_json, move_json, m
 from merino.inner.engine.report.schema import PositionReport
 from merino.inner.engine.report.static import with_beside
 from merino.inner.engine.report.text import render, render_beside, render_pieces, render_shapley
-from merino.inner.engine.search.limits import Limits
+from merino.inner.engine.search.limits import Limits, Line
 from merino.inner.eval.evaluation import Evaluation
 from merino.inner.study.analyser import Analyser
 from merino.inner.study.explain.text import render_move, render_ranking, render_two_moves, render_two_weights
@@ -151,7 +151,7 @@ class Explainer:
     args: argparse.Namespace
     evaluation: Evaluation
     beside: Evaluation | None  # a second evaluation that `explain` shows
-    searching: Callable[[], Analyser]  # called before the search of a position
+    searching: Callable[[], Analyser]  # called before the search of a position, and of each move of two
     limits: Limits  # of that search
     is_limited: bool  # the user set them
     unicode: bool
@@ -239,7 +239,15 @@ class Explainer:
         return report_moves(position, moves, self.evaluation, self._analyser(), self.limits, with_pieces, error)
 
     def _analyser(self) -> Analyser | None:
-        return None if self.args.static else self.searching()
+        """What searches each move by itself, so that their order does not count; None with --static.
+
+        At the console the searches share what they know, as those of the game do.
+        """
+
+        def analyse(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+            return self.searching()(position, limits, count)
+
+        return None if self.args.static else analyse
 
     def _deepened(self, report: PositionReport, record: np.ndarray) -> PositionReport:
         """The report with a net's score told in the terms, with --shapley the Shapley values, and the other score."""

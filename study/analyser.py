@@ -52,13 +52,17 @@ def analyser(
     display: Callable[[Position], Display] | None = None,
     is_stop_requested: Callable[[], bool] = lambda: False,
     gives_up: bool = False,
+    is_forgetful: bool = False,
 ) -> Analyser:
     """Search with `searcher`, show its lines on a `display`, and end early on Ctrl-C or when `is_stop_requested`.
 
-    With `gives_up` it then raises KeyboardInterrupt instead of returning what it has found.
+    With `gives_up` it then raises KeyboardInterrupt instead of returning what it has found. One that `is_forgetful`
+    knows nothing of earlier searches in each.
     """
 
     def analyse(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+        if is_forgetful:
+            searcher.clear()
         keeper = _LineKeeper(display(position) if display else None)
         before = searcher.multipv, searcher.is_analysing
         searcher.multipv, searcher.is_analysing = count, True

@@ -291,6 +291,13 @@ def test_why_names_the_better_move_what_is_exchanged_and_pieces() -> None:
     assert pieces and all(re.match(r"With Be3, (White|Black)'s \w+ on [a-h][1-8]", sentence) for sentence in pieces)
 
 
+def test_a_forgetful_analyser_finds_the_same_of_two_moves_in_either_order() -> None:
+    position, searching = Position(MIDDLEGAME), analyser(Searcher(hash_mb=1), is_forgetful=True)
+    moves = [read_move(position, text) for text in ("h3", "Be3")]
+    told = [report_moves(position, order, default(), searching, Limits(nodes=3000)) for order in (moves, moves[::-1])]
+    assert told[0].moves == told[1].moves[::-1]
+
+
 STALEMATE = "7k/8/6K1/8/8/8/8/5Q2 w - - 0 1"
 LAST_PAWN = "8/8/8/8/3kP3/8/8/2K5 b - - 0 1"
 

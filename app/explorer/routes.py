@@ -179,7 +179,8 @@ def _two_moves(fields: Fields, state: ServerState) -> Answer:
     moves = [read_move(position, fields.text(name)) for name in ("first_move", "second_move")]
     nodes = fields.number("nodes", 1, MAX_NODES)
     with state.searchers.borrowed(evaluation) as searcher:
-        report = report_moves(position, moves, evaluation, analyser(searcher) if nodes else None, Limits(nodes=nodes))
+        searching = analyser(searcher, is_forgetful=True) if nodes else None
+        report = report_moves(position, moves, evaluation, searching, Limits(nodes=nodes))
     first, second = report.moves
     change = difference(first.change, second.change)
     reasons = why(report, position, evaluation)

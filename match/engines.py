@@ -257,6 +257,7 @@ class OtherEngine:
                 _say_what_is_ignored(player.label, engine.protocol)
                 engine.configure(engine_options(engine, player, self._time_control.other_hash_mb) | asked)
                 engine.ping()
+                engine.timeout = None  # python-chess would end a move a minute late, whatever its margin
             except (OSError, chess.engine.EngineError, TimeoutError) as error:
                 program.end()
                 raise EngineFault(Reason.CRASH, program.fault or str(error) or "no answer") from error

@@ -138,6 +138,14 @@ def test_an_engine_is_waited_for_as_long_as_its_move_may_be_late(monkeypatch: py
         assert run_match(config, 1).tally.faults[Reason.CRASH] == [0, 0]
 
 
+def test_only_the_watchdog_ends_a_move_that_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = start_engine(read_player(f"{FAKE} slow"), TimeControl(movetime=50), np.zeros(1, dtype=np.uint64), 10**6)
+    assert isinstance(engine, OtherEngine) and engine._engine is not None
+    monkeypatch.setattr(engine._engine, "timeout", engine._engine.timeout and 0.01)  # instead of a minute
+    assert (engine.choose(Situation(Position(), chess.Board(), None)).seconds or 0) > 0.6
+    engine.close()
+
+
 def test_an_engine_that_closes_its_output_is_ended_and_that_is_said() -> None:
     games: list[Game] = []
     output = MatchOutput(played=games.append)

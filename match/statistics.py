@@ -142,6 +142,8 @@ class Sprt:
         real_number("elo1", self.elo1, -most, most)
         real_number("alpha", self.alpha, MIN_ERROR, 0.5)
         real_number("beta", self.beta, MIN_ERROR, 0.5)
+        if self.alpha + self.beta >= 1:
+            raise ValueError(f"one of alpha and beta must be below 0.5, or nothing is tested, not both {self.alpha:g}")
         if self.elo0 >= self.elo1:
             raise ValueError(f"elo0 must be below elo1, not {self.elo0:g} and {self.elo1:g}")
 

@@ -204,6 +204,7 @@ USELESS = [
     ("Clock(10**400)", "base of a clock must be a whole number from 0 to 1000000000, not 1"),
     ("Sprt(0, 5, model='x')", "model must be one of normalized, logistic, not 'x'"),
     ("Sprt(0, 5, beta=2)", "beta must be a number from 1e-12 to 0.5, not 2"),
+    ("Sprt(0, 5, 0.5, 0.5)", "one of alpha and beta must be below 0.5, or nothing is tested, not both 0.5"),
     ("Selection(skip_first=-1)", "skip_first must be a whole number from 0 on, not -1"),
     ("Selection(quiet='x')", "quiet must be one of all, quiet, qsearch, as a Quiet, not 'x'"),
     ("Settings(first=0)", "first must be a whole number from 1 on, not 0"),

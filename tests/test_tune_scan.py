@@ -77,6 +77,12 @@ def test_a_better_value_at_the_end_of_the_range_is_told_as_that():
     assert "the end of the range" not in verdict(scan_of({0: -60, 10: 50, 20: -30}, against=5))
 
 
+@pytest.mark.parametrize(("best", "said"), [(-200, "lowest"), (200, "highest")])
+def test_no_better_value_is_promised_beyond_the_bounds(best: int, said: str) -> None:
+    told = verdict(scan_of({-200: -best / 2, 0: 0, 200: best / 2}, against=12))
+    assert f", the {said} value that there is" in told and "beyond" not in told
+
+
 def test_values_that_do_not_differ_prove_nothing():
     scan = scan_of({0: -3, 10: 2, 20: -2}, against=12)
     assert scan.optima == ()

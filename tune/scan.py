@@ -239,11 +239,18 @@ def verdict(scan: Scan) -> str:
         count = {2: "Two", 3: "Three"}.get(len(optima), str(len(optima)))
         between = " and ".join(map(_point_text, worst))
         return f"{count} optima: {' and '.join(map(_point_text, optima))}, with {between} between them."
-    ends = (scan.points[0], scan.points[-1])
-    beyond = ", the end of the range: better ones may lie beyond" if best in ends else ""
+    beyond = _end_of_range(scan, best) if best in (scan.points[0], scan.points[-1]) else ""
     others = ", ".join(str(point.value) for point in scan.rivals)
     rivals = f"; not significantly worse: {others}" if others else ""
     return f"One optimum; best: {_point_text(best)}{beyond}{rivals}. No second optimum is significant."
+
+
+def _end_of_range(scan: Scan, point: ScanPoint) -> str:
+    """What to say of the best value, at one end of those played."""
+    _, number = find_number(scan.request.name, scan.request.evaluation)
+    if number.low < point.value < number.high:
+        return ", the end of the range: better ones may lie beyond"
+    return f", the {'lowest' if point.value <= number.low else 'highest'} value that there is"
 
 
 def scan_csv(scan: Scan) -> str:

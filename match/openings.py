@@ -18,7 +18,7 @@ from merino.inner.engine.search.transposition import TranspositionTable, age_of
 from merino.inner.engine.search.worker import Worker
 from merino.inner.eval.families import default
 from merino.inner.formats.openings import Opening, OpeningError
-from merino.inner.match.compiled_game import UNFINISHED, end_by_rule
+from merino.inner.match.compiled_game import MAX_PLIES, UNFINISHED, end_by_rule
 from merino.inner.match.rng import next_random, seed_state
 
 PLIES = 8  # random plies
@@ -64,6 +64,9 @@ class RandomOpenings:
     """
 
     def __init__(self, seed: int, plies: int = PLIES) -> None:
+        """Raises OpeningError for more plies than a random game has."""
+        if plies > MAX_PLIES:
+            raise OpeningError(f"an opening has at most {MAX_PLIES} random plies, not {plies}")
         self._seed, self._plies = seed, plies
         self._table = TranspositionTable(0)
         self._judge = Worker(self._table, np.zeros(1, dtype=np.uint64), default())

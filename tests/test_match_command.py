@@ -870,6 +870,7 @@ def test_a_faulty_file_of_openings_is_refused(name: str, text: str, complaint: s
         (["--hash", "900000000"], "is not a whole number from 1 to 65536"),
         (["--tc", "2000000"], "the clock '2000000' has more than 1,000,000 seconds"),
         (["--openings", "missing.pgn"], "cannot read openings 'missing.pgn'"),
+        (["--plies", "100000000"], "an opening has at most 2048 random plies, not 100000000"),
         (["--pgn", "/no/such/folder/x.pgn"], "cannot write '/no/such/folder/x.pgn': there is no such folder"),
         (["--state", "/no/such/folder/x"], "cannot write '/no/such/folder/x'"),
     ],

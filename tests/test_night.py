@@ -35,14 +35,14 @@ from merino.inner.learn.net.gradient import Gradient, Layout, Objective
 from merino.inner.learn.net.starting import is_part, random_layers
 from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.inner.learn.night import learner, start
-from merino.inner.learn.night.learner import learned_before, shape_for
+from merino.inner.learn.night.learner import Lesson, fit_generation, learned_before, shape_for
 from merino.inner.learn.night.report import summary
 from merino.inner.learn.night.start import begin
 from merino.inner.learn.night.state import NightFolder, NightPlan, NightState, load_state, nothing
 from merino.inner.learn.plots import NIGHT_PICTURES, draw
 from merino.inner.learn.request import Events
 from merino.inner.learn.rounds import state as rounds_state
-from merino.inner.learn.rounds.loop import Finished, Until
+from merino.inner.learn.rounds.loop import Finished, StepContext, Until
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Tally
 from merino.inner.study.probes import nights
@@ -613,3 +613,16 @@ def test_the_shape_of_a_run_may_be_spelled_in_another_way() -> None:
         plan.check_same({"shape": "ALL -> 32 -> 1"}, "folder")
     with pytest.raises(LearnError, match="shape what the positions bear, not ALL -> 32 -> 1"):
         NightPlan().check_same({"shape": "ALL -> 32 -> 1"}, "folder")
+
+
+def test_what_a_run_that_was_killed_after_a_fit_has_left_is_removed(small: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "generation-0001"
+    folder.mkdir()
+    (folder / learner.CANDIDATE).write_bytes(small.read_bytes())
+    kept = {"positions": 5, "continued": False, "error": 0.1, "seconds": 1.0, "net": digest(load_net(small))}
+    (folder / learner.FIT).write_bytes(as_json(kept))
+    for name in (learner.POSITIONS, f"{learner.CANDIDATE}.state"):
+        (folder / name).write_bytes(b"half")
+    lesson, context = Lesson(NightPlan(), 1, None, None, {}, {}), StepContext(1, Events(), lambda: None)
+    assert fit_generation(lesson, folder, context).positions == 5
+    assert {path.name for path in folder.iterdir()} == {learner.CANDIDATE, learner.FIT}

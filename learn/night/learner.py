@@ -261,9 +261,15 @@ def shape_for(positions: int, best: Network | None, learned: int | None, asked: 
 
 def fit_generation(lesson: Lesson, folder: Path, context: StepContext) -> NightFit:
     """Train a net and write it to the folder; raises LearnError, TrainingError and StepStoppedError."""
-    if is_there(folder / FIT):
-        return _kept_fit(folder)
     scratch = folder / POSITIONS  # so that memory does not bound what can be learned from
+    if not is_there(folder / FIT):
+        _fit(lesson, scratch, folder, context)
+    for path in (scratch, _checkpoint(folder)):  # also those of a run that was killed after the fit
+        path.unlink(missing_ok=True)
+    return _kept_fit(folder)
+
+
+def _fit(lesson: Lesson, scratch: Path, folder: Path, context: StepContext) -> None:
     if not write_packed_file(scratch, _positions_of(lesson, context)):
         raise LearnError(f"the games in '{folder}' have no position to learn from: more games are needed")
     with open_blocks(scratch) as records:
@@ -274,9 +280,6 @@ def fit_generation(lesson: Lesson, folder: Path, context: StepContext) -> NightF
     fitted: dict[str, Any] = {"positions": len(records), "continued": choice.continued, "net": digest(found.network)}
     fitted |= {"error": found.validation_error, "start_error": found.start_error, "seconds": found.seconds}
     write_whole(folder / FIT, as_json(fitted))
-    for path in (scratch, _checkpoint(folder)):
-        path.unlink(missing_ok=True)
-    return _kept_fit(folder)
 
 
 def _positions_of(lesson: Lesson, context: StepContext) -> Iterator[np.ndarray]:

@@ -163,6 +163,14 @@ def test_what_cannot_be_written_is_said_before_the_work(game_file: Path, tmp_pat
     assert out.read_text() == "mine"
 
 
+def test_annotated_games_do_not_replace_the_weights_in_use(game_file: Path, tmp_path: Path) -> None:
+    weights = tmp_path / "mine.txt"
+    weights.write_bytes(before := DEFAULT_FILE.read_bytes())
+    with pytest.raises(UsageError, match=r"mine\.txt' is also an input"):
+        run_annotate([str(game_file), "--nodes", "10", "--weights", str(weights), "--out", str(weights)])
+    assert weights.read_bytes() == before
+
+
 @pytest.mark.parametrize("content", [bytes(range(256)) * 40, b"\x7fELF\x02\x01" + bytes(500), b"\x01\x02\x03" * 99])
 def test_a_binary_file_is_refused_in_a_sentence(content: bytes, game_file: Path) -> None:
     game_file.write_bytes(content)

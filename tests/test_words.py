@@ -241,6 +241,14 @@ def test_an_account_beside_a_net_that_is_none_is_told_by_the_command(
         assert capsys.readouterr().err.startswith(f"merino: {words[0]}: '{tmp_path / 'my.account.json'}' is not the ac")
 
 
+def test_an_account_does_not_replace_the_net_that_it_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    net, positions = tmp_path / "my.net", tmp_path / "positions.txt"
+    net.write_bytes(before := (SHIPPED / "gen1.net").read_bytes())
+    positions.write_text(f"{MIDDLEGAME} | 0 | 0.5\n")
+    assert main(["account", str(net), "--positions", str(positions), "--out", str(net)]) == 2
+    assert f"account: '{net}' is also an input" in capsys.readouterr().err and net.read_bytes() == before
+
+
 def test_the_piece_named_for_the_rest_is_confirmed_and_a_piece_by_chance_is_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,6 +48,7 @@ def run_annotate(arguments: Sequence[str]) -> int:
     picture, out = args.plot, args.out
     _check(picture, out, args.file)
     evaluation = evaluation_of(args.weights, args.k, args.evalfile)
+    check_apart([picture, out], [Path(evaluation.name)], "annotate")
     search = SearchRequest.of(args, Limits(nodes=DEFAULT_NODES))
     with errors_named("annotate", StudyError):
         sources = read_sources(args.file)

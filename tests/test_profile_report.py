@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from merino.inner.app.shell.search_request import default_analyser
+from merino.inner.core.board.game import Position
 from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT
+from merino.inner.engine.search.limits import Limits
 from merino.inner.eval.families import default
 from merino.inner.eval.material import FULL_BOARD
 from merino.inner.match.statistics import t_95
@@ -209,6 +211,17 @@ def test_a_mistake_has_its_kind_its_depth_and_its_game(tmp_path: Path, colour: c
     assert (kind.kind, kind.count, kind.plies) == ("hanging piece", 1, 1) and kind.share.value == 1
     assert kind.examples[0].game == 1 and kind.examples[0].move == ("6.Qd5" if colour else "6...Qd4")
     assert mistakes.by_plies == {1: 1} and mistakes.kinds(np.zeros(len(choices), dtype=bool)) == ()
+
+
+def test_what_a_search_sees_does_not_depend_on_those_before_it() -> None:
+    analyse, position = (
+        default_analyser(),
+        Position("r1bqk2r/pppp1ppp/2n2n2/2b1p3/2B1P3/2NP1N2/PPP2PPP/R1BQK2R b KQkq -"),
+    )
+    first, _, again = (
+        analyse(position, limits)[0] for limits in (Limits(depth=2), Limits(nodes=9000), Limits(depth=2))
+    )
+    assert (first.score, first.pv, first.nodes) == (again.score, again.pv, again.nodes)
 
 
 def mirrored(text: str) -> str:

@@ -141,7 +141,7 @@ def _keeps_progress() -> bool:
 
 
 def _searching(searcher: Searcher, stop: Stop) -> Analyser:
-    return analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True)
+    return analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True, is_forgetful=True)
 
 
 @contextmanager

@@ -58,5 +58,9 @@ def searcher_of(request: SearchRequest, evaluation: Evaluation) -> Searcher:
 
 @cache
 def default_analyser() -> Analyser:
-    """Searches for studies with the evaluation in use, one thread and a small table; raises CommandError."""
-    return analyser(searcher_of(SearchRequest(Limits(), 1, DEFAULT_HASH_MB, is_limited=True), default()), gives_up=True)
+    """Searches for studies with the evaluation in use, one thread and a small table; raises CommandError.
+
+    What each finds does not depend on those before it.
+    """
+    searcher = searcher_of(SearchRequest(Limits(), 1, DEFAULT_HASH_MB, is_limited=True), default())
+    return analyser(searcher, gives_up=True, is_forgetful=True)

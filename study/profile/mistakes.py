@@ -132,7 +132,10 @@ def mistakes_of(
     analyse: Analyser,
     report: Callable[[float], object] = lambda _: None,
 ) -> Mistakes:
-    """The mistakes among the moves played, by their `losses`; `report` gets the share done."""
+    """The mistakes among the moves played, by their `losses`; `report` gets the share done.
+
+    How far one must look to see a mistake is right only if `analyse` forgets what it has found before.
+    """
     suspected = np.flatnonzero(losses >= MISTAKE).tolist()
     found = []
     for number, index in enumerate(suspected, start=1):
@@ -150,7 +153,7 @@ def _judged(
     position = Position(example.fen)
     after = position.copy()
     after.push(played)
-    seen = _by_depth(after, evaluation, analyse)  # first, while nothing is known of the position
+    seen = _by_depth(after, evaluation, analyse)
     answer, better = (best_line(each, Limits(nodes=JUDGE_NODES), analyse) for each in (after, position))
     if better is None or int(better.pv[0]) == played:
         return None

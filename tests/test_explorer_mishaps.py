@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
+from pathlib import Path
 
 import pytest
 
@@ -189,6 +191,40 @@ def test_a_game_that_comes_late_replaces_no_board_put_up_or_moved_on_since(page:
     page.until(lambda: page.moves == expected)
     release(page)
     assert page.moves == expected
+
+
+def test_of_two_texts_the_last_one_stays(page: Page) -> None:
+    hold(page, "Anna")
+    page.enter(games("Anna", "e4"))
+    page.enter(games("Bea", "d4"))
+    page.until(lambda: page.moves == ["d4"])
+    release(page)
+    assert page.moves == ["d4"] and "Bea" in page.text("#move-list")
+
+
+def test_of_two_files_the_last_one_stays(page: Page, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.pgn", tmp_path / "second.pgn"
+    first.write_text(games("Anna", "e4"))
+    second.write_text(games("Bea", "d4"))
+    page.tab("games")
+    hold(page, b64encode(first.read_bytes()).decode()[:20])
+    page.choose_file("#open-pgn", first)
+    page.choose_file("#open-pgn", second)
+    page.until(lambda: page.moves == ["d4"] or "Bea" in page.text("#move-list"))
+    release(page)
+    assert "Bea" in page.text("#move-list")
+
+
+def test_moves_that_are_read_too_late_replace_none_made_since(page: Page) -> None:
+    page.enter("e4")
+    page.until(lambda: page.moves == ["e4"])
+    hold(page, "/api/read")
+    page.enter("c5")
+    page.move("e7", "e5")
+    page.until(lambda: page.moves == ["e4", "e5"])
+    release(page)
+    page.until(lambda: "the board has changed meanwhile" in page.text("#entry-error"))
+    assert page.moves == ["e4", "e5"]
 
 
 def test_what_is_typed_before_the_last_text_is_read_stays(page: Page) -> None:

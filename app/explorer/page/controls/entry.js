@@ -5,10 +5,12 @@ import { byId, say, showError, tellError, wordsOf } from "../base/dom.js";
 import { isMerinosTurn } from "../board/playing.js";
 import { ofFile } from "../panels/game_sources.js";
 import { openGames, showGames } from "../panels/games.js";
-import { isPlaying, playLine, playedMoves, setFree, setGame, state } from "../state/store.js";
+import { isPlaying, playLine, playedMoves, setFree, setGame, state, watchBoard } from "../state/store.js";
 import { fragmentOf, showLink } from "./links.js";
 
 const MAX_TYPED = 1e5; // characters; what is longer can only be games, and is listed as a file is
+
+let entered = 0; // texts that the server was asked about
 
 /** The move as the report writes it, such as castling by king's step in Chess960; or null, and why it is rejected. */
 export async function explainRefusal(move) {
@@ -21,7 +23,7 @@ export async function explainRefusal(move) {
     }
 }
 
-/** Take a text, whatever it is. */
+/** Take a text, whatever it is; of several at a time the last. */
 export async function enter(text) {
     const fragment = fragmentOf(text);
     if (fragment) {
@@ -36,7 +38,12 @@ export async function enter(text) {
     const body = { text, free };
     if (!free) Object.assign(body, { fen: state.fen, moves: playedMoves().map((move) => move.uci) });
     else if (!state.report?.fault) body.fen = state.free;
+    const number = ++entered,
+        isAsBefore = watchBoard();
     const read = await post("/api/read", body);
+    if (number !== entered) return;
+    if (read.kind === "moves" && !isAsBefore())
+        throw new Error("the board has changed meanwhile: enter the moves again");
     showError(null);
     const [game] = read.games;
     if (read.kind === "pgn") await showGames(read, text);

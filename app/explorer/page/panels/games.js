@@ -22,15 +22,18 @@ let chosen = -1;
 /** @type {any} */
 let opened = null; // the chosen game, with its moves
 let asked = 0;
+let opening = 0; // how often a list was asked for, or shown
 let table;
 const parts = {}; // the elements of the panel
 
 /**
  * List the games of a source as they are read, and show the first of them, or with `listOnly` leave the board as it is;
- * raises what its reading raises.
+ * raises what its reading raises. Of several at a time the last one is listed.
  */
 export async function openGames(from, listOnly = false) {
+    const number = ++opening;
     const first = await from.piece(0);
+    if (number !== opening) return;
     if (!first.games.length && first.next === null) throw new Error(`${from.name} holds no game`);
     begin(from);
     listPiece(first);
@@ -53,6 +56,7 @@ export function showGames(read, text) {
 
 function begin(from) {
     asked += 1; // a game of the list before that still comes is not shown
+    opening += 1; // nor is a list that was asked for before
     source = from;
     list = new GameList();
     indices = [];

@@ -237,6 +237,22 @@ def test_the_state_of_a_night_that_was_opened_stays_while_another_is_at_work(pag
     page.until(lambda: "4 generations in" in page.text("#night-summary"))
 
 
+def test_a_night_that_was_begun_is_followed_whatever_was_asked_before_it(page: Page) -> None:
+    working = json.dumps({"run": {"running": True, "hours": 1, "doing": "games", "error": None}})
+    page.tab("learning")
+    page.run(
+        "const usual = window.fetch, first = new Promise((resolve) => { window.release = resolve; });"
+        "window.fetch = async (path, how) => path === '/api/night/start' ? new Response(arguments[0])"
+        " : path === '/api/night' ? (await first, usual(path, how)) : usual(path, how)",
+        working,
+    )
+    page.unfold("#night summary")
+    page.click("#night-start")
+    page.until(lambda: page.all("#night-stop"))
+    page.run("window.release(); return new Promise((done) => setTimeout(done, 500))")
+    assert page.all("#night-stop") and page.text("#night-doing") == "games"
+
+
 def test_what_the_nets_of_a_night_know_is_unfolded(page: Page) -> None:
     probed = (
         Probed("VAL_Q", is_term=True, seen=300, r2={"1": 0.31, "4": 0.62}, chance=0.01, board=0.96),

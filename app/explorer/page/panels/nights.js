@@ -26,15 +26,17 @@ let run = null; // what the server says of the one that it carries out
 let place = ""; // the usual folder
 let hours = 8;
 let isAsked = false;
+let asked = 0; // how often the server was: only the last answer tells of its run
 let timer = 0;
 let isOpen = false;
 let draw = () => {};
 
 const askUsual = guarded(async () => {
     isAsked = true;
+    const number = ++asked;
     const found = await get("/api/night");
     night ??= found.night;
-    take(found);
+    if (number === asked) take(found);
     draw();
 });
 
@@ -47,8 +49,10 @@ function take(found) {
 }
 
 const lookAgain = guarded(async () => {
-    const before = night?.generations.length;
+    const number = ++asked,
+        before = night?.generations.length;
     const found = await get("/api/night");
+    if (number !== asked) return;
     take(found);
     if (run?.running && (isOpened || found.night?.generations.length === before)) {
         const words = byId("night-doing");
@@ -59,8 +63,10 @@ const lookAgain = guarded(async () => {
     draw();
 });
 
-const ask = guarded(async (what, asked = {}) => {
-    take(await post(`/api/night/${what}`, asked));
+const ask = guarded(async (what, message = {}) => {
+    const number = ++asked;
+    const found = await post(`/api/night/${what}`, message);
+    if (number === asked) take(found);
     draw();
 });
 

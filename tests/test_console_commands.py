@@ -249,6 +249,14 @@ def test_options_are_listed_and_set(talk: Talk) -> None:
     assert "There is no option" in talk.say("option UCI_Chess960 true")
 
 
+def test_an_option_takes_the_name_of_a_file_in_quotes(talk: Talk, tmp_path: Path) -> None:
+    net = tmp_path / "my own.net"
+    net.write_bytes((SHIPPED / "gen1.net").read_bytes())
+    for name in (f'"{net}"', f"'{net}'", str(net)):
+        talk.say("option EvalFile <empty>", f"option EvalFile {name}")
+        assert talk.session.runtime.net_file == net
+
+
 def test_full_strength_ends_the_limit_to_an_elo(talk: Talk) -> None:
     talk.say("option UCI_LimitStrength on")
     assert talk.say("skill 20") == "Full strength.\n"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from merino.inner.app.console.arguments import file_path, whole_number, words_in
+from merino.inner.app.console.arguments import file_name, file_path, whole_number, words_in
 from merino.inner.app.console.registry import Section, command, engine_options
 from merino.inner.app.console.session import Session
 from merino.inner.core.common.command import CommandError, UsageError
@@ -159,7 +159,7 @@ def set_option(session: Session, arguments: str) -> None:
         session.tell(f"{option.name}, {_choices(option)}{now and f', now {now}'}: {option.sentence}")
         return
     try:
-        value = option.read(text)
+        value = option.read(text if option.opens is None else file_name(text))
         if option.clamp(value) != value:
             raise UsageError(f"{option.name} is {_choices(option)}")
         option.apply_to(session.runtime, option.opened(value))

@@ -4,13 +4,16 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from merino.inner.app.console.registry import COMMANDS, completions
 from merino.inner.app.console.terminal import Terminal
 from merino.inner.app.shell.explain import run_compare, run_explain, run_moves
 from merino.inner.core.board.bitboard import BLACK, WHITE
+from merino.inner.engine.search.choice import COLUMNS
 from merino.inner.engine.search.limits import Limits, Score
+from merino.inner.engine.search.people import Style
 from merino.inner.engine.uci.options import OPTIONS
 from merino.inner.eval.families import own_names
 from merino.inner.eval.linear.weights import SHIPPED
@@ -247,6 +250,12 @@ def test_options_are_listed_and_set(talk: Talk) -> None:
     assert "Move Overhead: 7." in talk.say("option move   overhead  7")
     assert "There is no option 'Moon'" in talk.say("option Moon")
     assert "There is no option" in talk.say("option UCI_Chess960 true")
+
+
+def test_the_list_of_options_names_a_player_as_he_is_called(talk: Talk) -> None:
+    talk.searcher.style = Style("N.N./guest", np.zeros(len(COLUMNS)))
+    listed = talk.say("option")
+    assert "StyleFile, now N.N./guest" in listed and "WeightsFile, now default.txt" in listed
 
 
 def test_an_option_takes_the_name_of_a_file_in_quotes(talk: Talk, tmp_path: Path) -> None:

@@ -149,7 +149,8 @@ def set_option(session: Session, arguments: str) -> None:
     """
     if not arguments:
         for option in engine_options():
-            now = Path(_present(option, session)).name
+            present = _present(option, session)
+            now = Path(present).name if option.prepares else present  # of an evaluation the name of its file
             said = f"{option.sentence.removesuffix('.')} ({_choices(option)})."
             session.say(session.row(f"  {option.name}{now and f', now {now}'}", said, TEXT_COLUMN))
         return

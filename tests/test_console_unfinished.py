@@ -381,19 +381,23 @@ def test_resume_finds_a_game_that_another_console_has_left_meanwhile(start: Call
     assert second.moves == third.moves and second.moves[0] == "e2e4"
 
 
-@pytest.mark.parametrize("end", ["d3", "resign"])
-def test_new_declines_a_game_as_another_console_has_left_it(start: Callable[[], Console], end: str) -> None:
+@pytest.mark.parametrize("lines", [("d3",), ("resign",), ("resign", "new", "c4")])
+def test_new_declines_a_game_as_another_console_has_left_it(
+    start: Callable[[], Console], tmp_path: Path, lines: tuple[str, ...]
+) -> None:
     first = start()
     first.say("e4")
     first.leave()
     second, third = start(), start()
-    second.run("resume", end, None)
+    second.run("resume", *lines, None)
     second.leave()
     text = third.say("new", "undo")
-    if end == "resign":
-        assert text == "No move has been played yet.\n"
-    else:
+    if lines == ("d3",):
         assert third.moves == second.moves and len(third.moves) == 4
+    else:
+        assert text == "No move has been played yet.\n"
+        third.say("d4")
+        assert len(files_in(tmp_path)) == len(lines) // 3 + 1, "what was not offered here stays"
 
 
 def test_the_oldest_game_makes_room_when_all_places_are_taken(start: Callable[[], Console], tmp_path: Path) -> None:

@@ -135,8 +135,9 @@ class Unfinished:
         return waiting.get((self._numbered or list(waiting))[number - 1])
 
     def as_it_is_now(self, offer: Offer) -> Offer | None:
-        """The game in the place of an offer, with which another console may have gone on; None if none waits there."""
-        return self._offer(offer.path)
+        """The game of an earlier offer, with which another console may have gone on; None if it waits no more."""
+        found = self._offer(offer.path)
+        return found if found is not None and found.kept.goes_on_from(offer.kept) else None
 
     def take(self, offer: Offer) -> Place | None:
         """The place of an offered game; None if another console has taken it meanwhile."""
@@ -230,6 +231,11 @@ class KeptGame:
         moves = (len(self.game.position.moves) + 1) // 2
         person = "you play both sides" if self.person is None else f"you are {side_name(self.person)}"
         return f"{counted(moves, 'move')}, {person}"
+
+    def goes_on_from(self, earlier: KeptGame) -> bool:
+        """Whether it is that game, perhaps after more moves."""
+        mine, theirs = self.game.position, earlier.game.position
+        return mine.start_fen() == theirs.start_fen() and mine.moves[: len(theirs.moves)] == theirs.moves
 
     @property
     def as_it_was(self) -> ConsoleGame:

@@ -83,6 +83,17 @@ def test_an_engine_is_taught_tried_kept_and_shared_on_one_panel(page: Page, tmp_
     page.until(lambda: "learned from selfplay.pgn" in page.text("#weights-chosen option:checked"))
 
 
+def test_a_number_that_is_refused_leaves_the_one_before_in_its_field(page: Page) -> None:
+    page.tab("learning")
+    page.until(lambda: page.all("#learn-per-game"))
+    typed = (
+        "const field = document.querySelector('#learn-per-game'); field.value = arguments[0];"
+        " field.dispatchEvent(new Event('change')); return field.value"
+    )
+    assert [page.run(typed, text) for text in ("30", "0", "40", "1.5", "", "0")] == ["30", "30", "40", "40", "", ""]
+    assert page.of_module("panels/learning_settings.js", "module.chosenSettings().per_game") is None
+
+
 def assert_that_learning_is_reported(page: Page) -> None:
     """In words, in a table by the phase of the game, and in graphs that can be read without their colours."""
     assert "710 games" in page.text("#learn-verdict")

@@ -37,8 +37,9 @@ export function chosenSettings() {
     };
 }
 
-/** A field for a whole number, empty for none. */
+/** A field for a whole number, empty for none; what is none is refused, and the number before is back. */
 function countField(id, label, value, most, title, set) {
+    let last = value;
     return h(
         "label",
         { title },
@@ -56,11 +57,12 @@ function countField(id, label, value, most, title, set) {
                 const number = Number(text);
                 if (text !== "" && !(Number.isInteger(number) && number >= 1 && number <= most)) {
                     showError(`${label} takes a whole number from 1 to ${most}, or nothing`);
-                    event.target.value = value ?? "";
+                    event.target.value = last ?? "";
                     return;
                 }
                 showError(null);
-                set(text === "" ? null : number);
+                last = text === "" ? null : number;
+                set(last);
             },
         }),
     );

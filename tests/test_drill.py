@@ -331,5 +331,16 @@ def test_games_through_a_pipe_make_no_exercises_as_they_cannot_be_told_apart(tmp
     assert practice_from(games, "Me", place, 1, default(), lambda: fail).exercises == (exercise(),)
 
 
+def test_what_was_practised_stays_where_new_games_have_no_mistake(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("merino.inner.study.drill.practice.exercises_of", lambda *_: [])
+    (games := tmp_path / "games.pgn").write_text(GAME)
+    with pytest.raises(StudyError, match="no exercises: 1 game of 'Me' without a mistake"):
+        practice_from(games, "Me", tmp_path / "p.json", 1, default(), lambda: fail)
+    old = Practice("other Me 1", (exercise(),))
+    old.review(exercise(), True, NOW)
+    old.save(tmp_path / "p.json")
+    assert practice_from(games, "Me", tmp_path / "p.json", 1, default(), lambda: fail).exercises == (exercise(),)
+
+
 def fail(*_: object) -> list[Line]:
     raise AssertionError("nothing is searched")

@@ -153,13 +153,12 @@ def practice_from(
     if old is not None and old.made_from == made_from:
         return old
     _check_player(old, player.name, place)
-    found = exercises_of(player, evaluation, analyse(), most, report)
-    if not found:
+    practice = renewed(old, made_from, exercises_of(player, evaluation, analyse(), most, report))
+    if not practice.exercises:
         count = counted(player.count, "game")
         raise StudyError(
             f"no exercises: {count} of '{player.name}' without a mistake where one move is best{player.left_out_too}"
         )
-    practice = renewed(old, made_from, found)
     practice.save(place)
     return practice
 

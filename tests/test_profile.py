@@ -99,6 +99,8 @@ def test_a_name_spelt_in_full_goes_before_those_that_contain_it(tmp_path: Path) 
 def test_spellings_that_differ_in_capitals_and_spaces_are_one_player(tmp_path: Path) -> None:
     found = games_of_player(pgn(tmp_path, ("Smith, Anna", "B"), ("smith,  anna", "C"), ("D", " SMITH, Anna ")), "anna")
     assert found.name == "Smith, Anna" and [game.number for game in found.games] == [1, 2, 3]
+    hostile = pgn(tmp_path, ("Smith,\x1b[2J Anna\x07", "\u00c9va\u00a0\x9b1m"))
+    assert games_of_player(hostile, "smith").games[0].title == "Smith, [2J Anna  - \u00c9va\u00a0 1m, 2020.05.??"
     accents = pgn(tmp_path, ("Mu\u0308ller", "B"), ("C", "M\u00fcller"))  # behind the letter, and within
     assert games_of_player(accents, "m\u00fcller").count == 2
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 
+_CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")
+
 
 def words_of(text: str) -> list[str]:
     """The words, with quotes as in a shell; raises ValueError for a quote that does not end.
@@ -31,6 +33,11 @@ def in_one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+
+
+def without_controls(text: str) -> str:
+    """The text with blanks for control characters, which a terminal might obey; all other characters stay."""
+    return text.translate(_CONTROLS)
 
 
 def counted(number: int, noun: str) -> str:

@@ -22,7 +22,7 @@ from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.fen import COLOUR_NAMES, FenError
 from merino.inner.core.board.game import IllegalMoveError, Position
 from merino.inner.core.common.about import NAME, __version__
-from merino.inner.core.common.quoting import counted
+from merino.inner.core.common.quoting import counted, without_controls
 from merino.inner.engine.notation.games import PgnLines, VariantError, loaded, read_game
 from merino.inner.engine.notation.san import as_chess_move
 from merino.inner.engine.report.text import largest_terms
@@ -71,7 +71,7 @@ class GameSource:
     @property
     def label(self) -> str:
         """Who plays whom: "Morphy - Anderssen"."""
-        return "{} - {}".format(*(self.game.headers.get(side, "?") for side in COLOUR_NAMES))
+        return without_controls("{} - {}".format(*(self.game.headers.get(side, "?") for side in COLOUR_NAMES)))
 
 
 @dataclass(frozen=True)

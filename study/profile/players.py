@@ -18,6 +18,7 @@ from merino.inner.core.board.makemove import make
 from merino.inner.core.board.position import POSITION
 from merino.inner.core.common.checks import number_of
 from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.quoting import without_controls
 from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.memory import copy_record
 from merino.inner.formats.pgn_games import NO_FAULT, Games, play_games
@@ -120,7 +121,7 @@ def games_of_player(path: Path, wanted: str) -> PlayerGames:
         for text in games_of(source):
             games = play_games(text.data, text.table, 2, text.lines_before)
             for index in range(len(games)):
-                white, black = (games.tag(index, colour) for colour in ("White", "Black"))
+                white, black = (without_controls(games.tag(index, colour)) for colour in ("White", "Black"))
                 names = spelt.setdefault(folded(white), white), spelt.setdefault(folded(black), black)
                 counts.update(set(filter(None, names)))
                 for colour, name in zip((WHITE, BLACK), names, strict=True):
@@ -184,7 +185,7 @@ def _listed(names: Iterable[str], counts: Counter[str]) -> str:
 def _game(games: Games, index: int, number: int, colour: int, names: tuple[str, str]) -> PlayerGame:
     row = games.table[index]
     rating = games.tag(index, "WhiteElo" if colour == WHITE else "BlackElo")
-    day = games.tag(index, "Date")
+    day = without_controls(games.tag(index, "Date"))
     title = " - ".join(name or "?" for name in names) + (f", {day}" if day.strip("?.") else "")
     first, plies = int(row["first"]), int(row["plies"])
     text = bytes(games.data[row["text"] : row["end"]])

@@ -10,6 +10,7 @@ from merino.inner.core.board.game import Position
 from merino.inner.engine.notation.san import (
     MoveRejected,
     looks_like_move,
+    move_number,
     read_move,
     san,
     san_line,
@@ -103,6 +104,12 @@ def test_what_has_not_the_form_of_a_move_is_not_taken_for_one(text: str) -> None
     with pytest.raises(MoveRejected) as caught:
         read_move(Position(), text)
     assert caught.value.refusal is None
+
+
+def test_a_move_may_have_any_number_that_a_fen_may_have() -> None:
+    position = Position("4k3/8/8/8/8/8/4P3/4K3 b - - 0 99999")
+    position.push(read_move(position, "99999...Kd7"))
+    assert move_number(position) == "100000." and san(position, read_move(position, "100000. e4")) == "e4"
 
 
 def test_a_file_letter_is_a_pawn_and_not_a_bishop() -> None:

@@ -30,8 +30,8 @@ _CASTLING = re.compile(r"[0Oo]-?[0Oo](?P<queenside>-?[0Oo])?")
 _OFF_BOARD = re.compile(r"[PNBRQKnrqk]?[a-h]?[1-8]?[-x:]?(?P<to>[a-z][0-9])")
 DOUBLE_PUSH_SQUARES = 16
 _ANNOTATION = re.compile(r"(?:\s*e\.p\.)?[+#!?]*$")
-# At the beginning of a word. Four digits are enough for any game, and never too long for `int`.
-_NUMBER = re.compile(r"(?<!\S)(?P<number>[0-9]{1,4})(?P<dots>[.\u2026]+)\s*")
+# At the beginning of a word. Six digits are enough for the last number of a FEN, and never too long for `int`.
+_NUMBER = re.compile(r"(?<!\S)(?P<number>[0-9]{1,6})(?P<dots>[.\u2026]+)\s*")
 _BLACKS = {"..", "...", "\u2026"}
 _RESULTS = {"1-0", "0-1", "1/2-1/2", "*"}
 _PIECE_NAMES = {"king": "K", "queen": "Q", "rook": "R", "bishop": "B", "knight": "N", "pawn": ""}

@@ -28,7 +28,8 @@ CHESS960 = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9"
 ACCEPTED = [
     (START_FEN, "Nf3 nf3 g1f3 G1F3 g1-f3 Ng1f3 Ng1-f3 Ngf3 1.Nf3 1...Nf3 Nf3! Nf3?!", "g1f3"),
     (START_FEN, "e4 e2e4 E2E4 e2-e4 Pe4 ee4 e4!? e4+", "e2e4"),
-    (ITALIAN, "O-O 0-0 o-o OO e1g1 O-O!", "e1g1"),
+    (ITALIAN, "O-O 0-0 o-o OO e1g1 e1h1 E1H1 O-O!", "e1g1"),
+    (CASTLING.format("8", "Q"), "O-O-O e1c1 e1-a1", "e1c1"),
     (ITALIAN, "Bxf7+ Bxf7 Bf7 c4f7 c4xf7 Bc4xf7# B:f7", "c4f7"),
     (PROMOTION, "a8=Q a8Q a8q a8=q a8(Q) a7a8q a7-a8=Q a8/Q", "a7a8q"),
     (PROMOTION, "a8N a8=n a7a8n", "a7a8n"),

@@ -72,9 +72,9 @@ class MoveRequest:
 
     def _is_castling_by_coordinates(self, board: chess.Board, move: chess.Move) -> bool:
         """Castling may also be written by the king's destination, or by the rook he takes."""
-        wing = 6 if board.is_kingside_castling(move) else 2
-        end = chess.square(wing, chess.square_rank(move.from_square))
-        return move.from_square == self.origin and self.target in (end, move.to_square)
+        is_kingside = board.is_kingside_castling(move)
+        end = chess.square(6 if is_kingside else 2, chess.square_rank(move.from_square))
+        return move.from_square == self.origin and self.target in (end, _castling_rook(board, is_kingside))
 
 
 def why_not(board: chess.Board, request: MoveRequest, candidates: Sequence[chess.Move]) -> Refusal:

@@ -54,6 +54,7 @@ def test_the_right_values_are_those_of_the_engine_unless_they_are_given(file: Pa
     ("old", "new", "said"),
     [
         ("games = 8", "games = 0", "games = 0 is not a whole number above 0"),
+        ("games = 8", f"games = 1{'0' * 400}", r"games is more than 1000000000"),
         ("games = 8", "game = 8", "unknown key 'game'"),
         ('"spsa"]', '"sgd"]', "there is no method 'sgd' among"),
         ("every = 4", "every = 9", "every = 9 is more than games = 8"),

@@ -32,6 +32,7 @@ from merino.inner.tune.playing import check_options, check_own, players_of, term
 from merino.inner.tune.tuning import Configuration, Tune, replay
 
 AHEAD = 8  # pairs of a tune under way: few, as a case is short
+MAX_NUMBER = 10**9  # of games and tunes, as on the command line
 _DEFAULTS: dict[str, Any] = {"games": 2000, "check": 400, "every": 1000, "seeds": 1, "methods": [DEFAULT, "spsa"]}
 _NAME = re.compile(r"\w[\w .+-]{0,99}")  # of a case
 _CASE_KEYS = ("engine", "nodes", "depth", "parameters")
@@ -109,6 +110,8 @@ def read_arena(path: Path, known: Known) -> Arena:
     for key in ("games", "check", "every", "seeds"):
         if type(settings[key]) is not int or settings[key] < 1:  # a bool is an int, too
             raise TuneError(f"{path}: {key} = {settings[key]!r} is not a whole number above 0")
+        if settings[key] > MAX_NUMBER:
+            raise TuneError(f"{path}: {key} is more than {MAX_NUMBER}")
     if not isinstance(settings["methods"], list) or not settings["methods"]:
         raise TuneError(f"{path}: methods = {settings['methods']!r} is not a list of methods")
     for method in settings["methods"]:

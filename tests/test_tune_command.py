@@ -1,7 +1,9 @@
 """`merino spsa`: files of parameters, the plan and the simulation as a user sees them."""
 
 import json
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +19,15 @@ from merino.inner.eval.families import default, load, load_net
 from merino.inner.eval.linear.phases import SUFFIXES
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import as_mapping, defaults, save
+from merino.inner.match.rng import seed_state
+from merino.inner.tune.estimators import after, estimate, initial_state, next_pair
 from merino.inner.tune.methods import DEFAULT, METHODS
 from merino.inner.tune.parameters import (
     TunedParameter,
     TuneError,
+    check,
     check_known,
+    check_scale,
     fishtest_lines,
     openbench_lines,
     own_parameters,
@@ -29,7 +35,9 @@ from merino.inner.tune.parameters import (
     read_lines,
     read_toml,
     rounding_warnings,
+    settings_for,
 )
+from merino.inner.tune.rules import PairResult
 from merino.inner.tune.tuning import load_tune
 from tests.test_docs import ROOT, commands
 
@@ -336,6 +344,41 @@ def test_a_wrong_command_line_is_explained(arguments, said):
 def test_parameters_beyond_all_memory_are_refused():
     with pytest.raises(CommandError, match="spsa simulate: not enough memory for 3000000 parameters"):
         run_spsa(["simulate", "--parameters", "3000000", "--methods", "bspsa", "--pairs", "1", "--runs", "2"])
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("c_end = 1e-170", "razor_margin: c_end = 1e-170 does not match the bounds 50..800"),
+        ("c_end = 1e200", "razor_margin: c_end = 1e+200 does not match the bounds 50..800"),
+        ("c_end = 1e-6\ndist = 1e-7", "razor_margin: dist = 1e-07 does not match the bounds 50..800"),
+        ("c_end = 20\nelo = 1e-300", "razor_margin: elo = 1e-300; 1e-06 is the least"),
+    ],
+)
+def test_a_tune_of_numbers_far_from_any_scale_is_refused(table: str, said: str, tmp_path: Path):
+    file = tmp_path / "far.toml"
+    file.write_text(f"[razor_margin]\n{table}\n")
+    with pytest.raises(CommandError, match=re.escape(said)):
+        run_spsa(["tune", str(file), "--pairs", "2", "--nodes", "5"])
+    assert not (tmp_path / "far.tune.npz").exists()
+    row = TunedParameter("a", 0, -1e300, 1e300, 1e299, whole=False)
+    for each in (row, replace(row, low=0, high=1e-60, c_end=1e-61)):
+        with pytest.raises(TuneError, match=r"the bounds .* are too wide or too narrow to tune"):
+            check_scale([each])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", [1e-40, 1.0, 1e40])
+def test_a_tune_at_the_ends_of_the_scales_has_numbers(method: str, scale: float):
+    for share in (1e-8, 1.0, 1e8):
+        for elo in (1e-6, 1.0, 1e6):
+            row = TunedParameter("a", 0, -scale, scale, share * scale, None, False, elo, share * scale)
+            check_scale([check(row, "a")])
+            settings = settings_for(METHODS[method], [row], 50)
+            state, random = initial_state(settings, np.zeros(1)), seed_state(1)
+            for number, y in enumerate((2.0, -2.0, 0.0, 1.0, 2.0), start=1):
+                state = after(settings, state, PairResult(number, *next_pair(settings, state, number, random), y))
+            assert np.isfinite(estimate(settings, state)).all(), (share, elo)
 
 
 def test_a_fault_in_a_file_ends_the_command_with_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

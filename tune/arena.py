@@ -27,7 +27,7 @@ from merino.inner.match.statistics import Estimate, estimate
 from merino.inner.match.time_control import TimeControl
 from merino.inner.tune.estimators import estimate as estimate_of
 from merino.inner.tune.methods import DEFAULT, METHODS
-from merino.inner.tune.parameters import TunedParameter, TuneError, check_known, playable, read_table
+from merino.inner.tune.parameters import TunedParameter, TuneError, check_known, check_scale, playable, read_table
 from merino.inner.tune.playing import check_options, check_own, players_of, terms_of
 from merino.inner.tune.tuning import Configuration, Tune, replay
 
@@ -149,6 +149,7 @@ def _read_case(name: str, table: Any, where: str, known: Known) -> ArenaCase:
         rows.append(read_table(parameter, rest, where, numbers))
     check_known(rows, numbers, f"the engine of {name}")
     (check_options if command else check_own)(tuple(rows))
+    check_scale(rows)
     checked = {key: _right(value, numbers[key], f"{where}: [{key}]") for key, value in given.items()}
     right = [checked.get(row.name, numbers[row.name].value) for row in rows]
     return ArenaCase(name, tuple(rows), np.array(right), command, identity, _time_control(table, where))

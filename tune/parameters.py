@@ -28,6 +28,8 @@ from merino.inner.tune.rules import FIRST_TAU2, EstimatorSettings, Method
 UNKNOWN_ELO = 1.0  # the assumed cost of displacing a parameter by c_end, by default; too little is safer
 MAX_RATIO = 1e6  # of c_end and dist, either way: far beyond any useful one
 MAX_COST = 1e6  # Elo that a displacement costs: from 1e9 on methods lose all digits, and far less is decided at once
+MIN_COST = 1e-6  # and the least, of which no number of games would tell anything
+MAX_SPAN, MAX_SHARE = 1e50, 1e9  # of bounds, and of what a perturbation or a distance is to them, either way
 _TYPES = {"int": True, "float": False}
 _TOML_KEYS = {"start", "min", "max", "c_end", "r_end", "type", "elo", "dist"}
 
@@ -117,6 +119,23 @@ def check(parameter: TunedParameter, where: str) -> TunedParameter:
         costs = f"{parameter.elo:.3g} Elo at {parameter.distance:g}, and so {parameter.elo_at_c:.3g} at c_end"
         raise TuneError(f"{where}: {name}: a displacement costs {costs}; {MAX_COST:.0f} is the most")
     return parameter
+
+
+def check_scale(parameters: Sequence[TunedParameter]) -> None:
+    """Raise TuneError for numbers of such a scale that a tune would lose all digits: no player plays with those."""
+    for parameter in parameters:
+        name, span = parameter.name, parameter.high - parameter.low
+        if not 1 / MAX_SPAN <= span <= MAX_SPAN:
+            raise TuneError(
+                f"{name}: the bounds {parameter.low:g}..{parameter.high:g} are too wide or too narrow to tune"
+            )
+        for field, value in (("c_end", parameter.c_end), ("dist", parameter.distance)):
+            if not span / MAX_SHARE <= value <= span * MAX_SHARE:
+                raise TuneError(
+                    f"{name}: {field} = {value:g} does not match the bounds {parameter.low:g}..{parameter.high:g}"
+                )
+        if parameter.elo < MIN_COST:
+            raise TuneError(f"{name}: elo = {parameter.elo:g}; {MIN_COST:g} is the least")
 
 
 def check_known(parameters: Sequence[TunedParameter], known: Mapping[str, Number], owner: str) -> None:

@@ -39,7 +39,14 @@ from merino.inner.match.report import live_line
 from merino.inner.match.runner import MatchOutput, run_match
 from merino.inner.match.time_control import DEFAULT_MARGIN_MS, TimeControl
 from merino.inner.tune.methods import METHODS
-from merino.inner.tune.parameters import TuneError, check_known, own_parameters, read_file, rounding_warnings
+from merino.inner.tune.parameters import (
+    TuneError,
+    check_known,
+    check_scale,
+    own_parameters,
+    read_file,
+    rounding_warnings,
+)
 from merino.inner.tune.playing import (
     PROOF,
     as_player,
@@ -87,6 +94,7 @@ def _configuration(args: argparse.Namespace) -> Configuration:
     parameters = tuple(read_file(args.file, known))
     check_known(parameters, known, f"the engine '{args.engine}'" if engine else NAME)
     (check_options if engine else check_own)(parameters)
+    check_scale(parameters)
     for sentence in rounding_warnings(parameters, METHODS[args.method].always_differ):
         _remark(args, f"Warning: {sentence}")
     return Configuration(

@@ -9,6 +9,7 @@ from typing import Any
 import chess
 import chess.pgn
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from merino.inner.engine.search.choice import COLUMNS
@@ -321,6 +322,29 @@ def test_a_move_of_the_list_stays_in_its_place_when_the_name_of_the_opening_come
     move = page.find('#move-list [data-ply="1"]')
     page.of_module("state/store.js", "(module.state.opening = 'Another', module.changed('opening'))")
     assert page.text("#move-list b") == "Another" and move.text == "e4"
+
+
+def test_a_click_that_ends_a_comment_is_heard(page: Page) -> None:
+    page.enter("1. e4 e5 2. Nf3")
+    page.until(lambda: len(page.moves) == 3)
+    page.unfold(".editing summary")
+    page.press("#comment", "good")
+    page.click('#move-list [data-ply="1"]')
+    page.until(
+        lambda: page.of_module("state/store.js", "module.state.at") == 1 and "Nf3good" in page.text("#move-list")
+    )
+    page.press("#comment", "best")
+    page.click("#undo")
+    page.until(lambda: page.of_module("state/store.js", "module.state.at") == 0 and "e4best" in page.text("#move-list"))
+
+
+def test_a_button_that_is_pressed_while_an_answer_comes_hears_its_click(page: Page) -> None:
+    page.enter("1. e4 e5 2. Nf3")
+    page.until(lambda: len(page.moves) == 3 and page.of_module("state/store.js", "module.isReported()"))
+    ActionChains(page.driver).click_and_hold(page.find("#undo")).perform()
+    page.of_module("state/store.js", "module.changed('report')")
+    ActionChains(page.driver).release().perform()
+    page.until(lambda: page.of_module("state/store.js", "module.state.at") == 2)
 
 
 def test_variations_comments_and_signs_are_made_undone_and_saved(page: Page) -> None:

@@ -204,6 +204,17 @@ export const guarded =
  */
 export const around = (event, selector) => /** @type {Element} */ (event.target).closest(selector);
 
+/** @type {any} */
+let pressed = null; // what the mouse is down on
+document.addEventListener("mousedown", ({ target }) => (pressed = target), true);
+document.addEventListener("mouseup", () => (pressed = null), true);
+
+/** Change a place now, or where something in it is pressed, after its click, which is lost on what is drawn anew. */
+export function afterPress(place, action) {
+    if (place.contains(pressed)) document.addEventListener("mouseup", () => setTimeout(action), { once: true });
+    else action();
+}
+
 /** Run at most once a frame. */
 export function framed(action) {
     let asked = 0;

@@ -86,9 +86,14 @@ const button = (id, text, title, onclick, disabled = false, kind = "icon") =>
         text,
     );
 
+let drawn = ""; // what the buttons below the board say
+
 function draw() {
     const { at, moves, report } = state;
     const canMove = !thinking.isRunning && !isUnaided() && Boolean(report?.moves.length);
+    const now = [at === 0, at === moves.length, thinking.isRunning, canMove].join();
+    if (now === drawn) return; // a click is lost where what was pressed is drawn anew
+    drawn = now;
     replace(
         byId("game-controls"),
         h(
@@ -97,7 +102,7 @@ function draw() {
             button("first", "\u21e4", "To the start (Home)", () => goTo(0), at === 0),
             button("undo", "\u2190", "Take back (Left, U)", undo, at === 0),
             button("redo", "\u2192", "Replay (Right, R)", redo, at === moves.length),
-            button("last", "\u21e5", "To the end (End)", () => goTo(moves.length), at === moves.length),
+            button("last", "\u21e5", "To the end (End)", () => goTo(state.moves.length), at === moves.length),
         ),
         h(
             "div",

@@ -1,6 +1,6 @@
 // The moves of the game on the board: the main line, its variations in brackets, comments and signs; and what edits them.
 
-import { button, byId, h, panelBar, replace } from "../base/dom.js";
+import { afterPress, button, byId, h, panelBar, replace } from "../base/dom.js";
 import { promote, remove } from "../base/tree.js";
 import { edit, goToNode, listen, numbered, redoEdit, state, undoEdit } from "../state/store.js";
 
@@ -125,9 +125,11 @@ function makeEditing() {
     });
     parts.comment.addEventListener("change", () => {
         const text = parts.comment.value.trim();
-        edit((move) => {
+        const { node } = state;
+        const comment = (move) => {
             move.comment = text;
-        });
+        };
+        afterPress(byId("move-list"), () => edit(comment, node));
     });
     const makeMain = () => edit((move) => promote(move));
     parts.promote = button("promote", "Main line", makeMain, { title: "Make this variation the main line" });

@@ -265,11 +265,11 @@ function remember() {
     state.undone = [];
 }
 
-/** Change the game at the move on the board; `change` gets it, and may return the one to stand on then. */
-export function edit(change) {
-    if (!state.node.parent) return Promise.resolve();
+/** Change the game at a move, by default that on the board; `change` gets it, and may return the one to stand on then. */
+export function edit(change, move = state.node) {
+    if (!move.parent) return Promise.resolve();
     remember();
-    const node = change(state.node) ?? state.node;
+    const node = change(move) ?? state.node;
     state.moves = lineThrough(node);
     stand(node);
     return moved("moves");

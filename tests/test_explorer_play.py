@@ -338,6 +338,15 @@ def test_a_click_that_ends_a_comment_is_heard(page: Page) -> None:
     page.until(lambda: page.of_module("state/store.js", "module.state.at") == 0 and "e4best" in page.text("#move-list"))
 
 
+def test_a_button_of_a_game_that_is_pressed_while_an_answer_comes_hears_its_click(page: Page) -> None:
+    begin(page, clock=1)
+    page.until(lambda: page.text("#clock-white") == "0:59")
+    ActionChains(page.driver).click_and_hold(page.find("#resign")).perform()
+    page.of_module("state/store.js", "module.changed('report')")
+    ActionChains(page.driver).release().perform()
+    page.until(lambda: page.text("#play-state") == "0-1: White resigns")
+
+
 def test_a_button_that_is_pressed_while_an_answer_comes_hears_its_click(page: Page) -> None:
     page.enter("1. e4 e5 2. Nf3")
     page.until(lambda: len(page.moves) == 3 and page.of_module("state/store.js", "module.isReported()"))

@@ -130,21 +130,29 @@ function drawClocks() {
     }
 }
 
+let drawn = ""; // what the bar says
+
 function draw() {
     const box = byId("play-bar");
     if (!state.game) {
+        drawn = "";
         hide(box);
         return;
     }
     box.hidden = false;
     const { result, side, clock, level } = state.game;
+    const now = JSON.stringify([result, side, level, clock !== null]);
+    if (now !== drawn) drawBar(box); // else it stays: a click is lost where what was pressed is drawn anew
+    drawn = now;
+    byId("take-back").disabled = !canTakeBack();
+    if (!result) byId("hint-move").disabled = state.report?.to_move !== side;
+}
+
+function drawBar(box) {
+    const { result, side, clock, level } = state.game;
     const who = `You are ${side === "white" ? "White" : "Black"}, Merino plays at ${levelName(level)}.`;
-    const back = button("take-back", "Take back", takeBack, { disabled: !canTakeBack() });
-    const during = [
-        back,
-        button("hint-move", "Hint", hint, { disabled: state.report?.to_move !== side }),
-        button("resign", "Resign", resign),
-    ];
+    const back = button("take-back", "Take back", takeBack);
+    const during = [back, button("hint-move", "Hint", hint), button("resign", "Resign", resign)];
     const after = [button("rematch", "Rematch", rematch), back];
     replace(
         box,

@@ -34,8 +34,8 @@ _HUGE_SIGN = re.compile(r"\$\d{10,}")  # the standard has signs up to $255
 _BRACES = str.maketrans("{}", "()")
 
 
-class _Place(Enum):
-    """Where in a text of games a line is."""
+class _PgnPart(Enum):
+    """The part of a text of games that a line is in."""
 
     BETWEEN_GAMES = auto()
     TAGS = auto()
@@ -51,7 +51,7 @@ class PgnLines:
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
-        self._place = _Place.BETWEEN_GAMES
+        self._part = _PgnPart.BETWEEN_GAMES
         self._is_in_braces = False
 
     def tell(self) -> int:
@@ -63,15 +63,15 @@ class PgnLines:
         line = self._file.readline()
         if not self._is_in_braces:
             if line.isspace():
-                self._place = _Place.AFTER_TAGS if self._place is _Place.TAGS else _Place.BETWEEN_GAMES
+                self._part = _PgnPart.AFTER_TAGS if self._part is _PgnPart.TAGS else _PgnPart.BETWEEN_GAMES
                 return line
-            if line.startswith("[") and self._place is not _Place.MOVES:
-                self._place = _Place.TAGS
+            if line.startswith("[") and self._part is not _PgnPart.MOVES:
+                self._part = _PgnPart.TAGS
                 return line
-            is_apart = self._place in (_Place.BETWEEN_GAMES, _Place.TAGS)
+            is_apart = self._part in (_PgnPart.BETWEEN_GAMES, _PgnPart.TAGS)
             if line.startswith("%") or (line.startswith(";") and is_apart):
                 return line
-        self._place = _Place.MOVES
+        self._part = _PgnPart.MOVES
         return self._in_braces(line)
 
     def _in_braces(self, line: str) -> str:

@@ -1,6 +1,6 @@
 """The comparison of feature sets: trained, kept, and told beside the thesis."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -77,9 +77,11 @@ def test_layers_and_outputs_are_compared_in_the_same_way(tmp_path: Path, monkeyp
     begun: list[int] = []
     play = runner.play_match
 
-    def play_on(config: MatchConfig, games: int, threads: int, first: int, executor: None) -> Generator[Game]:
+    def play_on(
+        config: MatchConfig, games: int, threads: int, first: int, executor: None, say: Callable[[str], object]
+    ) -> Generator[Game]:
         begun.append(first)
-        return play(config, games, threads, first, executor)
+        return play(config, games, threads, first, executor, say)
 
     monkeypatch.setattr(runner, "play_match", play_on)
     main(words)

@@ -16,7 +16,7 @@ LISTS = [
     (" 12. O-O 0-0", MoveList(["O-O", "0-0"], 12, False)),
     ("e42. Nf3", MoveList(["e42.", "Nf3"], None, False)),  # a number begins a word
     ("* e4 1-0", MoveList(["*", "e4"], None, False)),  # only what ends the list is its result
-    ("12345. e4", MoveList(["12345.", "e4"], None, False)),
+    ("1234567. e4", MoveList(["1234567.", "e4"], None, False)),
     (f"{'9' * 5000}. e4", MoveList([f"{'9' * 5000}.", "e4"], None, False)),
     ("1.", MoveList([], 1, False)),
     ("", MoveList([], None, False)),
@@ -51,7 +51,7 @@ def test_the_console_and_the_page_read_the_same_moves_in_a_list(talk: Talk, text
     assert [move.uci for move in read_text(text, None).games[0].moves] == talk.moves != []
 
 
-@pytest.mark.parametrize("text", ["e42. Nf3", "12345. e4 e5", "* e4 e5"])
+@pytest.mark.parametrize("text", ["e42. Nf3", "1234567. e4 e5", "* e4 e5"])
 def test_the_console_and_the_page_refuse_what_is_no_list(talk: Talk, text: str) -> None:
     talk.say(text)
     assert not talk.moves

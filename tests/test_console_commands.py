@@ -177,8 +177,6 @@ def test_every_piece_has_a_shapley_value_at_the_console(talk: Talk) -> None:
     assert talk.say("pieces shapley").endswith(f"score {score:+.0f}\n") and "Removal" not in talk.say("pieces shapley")
     assert "Removal" in talk.say("pieces") and "Shapley" in talk.say("pieces")
     assert "Shapley" not in talk.say("pieces removal") and "  Shapley  " in talk.say("pieces d5")
-    talk.say("option EvalFile gen1")
-    assert talk.say("pieces attributed").startswith("gen1.net does not tell its score by terms, so no terms are")
 
 
 def test_a_net_that_attributes_nothing_says_so(talk: Talk) -> None:

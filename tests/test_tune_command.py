@@ -352,6 +352,7 @@ def test_parameters_beyond_all_memory_are_refused():
         ("c_end = 1e-170", "razor_margin: c_end = 1e-170 does not match the bounds 50..800"),
         ("c_end = 1e200", "razor_margin: c_end = 1e+200 does not match the bounds 50..800"),
         ("c_end = 1e-6\ndist = 1e-7", "razor_margin: dist = 1e-07 does not match the bounds 50..800"),
+        ("c_end = 20\nr_end = 1e308", "razor_margin: r_end = 1e+308; 1e+09 is the most"),
         ("c_end = 20\nelo = 1e-300", "razor_margin: elo = 1e-300; 1e-06 is the least"),
     ],
 )
@@ -372,7 +373,8 @@ def test_a_tune_of_numbers_far_from_any_scale_is_refused(table: str, said: str, 
 def test_a_tune_at_the_ends_of_the_scales_has_numbers(method: str, scale: float):
     for share in (1e-8, 1.0, 1e8):
         for elo in (1e-6, 1.0, 1e6):
-            row = TunedParameter("a", 0, -scale, scale, share * scale, None, False, elo, share * scale)
+            step = None if elo == 1.0 else 1e9
+            row = TunedParameter("a", 0, -scale, scale, share * scale, step, False, elo, share * scale)
             check_scale([check(row, "a")])
             settings = settings_for(METHODS[method], [row], 50)
             state, random = initial_state(settings, np.zeros(1)), seed_state(1)

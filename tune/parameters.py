@@ -134,6 +134,8 @@ def check_scale(parameters: Sequence[TunedParameter]) -> None:
                 raise TuneError(
                     f"{name}: {field} = {value:g} does not match the bounds {parameter.low:g}..{parameter.high:g}"
                 )
+        if parameter.r_end is not None and parameter.r_end > MAX_SHARE:
+            raise TuneError(f"{name}: r_end = {parameter.r_end:g}; {MAX_SHARE:g} is the most")
         if parameter.elo < MIN_COST:
             raise TuneError(f"{name}: elo = {parameter.elo:g}; {MIN_COST:g} is the least")
 

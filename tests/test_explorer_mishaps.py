@@ -7,6 +7,7 @@ from base64 import b64encode
 from pathlib import Path
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 
 from merino.inner.eval.families import DEFAULT_FILE
 from tests.browser import HEIGHT, WIDTH, Page, needs_browser
@@ -191,6 +192,20 @@ def test_a_game_that_comes_late_replaces_no_board_put_up_or_moved_on_since(page:
     page.until(lambda: page.moves == expected)
     release(page)
     assert page.moves == expected
+
+
+def test_a_game_that_is_pressed_while_the_list_is_drawn_hears_its_click(page: Page) -> None:
+    page.enter(games("Anna", "e4") + games("Bea", "d4"))
+    page.until(lambda: page.text("#game-count") == "2 games" and page.all("#game-at-1"))
+    ActionChains(page.driver).click_and_hold(page.find("#game-at-1")).perform()
+    page.run(
+        "document.getElementById('game-list').dispatchEvent(new Event('scroll'));"
+        " return new Promise((drawn) => setTimeout(drawn, 100))"
+    )
+    ActionChains(page.driver).release().perform()
+    page.until(lambda: page.moves == ["d4"] and "Bea" in page.text("#move-list"))
+    page.enter(games("Carl", "c4") + games("Dora", "Nf3"))
+    page.until(lambda: "Carl" in page.text("#game-list"))
 
 
 def test_of_two_texts_the_last_one_stays(page: Page) -> None:

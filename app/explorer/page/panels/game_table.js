@@ -45,6 +45,7 @@ export class GameTable {
     #rows = h("div", { class: "game-rows" });
     #height = h("div", { class: "game-height" }, this.#rows);
     #active = 0; // the place in the list that the keys have come to
+    #drawn = ""; // the rows that are shown, and what sets some of them apart
 
     /** Follow what has changed, at most once a frame. */
     redraw = framed(() => this.#draw());
@@ -57,6 +58,11 @@ export class GameTable {
         this.box.addEventListener("scroll", this.redraw);
         this.box.addEventListener("keydown", (event) => this.#press(event));
         new ResizeObserver(this.redraw).observe(this.box);
+    }
+
+    /** Forget the rows shown: they are of another list. */
+    reset() {
+        this.#drawn = "";
     }
 
     /** Go to a place in the list, and scroll it into view. */
@@ -80,23 +86,33 @@ export class GameTable {
 
     #draw() {
         const { box } = this,
-            { indices, chosen, game } = this.#read();
+            { indices } = this.#read();
         this.#height.style.height = `${Math.min(indices.length * ROW, MAX_HEIGHT)}px`;
         const top = box.scrollTop * this.#scale();
         const first = Math.max(0, Math.floor(top / ROW) - AROUND);
         const last = Math.ceil((top + box.clientHeight) / ROW) + AROUND;
         this.#rows.style.transform = `translateY(${box.scrollTop - top + first * ROW}px)`;
         const seen = indices.slice(first, last);
-        replace(
-            this.#rows,
-            seen.map((index, at) => this.#row(game(index), first + at, index === chosen, indices.length)),
-        );
+        this.#drawRows(seen, first);
         const isActiveSeen = first <= this.#active && this.#active < first + seen.length;
         if (isActiveSeen) box.setAttribute("aria-activedescendant", `game-at-${this.#active}`);
         else box.removeAttribute("aria-activedescendant");
     }
 
-    #row(game, place, isChosen, count) {
+    /** The rows; they stay while only more games are listed: a click is lost where a row is made anew. */
+    #drawRows(seen, first) {
+        const { indices, chosen, game } = this.#read();
+        const now = JSON.stringify([seen, first, chosen, this.#active]);
+        if (now !== this.#drawn)
+            replace(
+                this.#rows,
+                seen.map((index, at) => this.#row(game(index), first + at, index === chosen)),
+            );
+        this.#drawn = now;
+        for (const row of this.#rows.children) row.setAttribute("aria-setsize", String(indices.length));
+    }
+
+    #row(game, place, isChosen) {
         const attributes = {
             id: `game-at-${place}`,
             class: place === this.#active ? "game-row active" : "game-row",
@@ -104,7 +120,6 @@ export class GameTable {
             style: { height: `${ROW}px` },
             "aria-selected": String(isChosen),
             "aria-posinset": place + 1,
-            "aria-setsize": count,
             onclick: () => this.#open(place),
         };
         return h("div", attributes, cells(game));

@@ -59,6 +59,7 @@ function begin(from) {
     opening += 1; // nor is a list that was asked for before
     source = from;
     list = new GameList();
+    table.reset();
     indices = [];
     query = queryOf(NOTHING);
     parts.search.reset();

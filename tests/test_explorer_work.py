@@ -97,6 +97,8 @@ def test_a_number_that_is_refused_leaves_the_one_before_in_its_field(page: Page)
 def assert_that_learning_is_reported(page: Page) -> None:
     """In words, in a table by the phase of the game, and in graphs that can be read without their colours."""
     assert "710 games" in page.text("#learn-verdict")
+    found = page.run("return fetch('/api/learning').then((answer) => answer.json())")["record"]["summary"]
+    assert f" \u00b1 {1.96 * found['gain_error']:.6f}." in page.text("#learn-verdict"), "the interval of 95%"
     rows = page.run("return [...document.querySelectorAll('#learned tbody th')].map((cell) => cell.textContent)")
     assert rows[0].endswith(", middlegame") and rows[1] == rows[0].replace("middlegame", "endgame")
     graphs = page.run(SAMPLES, "#panel-learning .chart")

@@ -3,7 +3,7 @@
 import { COLOURS } from "../base/chart.js";
 import { h, number, plainTable, plural, spaced, tableRow } from "../base/dom.js";
 
-const INTERVAL = 1.96;
+const INTERVAL = 1.96; // standard errors to either side, which are 95%
 
 /** The steps of the fit: those of the record, or those heard so far. */
 const allSteps = (record, steps) =>
@@ -97,7 +97,7 @@ function verdictOf(summary) {
     const folds = summary.folds > 1 ? ` (${summary.folds}-fold cross-validation)` : "";
     const change = `${summary.gain >= 0 ? "fell" : "rose"} by ${Math.abs(summary.gain).toFixed(6)}`;
     return [
-        `The new weights are ${quality}${folds}: the error ${change} \u00b1 ${summary.gain_error.toFixed(6)}.`,
+        `The new weights are ${quality}${folds}: the error ${change} \u00b1 ${(INTERVAL * summary.gain_error).toFixed(6)}.`,
         `${plural(summary.games, "game")}, ${plural(summary.positions, "position")}, ${summary.seconds.toFixed(1)} s.`,
         `K ${summary.k_before.toFixed(1)} before, ${summary.k.toFixed(1)} after.`,
     ].join(" ");

@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from threading import main_thread
 
@@ -239,9 +240,11 @@ def test_ctrl_c_ends_the_searches_of_positions_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: Callable[[Path, Rescore], object]
 ) -> None:
     ended: list[bool] = []
+    searches = count()
 
     def search(_: Rescore, positions: np.ndarray, stop: np.ndarray) -> np.ndarray:
-        signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)
+        if next(searches) == 0:
+            signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)
         until = time.monotonic() + 10
         while not stop[0] and time.monotonic() < until:
             time.sleep(0.01)
@@ -251,7 +254,7 @@ def test_ctrl_c_ends_the_searches_of_positions_at_once(
     monkeypatch.setattr(Rescore, "scores_of", search)
     with pytest.raises(KeyboardInterrupt):
         reads(pgn(tmp_path), Rescore(10**6, LinearEvaluation(defaults())))
-    assert ended == [True]
+    assert set(ended) == {True}  # of as many searches as were under way
 
 
 def test_of_mixed_lines_only_what_is_drawn_is_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

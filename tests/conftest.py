@@ -103,7 +103,8 @@ def uci() -> Iterator[UciProcess]:
 def engine(uci: UciProcess) -> Iterator[UciProcess]:
     """The shared process, idle, on the starting position, with the options as at the start; idle again at the end."""
     at_start = {option.name: option.default for option in OPTIONS.values() if option.kind != "button"}
-    uci.send("stop", "debug off", *(f"setoption name {name} value {value}" for name, value in at_start.items()))
+    uci.send("stop", "ucinewgame")  # which waits for the move of the search that is stopped
+    uci.send("debug off", *(f"setoption name {name} value {value}" for name, value in at_start.items()))
     uci.send("position startpos")
     uci.sync()
     yield uci

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from merino.inner.core.common.quoting import rounded
 from merino.inner.study.points.board import QUANTILES, TEAM_44, TEAM_44_PREDICTED, WAYS, BoardValues
 from merino.inner.study.points.claims import CONDITIONS, STUDIED, Condition
 from merino.inner.study.points.values import (
@@ -55,9 +56,9 @@ def _render_way(points: PointValues) -> str:
     ]
     values = way.values
     for row in way.headlines:
-        figures = f"{way.steps[row]:6,} {way.costs[row]:10.6f} {_number(way.weights[row, 0], '.3f'):>7}"
+        figures = f"{way.steps[row]:6,} {way.costs[row]:10.6f} {_number(way.weights[row, 0], 3):>7}"
         rows.append(f"{figures}{_cells(values[row])}")
-    rows.append(f"{'best':>6} {'':>10} {_number(points.alpha, '.3f'):>7}{_cells(points.values)}")
+    rows.append(f"{'best':>6} {'':>10} {_number(points.alpha, 3):>7}{_cells(points.values)}")
     return "\n".join(rows)
 
 
@@ -127,8 +128,8 @@ def _rows_beside(fit: Fit, values: np.ndarray, alpha: float, width: int) -> Iter
     for index, name in enumerate(PIECE_NAMES):
         value, interval = _number(fit.values[index]), _span(fit.interval_of_piece(index)) if index else ""
         yield f"{name.capitalize():8}{value:>12}  {interval:>16}   {_number(values[index]):>{width}}"
-    interval = _span(fit.alpha_interval, ".3f")
-    yield f"{'alpha':8}{_number(fit.alpha, '.3f'):>12}  {interval:>16}   {_number(alpha, '.3f'):>{width}}"
+    interval = _span(fit.alpha_interval, 3)
+    yield f"{'alpha':8}{_number(fit.alpha, 3):>12}  {interval:>16}   {_number(alpha, 3):>{width}}"
 
 
 def _features(points: PointValues) -> list[str]:
@@ -139,14 +140,14 @@ def _features(points: PointValues) -> list[str]:
     names = [*PIECE_NAMES[1:], *(feature.name for feature in STUDIED)]
     rows = [
         f"With features of the pieces that are left, all fitted together to {fit.vectors:,} vectors",
-        f"(each change of a feature makes one, too); alpha {_number(fit.alpha, '.3f')}",
+        f"(each change of a feature makes one, too); alpha {_number(fit.alpha, 3)}",
         "",
         f"{'':20}{'value':>7}  {'95% interval':>16}  verdict",
     ]
     for column, name in enumerate(names, 1):
         interval = fit.interval_of_piece(column)
-        form = "+.0f" if column >= len(PIECES) else ".0f"
-        figures = f"{name:20}{_with_interval(fit.values[column], interval, form)}"
+        sign = "+" if column >= len(PIECES) else "-"
+        figures = f"{name:20}{_with_interval(fit.values[column], interval, sign)}"
         if column < len(PIECES):
             rows.append(f"{figures}  {_number(points.values[column])} without features")
         else:
@@ -191,7 +192,7 @@ def _render_many(sets: Sequence[PointValues]) -> str:
         f"{'set':{width}} {'games':>8} {'vectors':>9} {'alpha':>7}{_NAMES}",
     ]
     for points in sets:
-        counts = f"{points.games:8,} {points.vectors:9,} {_number(points.alpha, '.3f'):>7}"
+        counts = f"{points.games:8,} {points.vectors:9,} {_number(points.alpha, 3):>7}"
         rows.append(f"{points.label:{width}} {counts}{_cells(_proved(points, points.values))}")
     rows += [
         "",
@@ -202,7 +203,7 @@ def _render_many(sets: Sequence[PointValues]) -> str:
     rows += [f"{points.label:{width}} {_spans(points)}" for points in sets]
     rows += ["", f"The values with {_DRAWS[other_way(sets[0].draws)]}", "", f"{'set':{width}} {'alpha':>7}{_NAMES}"]
     for points in sets:
-        alpha, values = _number(points.other_alpha, ".3f"), _proved(points, points.other_values)
+        alpha, values = _number(points.other_alpha, 3), _proved(points, points.other_values)
         rows.append(f"{points.label:{width}} {alpha:>7}{_cells(values)}")
     rows += _searched_of_many(sets, width)
     for condition in CONDITIONS:
@@ -228,7 +229,7 @@ def _searched_of_many(sets: Sequence[PointValues], width: int) -> list[str]:
         f"{'set':{width}} {'K':>5} {'alpha':>7}{_NAMES}",
     ]
     for label, fit in fits:
-        rows.append(f"{label:{width}} {fit.k:5.0f} {_number(fit.alpha, '.3f'):>7}{_cells(_proved(fit, fit.values))}")
+        rows.append(f"{label:{width}} {fit.k:5.0f} {_number(fit.alpha, 3):>7}{_cells(_proved(fit, fit.values))}")
     return [*rows, "", *(f"{label:{width}} {_spans(fit)}" for label, fit in fits)]
 
 
@@ -249,11 +250,11 @@ def _features_of_many(sets: Sequence[PointValues], width: int) -> list[str]:
 def _spans(fit: Fit) -> str:
     """The intervals of alpha, and of all pieces but the pawn."""
     spans = "".join(f"{_span(fit.interval_of_piece(index)):>14}" for index in range(1, len(PIECES)))
-    return f"{_span(fit.alpha_interval, '.2f'):>14}{spans}"
+    return f"{_span(fit.alpha_interval, 2):>14}{spans}"
 
 
-def _with_interval(value: float, interval: Interval, form: str = "+.0f") -> str:
-    return f"{_number(value, form):>7}  {_span(interval, form):>16}"
+def _with_interval(value: float, interval: Interval, sign: str = "+") -> str:
+    return f"{_number(value, sign=sign):>7}  {_span(interval, sign=sign):>16}"
 
 
 def _cells(values: np.ndarray) -> str:
@@ -265,18 +266,12 @@ def _proved(points: Fit, values: np.ndarray) -> np.ndarray:
     return values if math.isfinite(points.interval_of_piece(0)[0]) else np.full_like(values, np.nan)
 
 
-def _number(value: float, form: str = ".0f") -> str:
-    return "-" if math.isnan(value) else _shown(value, form)
+def _number(value: float, digits: int = 0, sign: str = "-") -> str:
+    return "-" if math.isnan(value) else rounded(float(value), sign, digits)
 
 
-def _shown(value: float, form: str) -> str:
-    """A number in a form such as ".3f"; what rounds to nothing is never "-0"."""
-    text = format(value, form)
-    return text if float(text) else format(0.0, form)
-
-
-def _span(interval: Interval, form: str = ".0f") -> str:
-    return "" if math.isnan(interval[0]) else " .. ".join(_shown(end, form) for end in interval)
+def _span(interval: Interval, digits: int = 0, sign: str = "-") -> str:
+    return "" if math.isnan(interval[0]) else " .. ".join(rounded(float(end), sign, digits) for end in interval)
 
 
 def render_graph(graph: ScoreGraph, others: Sequence[float] = OTHER_ALPHAS) -> str:
@@ -286,7 +281,7 @@ def render_graph(graph: ScoreGraph, others: Sequence[float] = OTHER_ALPHAS) -> s
     """
     beside = "".join(f"{f'at {alpha:g}':>8}" for alpha in others)
     head = f"{'balance':>7} {'vectors':>8} {'score':>6} {'curve':>6}{beside}  0{'0.5':^{BAR_CELLS - 1}}1"
-    curve = f"1 / (1 + exp(-{_shown(graph.alpha, '.3f')} * balance))"
+    curve = f"1 / (1 + exp(-{_number(graph.alpha, 3)} * balance))"
     rows = [f"Mean score of White by balance (1-3-3-5-9), beside {curve}", "", head]
     expected = graph.expected(graph.balances)
     curves = [logistic(alpha, graph.balances) for alpha in others]
@@ -357,4 +352,4 @@ def _predictions(board: BoardValues) -> list[str]:
 
 
 def _pawns(value: float, width: int) -> str:
-    return f"{_number(value, '.2f'):>{width}}"
+    return f"{_number(value, 2):>{width}}"

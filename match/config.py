@@ -70,6 +70,12 @@ class MatchConfig:
         """Whether an opening says all about the game that is played from it."""
         return self.is_compiled and not self.random_moves.early
 
+    def different_games(self, source: OpeningSource | None) -> int | None:
+        """How many games from these openings are not the same once more, where they come again; None for all."""
+        if not self.is_repeatable or not isinstance(source, FileOpenings):
+            return None
+        return 2 * len(source) or None  # a book is no list, and never at its end
+
     def board(self, stop_flag: np.ndarray) -> Board:
         """A board with the players at it; `stop_flag`, uint64[1], ends its games. Raises MatchError."""
         first, second = self.players

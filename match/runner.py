@@ -22,7 +22,7 @@ from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.runs import Run, RunName, at_work, begun
 from merino.inner.core.common.tables import html_table
 from merino.inner.core.common.work import RemoteExecutor, WorkError, ordered, threads
-from merino.inner.formats.openings import FileOpenings, Opening, OpeningError
+from merino.inner.formats.openings import Opening, OpeningError
 from merino.inner.match.config import Board, MatchConfig, OpeningSource
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Game, Tally
@@ -274,8 +274,8 @@ class _PairBlocks:
     @property
     def remark(self) -> str:
         """What to say of games that are the same as earlier ones, since their openings come again; "" if none are."""
-        different = 2 * len(self._source) if isinstance(self._source, FileOpenings) else 0
-        if not 0 < different < self._games or not self._config.is_repeatable:
+        different = self._config.different_games(self._source)
+        if different is None or different >= self._games:
             return ""
         has = f"'{self._config.openings}' has {counted(different // 2, 'opening')}"
         return f"{has}: the games from number {different + 1} on are those before once more, and prove nothing."

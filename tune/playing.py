@@ -25,7 +25,7 @@ from merino.inner.core.common.work import RemoteExecutor, ordered, threads
 from merino.inner.engine.search.parameters import PARAMETERS, current_name, parameters_for, tuned_for
 from merino.inner.eval.evaluation import Evaluation, Number
 from merino.inner.eval.families import default
-from merino.inner.formats.openings import FileOpenings, Opening, OpeningError
+from merino.inner.formats.openings import Opening, OpeningError
 from merino.inner.match.config import Board, MatchConfig, OpeningSource
 from merino.inner.match.errors import MatchError
 from merino.inner.match.games import Reason
@@ -290,8 +290,7 @@ def proof_terms(configuration: Configuration, players: tuple[Player, Player]) ->
         source = terms.source()
     except OpeningError as error:
         raise TuneError(str(error)) from error
-    different = 2 * len(source) if isinstance(source, FileOpenings) else 0  # 0 for a book, too, which is no list
-    return replace(terms, games=min(different or terms.games, terms.games))
+    return replace(terms, games=min(terms.different_games(source) or terms.games, terms.games))
 
 
 def tunes_file(configuration: Configuration) -> bool:

@@ -61,7 +61,7 @@ def read_task(line: str, name: str) -> EpdTest | None:
 
 
 def read_tasks(path: Path) -> tuple[list[EpdTest], list[str]]:
-    """The positions of an EPD file that set a task, and the faults of other lines; raises OSError and SourceError."""
+    """The positions of an EPD file that set a task, and the faults of other lines; raises SourceError."""
     tasks, faults = [], []
     for number, line in enumerate(text_of(read_text(path), path, "replace").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):

@@ -43,11 +43,10 @@ def run_account(arguments: Sequence[str]) -> int:
     args = parser.parse_args(arguments)
     if args.out and not args.positions:
         raise UsageError("account: --out needs --positions, to which the account is fitted")
-    if args.out:
-        check_output(args.out, "account")
-        with errors_named("account", EvaluationError):
-            check_apart([args.out], [args.positions, find_net(args.net)], "account")
     with errors_named("account", EvaluationError, PackedError, SourceError, StudyError):
+        if args.out:
+            check_output(args.out, "account")
+            check_apart([args.out], [args.positions, find_net(args.net)], "account")
         net = load_net(args.net)
         assert isinstance(net, NetEvaluation)
         account = account_for(net) if args.positions is None else _fitted(net, args.positions)

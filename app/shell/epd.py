@@ -48,11 +48,8 @@ def run_epd(arguments: Sequence[str]) -> int:
     """The command: one row per position, then the number solved. 0, or 1 for faulty lines; raises CommandError."""
     args = _parser().parse_args(arguments)
     limits = SearchRequest.of(args, Limits(movetime=shared.DEFAULT_POSITION_MS)).limits
-    try:
-        with errors_named("epd", SourceError):
-            tasks, faults = read_tasks(args.file)
-    except OSError as error:
-        raise CommandError(f"epd: cannot read '{args.file}': {error.strerror}") from error
+    with errors_named("epd", SourceError):
+        tasks, faults = read_tasks(args.file)
     for fault in faults:
         print(fault, file=sys.stderr)
     searcher = _searcher(args)

@@ -36,10 +36,9 @@ def run_probes(arguments: Sequence[str]) -> int:
     parser.add_argument("--plot", type=file_path, metavar="FILE", help="also draw a chart, as PNG or SVG")
     shared.add_json(parser, "print a list of JSON objects, one per term or motif")
     args = parser.parse_args(arguments)
-    with errors_named("probes", EvaluationError):
-        check_apart([args.plot], [args.file, *map(find_net, args.nets)], "probes")
-    check_picture(args.plot, "probes")
     with errors_named("probes", EvaluationError, PackedError, SourceError, StudyError):
+        check_apart([args.plot], [args.file, *map(find_net, args.nets)], "probes")
+        check_picture(args.plot, "probes")
         nets = {name: _net(file) for name, file in by_name(args.nets).items()}
         positions = unpack(evenly(all_positions(args.file), args.positions))
         found = probe(nets, positions, lambda text: print(f"{text} ...", file=sys.stderr))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, TextIO
 
 import chess
 import chess.pgn
@@ -19,7 +19,7 @@ from merino.inner.core.board.fen import FenError
 from merino.inner.core.board.game import IllegalMoveError, Position
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.user_files import is_there
-from merino.inner.engine.notation.games import Loaded, PgnLines, VariantError, loaded, read_game
+from merino.inner.engine.notation.games import Loaded, PgnLines, VariantError, loaded, read_game, visit_game
 from merino.inner.engine.notation.positions import looks_like_fen
 from merino.inner.engine.notation.san import board_of
 from merino.inner.formats.sources import decoded, open_text
@@ -240,7 +240,7 @@ def _nth_game(file: TextIO, number: int) -> Loaded | int:
     """The game of this number; else how many there are. Comments, variations and text beside games are passed over."""
     before, lines = 0, PgnLines(file)
     while before < number - 1:
-        is_game = chess.pgn.read_game(cast(TextIO, lines), Visitor=_GameNoticed)
+        is_game = visit_game(lines, _GameNoticed)
         if is_game is None:
             return before
         before += is_game

@@ -204,6 +204,23 @@ export const guarded =
  */
 export const around = (event, selector) => /** @type {Element} */ (event.target).closest(selector);
 
+/** What a place says. Where that is nothing new the place stays as it is: a click is lost on what is drawn anew. */
+export class Drawn {
+    #said = "";
+
+    /** Whether the place has to be drawn to say this; the last that was asked about counts as drawn. */
+    isNew(...said) {
+        const before = this.#said;
+        this.#said = JSON.stringify(said);
+        return this.#said !== before;
+    }
+
+    /** Let it be drawn anew, whatever it says. */
+    forget() {
+        this.#said = "";
+    }
+}
+
 /** @type {any} */
 let pressed = null; // what the mouse is down on
 document.addEventListener("mousedown", ({ target }) => (pressed = target), true);

@@ -1,6 +1,6 @@
 // Below the board: back and forth, flip, and Merino's moves; and the switches above it.
 
-import { byId, h, replace, segments, showError } from "../base/dom.js";
+import { Drawn, byId, h, replace, segments, showError } from "../base/dom.js";
 import { Work } from "../base/work.js";
 import { whyNoGame } from "../board/free.js";
 import {
@@ -86,14 +86,12 @@ const button = (id, text, title, onclick, disabled = false, kind = "icon") =>
         text,
     );
 
-let drawn = ""; // what the buttons below the board say
+const drawn = new Drawn(); // the buttons below the board
 
 function draw() {
     const { at, moves, report } = state;
     const canMove = !thinking.isRunning && !isUnaided() && Boolean(report?.moves.length);
-    const now = [at === 0, at === moves.length, thinking.isRunning, canMove].join();
-    if (now === drawn) return; // a click is lost where what was pressed is drawn anew
-    drawn = now;
+    if (!drawn.isNew(at === 0, at === moves.length, thinking.isRunning, canMove)) return;
     replace(
         byId("game-controls"),
         h(

@@ -1,7 +1,7 @@
 // To play against Merino: the dialog that begins a game, and the bar with clocks and what can be done in it.
 
 import { keep, recall } from "../base/browser_storage.js";
-import { button, byId, checkField, h, options, panelBar, replace, segments, showError } from "../base/dom.js";
+import { Drawn, button, byId, checkField, h, options, panelBar, replace, segments, showError } from "../base/dom.js";
 import { hide } from "../base/focus.js";
 import { styledPlayers } from "../base/player_styles.js";
 import { hasSound, setSound } from "../base/sound.js";
@@ -130,20 +130,18 @@ function drawClocks() {
     }
 }
 
-let drawn = ""; // what the bar says
+const drawn = new Drawn(); // the bar
 
 function draw() {
     const box = byId("play-bar");
     if (!state.game) {
-        drawn = "";
+        drawn.forget();
         hide(box);
         return;
     }
     box.hidden = false;
     const { result, side, clock, level } = state.game;
-    const now = JSON.stringify([result, side, level, clock !== null]);
-    if (now !== drawn) drawBar(box); // else it stays: a click is lost where what was pressed is drawn anew
-    drawn = now;
+    if (drawn.isNew(result, side, level, clock !== null)) drawBar(box);
     byId("take-back").disabled = !canTakeBack();
     if (!result) byId("hint-move").disabled = state.report?.to_move !== side;
 }

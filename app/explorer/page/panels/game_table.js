@@ -1,6 +1,6 @@
 // The list of the games of a file, and the form to search it with. Only the rows in view are elements.
 
-import { framed, h, options, replace } from "../base/dom.js";
+import { Drawn, framed, h, options, replace } from "../base/dom.js";
 
 const ROW = matchMedia("(pointer: coarse)").matches ? 40 : 30; // pixels
 const MAX_HEIGHT = 8e6; // pixels that every browser can scroll; longer lists scroll faster
@@ -45,7 +45,7 @@ export class GameTable {
     #rows = h("div", { class: "game-rows" });
     #height = h("div", { class: "game-height" }, this.#rows);
     #active = 0; // the place in the list that the keys have come to
-    #drawn = ""; // the rows that are shown, and what sets some of them apart
+    #drawn = new Drawn(); // the rows that are shown, and what sets some of them apart
 
     /** Follow what has changed, at most once a frame. */
     redraw = framed(() => this.#draw());
@@ -62,7 +62,7 @@ export class GameTable {
 
     /** Forget the rows shown: they are of another list. */
     reset() {
-        this.#drawn = "";
+        this.#drawn.forget();
     }
 
     /** Go to a place in the list, and scroll it into view. */
@@ -86,30 +86,22 @@ export class GameTable {
 
     #draw() {
         const { box } = this,
-            { indices } = this.#read();
+            { indices, chosen, game } = this.#read();
         this.#height.style.height = `${Math.min(indices.length * ROW, MAX_HEIGHT)}px`;
         const top = box.scrollTop * this.#scale();
         const first = Math.max(0, Math.floor(top / ROW) - AROUND);
         const last = Math.ceil((top + box.clientHeight) / ROW) + AROUND;
         this.#rows.style.transform = `translateY(${box.scrollTop - top + first * ROW}px)`;
         const seen = indices.slice(first, last);
-        this.#drawRows(seen, first);
-        const isActiveSeen = first <= this.#active && this.#active < first + seen.length;
-        if (isActiveSeen) box.setAttribute("aria-activedescendant", `game-at-${this.#active}`);
-        else box.removeAttribute("aria-activedescendant");
-    }
-
-    /** The rows; they stay while only more games are listed: a click is lost where a row is made anew. */
-    #drawRows(seen, first) {
-        const { indices, chosen, game } = this.#read();
-        const now = JSON.stringify([seen, first, chosen, this.#active]);
-        if (now !== this.#drawn)
+        if (this.#drawn.isNew(seen, first, chosen, this.#active))
             replace(
                 this.#rows,
                 seen.map((index, at) => this.#row(game(index), first + at, index === chosen)),
             );
-        this.#drawn = now;
         for (const row of this.#rows.children) row.setAttribute("aria-setsize", String(indices.length));
+        const isActiveSeen = first <= this.#active && this.#active < first + seen.length;
+        if (isActiveSeen) box.setAttribute("aria-activedescendant", `game-at-${this.#active}`);
+        else box.removeAttribute("aria-activedescendant");
     }
 
     #row(game, place, isChosen) {

@@ -6,15 +6,21 @@ from collections.abc import Callable
 
 import chess
 
+from merino.inner.engine.syzygy.results import ResultTables
+
 
 class FakeTables:
-    """Tables in which a side wins that has the only queen, the sooner the closer its king is to the other."""
+    """Tables in which a side wins that has the only queen, the sooner the closer its king is to the other.
+
+    The search gets none of them.
+    """
 
     path = "tables"
     men = 3
 
     def __init__(self, fault: Callable[[], Exception] | None = None, distance: Callable[[int], int] = int) -> None:
         self.fault, self.distance = fault, distance
+        self.results = ResultTables({})
 
     def probe_wdl(self, board: chess.Board) -> int:
         if self.fault:

@@ -30,6 +30,7 @@ from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults, learned_k
 from merino.inner.eval.outlook import DEFAULT_K, expected_score, win_draw_loss
 from tests.boards import KIWIPETE
 from tests.fake_tables import FakeTables
+from tests.syzygy_files import LOST, WON, constant_file
 
 MATED = "6k1/5ppp/8/8/8/8/r4PPP/1r4K1 w - - 0 1"
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
@@ -395,7 +396,7 @@ def test_tables_are_left_aside_where_other_moves_are_wanted(talk: Talk, setting:
 def test_a_search_for_a_mate_leaves_tables_aside(talk: Talk, fen: str) -> None:
     """In the first position they advise another move; in the second they know of the capture only that it wins."""
     talk.runtime.tables = FakeTables()
-    said = talk.say("setoption name SyzygyProbeDepth value 1", f"position fen {fen}", "go mate 2")
+    said = talk.say(f"position fen {fen}", "go mate 2")
     assert " score mate 2 " in said[-2] and " tbhits 0 " in said[-2]
 
 
@@ -409,19 +410,22 @@ def test_a_broken_table_is_said_once_and_not_used_again(talk: Talk) -> None:
     assert not any("error" in line for line in talk.say("go depth 2"))
 
 
-def test_the_engine_counts_what_the_search_found_in_tables(talk: Talk) -> None:
-    talk.runtime.tables = FakeTables()
-    lines = talk.say("setoption name SyzygyProbeDepth value 1", f"position fen {ROOK_TO_TAKE}", "go depth 8")
+def test_the_engine_counts_what_the_search_found_in_tables(talk: Talk, tmp_path: Path) -> None:
+    (tmp_path / "KQvK.rtbw").write_bytes(constant_file("KQvK", WON, LOST))
+    assert talk.say(f"setoption name SyzygyPath value {tmp_path}") == []
+    lines = talk.say(f"position fen {ROOK_TO_TAKE}", "go depth 8")
     last = next(line for line in reversed(lines) if " tbhits " in line)
     assert int(last.split(" tbhits ")[1].split()[0]) > 0
     assert f"score cp {TABLEBASE_WIN - 1}" in last and lines[-1].startswith("bestmove d1d8")
 
 
-def test_a_table_that_breaks_in_the_search_is_said_before_the_move(talk: Talk) -> None:
-    talk.runtime.tables = FakeTables(fault=lambda: OSError("invalid magic header"))
-    go = ["setoption name SyzygyProbeDepth value 1", f"position fen {ROOK_TO_TAKE}", "go depth 8"]
-    lines = talk.say(*go)
-    error = "info string error: SyzygyPath: a broken table: invalid magic header; the tablebases are no longer used"
+def test_a_table_that_breaks_in_the_search_is_said_before_the_move(talk: Talk, tmp_path: Path) -> None:
+    file = tmp_path / "KQvK.rtbw"
+    file.write_bytes(b"no table" * 10)
+    go = [f"position fen {ROOK_TO_TAKE}", "go depth 8"]
+    lines = talk.say(f"setoption name SyzygyPath value {tmp_path}", *go)
+    fault = f"a broken table: '{file}': it is no Syzygy table of results, or its end is missing"
+    error = f"info string error: SyzygyPath: {fault}; the tablebases are no longer used"
     assert lines.count(error) == 1 and lines[-1].startswith("bestmove")
     assert error not in talk.say(*go)
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-import chess
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from merino.inner.core.board.bitboard import popcount
-from merino.inner.core.board.fen import parse_fen
+from merino.inner.core.board.position import POSITION
+from merino.inner.core.compiled.calls import address_of
+from merino.inner.core.compiled.jit import entry, kernel
+from merino.inner.core.compiled.memory import array_at
 from merino.inner.engine.search.limits import KNOWN_WIN, TABLEBASE_WIN, Limits, Line, Score
 from merino.inner.engine.search.searcher import Searcher
-from merino.inner.engine.search.tablebase_probe import DRAW, LOSS, UNKNOWN, WIN, TablebaseProbe
-from merino.inner.engine.tables.tablebase import BLESSED_LOSS, CURSED_WIN, probe_of
-from tests.fake_tables import FakeTables
+from merino.inner.engine.search.tablebase_probe import TablebaseProbe
+from merino.inner.engine.syzygy.layout import UNKNOWN
+from merino.inner.engine.syzygy.results import ResultTables
+from tests.syzygy_files import BLESSED, CURSED, DRAWN, LOST, WON, constant_file
 
 ROOK_TO_TAKE = "3r3k/8/8/8/8/8/8/K2Q4 w - - 0 1"  # d1d8 leaves a queen against a king
 PAWNS = "4k3/2p3p1/8/1P5P/1p5p/8/2P3P1/R3K3 w Q - 0 1"
+MOST_ASKED = 4096
+
+
+def tables_of(folder: Path, **values: tuple[int, int]) -> ResultTables:
+    """Tables with one value for White to move, and one for Black."""
+    for name, each in values.items():
+        (folder / f"{name}.rtbw").write_bytes(constant_file(name, *each))
+    return ResultTables({name: folder / f"{name}.rtbw" for name in values})
 
 
 def searched(fen: str, tablebases: TablebaseProbe | None, depth: int = 8, threads: int = 1) -> Line:
@@ -27,8 +40,8 @@ def searched(fen: str, tablebases: TablebaseProbe | None, depth: int = 8, thread
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_capture_into_a_won_ending_is_a_known_win(threads: int) -> None:
-    tablebases = probe_of(FakeTables(), depth=1)
+def test_a_capture_into_a_won_ending_is_a_known_win(threads: int, tmp_path: Path) -> None:
+    tablebases = TablebaseProbe(tables_of(tmp_path, KQvK=(WON, LOST)), depth=1)
     line = searched(ROOK_TO_TAKE, tablebases, threads=threads)
     assert line.pv[0].uci() == "d1d8" and line.score == TABLEBASE_WIN - 1
     assert line.score.mate is None and line.score.words() == "a win by the tablebases"
@@ -36,81 +49,103 @@ def test_a_capture_into_a_won_ending_is_a_known_win(threads: int) -> None:
     assert searched(ROOK_TO_TAKE, None, depth=4).score < KNOWN_WIN
 
 
-def test_a_search_for_a_mate_asks_no_tables() -> None:
+def test_a_search_for_a_mate_asks_no_tables(tmp_path: Path) -> None:
     """In this position they know of the capture only that it wins."""
-    searcher, tablebases = Searcher(1), probe_of(FakeTables(), depth=1)
+    searcher, tablebases = Searcher(1), TablebaseProbe(tables_of(tmp_path, KQvK=(WON, LOST)), depth=1)
     searcher.tablebases = tablebases
     line = searcher.search("6k1/8/5K2/8/8/3Q2r1/8/8 w - - 0 1", Limits(mate=2)).line
     assert line is not None and line.score.mate == 2
     assert tablebases.hits == 0
 
 
-def test_a_side_does_not_take_what_the_tables_say_loses() -> None:
-    line = searched(ROOK_TO_TAKE, TablebaseProbe(3, lambda position: WIN, depth=1))
+def test_a_side_does_not_take_what_the_tables_say_loses(tmp_path: Path) -> None:
+    line = searched(ROOK_TO_TAKE, TablebaseProbe(tables_of(tmp_path, KQvK=(LOST, WON)), depth=1))
     assert line.pv[0].uci() != "d1d8"
     assert -KNOWN_WIN < line.score < KNOWN_WIN
 
 
-def test_a_lost_side_makes_for_the_draw_that_the_tables_know() -> None:
-    lost = "3r3k/3q4/8/8/8/8/8/K2Q4 w - - 0 1"  # without tables the exchange of queens loses too
-    tablebases = TablebaseProbe(4, lambda position: DRAW if position[0]["side"] == 1 else UNKNOWN, depth=1)
+@pytest.mark.parametrize(("white", "black"), [(DRAWN, DRAWN), (CURSED, BLESSED), (BLESSED, CURSED)])
+def test_what_the_fifty_moves_make_a_draw_is_one_for_the_search(white: int, black: int, tmp_path: Path) -> None:
+    """The lost side goes for it: without tables the exchange of queens loses, too."""
+    lost = "3r3k/3q4/8/8/8/8/8/K2Q4 w - - 0 1"
     assert searched(lost, None).score < -300
-    assert searched(lost, tablebases).score >= 0
+    line = searched(lost, TablebaseProbe(tables_of(tmp_path, KRvK=(white, black)), depth=1))
+    assert line.pv[0].uci() == "d1d7" and line.score == 0
+
+
+@kernel
+def note_what_is_asked(s, ply, alpha, beta, _):
+    """Keep the positions that are asked about, and know nothing."""
+    count = array_at(s.tablebase_data, np.int64, 1)
+    array_at(s.tablebase_data + np.uint64(8), POSITION, MOST_ASKED)[count[0] % MOST_ASKED] = s.positions[ply]
+    count[0] += 1
+    return UNKNOWN
+
+
+@entry
+def _link(records):
+    records[0].tablebase = address_of(note_what_is_asked, records[0])
+
+
+class NotingTables(ResultTables):
+    """Tables that know nothing, and keep what they are asked."""
+
+    def __init__(self, men: int) -> None:
+        super().__init__({})
+        self._men, self._memory = men, np.zeros(8 + MOST_ASKED * POSITION.itemsize, dtype=np.uint8)
+
+    @property
+    def men(self) -> int:
+        return self._men
+
+    def attach(self, record: np.ndarray) -> None:
+        _link(record)
+        record[0]["tablebase_data"] = self._memory.ctypes.data
+
+    @property
+    def asked(self) -> np.ndarray:
+        count = int(self._memory[:8].view(np.int64)[0])
+        assert count <= MOST_ASKED
+        return self._memory[8:].view(POSITION)[:count]
 
 
 def test_only_positions_after_a_capture_or_pawn_move_with_few_pieces_are_asked_about() -> None:
-    asked: list[np.ndarray] = []
-
-    def result_of(position: np.ndarray) -> int:
-        asked.append(position.copy())
-        return UNKNOWN
-
-    tablebases = TablebaseProbe(10, result_of, depth=3)
+    tables = NotingTables(10)
+    tablebases = TablebaseProbe(tables, depth=3)
     plain, told = searched(PAWNS, None), searched(PAWNS, tablebases)
     assert told._replace(nps=0, time_ms=0) == plain._replace(nps=0, time_ms=0), "no answer changes nothing"
-    assert len(asked) > 10 and tablebases.hits == 0
-    for record in asked:
-        assert record[0]["halfmove"] == 0 and record[0]["castling"] == 0
-        assert popcount(record[0]["colours"][0] | record[0]["colours"][1]) <= 10
-    assert not any(record[0]["side"] == 0 and record[0]["fullmove"] == 1 for record in asked), "the root"
+    assert len(tables.asked) > 10 and tablebases.hits == 0
+    assert not tables.asked["halfmove"].any() and not tables.asked["castling"].any()
+    assert all(popcount(white | black) <= 10 for white, black in tables.asked["colours"])
+    assert not ((tables.asked["side"] == 0) & (tables.asked["fullmove"] == 1)).any(), "the root"
 
 
 def test_shallow_nodes_do_not_ask() -> None:
-    asked: list[int] = []
-    searched(PAWNS, TablebaseProbe(10, lambda position: asked.append(1) or UNKNOWN, depth=20), depth=7)
-    assert not asked
+    tables = NotingTables(10)
+    searched(PAWNS, TablebaseProbe(tables, depth=20), depth=7)
+    assert not len(tables.asked)
 
 
-def test_a_broken_table_is_asked_once_and_the_search_goes_on() -> None:
-    asked: list[int] = []
-
-    def broken(position: np.ndarray) -> int:
-        asked.append(1)
-        raise OSError("no disk")
-
-    tablebases = TablebaseProbe(10, broken, depth=3)
-    assert searched(PAWNS, tablebases).score == searched(PAWNS, None).score
-    assert str(tablebases.fault) == "no disk" and len(asked) == 1
-
-
-@pytest.mark.parametrize(("said", "known"), [(2, WIN), (CURSED_WIN, DRAW), (0, DRAW), (BLESSED_LOSS, DRAW), (-2, LOSS)])
-def test_wins_that_the_fifty_moves_forbid_are_draws(said: int, known: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str] = []
-    tables = FakeTables()
-    monkeypatch.setattr(tables, "probe_wdl", lambda board: seen.append(board.epd()) or said)
-    fen = "8/8/8/2k5/3Pp3/8/8/K7 b - d3 0 1"
-    asked = ask(probe_of(tables, 1), fen)
-    assert asked == known and seen == [chess.Board(fen).epd()]
+def test_a_broken_table_is_read_once_and_the_search_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "KQvK.rtbw").write_bytes(b"no table" * 10)
+    tables = ResultTables({"KQvK": tmp_path / "KQvK.rtbw"})
+    tablebases = TablebaseProbe(tables, depth=1)
+    assert searched(ROOK_TO_TAKE, tablebases).score == searched(ROOK_TO_TAKE, None).score
+    fault = f"a broken table: '{tmp_path / 'KQvK.rtbw'}': it is no Syzygy table of results, or its end is missing"
+    assert tablebases.fault == fault and tablebases.hits == 0
+    (tmp_path / "KQvK.rtbw").write_bytes(constant_file("KQvK", WON, LOST))
+    searched(ROOK_TO_TAKE, tablebases)
+    assert tablebases.hits == 0
 
 
-def ask(tablebases: TablebaseProbe, fen: str) -> int:
-    return tablebases._answer(parse_fen(fen))
-
-
-def test_a_missing_table_says_nothing() -> None:
-    tablebases = probe_of(FakeTables(fault=lambda: KeyError("KRvK")), 1)
-    assert ask(tablebases, "8/8/8/2k5/8/8/8/KR6 w - - 0 1") == UNKNOWN
-    assert tablebases.fault is None and tablebases.hits == 0
+def test_a_missing_table_says_nothing(tmp_path: Path) -> None:
+    tablebases = TablebaseProbe(tables_of(tmp_path, KRvK=(WON, LOST)), depth=1)
+    searched(ROOK_TO_TAKE, tablebases)
+    assert tablebases.fault is None
+    (tmp_path / "KRvK.rtbw").unlink()
+    tablebases = TablebaseProbe(ResultTables({"KRvK": tmp_path / "KRvK.rtbw"}), depth=1)
+    searched("3q3k/8/8/8/8/8/8/K2R4 w - - 0 1", tablebases)
+    assert "No such file" in str(tablebases.fault), "one that was there when its folder was read"
 
 
 def test_a_known_loss_is_told_in_words() -> None:

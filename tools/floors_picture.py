@@ -23,7 +23,7 @@ GROUPS = (  # colour, what it says, and its folders
     (
         "#8db7e8",
         "the player",
-        ("engine/tables", "engine/report", "engine/notation", "engine/search", "eval", "core/board"),
+        ("engine/tables", "engine/report", "engine/notation", "engine/search", "engine/syzygy", "eval", "core/board"),
     ),
     ("#c9c4bb", "for all", ("core/compiled", "core/common")),
 )

@@ -65,10 +65,11 @@ OPENINGS = Kind("a file of openings", 2 * _GIB)
 GAMES = Kind("a file of games or positions", 16 * _TIB, is_stream=True)
 WHOLE_GAMES = Kind("games that are read as a whole", 4 * _GIB, is_stream=True)
 PACKED = Kind("a file of packed positions", 16 * _TIB)
+TABLES = Kind("an endgame table", 16 * _TIB)
 UNFINISHED_GAME = Kind("an unfinished game", _MIB)
 SETTINGS = Kind("a file of settings", 16 * _MIB)
 STATE = Kind("a file that a run has kept", 4 * _GIB)
-KINDS = (WEIGHTS, NET, BOOK, OPENINGS, GAMES, WHOLE_GAMES, PACKED, UNFINISHED_GAME, SETTINGS, STATE)
+KINDS = (WEIGHTS, NET, BOOK, OPENINGS, GAMES, WHOLE_GAMES, PACKED, TABLES, UNFINISHED_GAME, SETTINGS, STATE)
 
 
 class UserFileError(OSError):

@@ -5,6 +5,7 @@ record is one pointer and an array argument is seven words at every level of a r
 """
 
 import ctypes
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from llvmlite import ir
 from numba import carray, types
 from numba.core import cgutils
+from numba.extending import intrinsic
 
 from merino.inner.core.compiled.jit import INTERPRETED, kernel, primitive
 
@@ -32,8 +34,10 @@ def _store_word(address, word):
     ctypes.c_uint64.from_address(int(address)).value = int(word)
 
 
-def _pointer_to(address, dtype):
-    return ctypes.cast(int(address), ctypes.POINTER(np.ctypeslib.as_ctypes_type(dtype)))
+def _array_in_python(address, dtype, shape):
+    size = np.dtype(dtype).itemsize * math.prod(np.atleast_1d(shape).tolist())
+    content = (ctypes.c_char * size).from_address(int(address))
+    return np.frombuffer(memoryview(content), dtype=dtype).reshape(shape)
 
 
 def _copy_record(target, source):
@@ -84,9 +88,9 @@ def prefetch(typing, address):
     return types.void(types.uint64), generate
 
 
-@primitive(_pointer_to)
+@intrinsic
 def _pointer(typing, address, dtype):
-    """The number `address`, uint64, as a pointer to elements of `dtype`, such as np.int16."""
+    """The number `address`, uint64, as a pointer to elements of `dtype`, such as np.int16 or that of a record."""
     pointer = types.CPointer(dtype.dtype)
 
     def generate(context, builder, signature, args):
@@ -96,9 +100,12 @@ def _pointer(typing, address, dtype):
 
 
 @kernel(makes_arrays=True)
-def array_at(address, dtype, shape):
-    """The array of `dtype` and `shape` that lies at `address`, uint64; its owner must keep it alive."""
+def _compiled_array(address, dtype, shape):
     return carray(_pointer(address, dtype), shape)
+
+
+# array_at(address, dtype, shape): the array that lies at `address`, uint64; its owner must keep it alive.
+array_at = _array_in_python if INTERPRETED else _compiled_array
 
 
 @primitive(_copy_record)

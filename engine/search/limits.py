@@ -20,7 +20,7 @@ MAX_MS = 10**9  # twelve days, the longest time that timers of all systems accep
 MAX_NODES = 10**15
 DEFAULT_HASH_MB, MAX_HASH_MB = 16, 65536  # of the transposition table, MiB
 MAX_THREADS = 256
-DEFAULT_PROBE_DEPTH = 6  # of the nodes from which tablebases are asked: a probe takes as long as many nodes
+DEFAULT_PROBE_DEPTH = 1  # of the nodes from which tablebases are asked: a probe takes as long as a node
 
 
 @dataclass(frozen=True)

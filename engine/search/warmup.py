@@ -144,6 +144,9 @@ def _warm_up_lowest() -> None:
     default().value_pieces(position.record)
     default().attributed(position.record)
     Searcher(hash_mb=1).exchange_gain(position, position.legal_moves[0])
+    from merino.inner.engine.syzygy.probing import link as link_tables  # noqa: PLC0415 (few have the tables)
+
+    link_tables(new_search_record())
 
 
 def _warm_up_nets(record: np.ndarray) -> None:

@@ -1,22 +1,21 @@
-"""Syzygy endgame tables, read by python-chess: which moves keep the result at the root, and results for the search."""
+"""Syzygy endgame tables: which moves keep the result at the root, by python-chess, and results for the search."""
 
 from __future__ import annotations
 
 import os
+from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import chess
 import chess.syzygy
-import numpy as np
 
-from merino.inner.core.board.bitboard import WHITE
 from merino.inner.core.board.game import FIFTY_MOVES, Position
 from merino.inner.core.board.move import Move
 from merino.inner.core.common.user_files import check_folder, user_path
 from merino.inner.engine.notation.san import as_chess_move, board_of
-from merino.inner.engine.search.tablebase_probe import UNKNOWN, TablebaseProbe
-
-WIN, CURSED_WIN, DRAW, BLESSED_LOSS, LOSS = 2, 1, 0, -1, -2  # for the side to move; cursed: drawn by fifty moves
+from merino.inner.engine.syzygy.layout import DRAW, WIN
+from merino.inner.engine.syzygy.results import ResultTables
 
 
 class TablebaseError(ValueError):
@@ -29,8 +28,8 @@ class Tables(Protocol):
     path: str
 
     @property
-    def men(self) -> int:
-        """The largest number of pieces of a position in them, kings included."""
+    def results(self) -> ResultTables:
+        """Those of results, for the search."""
 
     def probe_wdl(self, board: chess.Board) -> int:
         """The result for the side to move: WIN to LOSS."""
@@ -53,10 +52,11 @@ class _FolderTables(chess.syzygy.Tablebase):
         super().__init__()
         self.path = path
 
-    @property
-    def men(self) -> int:
+    @cached_property
+    def results(self) -> ResultTables:
         """See Tables."""
-        return max((len(name) - 1 for name in self.wdl), default=0)  # such as KQvK
+        files = {Path(table.path).stem: Path(table.path) for table in self.wdl.values()}
+        return ResultTables(files)
 
 
 def open_tables(path: str) -> Tables:
@@ -88,35 +88,6 @@ def advise(tables: Tables, position: Position) -> Advice | None:
         raise TablebaseError(f"a broken table: {error}") from error
     best = max(ranked.values(), default=None)
     return Advice([move for move, rank in ranked.items() if rank == best], len(ranked))
-
-
-def probe_of(tables: Tables, depth: int) -> TablebaseProbe:
-    """The tables for the search, which asks them at nodes of this depth and more.
-
-    A broken table is its `fault`, a TablebaseError.
-    """
-
-    def result_of(position: np.ndarray) -> int:
-        try:
-            result = tables.probe_wdl(_board_at(position[0]))
-        except KeyError:
-            return UNKNOWN
-        except (OSError, IndexError, ValueError) as error:
-            raise TablebaseError(f"a broken table: {error}") from error
-        return (result > CURSED_WIN) - (result < BLESSED_LOSS)
-
-    return TablebaseProbe(tables.men, result_of, depth)
-
-
-def _board_at(position: np.void) -> chess.Board:
-    """A position without rights to castle for python-chess, without its counters."""
-    board = chess.Board(None)
-    board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings = position["pieces"].tolist()
-    board.occupied_co[chess.WHITE], board.occupied_co[chess.BLACK] = white, black = position["colours"].tolist()
-    board.occupied = white | black
-    board.turn = bool(position["side"] == WHITE)
-    board.ep_square = int(position["en_passant"]) if position["en_passant"] >= 0 else None
-    return board
 
 
 def _rank(tables: Tables, board: chess.Board, move: chess.Move) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """What the options that name files open, by the text of their values. A disk may be slow: the dialogue does not wait.
 
-These functions run on threads of their own, and what they return is put into use when the engine is idle. An evaluation
-is `compiled` there, too, if its code is not in the cache. Imports nothing heavy: each loads what it needs.
+These functions run on threads of their own, and what they return is put into use when the engine is idle. What
+they need of compiled code is loaded or compiled there, too. Imports nothing heavy: each loads what it needs.
 """
 
 from __future__ import annotations
@@ -52,6 +52,15 @@ def tables(path: str) -> Tables | None:
     from merino.inner.engine.tables.tablebase import open_tables  # noqa: PLC0415 (few have the tables)
 
     return open_tables(path) if path else None
+
+
+def asked(tables: Tables | None) -> Tables | None:
+    """The same tables with the code that a search asks loaded or compiled."""
+    from merino.inner.engine.search.state import new_search_record  # noqa: PLC0415 (with numba)
+
+    if tables is not None:
+        tables.results.attach(new_search_record())
+    return tables
 
 
 def style(name: str) -> Style | None:

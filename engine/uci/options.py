@@ -97,6 +97,11 @@ class UciOption(NamedTuple):
         """Whether it needs no engine."""
         return self.target is OptionTarget.DIALOGUE
 
+    @property
+    def is_evaluation(self) -> bool:
+        """Whether it names the file of an evaluation."""
+        return self.prepares is files.compiled
+
     def line(self) -> str:
         """The `option` line that announces it."""
         line = f"option name {self.name} type {self.kind}"
@@ -308,7 +313,7 @@ def _book_file(runtime: Runtime, book: Book | None) -> None:
     runtime.book = book
 
 
-@_option("SyzygyPath", "string", "", opens=files.tables, shows="tables.path")
+@_option("SyzygyPath", "string", "", opens=files.tables, prepares=files.asked, shows="tables.path")
 def _syzygy_path(runtime: Runtime, tables: Tables | None) -> None:
     """Folders of Syzygy tablebases. The search asks them, and a result that they know is not spoilt."""
     runtime.tables = tables

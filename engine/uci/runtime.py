@@ -109,11 +109,7 @@ class Runtime:
 
     def tablebases(self) -> TablebaseProbe | None:
         """The endgame tables for the search, None without any."""
-        if self.tables is None:
-            return None
-        from merino.inner.engine.tables.tablebase import probe_of  # noqa: PLC0415 (few have the tables)
-
-        return probe_of(self.tables, self.probe_depth)
+        return None if self.tables is None else TablebaseProbe(self.tables.results, self.probe_depth)
 
 
 def free_megabytes(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:

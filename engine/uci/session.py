@@ -322,7 +322,7 @@ class UciSession:
             if not self._is_opened(option, self._pending[name], seconds):
                 continue
             engine = None if option.is_about_dialogue else runtime
-            if self._apply(option, self._pending.pop(name), engine) and option.prepares is not None:
+            if self._apply(option, self._pending.pop(name), engine) and option.is_evaluation:
                 self._weights_said = ""
                 self._say_weights(runtime)
 
@@ -385,7 +385,7 @@ class UciSession:
             self._drop_tables(runtime, error)
             return None, None
 
-    def _drop_tables(self, runtime: Runtime, fault: Exception) -> None:
+    def _drop_tables(self, runtime: Runtime, fault: Exception | str) -> None:
         self.output.error(f"SyzygyPath: {fault}; the tablebases are no longer used")
         runtime.tables = None
 

@@ -43,8 +43,14 @@ class _Chess960Board(chess.Board):
 
 
 def read_task(line: str, name: str) -> EpdTest | None:
-    """The task of a line of EPD, named `name` if it has no `id`; None if it sets no task. Raises ValueError."""
-    board: chess.Board = _Chess960Board(" ".join(line.split()[:4]))
+    """The task of a line of EPD, named `name` if it has no `id`; None if it sets no task. Raises ValueError.
+
+    The two counters of a FEN may come before the operations.
+    """
+    words = line.split(maxsplit=6)
+    if len(words) > 6 and words[4].isdecimal() and words[5].isdecimal():
+        line = " ".join([*words[:4], words[6]])
+    board: chess.Board = _Chess960Board(" ".join(words[:4]))
     if not board.has_chess960_castling_rights():
         board = chess.Board()
     try:

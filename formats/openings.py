@@ -65,7 +65,7 @@ class FileOpenings:
         return len(self._entries)
 
     def opening(self, number: int) -> Opening:
-        """The opening with this number; raises OpeningError if it is faulty."""
+        """The opening with this number, which ends before its game is over; raises OpeningError if it is faulty."""
         if self._book is not None:
             return self._walk(self._book, Random(f"{self._seed} {number}"))
         index, text = self._entries[number % len(self._entries)]
@@ -87,7 +87,10 @@ class FileOpenings:
             raise OpeningError(f"{self._path}, game {index}: {game.errors[0] if game else 'no game'}")
         found = loaded(game, index).position
         start = Position(found.start_fen())  # which castles as `Opening.position`, whatever the tags say
-        return Opening(start.fen(), tuple(map(start.uci, found.moves[: self._plies or MAX_PGN_PLIES])))
+        moves = tuple(map(start.uci, found.moves[: self._plies or MAX_PGN_PLIES]))
+        while moves and Opening(start.fen(), moves).position().outcome() is not None:
+            moves = moves[:-1]
+        return Opening(start.fen(), moves)
 
     def _walk(self, book: Book, random: Random) -> Opening:
         """Random moves of the book by their weights, until it ends."""

@@ -45,6 +45,7 @@ def test_a_task_is_solved_by_the_right_move_or_mate(
         ("4k3/8/8/8/8/8/8/R2K3R w KQ - bm O-O-O;", "d1a1", True),
         ("4k3/8/8/8/8/8/8/5K1R w H - bm O-O;", "f1h1", True),
         ("4k3/8/8/8/8/8/8/5K1R w H - bm Kg1;", "f1g1", False),
+        ("4k3/8/8/8/8/8/8/4K2R w K - 3 20 bm O-O;", "e1g1", True),
     ],
 )
 def test_a_task_keeps_its_castling_rights_and_castles_by_them(line: str, best: str, castles: bool) -> None:
@@ -102,7 +103,7 @@ def test_a_task_of_chess960_is_solved_by_castling(tmp_path: Path, capsys: pytest
         ("nonsense", "expected 8 rows"),
         (f"{MATE_IN_ONE} bm Qd8;", "illegal san: 'Qd8'"),
         (f"{MATE_IN_ONE} dm 1.5;", "dm takes a number of moves, not 1.5"),
-        (f"{MATE_IN_ONE} 0 1 bm Rd8;", "opcode"),
+        (f"{MATE_IN_ONE} 0 bm Rd8;", "opcode"),
         ("8/8/8/8/8/8/8/3RK3 w - - bm Rd8;", "0 kings"),
         ("3k4/8/8/8/8/8/8/3RK3 w - - bm Rxd8;", ""),  # Black, who has moved, is in check
     ],

@@ -290,6 +290,12 @@ def test_commands_in_a_shell_print_text_and_json(other_file: Path, capsys: pytes
         assert max(map(len, capsys.readouterr().out.splitlines()[2:])) <= 100
 
 
+@pytest.mark.parametrize("option", ["--weights", "--evalfile"])
+def test_a_third_evaluation_beside_two_weights_files_is_refused(option: str, other_file: Path, capsys) -> None:
+    assert main(["compare", str(WEIGHTS), str(other_file), option, "gen12"]) == 2
+    assert "are compared without --weights and --evalfile" in capsys.readouterr().err
+
+
 def test_the_order_of_two_moves_does_not_count(capsys: pytest.CaptureFixture[str]) -> None:
     orders = []
     for moves in (("h3", "Be3"), ("Be3", "h3")):

@@ -842,6 +842,22 @@ def test_games_of_chess960_are_played_and_read_back(threads: int, tmp_path: Path
 
 
 @pytest.mark.parametrize(
+    ("text", "moves"),
+    [
+        ("1. f3 e5 2. g4 Qh4# 0-1", ("f2f3", "e7e5", "g2g4")),
+        ("1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 5. Nf3 *", ("g1f3", "g8f6", "f3g1", "f6g8") * 2),
+    ],
+)
+def test_an_opening_ends_before_the_game_that_it_is_taken_from(
+    text: str, moves: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "x.pgn").write_text(f'[Event "?"]\n\n{text}\n')
+    opening = FileOpenings(tmp_path / "x.pgn", 1).opening(0)
+    assert opening.moves == moves[: len(opening.moves)] and len(opening.moves) >= 3
+    assert opening.position().outcome() is None
+
+
+@pytest.mark.parametrize(
     ("name", "text", "complaint"),
     [
         ("x.epd", "", "holds no opening"),

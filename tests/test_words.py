@@ -12,7 +12,7 @@ import pytest
 
 from merino.inner.app.shell import account as shell
 from merino.inner.app.shell.cli import main
-from merino.inner.core.board.fen import to_fen
+from merino.inner.core.board.fen import START_FEN, to_fen
 from merino.inner.core.board.game import Position
 from merino.inner.core.board.position import POSITION
 from merino.inner.engine.report import phrases
@@ -23,6 +23,7 @@ from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.sets import SETS, set_named
 from merino.inner.eval.linear.weights import SHIPPED
 from merino.inner.eval.net.family import NetEvaluation
+from merino.inner.eval.net.file import digest, load_net
 from merino.inner.formats.packed import pack, unpack
 from merino.inner.study.errors import StudyError
 from merino.inner.study.reporting import report_alone, with_words
@@ -31,6 +32,7 @@ from merino.inner.study.words.account import (
     account_for,
     account_of,
     columns_of,
+    content_of,
     load_account,
     neighbours,
     told,
@@ -239,6 +241,16 @@ def test_an_account_beside_a_net_that_is_none_is_told_by_the_command(
     for words in (["faithfulness", str(net), str(positions)], ["account", str(net)]):
         assert main(words) == 1
         assert capsys.readouterr().err.startswith(f"merino: {words[0]}: '{tmp_path / 'my.account.json'}' is not the ac")
+
+
+def test_a_damaged_account_of_another_net_is_no_hindrance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    net = tmp_path / "my.net"
+    net.write_bytes((SHIPPED / "gen1.net").read_bytes())
+    (tmp_path / "other.account.json").write_text("{}")
+    renamed = tmp_path / "renamed.account.json"
+    renamed.write_bytes(content_of(replace(account_for(load_evaluation("gen12")), net=digest(load_net(net)))))
+    assert account_for(load_evaluation(str(net))) == load_account(renamed)
+    assert main(["explain", START_FEN, "--evalfile", str(net)]) == 0
 
 
 def test_an_account_does_not_replace_the_net_that_it_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -150,7 +150,7 @@ def set_option(session: Session, arguments: str) -> None:
     if not arguments:
         for option in engine_options():
             present = _present(option, session)
-            now = Path(present).name if option.prepares else present  # of an evaluation the name of its file
+            now = Path(present).name if option.is_evaluation else present
             said = f"{option.sentence.removesuffix('.')} ({_choices(option)})."
             session.say(session.row(f"  {option.name}{now and f', now {now}'}", said, TEXT_COLUMN))
         return

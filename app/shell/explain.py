@@ -60,6 +60,8 @@ def run_compare(arguments: Sequence[str]) -> int:
         return 0
     if len(args.words) < 2:
         raise UsageError("compare: expected a FEN and two moves, or two weights files")
+    if args.weights or args.evalfile:
+        raise UsageError("compare: two weights files are compared without --weights and --evalfile")
     first, second, *fen = args.words
     both = [evaluation_of(name, args.k) for name in (first, second)]
     position, rest = take_position(fen, "compare") if fen else (Position(), [])

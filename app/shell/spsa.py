@@ -19,6 +19,7 @@ from merino.inner.app.shell.scan import add_scan
 from merino.inner.app.shell.tune_games import DEFAULT_AHEAD, engine_asked_for, replay_games, tune_new, tune_on
 from merino.inner.core.common.command import CommandError, UsageError, errors_named
 from merino.inner.core.common.nearest import did_you_mean
+from merino.inner.core.common.quoting import counted
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import load_chosen
 from merino.inner.match.errors import MatchError
@@ -295,12 +296,12 @@ def _plan(args: argparse.Namespace) -> int:
     for sentence in rounding_warnings(parameters, METHODS[DEFAULT].always_differ):
         print(f"Warning: {sentence}", file=sys.stderr)
     print(
-        f"{len(parameters)} parameters; {starts.sum():.4g} Elo to gain, {at_c.sum():.4g} Elo lost by a player with "
-        f"all of them displaced by c_end; deviation of a pair's result {tau:.3f}"
+        f"{counted(len(parameters), 'parameter')}; {starts.sum():.4g} Elo to gain, {at_c.sum():.4g} Elo lost by a "
+        f"player with all of them displaced by c_end; deviation of a pair's result {tau:.3f}"
     )
     if args.pairs:
         left = loss_left(args.pairs, starts, at_c, tau, **gamma)
-        print(f"{args.pairs} pairs leave {left:.3g} Elo to gain")
+        print(f"{counted(args.pairs, 'pair')} leave {left:.3g} Elo to gain")
         print(advice(left / starts.sum()))
         return 0
     target = args.target or starts.sum() / 2

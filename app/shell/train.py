@@ -28,6 +28,7 @@ from merino.inner.core.common.files import FileInUseError, check_writable, held,
 from merino.inner.core.common.interrupt import INTERRUPTED
 from merino.inner.core.common.json_text import writable
 from merino.inner.core.common.progress import LivePrinter, ProgressOfMany
+from merino.inner.core.common.quoting import counted
 from merino.inner.core.common.user_files import open_to_append
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import find_net
@@ -107,7 +108,7 @@ def _train(args: argparse.Namespace, start: Network | None) -> Trained:
             trainer = Trainer(records, settings, about, checkpoint, args.threads, start)
             if not args.quiet:
                 k = settings.objective.scale_of_scores
-                print(f"{settings.shape}\n{len(records)} positions, K {k:.1f}, {settings.epochs} epochs")
+                print(f"{settings.shape}\n{len(records)} positions, K {k:.1f}, {counted(settings.epochs, 'epoch')}")
             if start is None and (words := caution(settings.shape, len(records) // settings.objective.together)):
                 print(f"train: {words}", file=sys.stderr)
             with LivePrinter(shared.progress_stream(args.quiet)) as show:
@@ -305,8 +306,8 @@ def _tell(found: Trained, out: Path) -> None:
     ended = "Interrupted after" if found.interrupted else "Done:"
     before = "" if found.start_error is None else f" (the start {found.start_error:.6f})"
     print(
-        f"{ended} {found.epochs} epochs, {found.seconds:.0f} s in this run; error {found.error:.6f}, on validation "
-        f"games {found.validation_error:.6f}{before}; the net is in '{out}'"
+        f"{ended} {counted(found.epochs, 'epoch')}, {found.seconds:.0f} s in this run; error {found.error:.6f}, on "
+        f"validation games {found.validation_error:.6f}{before}; the net is in '{out}'"
     )
     if found.interrupted:
         print("The same command continues from there.")

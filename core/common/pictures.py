@@ -15,6 +15,7 @@ SETTINGS = {
     "axes.spines.top": False,
     "font.size": 10,
     "svg.hashsalt": "merino",  # so that the same games give the same file
+    "text.parse_math": False,  # names of players and files may have dollar signs
 }
 _DOTS_PER_INCH = 160
 
@@ -44,8 +45,3 @@ def saved(figure: Any, ending: str) -> bytes:
     kind = ending.lstrip(".")
     figure.savefig(content, format=kind, dpi=_DOTS_PER_INCH, metadata={"Date": None} if kind == "svg" else None)
     return content.getvalue()
-
-
-def plain(text: str) -> str:
-    """A text for a picture, such as the name of a player, in which dollar signs are no formula of matplotlib's."""
-    return text.replace("$", r"\$")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from merino.inner.core.board.bitboard import WHITE
-from merino.inner.core.common.pictures import GREY, SETTINGS, load_matplotlib, plain, saved
+from merino.inner.core.common.pictures import GREY, SETTINGS, load_matplotlib, saved
 from merino.inner.study.annotate.analysis import GRADES, AnnotatedMove
 
 MAX_PAWNS = 10.0  # pawns; evaluations beyond, mates too, are drawn there
@@ -32,7 +32,7 @@ def draw(title: str, first_ply: int, moves: Sequence[AnnotatedMove], ending: str
         at = (first_ply + np.arange(len(moves) + 1)) / 2 + 0.5  # a move is drawn at its number, Black's half on
         _draw_expected(upper, at, moves)
         _draw_evaluation(lower, at, moves)
-        upper.set_title(plain(title), loc="left", fontsize=13, fontweight="bold")
+        upper.set_title(title, loc="left", fontsize=13, fontweight="bold")
         lower.set_xlabel("move")
         lower.set_xlim(at[0], max(at[-1], at[0] + 1))
         return saved(figure, ending)

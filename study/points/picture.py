@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from merino.inner.core.common.pictures import GREY, SETTINGS, load_matplotlib, plain, saved
+from merino.inner.core.common.pictures import GREY, SETTINGS, load_matplotlib, saved
 from merino.inner.match.statistics import wilson_interval
 from merino.inner.study.points.values import MAX_BALANCE, OTHER_ALPHAS, PointValues, ScoreGraph, logistic
 from merino.inner.study.points.vectors import PIECE_NAMES
@@ -67,7 +67,7 @@ def _draw_way(axes: Any, points: PointValues) -> None:
     axes.set_xscale("log")
     axes.set_xlim(1, way.steps[-1])
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.set_title(f"{plain(points.label)}: the values as they converge", loc="left", fontsize=13, fontweight="bold")
+    axes.set_title(f"{points.label}: the values as they converge", loc="left", fontsize=13, fontweight="bold")
     axes.set_ylabel("centipawns, a pawn being 100")
     axes.set_xlabel("step of gradient descent")
     axes.grid(alpha=0.25)
@@ -85,7 +85,7 @@ def score_intervals(graph: ScoreGraph) -> tuple[np.ndarray, np.ndarray]:
 def _draw_scores(axes: Any, points: PointValues, colour: str, alone: bool) -> None:
     graph = points.graph
     line = np.linspace(-MAX_BALANCE, MAX_BALANCE, 401)
-    label = f"{plain(points.label)}: alpha {graph.alpha:.3f}"
+    label = f"{points.label}: alpha {graph.alpha:.3f}"
     axes.plot(line, graph.expected(line), color=colour, linewidth=1.8, alpha=0.85, label=label, zorder=2)
     shown = graph.counts >= (1 if alone else MIN_VECTORS)
     at, scores = graph.balances[shown], graph.scores[shown]

@@ -22,7 +22,7 @@ import chess
 import numpy as np
 
 from merino.inner.core.board.fen import to_fen
-from merino.inner.core.common.pictures import SETTINGS, load_matplotlib, plain, saved
+from merino.inner.core.common.pictures import SETTINGS, load_matplotlib, saved
 from merino.inner.eval.linear.evaluate import features_of
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.net.family import NetEvaluation
@@ -206,7 +206,7 @@ def _fill(axes: Any, values: np.ndarray, names: Sequence[str]) -> None:
     axes.imshow(values, cmap="Blues", vmin=0, vmax=0.8, aspect="auto")
     axes.grid(visible=False)
     rotation = 45 if max(map(len, names)) > 6 else 0
-    axes.set_xticks(range(len(names)), [plain(name) for name in names], rotation=rotation, fontsize=8)
+    axes.set_xticks(range(len(names)), names, rotation=rotation, fontsize=8)
     axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     axes.spines[:].set_visible(False)
     for (row, column), r2 in np.ndenumerate(values):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -25,7 +26,7 @@ from merino.inner.core.board.bitboard import QUEEN, WHITE, ZERO
 from merino.inner.core.board.makemove import make_null
 from merino.inner.core.board.movegen import MAX_MOVES, make_each
 from merino.inner.core.board.position import POSITION
-from merino.inner.core.common.user_files import SETTINGS, faults_named, read_user_file
+from merino.inner.core.common.user_files import SETTINGS, faults_named, is_regular, read_user_file
 from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.memory import copy_record
 from merino.inner.eval.evaluation import Evaluation
@@ -273,16 +274,27 @@ def _text(value: Any) -> str:
 
 @cache
 def _accounts_in(folders: Sequence[Path]) -> Mapping[str, WholeAccount]:
-    """The accounts that lie in some folders, by the digest of their net."""
-    paths = [path for folder in folders for path in sorted(folder.glob(f"*{ENDING}"))]
-    return {account.net: account for account in map(load_account, paths)}
+    """The accounts that lie in some folders, by the digest of their net. What cannot be read is left out."""
+    found = {}
+    for path in (path for folder in folders for path in sorted(folder.glob(f"*{ENDING}"))):
+        with suppress(StudyError):
+            account = load_account(path)
+            found[account.net] = account
+    return found
 
 
 def account_for(evaluation: Evaluation) -> WholeAccount | None:
-    """The account that comes with a net or lies beside it; None if there is none, or for another evaluation."""
+    """The account that comes with a net or lies beside it; None if there is none, or for another evaluation.
+
+    Raises StudyError for a damaged one that has the name of the net.
+    """
     if not isinstance(evaluation, NetEvaluation):
         return None
-    return _accounts_in((SHIPPED, Path(evaluation.name).absolute().parent)).get(digest(evaluation.network))
+    file, net = Path(evaluation.name).absolute(), digest(evaluation.network)
+    own = file.with_suffix(ENDING)
+    if is_regular(own) and (account := load_account(own)).net == net:
+        return account
+    return _accounts_in((SHIPPED, file.parent)).get(net)
 
 
 def start_of(evaluation: Evaluation) -> np.ndarray | None:

@@ -16,6 +16,8 @@ NOWHERE = -1  # no such block, code or symbol: the file is damaged
 @kernel
 def value_at(table, part, number):
     """The value of the position with this number, 0 for a loss to 4 for a win, or NOWHERE."""
+    if not 0 <= number < part.positions:
+        return NOWHERE
     if part.constant != COMPRESSED:
         return part.constant
     content = array_at(table.file, np.uint8, table.file_size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -85,7 +86,8 @@ def _read_parts(
             numbers = [int(byte) >> 4 * side & 15 for byte in content[at : at + orders + len(pieces)]]
             part, order = table["parts"][side, file], [*numbers[:orders], 15][:2]
             _set_groups(table, part, order, [(number & 8) + (number & 7) - 1 for number in numbers[orders:]], file)
-            if sorted(part["pieces"][: len(pieces)]) != sorted(pieces):
+            found = part["pieces"][: len(pieces)].tolist()
+            if sorted(found) != sorted(pieces) or len(list(groupby(found))) != len(set(found)):
                 raise BrokenTableError("it is a table of other material")
         at += orders + len(pieces)
     at += at & 1
@@ -96,7 +98,7 @@ def _read_parts(
     packed = [part for part in parts if part["constant"] == COMPRESSED]
     for part in packed:
         part["spans_at"] = at
-        at += 6 * (-(-_positions(part) >> int(part["span_bits"])))
+        at += 6 * -(-int(part["positions"]) >> int(part["span_bits"]))
     for part in packed:
         part["block_sizes_at"] = at
         at += 2 * int(part["block_sizes"])
@@ -106,11 +108,6 @@ def _read_parts(
     if at > len(content) - _END:
         raise BrokenTableError("its end is missing")
     return kept
-
-
-def _positions(part: np.void) -> int:
-    """How many positions a part has: the factor after that of the last group."""
-    return int(part["factors"][np.count_nonzero(part["sizes"])])
 
 
 def _set_groups(table: np.void, part: np.void, order: list[int], pieces: list[int], file: int) -> None:
@@ -140,7 +137,7 @@ def _set_groups(table: np.void, part: np.void, order: list[int], pieces: list[in
             factor *= int(BINOMIALS[sizes[following], free])
             free -= sizes[following]
             following += 1
-    part["factors"][len(sizes)] = factor
+    part["positions"] = factor
 
 
 def _first_group(table: np.void, file: int) -> int:

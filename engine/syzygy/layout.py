@@ -29,6 +29,7 @@ PART = record_dtype(
         ("pieces", np.int64, MAX_MEN),  # mailbox codes, in the order in which their squares count
         ("sizes", np.int64, MAX_MEN + 1),  # of the groups of pieces that are numbered together; 0 after the last
         ("factors", np.int64, MAX_MEN + 1),  # by which the number of each group counts
+        ("positions", np.int64),
         ("constant", np.int64),  # the value of all positions, or COMPRESSED
         # Where the file has, by blocks of codes: for every 2 ** span_bits positions where they are, 6 bytes; how many
         # positions less one a block has, 2 bytes; the blocks, 2 ** block_bits bytes each.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,6 +24,7 @@ class ResultTables:
         self._faults: dict[int, str] = {}
         self._tables, self._directory = np.zeros(len(files), TABLE), np.zeros(1, DIRECTORY)
         self._kept: list[np.ndarray] = []
+        self._reading = threading.Lock()
         found: dict[int, int] = {}
         for number, (material, _) in enumerate(self._files):
             self._tables[number]["number"] = number
@@ -59,15 +61,16 @@ class ResultTables:
     def _read(self, record: np.ndarray) -> int:
         """Read a table, for compiled code: TABLE[1]; its state. Another thread may have just read it."""
         table = record[0]
-        if table["state"] == UNREAD:
-            number = int(table["number"])
-            material, path = self._files[number]
-            try:
-                with open_user_file(path, TABLES) as file:
-                    content = np.memmap(file, dtype=np.uint8, mode="r")
-                self._kept += [content, *read_table(table, material, content)]
-            except (BrokenTableError, OSError, ValueError) as error:
-                self._faults[number] = str(error)
-                self._directory[0]["broken"] = number + 1
-                table["state"] = BROKEN
+        with self._reading:
+            if table["state"] == UNREAD:
+                number = int(table["number"])
+                material, path = self._files[number]
+                try:
+                    with open_user_file(path, TABLES) as file:
+                        content = np.memmap(file, dtype=np.uint8, mode="r")
+                    self._kept += [content, *read_table(table, material, content)]
+                except (BrokenTableError, OSError, ValueError) as error:
+                    self._faults[number] = str(error)
+                    self._directory[0]["broken"] = number + 1
+                    table["state"] = BROKEN
         return int(table["state"])

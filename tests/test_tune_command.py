@@ -95,7 +95,7 @@ def test_a_tune_starts_from_the_weights_file_that_is_named(tmp_path, capsys):
     assert run_spsa(["convert", str(tmp_path / "p.toml"), *mine]) == 0
     assert "RookOpen, 33, " in capsys.readouterr().out
     assert run_spsa(["plan", str(tmp_path / "p.toml"), *mine, "--pairs", "100"]) == 0
-    assert "1 parameters" in capsys.readouterr().out
+    assert "1 parameter;" in capsys.readouterr().out
     tune = ["tune", str(tmp_path / "p.toml"), "--pairs", "1", "--nodes", "20", "--concurrency", "1"]
     assert run_spsa([*tune, *mine]) == 0
     assert "RookOpen " in capsys.readouterr().out
@@ -308,7 +308,7 @@ def test_a_plan_for_another_engine_takes_its_options(tmp_path: Path, capsys: pyt
     order = ["plan", str(file), "--engine", f"{sys.executable} {program}"]
     file.write_text("[Bold]\ndist = 2\n")
     assert run_spsa(order) == 0
-    assert "1 parameters" in capsys.readouterr().out
+    assert "1 parameter;" in capsys.readouterr().out
     file.write_text("[Book]\nstart = 0\nmin = 0\nmax = 1\nc_end = 1\n")
     with pytest.raises(CommandError, match="Book is an option of type check; only numbers"):
         run_spsa(order)

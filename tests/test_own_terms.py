@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.families import from_identity, load
 from merino.inner.eval.linear.own_file import ENVIRONMENT_VARIABLE
-from merino.inner.eval.linear.sets import SETS, set_named
+from merino.inner.eval.linear.sets import SETS, _set_in, set_named
 from tests.rows import few_games
 from tests.uci_process import run_merino
 
@@ -50,6 +51,20 @@ def weights(tmp_path: Path) -> Path:
     path = tmp_path / "mine.txt"
     path.write_text("set mine\nKnightOnRim -50\n")
     return path
+
+
+def test_code_is_made_anew_where_a_module_beside_the_file_has_changed(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(own.parent)
+    own.write_text(f"import rim_helper_of_a_test\n{SOURCE}")
+    versions = []
+    for number in (1, 2, 2):
+        own.with_name("rim_helper_of_a_test.py").write_text(f"NUMBER = {number}\n")
+        sys.modules.pop("rim_helper_of_a_test", None)
+        _set_in.cache_clear()
+        versions.append(set_named("mine").version)
+    assert versions[0] != versions[1] == versions[2]
 
 
 def test_a_weights_file_for_it_has_the_weights_of_the_base_and_the_new_term(own: Path, weights: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from merino.inner.core.common.nearest import did_you_mean
-from merino.inner.core.common.user_files import SETTINGS, read_user_text
+from merino.inner.core.common.user_files import SETTINGS, read_user_file, read_user_text
 from merino.inner.eval.evaluation import EvaluationError
 from merino.inner.eval.linear.own_file import own_file
 from merino.inner.eval.linear.phases import SUFFIXES
@@ -89,6 +89,7 @@ def _set_in(path: Path) -> TermSet:
     module = ModuleType(_OWN_MODULE)
     module.__file__ = str(path)
     sys.modules[_OWN_MODULE] = module
+    known = set(sys.modules)
     try:
         exec(compile(source, str(path), "exec"), module.__dict__)
     except Exception as error:  # whatever the user's code raises
@@ -97,8 +98,19 @@ def _set_in(path: Path) -> TermSet:
     if not isinstance(found, TermSet):
         raise TermSetError(f"'{path}' has no set of terms called TERMS, as derived() of merino.terms makes one")
     _check(found, path)
-    found.version = hashlib.sha256(source.encode()).hexdigest()[:16]
+    helpers = _sources_beside(path, sys.modules.keys() - known)
+    found.version = hashlib.sha256(b"\0".join([source.encode(), *helpers])).hexdigest()[:16]
     return found
+
+
+def _sources_beside(path: Path, names: Iterable[str]) -> list[bytes]:
+    """The sources of those of these modules that lie in the folder of `path` or below, but not installed there.
+
+    The code of the terms may be made from them, too.
+    """
+    files = (Path(getattr(sys.modules[name], "__file__", None) or "") for name in sorted(names))
+    sources = (file.absolute() for file in files if file.suffix == ".py" and "site-packages" not in file.parts)
+    return [read_user_file(file, SETTINGS) for file in sources if path.parent in file.parents]
 
 
 def _check(terms: TermSet, path: Path) -> None:

@@ -77,9 +77,11 @@ class FileOpenings:
             raise OpeningError(f"{self._path}: {error}") from error
         except (FenError, IllegalMoveError) as error:
             raise OpeningError(f"{self._path}, {place}: {error}") from error
+        while position.moves and position.outcome() is not None:
+            position.pop()
         if position.outcome() is not None:
             raise OpeningError(f"{self._path}, {place}: the game is already over")
-        return opening
+        return Opening(opening.fen, opening.moves[: len(position.moves)])
 
     def _of_game(self, index: int, text: str) -> Opening:
         game = read_game(PgnLines(io.StringIO(text)))
@@ -87,10 +89,7 @@ class FileOpenings:
             raise OpeningError(f"{self._path}, game {index}: {game.errors[0] if game else 'no game'}")
         found = loaded(game, index).position
         start = Position(found.start_fen())  # which castles as `Opening.position`, whatever the tags say
-        moves = tuple(map(start.uci, found.moves[: self._plies or MAX_PGN_PLIES]))
-        while moves and Opening(start.fen(), moves).position().outcome() is not None:
-            moves = moves[:-1]
-        return Opening(start.fen(), moves)
+        return Opening(start.fen(), tuple(map(start.uci, found.moves[: self._plies or MAX_PGN_PLIES])))
 
     def _walk(self, book: Book, random: Random) -> Opening:
         """Random moves of the book by their weights, until it ends."""

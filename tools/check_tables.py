@@ -1,8 +1,8 @@
 """`python -m tools.check_tables FOLDER`: compare what compiled code and python-chess read in Syzygy tables.
 
 For each table of results in the folder, random positions with its material, the colours changed in half of them, and a
-capture en passant in as many as have one. Prints a line for each reader and table that disagree, and at the end how
-long a position takes to look up.
+capture en passant in as many as have one. Prints a line for each position on which they differ, and at the end how long
+a position takes to look up.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from merino.inner.engine.search.state import new_search_record
 from merino.inner.engine.syzygy.layout import LOSS, WIN
 from merino.inner.engine.syzygy.probing import known_result
 from merino.inner.engine.tables.tablebase import open_tables
+from tools.try_tables import men_anywhere
 
 
 @entry
@@ -34,13 +35,8 @@ def _look_up(records, positions, results):
 
 def random_position(name: str, draw: Random) -> chess.Board:
     """A legal position of this material, such as KRPvKR."""
-    white, black = name.split("v")[:: draw.choice((1, -1))]
-    men = [*white, *black.lower()]
     while True:
-        board = chess.Board(None)
-        for square, letter in zip(draw.sample(chess.SQUARES, len(men)), men, strict=True):
-            board.set_piece_at(square, chess.Piece.from_symbol(letter))
-        board.turn = draw.random() < 1 / 2
+        board = men_anywhere(name, draw)
         targets = [square for square in chess.SQUARES if square >> 3 == (5 if board.turn else 2)] if board.pawns else []
         for board.ep_square in (*targets, None):
             if board.ep_square is None or board.has_legal_en_passant():

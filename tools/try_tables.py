@@ -36,13 +36,19 @@ def positions(tables: chess.syzygy.Tablebase, random: Random) -> Iterator[chess.
         yield board
 
 
-def _drawn_by_lot(ending: str, random: Random) -> chess.Board | None:
-    """The men of an ending anywhere, either side the stronger one; None where the rules forbid it, or in check."""
+def men_anywhere(ending: str, random: Random) -> chess.Board:
+    """The men of an ending such as KRPvKR on any squares, either side the stronger one; the rules may forbid it."""
     board, men = chess.Board(None), ending.replace("v", "")
     stronger, board.turn = random.random() < 0.5, random.random() < 0.5
     for number, (square, man) in enumerate(zip(random.sample(chess.SQUARES, len(men)), men, strict=True)):
         colour = stronger if number < ending.index("v") else not stronger
         board.set_piece_at(square, chess.Piece(chess.PIECE_SYMBOLS.index(man.lower()), colour))
+    return board
+
+
+def _drawn_by_lot(ending: str, random: Random) -> chess.Board | None:
+    """The same; None where the rules forbid it, or in check."""
+    board = men_anywhere(ending, random)
     return board if board.is_valid() and not board.is_check() and any(board.legal_moves) else None
 
 

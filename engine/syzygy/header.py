@@ -60,14 +60,11 @@ def read_table(table: np.void, material: Material, content: np.ndarray) -> list[
     """
     if len(content) % _WHOLE != _END or content[:4].tobytes() != MAGIC:
         raise BrokenTableError("it is no Syzygy table of results, or its end is missing")
-    flags = int(content[4])
-    has_pawns = bool(table["lead_pawns"] + table["other_pawns"])
+    flags, has_pawns = int(content[4]), bool(table["lead_pawns"])
     if bool(flags & _HAS_SIDES) == bool(table["is_symmetric"]) or bool(flags & _HAS_PAWNS) != has_pawns:
         raise BrokenTableError("it is a table of other material")
-    sides, files = 1 if table["is_symmetric"] else 2, 4 if has_pawns else 1
-    places = [(file, side) for file in range(files) for side in range(sides)]
     try:
-        kept = _read_parts(table, material.pieces, content, places)
+        kept = _read_parts(table, material.pieces, content)
     except (IndexError, ValueError, OverflowError) as error:
         raise BrokenTableError(f"its head makes no sense: {error}") from error
     table["file"], table["file_size"] = content.ctypes.data, len(content)
@@ -75,23 +72,22 @@ def read_table(table: np.void, material: Material, content: np.ndarray) -> list[
     return kept
 
 
-def _read_parts(
-    table: np.void, pieces: list[int], content: np.ndarray, places: list[tuple[int, int]]
-) -> list[np.ndarray]:
+def _read_parts(table: np.void, pieces: list[int], content: np.ndarray) -> list[np.ndarray]:
     """Read the head of each part, then find what it has in the file."""
-    at, kept = 5, []
-    orders = 2 if table["lead_pawns"] and table["other_pawns"] else 1
-    for file in sorted({file for file, _ in places}):
-        for side in sorted({side for _, side in places}):
+    at, kept, parts = 5, [], []
+    sides, files = 1 if table["is_symmetric"] else 2, 4 if table["lead_pawns"] else 1
+    orders = 2 if table["other_pawns"] else 1
+    for file in range(files):
+        for side in range(sides):
             numbers = [int(byte) >> 4 * side & 15 for byte in content[at : at + orders + len(pieces)]]
             part, order = table["parts"][side, file], [*numbers[:orders], 15][:2]
             _set_groups(table, part, order, [(number & 8) + (number & 7) - 1 for number in numbers[orders:]], file)
             found = part["pieces"][: len(pieces)].tolist()
             if sorted(found) != sorted(pieces) or len(list(groupby(found))) != len(set(found)):
                 raise BrokenTableError("it is a table of other material")
+            parts.append(part)
         at += orders + len(pieces)
     at += at & 1
-    parts = [table["parts"][side, file] for file, side in places]
     for part in parts:
         at, arrays = _read_codes(part, content, at)
         kept += arrays
@@ -115,7 +111,7 @@ def _set_groups(table: np.void, part: np.void, order: list[int], pieces: list[in
 
     `order` tells when it is the turn of the first group, and of the other side's pawns.
     """
-    has_two = bool(table["lead_pawns"] and table["other_pawns"])
+    has_two = bool(table["other_pawns"])
     part["pieces"][: len(pieces)] = pieces
     sizes = [int(table["lead_pawns"] or table["leaders"])]
     for index in range(sizes[0], len(pieces)):

@@ -88,7 +88,11 @@ TWO_KINGS = _two_kings()
 PAWN_ORDER = _pawn_order()
 LEAD_PAWNS, LEAD_PAWN_SETS = _lead_pawns()
 KING_PAIRS = int(TWO_KINGS.max()) + 1
-THREE_PIECES = 6 * 63 * 62 + 4 * 28 * 62 + 4 * 7 * 28 + 4 * 7 * 6  # none, one, two or three of them on the diagonal
+# Three different pieces: how many ways to place them come before those with the first, two, or all on the diagonal.
+FIRST_ON = 6 * 63 * 62
+TWO_ON = FIRST_ON + 4 * 28 * 62
+ALL_ON = TWO_ON + 4 * 7 * 28
+THREE_PIECES = ALL_ON + 4 * 7 * 6
 
 
 @kernel
@@ -185,13 +189,12 @@ def _number_three(squares):
     less_too = (1 if third > first else 0) + (1 if third > second else 0)
     if first >> 3 != first & 7:
         return (TRIANGLE[first] * 63 + second - less) * 62 + third - less_too
-    before, rank = 6 * 63 * 62, first >> 3
+    rank, rank_too = first >> 3, (second >> 3) - less
     if second >> 3 != second & 7:
-        return before + (rank * 28 + BELOW_DIAGONAL[second]) * 62 + third - less_too
-    before, rank_too = before + 4 * 28 * 62, (second >> 3) - less
+        return FIRST_ON + (rank * 28 + BELOW_DIAGONAL[second]) * 62 + third - less_too
     if third >> 3 != third & 7:
-        return before + (rank * 7 + rank_too) * 28 + BELOW_DIAGONAL[third]
-    return before + 4 * 7 * 28 + (rank * 7 + rank_too) * 6 + (third >> 3) - less_too
+        return TWO_ON + (rank * 7 + rank_too) * 28 + BELOW_DIAGONAL[third]
+    return ALL_ON + (rank * 7 + rank_too) * 6 + (third >> 3) - less_too
 
 
 @kernel

@@ -13,8 +13,7 @@ of the scores they tell, and where they fail.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -26,7 +25,7 @@ from merino.inner.core.board.bitboard import QUEEN, WHITE, ZERO
 from merino.inner.core.board.makemove import make_null
 from merino.inner.core.board.movegen import MAX_MOVES, make_each
 from merino.inner.core.board.position import POSITION
-from merino.inner.core.common.user_files import SETTINGS, faults_named, is_regular, read_user_file
+from merino.inner.core.common.user_files import SETTINGS, faults_named, read_user_file
 from merino.inner.core.compiled.jit import entry
 from merino.inner.core.compiled.memory import copy_record
 from merino.inner.eval.evaluation import Evaluation
@@ -273,12 +272,19 @@ def _text(value: Any) -> str:
 
 
 @cache
-def _accounts_in(folders: Sequence[Path]) -> Mapping[str, WholeAccount]:
-    """The accounts that lie in some folders, by the digest of their net. What cannot be read is left out."""
-    found = {}
-    for path in (path for folder in folders for path in sorted(folder.glob(f"*{ENDING}"))):
-        with suppress(StudyError):
+def _accounts_for(net: Path) -> Mapping[str, WholeAccount]:
+    """The accounts that come with Merino or lie beside a net, by the digest of their net.
+
+    What cannot be read is left out, but for one that has the name of the net; that raises StudyError.
+    """
+    found, own = {}, net.with_suffix(ENDING)
+    for path in (path for folder in (SHIPPED, net.parent) for path in sorted(folder.glob(f"*{ENDING}"))):
+        try:
             account = load_account(path)
+        except StudyError:
+            if path == own:
+                raise
+        else:
             found[account.net] = account
     return found
 
@@ -290,11 +296,7 @@ def account_for(evaluation: Evaluation) -> WholeAccount | None:
     """
     if not isinstance(evaluation, NetEvaluation):
         return None
-    file, net = Path(evaluation.name).absolute(), digest(evaluation.network)
-    own = file.with_suffix(ENDING)
-    if is_regular(own) and (account := load_account(own)).net == net:
-        return account
-    return _accounts_in((SHIPPED, file.parent)).get(net)
+    return _accounts_for(Path(evaluation.name).absolute()).get(digest(evaluation.network))
 
 
 def start_of(evaluation: Evaluation) -> np.ndarray | None:

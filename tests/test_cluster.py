@@ -28,6 +28,7 @@ from merino.inner.core.common.files import lock
 from merino.inner.core.common.runs import RunName, at_work, stop_here
 from merino.inner.core.common.work import WorkError, threads
 from merino.inner.eval.families import default, load_net
+from merino.inner.eval.linear import sets
 from merino.inner.eval.linear.own_file import ENVIRONMENT_VARIABLE
 from merino.inner.eval.net import play
 from merino.inner.eval.net.family import NetEvaluation
@@ -137,16 +138,24 @@ def test_a_worker_with_other_terms_of_the_users_own_gets_no_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain, found = identity.__wrapped__(), list[dict[str, str]]()
+    own, helper = tmp_path / "terms.py", tmp_path / "helper_of_a_worker.py"
+    own.write_text(
+        "import helper_of_a_worker\nfrom merino.terms import derived\nTERMS = derived('of_a_worker', 'greko2015')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(own))
     for text in ("one = 1\n", "one = 2\n"):
-        (tmp_path / "terms.py").write_text(text)
-        monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(tmp_path / "terms.py"))
+        helper.write_text(text)
+        sys.modules.pop("helper_of_a_worker", None)
+        sets._set_in.cache_clear()
         found.append(identity.__wrapped__())
     here, there = (each["own terms"] for each in found)
     assert difference(*found) == f"own terms {there} instead of {here}"
     assert difference(found[0], plain) == f"own terms none instead of {here}"
     assert difference(plain, found[0]) == "", "what a worker has besides does no harm"
-    (tmp_path / "terms.py").unlink()
-    assert "cannot be read" in identity.__wrapped__()["own terms"]
+    own.unlink()
+    sets._set_in.cache_clear()
+    assert "cannot read your terms" in identity.__wrapped__()["own terms"]
 
 
 def test_a_net_lays_its_arrays_out_anew_where_it_is_sent() -> None:

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache, partial
@@ -170,6 +171,12 @@ def test_the_picture_of_the_floors_is_that_of_the_layer_test():
     assert [(number, folder) for number, folder, _ in drawn["floors"]()] == expected[::-1]
     current = (ROOT / "docs" / "images" / "floors.svg").read_text(encoding="utf-8")
     assert drawn["picture"]() == current, "run python tools/floors_picture.py"
+
+
+def test_the_changelog_tells_each_thing_once() -> None:
+    lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
+    begins = Counter(line[:30] for line in lines if len(line) >= 30)
+    assert not [begin for begin, times in begins.items() if times > 1], "a line was left beside its newer form"
 
 
 def test_the_version_is_that_of_changelog_citation_and_recipe():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from functools import partial
 from typing import Any
 
 import chess
@@ -384,6 +385,28 @@ def test_variations_comments_and_signs_are_made_undone_and_saved(page: Page) -> 
         "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'z', ctrlKey: true, bubbles: true }))"
     )
     page.until(lambda: "c5!?" in page.text("#move-list"))
+
+
+def test_a_result_is_that_of_the_moves_that_were_read_which_others_may_follow(page: Page) -> None:
+    result = partial(page.of_module, "state/store.js", "module.tagsNow().Result ?? null")
+    page.enter('[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 e5 (1... c5) 2. Nf3 1-0')
+    page.until(lambda: "c5" in page.text("#move-list"))
+    page.click("#last")
+    page.until(lambda: len(page.moves) == 3 and page.of_module("state/store.js", "module.isReported()"))
+    page.enter("Nc6")
+    page.until(lambda: len(page.moves) == 4)
+    assert result() == "1-0"
+    page.click("#move-list .variation button")
+    page.until(lambda: page.moves == ["e4", "c5"])
+    page.unfold(".editing summary")
+    page.click("#promote")
+    page.until(lambda: result() is None)
+    page.reload()
+    page.until(lambda: page.moves == ["e4", "c5"])
+    assert result() is None
+    page.click("#share")
+    page.click("#save-pgn")
+    assert b'[Result "*"]' in page.saved("game.pgn")
 
 
 def test_a_pgn_with_variations_is_read_whole_and_its_opening_named(page: Page) -> None:

@@ -28,10 +28,9 @@ from distributed.core import Status
 from merino.inner.app.cluster.address import Needs
 from merino.inner.core.common.about import __version__
 from merino.inner.core.common.files import lock_within
-from merino.inner.core.common.user_files import SETTINGS, read_user_file
 from merino.inner.core.compiled.cache import CACHE_GROUPS
 from merino.inner.core.compiled.jit import CACHE
-from merino.inner.eval.linear.own_file import own_file
+from merino.inner.eval.linear.sets import TermSetError, version_of_own_set
 from merino.inner.eval.linear.weights import DEFAULT_FILE
 
 SILENT_SECONDS = 10.0  # that a worker waits for another that compiles, or only loads, without a word
@@ -60,12 +59,11 @@ def identity() -> dict[str, str]:
 
 
 def _own_terms() -> str:
-    """The digest of the user's file of terms, which other processes know by its name alone; NONE without one."""
+    """The version of the user's set of terms, which other processes know by its file's name alone; NONE without one."""
     try:
-        path = own_file()
-        return NONE if path is None else hashlib.sha256(read_user_file(path, SETTINGS)).hexdigest()[:12]
-    except OSError as error:
-        return f"that cannot be read ({error.strerror})"  # told where they are needed
+        return version_of_own_set() or NONE
+    except TermSetError as error:
+        return f"that are faulty ({error})"  # told where they are needed
 
 
 def difference(here: dict[str, str], there: dict[str, str]) -> str:

@@ -110,7 +110,7 @@ def _parser() -> Parser:
     parser.group("scores").add_argument("--scale", type=number_above_zero, metavar="X", default=1.0, help=sentence)
     add = parser.group(shared.OUTPUT).add_argument
     add("--out", type=file_path, metavar="FILE", help="write the positions to this file")
-    add("--shuffle", action="store_true", help="write them in random order")
+    add("--shuffle", action="store_true", help="write them in random order, but those of --split as they come")
     sentence = "write this share of the games to FILE instead"
     add("--split", nargs=2, metavar=("SHARE", "FILE"), help=sentence)
     shared.add_seed(parser, "that order, and of the choice of those games", shared.OUTPUT)

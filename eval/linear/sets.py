@@ -70,6 +70,12 @@ def derived(name: str, base: str, without: Iterable[str] = ()) -> TermSet:
     return found
 
 
+def version_of_own_set() -> str | None:
+    """What tells the code of the user's set from that of others; None where none is named. Raises TermSetError."""
+    own = _own_set()
+    return None if own is None else own.version
+
+
 def _own_set() -> TermSet | None:
     """The set in the user's file, None where none is named; raises TermSetError."""
     try:

@@ -5,7 +5,7 @@ import { around, byId, h, replace, s, saveFile, say, tellError } from "../base/d
 import { listed } from "../base/tree.js";
 import { boardSvg } from "../board/board.js";
 import { playedGames } from "../board/playing.js";
-import { playedMoves, shown, state } from "../state/store.js";
+import { playedMoves, shown, state, tagsNow } from "../state/store.js";
 
 const SIZE = 1200; // pixels of a PNG
 // Columns of the CSV, as a report names them.
@@ -167,11 +167,11 @@ async function painting() {
 
 /** The game on the board as PGN, with its variations, comments and signs. */
 async function pgn() {
-    const { fen, tags, root, label, game } = state;
+    const { fen, root, label, game } = state;
     const [White, Black] = label.split(" - ");
     const named = White && Black ? { White, Black } : {};
     const Result = game?.result?.score;
-    const known = { ...named, ...(Result ? { Result } : {}), ...tags };
+    const known = { ...named, ...(Result ? { Result } : {}), ...tagsNow() };
     return (await post("/api/pgn/text", { fen, tags: known, comment: root.comment, moves: listed(root) })).text;
 }
 

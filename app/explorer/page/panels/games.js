@@ -1,7 +1,7 @@
 // Games: the list of those in a file, and the chosen one with the course of its evaluation.
 
 import { button, chooseFile, guarded, h, panelBar, plural, replace, showError, wordsOf } from "../base/dom.js";
-import { changed, setGame, state, watchBoard } from "../state/store.js";
+import { changed, setGame, state, tagsNow, watchBoard } from "../state/store.js";
 import { openTab } from "../state/tabs.js";
 import { courseElements, followCourse, makeCourse } from "./course.js";
 import { GameList, queryOf } from "./game_list.js";
@@ -166,7 +166,7 @@ function draw() {
     parts.hint.hidden = opened !== null;
     replace(
         parts.game,
-        state.mode === "game" ? tagList(state.tags) : null,
+        state.mode === "game" ? tagList(tagsNow()) : null,
         opened?.fault && isOnBoard(opened) ? h("p", { class: "fault" }, opened.fault) : null,
         state.moves.length ? courseElements(isOpen) : nothing(),
     );

@@ -7,11 +7,11 @@ import { changed, listenTo, openTree, setFree, state } from "./store.js";
 const NAME = "board";
 
 function store() {
-    const { mode, free, fen, label, tags, game, root, node, flipped } = state;
+    const { mode, free, fen, label, tags, read, game, root, node, flipped } = state;
     const path = pathTo(node).map((move) => move.uci);
     const { hash } = location;
     const tree = { comment: root.comment, moves: listed(root), path };
-    keep(NAME, { hash, mode, free, fen, label, tags, game, flipped, ...tree }, "sessionStorage");
+    keep(NAME, { hash, mode, free, fen, label, tags, read, game, flipped, ...tree }, "sessionStorage");
 }
 
 const recalled = () => recall(NAME, null, isRecord, "sessionStorage");

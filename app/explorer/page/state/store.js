@@ -37,6 +37,7 @@ export const USUAL = "usual";
  * @property {any[]} moves
  * @property {number} at
  * @property {Record<string, string>} tags
+ * @property {string[]} read
  * @property {string} opening
  * @property {any[]} edits
  * @property {any[]} undone
@@ -64,6 +65,7 @@ export const state = {
     moves: [], // the line through that move: nodes of the tree, with san and uci
     at: 0, // how many of them are on the board
     tags: {}, // of a game that was read
+    read: [], // the moves of its main line as they were read
     opening: "", // its name
     edits: [], // the game before each change, the last one last
     undone: [], // those taken back
@@ -191,10 +193,22 @@ export function setGame({ fen, moves = [], label = "", tags = {}, comment = "", 
     if (state.game) changed("leave");
     const root = grown(moves, comment);
     Object.assign(state, { mode: "game", fen, root, label, tags, term: null, edits: [], undone: [] });
+    state.read = coordinates(root);
     state.game = against;
     state.moves = lineThrough(root);
     stand(state.moves[at - 1] ?? root);
     return moved("mode", "moves", "play");
+}
+
+/** The moves of the main line of a tree. */
+const coordinates = (root) => lineThrough(root).map((move) => move.uci);
+
+/** The tags of the game on the board: its result is that of the moves that were read, which others may follow. */
+export function tagsNow() {
+    const { tags, read, root } = state;
+    const moves = coordinates(root);
+    if (read.every((uci, ply) => uci === moves[ply])) return tags;
+    return Object.fromEntries(Object.entries(tags).filter(([name]) => name !== "Result"));
 }
 
 /** A function that tells whether the game or position is still the present one, unchanged; another move may be shown. */
@@ -207,6 +221,7 @@ export function watchBoard() {
 export function openTree({ path, ...game }) {
     const root = grown(game.moves, game.comment);
     Object.assign(state, { mode: "game", fen: game.fen, root, label: game.label, tags: game.tags });
+    state.read = game.read ?? coordinates(root);
     state.moves = lineThrough(root);
     stand(follow(root, path));
     return moved("mode", "moves");

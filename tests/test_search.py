@@ -246,6 +246,28 @@ def test_a_move_that_leaves_a_bare_king_without_one_is_no_mate(searcher: Searche
     assert position.uci(result.best) != "b5b6"
 
 
+@pytest.mark.parametrize(
+    "fen",
+    [
+        "8/8/3b4/8/6N1/8/8/5K1k b - - 0 1",
+        "8/8/8/8/8/7K/4N2b/7k b - - 0 1",
+        "8/8/8/2b5/8/7K/4N3/7k b - - 0 1",
+        "5K1k/8/8/6N1/8/3b4/8/8 b - - 0 1",
+    ],
+)
+def test_a_lone_piece_walks_into_no_mate_in_one_by_another(searcher: Searcher, fen: str) -> None:
+    position = Position(fen)
+    position.push(searcher.search(position, Limits(depth=6)).best or 0)
+    assert not [move for move in position.legal_moves if _mates(position, move)]
+
+
+def _mates(position: Position, move: int) -> bool:
+    position.push(move)
+    found = position.is_checkmate()
+    position.pop()
+    return found
+
+
 def test_the_same_search_gives_the_same_tree() -> None:
     first, second = (run_bench(lambda text: None, depth=7)[0] for _ in range(2))
     assert first == second > 1000
@@ -342,6 +364,20 @@ def test_a_fail_high_gives_the_move_once_it_is_confirmed_whatever_is_shown(
     result = searcher.search(position, Limits(nodes=10_000), lines.append)
     assert position.uci(result.best or 0) == best
     assert any(line.bound and line.score == 50 for line in lines) == (shown_after_ms == 0)
+
+
+def test_a_line_that_failed_high_has_no_answer_to_its_move() -> None:
+    worker, seen = Worker(TranspositionTable(16), np.zeros(1, dtype=np.uint64), default()), 0
+    for fen in POSITIONS[:8]:
+        worker.set_root(Position(fen), full_width=False)
+        guess = None
+        for depth in range(1, 13):
+            for line in worker.search_window(depth, guess):
+                guess = int(line.score)
+                if line.bound == "lowerbound":
+                    seen += 1
+                    assert len(line.pv) == 1, "an answer that a singular search has left"
+    assert seen > 5
 
 
 def test_search_moves_restrict_the_root(searcher: Searcher) -> None:

@@ -120,6 +120,13 @@ def test_only_positions_after_a_capture_or_pawn_move_with_few_pieces_are_asked_a
     assert not ((tables.asked["side"] == 0) & (tables.asked["fullmove"] == 1)).any(), "the root"
 
 
+def test_no_position_is_asked_about_after_a_null_move_which_sets_the_count_back() -> None:
+    tables = NotingTables(10)
+    searched("8/8/4k3/2r5/8/3Q4/8/4K3 w - - 30 60", TablebaseProbe(tables, depth=1))
+    assert len(tables.asked) > 10
+    assert all(popcount(white | black) < 4 for white, black in tables.asked["colours"]), "only captures end the count"
+
+
 def test_shallow_nodes_do_not_ask() -> None:
     tables = NotingTables(10)
     searched(PAWNS, TablebaseProbe(tables, depth=20), depth=7)

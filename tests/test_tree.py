@@ -115,9 +115,11 @@ def test_a_mate_on_the_hundredth_ply_is_no_draw_in_the_tree() -> None:
 
 
 def test_a_mate_is_no_draw_by_material_in_the_tree() -> None:
-    fen = "6bk/8/6K1/8/8/8/8/2B5 w - - 0 1"
-    assert draws_in_tree(fen, [], ["c1b2"]) == [False]
-    assert draws_in_tree(fen, [], ["c1a3"]) == [True]
+    fen, there = "6bk/8/5K2/8/8/8/8/2B5 w - - 0 1", ["c1d2", "g8f7", "f6f7"]
+    assert draws_in_tree(fen, [], there) == [False, False, True], "a lone bishop cannot mate"
+    quiet = ["f6g6", "g8b3", "c1a3", "b3g8"]
+    assert draws_in_tree(fen, [], [*quiet, "a3b2"]) == [False, False, True, True, False], "the last one mates"
+    assert draws_in_tree(fen, [], [*quiet, "a3c5"]) == [False, False, True, True, True]
 
 
 def test_a_capture_ends_what_can_be_repeated() -> None:

@@ -120,7 +120,7 @@ def note_searched(s, ply, move, is_quiet):
     if is_quiet:
         if here.quiets < MAX_QUIETS:
             s.quiets[ply, here.quiets] = move
-            here.quiets += 1
+        here.quiets += 1
     elif here.noisies < MAX_QUIETS:
         s.noisies[ply, here.noisies] = move
         here.noisies += 1
@@ -168,7 +168,7 @@ def _update_best(s, ply, move, depth):
         s.counter_moves[piece_to_before(s, ply, 1)] = move
         _update_quiet(s, ply, move, bonus)
         malus = bonus * s.parameters.history_malus // 100
-        for index in range(here.quiets):
+        for index in range(min(here.quiets, MAX_QUIETS)):
             if s.quiets[ply, index] != move:
                 _update_quiet(s, ply, int(s.quiets[ply, index]), -malus)
     else:

@@ -41,7 +41,7 @@ def singular_extension(s, ply, beta, depth, tt_entry):
     target = score - p.singular_margin * depth // SINGULAR_UNIT
     here.excluded = entry_move(tt_entry)
     others = call_at(s.alpha_beta, s, ply, target - 1, target, (depth - 1) // 2)
-    here.excluded = NO_MOVE
+    here.excluded, here.pv_length = NO_MOVE, 0
     if s.stopped:
         return 0
     if others < target:

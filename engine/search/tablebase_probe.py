@@ -66,6 +66,8 @@ def tablebase_cutoff(s, ply, depth):
     position, here = s.positions[ply], s.plies[ply]
     if ply == 0 or depth < s.tablebase_depth or popcount(occupied_squares(position)) > s.tablebase_men:
         return NO_CUTOFF
+    if s.plies[ply - 1].move == NO_MOVE:  # a null move sets the count of the fifty moves back
+        return NO_CUTOFF
     if position.halfmove > 0 or position.castling != ZERO or ply + MAX_MEN > MAX_PLY:
         return NO_CUTOFF
     result = call_at(s.tablebase, s, ply, LOSS, WIN, 0)

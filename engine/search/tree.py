@@ -5,6 +5,7 @@ from merino.inner.core.board.game import FIFTY_MOVES
 from merino.inner.core.board.makemove import make, make_null
 from merino.inner.core.board.move import NO_MOVE
 from merino.inner.core.board.movegen import count_legal
+from merino.inner.core.board.position import is_insufficient_material
 from merino.inner.core.compiled.calls import call_at
 from merino.inner.core.compiled.jit import kernel
 from merino.inner.core.compiled.memory import load_word
@@ -13,6 +14,7 @@ from merino.inner.engine.search.transposition import fetch_entry
 from merino.inner.eval.draws import is_material_draw
 
 POLL_NODES = 1024  # how often the stop flag is read
+_ANSWERED = 2  # plies: a move of the root and the answer
 
 
 @kernel
@@ -30,7 +32,11 @@ def count_node(s, ply):
 
 @kernel
 def is_draw(s, ply):
-    """Draw by repetition, by fifty moves, or by material. One earlier occurrence since the root is enough."""
+    """Draw by repetition, by fifty moves, or by material. One earlier occurrence since the root is enough.
+
+    Where material can mate but not force it, the answers to the root's moves are looked at first: a careless king in
+    the corner is mated by a knight, and the rules let the game go on.
+    """
     position = s.positions[ply]
     if position.halfmove >= FIFTY_MOVES and not _is_mate(position):
         return True  # only a mate takes precedence
@@ -40,7 +46,9 @@ def is_draw(s, ply):
             occurred += 1
             if back < ply or occurred == 2:
                 return True
-    return is_material_draw(position) and not _is_mate(position)
+    if not is_material_draw(position) or _is_mate(position):
+        return False
+    return ply > _ANSWERED or is_insufficient_material(position)
 
 
 @kernel

@@ -20,8 +20,9 @@ from merino.inner.app.console.registry import COMMANDS as CONSOLE_COMMANDS
 from merino.inner.app.console.registry import Section
 from merino.inner.app.shell.cli import COMMANDS
 from merino.inner.app.shell.points import points_parser
-from merino.inner.engine.search.parameters import PARAMETERS
+from merino.inner.engine.search.parameters import PARAMETERS, by_name, parameters_for
 from merino.inner.engine.uci.options import OPTIONS, UciOption
+from merino.inner.eval.families import default
 from merino.inner.eval.linear.family import picture
 from merino.inner.eval.linear.phases import halves
 from merino.inner.eval.linear.registry import TERMS, Group, TermSet, TermTable
@@ -79,12 +80,19 @@ def options_table() -> str:
 
 
 def parameters_table() -> str:
-    """The numbers of the search: name, default, range and sentence."""
+    """The numbers of the search: name, default, value with the 27 terms, range and sentence."""
+    with_terms = by_name(parameters_for(default()))
     rows = [
-        (_code(number.name), str(number.default), "{} to {}".format(*number.bounds), number.sentence)
+        (
+            _code(number.name),
+            str(number.default),
+            str(with_terms[number.name]),
+            "{} to {}".format(*number.bounds),
+            number.sentence,
+        )
         for number in PARAMETERS
     ]
-    return markdown_table(("Number", "Default", "Range", "What it does"), rows, right_aligned=(1,))
+    return markdown_table(("Number", "Default", "Terms", "Range", "What it does"), rows, right_aligned=(1, 2))
 
 
 def command_options_table(parser: Parser) -> str:

@@ -19,6 +19,7 @@ from merino.inner.eval.linear.explain import attributed_of, explain, value_piece
 from merino.inner.eval.linear.pawn_table import BYTES
 from merino.inner.eval.linear.phases import SUFFIXES, by_stage, halves, simplest, with_values
 from merino.inner.eval.linear.registry import TERMS, Group, Phase, Term, TermSet, TermTable
+from merino.inner.eval.linear.search_numbers import WITH_TERMS
 from merino.inner.eval.linear.weights import as_mapping, k_in, note_of_k, parse, save, set_in
 from merino.inner.eval.outlook import DEFAULT_K
 
@@ -84,6 +85,11 @@ class LinearEvaluation(Evaluation):
         """See Evaluation."""
         super().with_numbers(values)
         return LinearEvaluation(with_values(self.weights, values, self.terms), self.k, self.name, self.terms)
+
+    @property
+    def search_numbers(self) -> Mapping[str, int]:
+        """See Evaluation; those of all sets of terms."""
+        return WITH_TERMS
 
     def save(self, path: Path, header: Iterable[str] = ()) -> None:
         """Write a weights file."""

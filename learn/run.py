@@ -102,7 +102,7 @@ class RunFiles:
     def check(self) -> None:
         """Raise LearnError or OSError if one could not be written after the work, or would replace what is read.
 
-        New weights may replace those that they were learned from.
+        New weights alone may replace those that they were learned from, as these are then kept as the old ones.
         """
         if not self.is_dry:
             self.weights.check_writable()
@@ -111,9 +111,9 @@ class RunFiles:
         paths, reports = self.weights, [path for path in (self.record, self.csv) if path is not None]
         for path in reports:
             check_writable(path)
-        written = [] if self.is_dry else [paths.target, paths.old]
-        written += [paths.beside] if self.compares else []
-        fault = overwritten([*written, *reports], self.read) or overwritten(reports, [paths.source])
+        others = [*([] if self.is_dry else [paths.old]), *([paths.beside] if self.compares else []), *reports]
+        new = [] if self.is_dry else [paths.target]
+        fault = overwritten([*new, *others], self.read) or overwritten(others, [paths.source])
         if fault is not None:
             raise LearnError(fault)
 

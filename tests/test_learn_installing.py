@@ -22,6 +22,7 @@ from merino.inner.core.common.quoting import in_one_line
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import (
     DEFAULT_FILE,
+    ENVIRONMENT_VARIABLE,
     LEARNED,
     as_mapping,
     learned_k,
@@ -128,6 +129,20 @@ def test_weights_that_the_engine_plays_with_are_in_use_whatever_was_learned_from
     active.write_bytes(weights.read_bytes())
     assert weights_paths(str(weights), str(active)).takes_effect
     assert not weights_paths(str(weights), str(other)).takes_effect
+
+
+@pytest.mark.parametrize(("name", "words"), [("mine.old", ["--no-match"]), ("mine.new.txt", [])])
+def test_weights_learned_from_are_refused_where_other_files_of_the_run_would_lie(
+    weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch, name: str, words: list[str]
+) -> None:
+    source, target = weights.rename(weights.with_name(name)), weights.with_name("mine.txt")
+    source.write_bytes(f"# {LEARNED} before\n".encode() + source.read_bytes())
+    save(target, one_phase())
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(target))
+    before = source.read_bytes(), target.read_bytes()
+    with pytest.raises(CommandError, match=f"{name}' is also an input; name another output file"):
+        learned(source, told, *words, "--out", str(target))
+    assert (source.read_bytes(), target.read_bytes()) == before
 
 
 def test_weights_that_come_with_merino_are_learned_from_and_never_replaced(data_folder: Path) -> None:

@@ -93,9 +93,13 @@ def _games_with_rows(sample: Samples) -> int:
 
 
 def part_of_step(sample: Samples, learned: Learned, share: float) -> Learned:
-    """The same fit with only this share of its step from the start, rounded; its gain is on the validation set."""
+    """The same fit with only this share of its step from the start, rounded; its gain is on the validation set.
+
+    Weights that were not fitted, such as the zeros of terms that were left out, are those of the whole step.
+    """
     start, end, problem = learned.start, learned.end, learned.problem
-    weights = start.weights + share * (end.weights - start.weights)
+    weights = end.weights.copy()
+    weights[problem.free] = (start.weights + share * (end.weights - start.weights))[problem.free]
     between = problem.rounded(replace(end, weights=weights))
     gain = _gain(_error_decreases(sample, start, between, problem.loss))
     after, spread = gather(sample, between, problem.loss), share * learned.spread

@@ -11,7 +11,7 @@ import pytest
 from merino.inner.app.shell.cli import main
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import DEFAULT_FILE, load
-from merino.inner.learn.gain import learn
+from merino.inner.learn.gain import learn, part_of_step
 from merino.inner.learn.inputs import split
 from merino.inner.learn.minimisers import FitCallback
 from merino.inner.learn.settings import Settings
@@ -44,6 +44,16 @@ def test_terms_that_the_games_know_nothing_of_are_left_out_and_all_others_kept()
     assert abs(learned.end.weights - truth).max() < 15
     kept = learn(sample, start, Settings(first=1, phases=1, k=150.0, prior=0.0), FitCallback(), TERMS)
     assert kept.dropped == () and all(kept.end.weights[NAMES.index(name)] for name in IDLE)
+
+
+def test_terms_that_are_left_out_weigh_nothing_at_any_share_of_the_step() -> None:
+    sample = split(made_up_rows(made_up_weights(), 150.0, 20_000, seed=8), Settings())
+    start = np.full(len(TERMS), 10.0) * [1 if term.bounds[1] > 0 else -1 for term in TERMS]
+    settings = Settings(first=1, phases=1, k=150.0, prior=0.0, drop=True)
+    learned = learn(sample, start, settings, FitCallback(), TERMS)
+    dropped = [NAMES.index(term.name) for term in learned.dropped]
+    part = part_of_step(sample, learned, 0.25).end.weights
+    assert dropped and not part[dropped].any() and not np.array_equal(part, learned.end.weights)
 
 
 @pytest.mark.parametrize(("degrees", "expected"), [(1, 3.841), (2, 5.991), (10, 18.307), (30, 43.773)])

@@ -7,7 +7,6 @@ with the workers of a cluster.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -26,10 +25,11 @@ from merino.inner.formats.labelled import NO_END, NO_GAME, Labelled, read_labell
 from merino.inner.formats.pgn_games import Fault, play_games
 from merino.inner.formats.pgn_scores import MAX_SCORE, NO_SCORE
 from merino.inner.formats.pgn_stream import GamesText, games_of
-from merino.inner.formats.sources import Source, count_lines, digest, name_of, open_source
+from merino.inner.formats.sources import Source, count_lines, digest, open_source
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.fen_file import Contents, FenTarget, is_ours, lines_of, target_of
 from merino.inner.learn.loss_and_gradient import Samples
+from merino.inner.learn.position_source import PositionSource, check_found
 from merino.inner.learn.positions import (
     Candidates,
     PositionBlock,
@@ -45,7 +45,7 @@ from merino.inner.learn.positions import (
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile, described_scorer
 from merino.inner.learn.rows import GameRuns, Rows, RowStore, check_rows, rows_of_block
-from merino.inner.learn.sample import Sample, check_holdout, choose_holdout, sample_of
+from merino.inner.learn.sample import Sample, check_holdout, check_results, choose_holdout, sample_of, tell_results
 from merino.inner.learn.settings import Settings
 from merino.inner.learn.strengths import Strengths
 
@@ -346,22 +346,6 @@ def _write(file: IO[bytes], content: bytes, path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class PositionSource(ABC):
-    """The positions of some files: the number of finished games, and the games that could not be read."""
-
-    games: int
-    faults: tuple[tuple[Path, Fault], ...]
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """The number of positions."""
-
-    @abstractmethod
-    def sample(self, settings: Settings) -> Samples:
-        """The sample that these settings ask for, with its validation set; raises LearnError."""
-
-
-@dataclass(frozen=True)
 class PositionsHere(PositionSource):
     """Positions whose rows are in this process."""
 
@@ -374,26 +358,21 @@ class PositionsHere(PositionSource):
         """The sample that these settings ask for; raises LearnError."""
         return split(self.rows, settings)
 
+    @property
+    def tell_results(self) -> bool:
+        """See PositionSource."""
+        return tell_results(self.rows.rows_of_games(), self.rows.results)
+
 
 def split(rows: Rows, settings: Settings, from_game: int = 0) -> Sample:
     """The sample with its validation set: a fifth of the games from number `from_game` on, or of all positions.
 
     Raises LearnError if nothing can be learned from the rows.
     """
-    holdout = choose_holdout(rows.rows_of_games(), rows.results, settings.seed, settings.split_by_position, from_game)
+    rows_of_games = rows.rows_of_games()
+    holdout = choose_holdout(rows_of_games, settings.seed, settings.split_by_position, from_game)
+    check_results(rows_of_games, rows.results, settings.target)
     is_validation = holdout.rows(rows.game)
     if settings.split_by_position:
         check_holdout(len(rows), int(np.count_nonzero(is_validation)))
     return sample_of(rows, is_validation, settings.decay, settings.target, settings.even_stages)
-
-
-def check_found(paths: Sequence[Path], rows: int, games: int, unscored: int) -> None:
-    """Raise LearnError if the files gave no row; `unscored` positions were left out because they have no score."""
-    names = ", ".join(name_of(path, True) for path in paths)
-    if unscored and not rows:
-        raise LearnError(
-            f"no position in {names} comes with the score of a search; "
-            "--rescore 1000 makes them, by a search of 1000 nodes each"
-        )
-    if not games or not rows:
-        raise LearnError(f"no finished game with a usable position in {names}")

@@ -12,8 +12,9 @@ from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.formats.pgn_games import Fault
 from merino.inner.formats.sources import find_files, is_passing, name_of
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.inputs import PositionSource, ReadOptions, read_rows
+from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import Samples
+from merino.inner.learn.position_source import PositionSource
 from merino.inner.learn.positions import one_of_each_game
 from merino.inner.learn.ranking import Moves, moves_of
 from merino.inner.learn.remote_reading import read_rows_remotely
@@ -82,7 +83,8 @@ def read(task: Task, run: LearnRun) -> TrainingData:
             "is used only if it wins a match."
         )
     beside = None
-    if request.has_strays and len(task.settings) > 1 and not any(map(is_passing, paths)):
+    others_need_results = request.has_strays and len(task.settings) > 1 and positions.tell_results
+    if others_need_results and not any(map(is_passing, paths)):
         quietly = Events(progressed=run.events.progressed)
         strengths, is_any_known = strengths_in(paths, quietly.say, quietly.progressed)
         if is_any_known:
@@ -123,11 +125,11 @@ def training_data(
     """The data of a task of positions that were read for it from these files; raises LearnError.
 
     `beside` strays are the same positions without them: for the targets that results count for, which are left out
-    without such positions.
+    without such positions, or where all games have one result.
     """
     others = beside if task.request.has_strays else positions
     samples = [positions.sample(task.settings[0])]
-    if others is None:
+    if others is None or not positions.tell_results:
         task = replace(task, settings=task.settings[:1])
     else:
         samples += [others.sample(settings) for settings in task.settings[1:]]

@@ -25,12 +25,13 @@ from merino.inner.core.common.work import RemoteExecutor
 from merino.inner.formats.pgn_games import GAME, Fault
 from merino.inner.formats.pgn_stream import GamesText, games_of
 from merino.inner.formats.sources import CHUNK, Source, SourceError, open_source
-from merino.inner.learn.inputs import FileReader, PositionSource, ReadOptions, check_found, part_of
+from merino.inner.learn.inputs import FileReader, ReadOptions, part_of
 from merino.inner.learn.loss_and_gradient import Samples
+from merino.inner.learn.position_source import PositionSource, check_found
 from merino.inner.learn.remote_sample import RemoteRows, remote_split, results_of
 from merino.inner.learn.request import Events
 from merino.inner.learn.rows import Rows, RowStore, check_rows
-from merino.inner.learn.sample import cut
+from merino.inner.learn.sample import cut, tell_results
 from merino.inner.learn.settings import Settings
 
 EXTRACTS_EACH = 4  # extracts of a large file for each thread of the workers
@@ -125,6 +126,11 @@ class PositionsThere(PositionSource):
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def tell_results(self) -> bool:
+        """See PositionSource."""
+        return tell_results(self.rows.rows_of_games, self.rows.results)
 
     def sample(self, settings: Settings) -> Samples:
         """The sample that these settings ask for; raises LearnError."""

@@ -28,6 +28,7 @@ from merino.inner.learn.sample import (
     Weighting,
     blocks_of,
     check_holdout,
+    check_results,
     choose_holdout,
     cut,
     spans,
@@ -153,7 +154,8 @@ def results_of(futures: Sequence[Future[Found]]) -> list[Found]:
 
 def remote_split(rows: RemoteRows, settings: Settings) -> RemoteSample:
     """Like `learn.inputs.split`, for rows that workers keep; raises LearnError."""
-    holdout = choose_holdout(rows.rows_of_games, rows.results, settings.seed, settings.split_by_position)
+    holdout = choose_holdout(rows.rows_of_games, settings.seed, settings.split_by_position)
+    check_results(rows.rows_of_games, rows.results, settings.target)
     cuts = cut(rows.rows_of_games)
     ends = np.linspace(0, len(cuts) - 1, min(len(cuts) - 1, rows.executor.slots) + 1).astype(np.int64)
     bundles = [_gathered(rows, holdout, cuts, first, last) for first, last in pairwise(ends.tolist())]

@@ -205,21 +205,14 @@ class Holdout:
         return self if self.games is None else Holdout(self.games[first_game:last_game], self.seed)
 
 
-def choose_holdout(
-    rows_of_games: np.ndarray, results: np.ndarray, seed: int, by_position: bool, from_game: int = 0
-) -> Holdout:
-    """Choose the validation set of games with `rows_of_games`, int64[games], and `results`, float32[games].
+def choose_holdout(rows_of_games: np.ndarray, seed: int, by_position: bool, from_game: int = 0) -> Holdout:
+    """Choose the validation set of games with `rows_of_games`, int64[games].
 
-    Games before number `from_game` all go to the training set. Raises LearnError if nothing can be learned from the
-    games: a single one, or only one result.
+    Games before number `from_game` all go to the training set. Raises LearnError for a single game.
     """
     games = np.flatnonzero(rows_of_games)
-    results = results[games]
-    if len(results) < 2:
+    if len(games) < 2:
         raise LearnError("one game is too few to learn from")
-    if (results == results[0]).all():
-        outcome = {0.0: "lost for White", 0.5: "drawn", 1.0: "won for White"}.get(float(results[0]), "of one result")
-        raise LearnError(f"all {len(results)} games are {outcome}: there is nothing to tell good from bad")
     if by_position:
         return Holdout(None, seed)
     chosen = np.zeros(len(rows_of_games), dtype=np.bool_)
@@ -227,6 +220,20 @@ def choose_holdout(
     games = games[games >= from_game]
     chosen[rng.permutation(games)[: max(1, round(VALIDATION_SHARE * len(games)))]] = True
     return Holdout(chosen, seed)
+
+
+def tell_results(rows_of_games: np.ndarray, results: np.ndarray) -> bool:
+    """Whether the games with rows have more than one of the `results`, float32[games]."""
+    return len(np.unique(results[rows_of_games > 0])) > 1
+
+
+def check_results(rows_of_games: np.ndarray, results: np.ndarray, target: Target) -> None:
+    """Raise LearnError if the target needs results, and those of the games with rows, float32[games], are all one."""
+    if not target.needs_results or tell_results(rows_of_games, results):
+        return
+    results = results[rows_of_games > 0]
+    outcome = {0.0: "lost for White", 0.5: "drawn", 1.0: "won for White"}.get(float(results[0]), "of one result")
+    raise LearnError(f"all {len(results)} games are {outcome}: there is nothing to tell good from bad")
 
 
 def check_holdout(rows: int, held: int) -> None:

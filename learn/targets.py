@@ -54,6 +54,11 @@ class Target:
         return self.share < 1
 
     @property
+    def needs_results(self) -> bool:
+        """Whether the results of games count: by themselves, or for the scale of the scores."""
+        return self.share > 0 or self.k is None
+
+    @property
     def name(self) -> str:
         """The value of the option --target: result, search or blend=X."""
         return {0.0: SEARCH, 1.0: RESULT}.get(self.share, f"{BLEND}={self.share:g}")

@@ -209,7 +209,7 @@ def test_games_that_cannot_teach_are_refused_with_the_reason(tmp_path: Path, tex
     save(weights, one_phase())
     before = weights.read_bytes()
     with pytest.raises(CommandError, match=reason):
-        learn_weights([str(path), "--weights", str(weights)], lambda line: None)
+        learn_weights([str(path), "--weights", str(weights), "--target", "result"], lambda line: None)
     assert weights.read_bytes() == before
 
 

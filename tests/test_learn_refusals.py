@@ -6,14 +6,20 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from merino.inner.app.console.learning import learn_weights
 from merino.inner.core.common.command import CommandError
 from merino.inner.eval.linear.weights import defaults, load, save
-from tests.rows import SELFPLAY, few_games
+from merino.inner.learn.errors import LearnError
+from merino.inner.learn.inputs import split
+from merino.inner.learn.settings import Settings
+from merino.inner.learn.targets import Target
+from tests.rows import SELFPLAY, few_games, made_up_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -63,6 +69,15 @@ def test_games_whose_positions_weigh_nothing_are_refused(tmp_path: Path, weights
     words = ["--weights", str(weights), "--decay", "0.1", "--skip-last", "20", "--target", "result", "--dry-run"]
     with pytest.raises(CommandError, match=r"with --decay 0\.1 the positions learned from weigh nothing"):
         learn_weights([str(few_games(tmp_path)), *words], lambda line: None)
+
+
+@pytest.mark.parametrize("target", [Target(1.0), Target(0.25, k=200.0), Target(0.0)])
+def test_games_of_one_result_are_refused_only_where_results_count(target: Target) -> None:
+    rows = made_up_rows(np.full(5, 50.0), 200.0, 100, seed=1)
+    rows = replace(rows, results=np.full_like(rows.results, 0.5))
+    with pytest.raises(LearnError, match="all 20 games are drawn: there is nothing to tell good from bad"):
+        split(rows, Settings(target=target))
+    assert split(rows, Settings(target=Target(0.0, k=200.0))).size == 100
 
 
 def test_a_folder_of_games_is_refused(tmp_path: Path, weights: Path) -> None:

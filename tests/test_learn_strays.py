@@ -128,6 +128,13 @@ def test_results_are_tried_on_positions_without_strays_where_players_are_known(t
     assert rated_games(data.samples[1]) > 0 == rated_games(data.samples[0])
 
 
+def test_drawn_games_alone_teach_by_scores_and_no_results_are_tried(tmp_path: Path) -> None:
+    games = copied_selfplay(tmp_path)
+    games.write_text(re.sub(r'(?<=")(1-0|0-1)(?=")|(?<=\s)(1-0|0-1)(?=\s)', "1/2-1/2", games.read_text()))
+    data = data_of(games, ("Ann", "Bob", "Cleo", "Bob", "Ann"), tmp_path)
+    assert [each.target.share for each in data.task.settings] == [0.0] and len(data.samples) == 1
+
+
 def test_results_are_not_tried_where_nobody_is_known(tmp_path: Path) -> None:
     data = data_of(copied_selfplay(tmp_path), ("?",), tmp_path)
     assert [each.target.share for each in data.task.settings] == [0.0] and len(data.samples) == 1

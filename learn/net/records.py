@@ -20,7 +20,8 @@ from merino.inner.formats.packed_files import training_positions
 from merino.inner.formats.pgn_stream import games_of
 from merino.inner.formats.sources import Source, digest, open_source
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.inputs import InputPart, ReadOptions, check_found, part_of
+from merino.inner.learn.inputs import InputPart, ReadOptions, part_of
+from merino.inner.learn.position_source import check_found
 from merino.inner.learn.positions import PositionBlock, Quiet, Selection
 from merino.inner.learn.request import Events
 from merino.inner.learn.rescoring import ENDING, Rescore, ScoreFile

@@ -104,7 +104,7 @@ def _why_outdated(path: Path, first: bytes) -> str:
     if _source(before) != _source(first):
         return "the games have changed"
     if before != first:
-        return "the weights have changed"
+        return "the weights or their terms have changed"
     return "it was not finished"
 
 

@@ -134,7 +134,7 @@ class FileReader:
             scores = ", with scores" if options.needs_scores else ""  # as in files of before, which are still good
         elif options.needs_scores:
             scores = ", scored in the file"  # "with scores" was once said of a teacher's, too
-        return options.selection.describe(options.weights) + scores
+        return options.selection.describe(options.weights, options.terms) + scores
 
     def _read_rescored(self, source: Source) -> None:
         """Read a file and search its positions; the scores are kept in a file beside it. Raises LearnError."""

@@ -87,15 +87,15 @@ class Selection:
         instance("quiet", self.quiet, Quiet, f"one of {', '.join(map(str, Quiet))}, as a Quiet")
         instance("unique", self.unique, (Equal, NoneType), f"one of {', '.join(map(str, Equal))}, as an Equal, or None")
 
-    def describe(self, weights: np.ndarray) -> str:
-        """The settings of the choice within one file, as text; `unique` applies to all files together."""
+    def describe(self, weights: np.ndarray, terms: TermSet = TERMS) -> str:
+        """The settings of the choice by weights of these terms within one file, as text; `unique` applies to all."""
         text = f"skip-first {self.skip_first}, skip-last {self.skip_last}"
         if self.per_game is not None:
             text += f", per-game {self.per_game}"
         if self.strays:
             text += ", strays"
         if self.needs_weights:
-            judge = hashlib.blake2b(weights.tobytes(), digest_size=8).hexdigest()
+            judge = hashlib.blake2b(weights.tobytes() + terms.version.encode(), digest_size=8).hexdigest()
             text += f", skip-decided {self.skip_decided}, quiet {self.quiet}, halfmove clock ignored, weights {judge}"
         return text
 

@@ -174,12 +174,13 @@ def _strength(tally: Tally) -> dict[str, float | None]:
 def _check_same(comparison: Comparison, folder: Path) -> None:
     """Write down the settings of the folder; raises LearnError if it was begun with others."""
     path = folder / SETTINGS_FILE
-    start = load_any(comparison.start)[1].tolist()
-    wanted = {"start": start, "nodes": comparison.nodes, "games": comparison.games, "seed": comparison.seed}
+    terms, start = load_any(comparison.start)
+    wanted: dict[str, object] = {"start": start.tolist(), "terms": terms.version}
+    wanted |= {"nodes": comparison.nodes, "games": comparison.games, "seed": comparison.seed}
     if not is_there(path):
         write_whole(path, as_json(wanted))
         return
-    found = _read(path)
+    found = {"terms": ""} | _read(path)  # which folders of before do not tell
     other = [name for name, value in wanted.items() if found.get(name) != value]
     if other:
         raise LearnError(f"'{folder}' was begun with other settings ({', '.join(other)}); give a new folder")

@@ -83,7 +83,7 @@ class Rescore:
 def described_scorer(evaluation: Evaluation) -> str:
     """What tells an evaluation that gives scores from others, as text."""
     if isinstance(evaluation, LinearEvaluation):
-        kind, content = "weights", evaluation.weights.tobytes()
+        kind, content = "weights", evaluation.weights.tobytes() + evaluation.terms.version.encode()
     else:
         kind, content = "evaluation", as_json(evaluation.identity)
     return f"{kind} {hashlib.blake2b(content, digest_size=8).hexdigest()}"

@@ -91,6 +91,20 @@ def test_a_round_learns_from_the_positions_that_are_asked_for(tmp_path: Path, po
         state("calm", "--positions", "qsearch", "--per-game", "4")
 
 
+def test_a_run_is_refused_where_its_terms_have_changed_since(tmp_path: Path) -> None:
+    plan = Plan(**TINY)
+    state = ImproveState(plan=plan, start_name="any", changes_use=False, weights=tuple(defaults().tolist()))
+    with Folder(tmp_path / "run") as folder:
+        folder.save(replace(state, plan=replace(plan, terms_version="0123")))
+    with pytest.raises(LearnError, match=r"the terms of the set 'greko2015' have changed since '.*run' was begun"):
+        improved(tmp_path / "run", None)
+    path = tmp_path / "run" / "improve.json"
+    data = from_json(path.read_bytes(), "it")
+    del data["plan"]["terms_version"]
+    path.write_bytes(as_json(data))
+    assert load_state(path).plan == plan, "as a run of before has it"
+
+
 def test_new_weights_are_judged_by_games_the_best_never_saw(
     tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -591,7 +591,7 @@ def test_a_fen_file_of_quiet_positions_is_made_anew_for_other_weights(tmp_path: 
     assert lines[0].startswith("Using file")
     other = ReadOptions(options.selection, defaults() * 0.9, keep_fen=True)
     fen = tmp_path / "games.fen"
-    assert read(pgn, options=other)[2][0] == f"Creating file '{fen}' anew: the weights have changed"
+    assert read(pgn, options=other)[2][0] == f"Creating file '{fen}' anew: the weights or their terms have changed"
     assert list(tmp_path.glob("*.fen")) == [fen]
 
 

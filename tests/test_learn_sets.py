@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -13,9 +14,9 @@ from merino.inner.app.shell.cli import main
 from merino.inner.core.common.command import UsageError
 from merino.inner.eval.linear.evaluate import white_scores_of
 from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.registry import TERMS
+from merino.inner.eval.linear.registry import TERMS, TermSet
 from merino.inner.eval.linear.sets import set_named
-from merino.inner.eval.linear.weights import load, load_any, save
+from merino.inner.eval.linear.weights import defaults, load, load_any, save
 from merino.inner.formats.pgn_games import read_games
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.improve.state import Plan
@@ -23,7 +24,8 @@ from merino.inner.learn.inputs import split
 from merino.inner.learn.loss_and_gradient import carrier_counts
 from merino.inner.learn.positions import Quiet, Selection, block_of_games, is_open, select_quiet
 from merino.inner.learn.problem import centring_of
-from merino.inner.learn.rescoring import Rescore
+from merino.inner.learn.request import DEFAULT_SELECTION
+from merino.inner.learn.rescoring import Rescore, described_scorer
 from merino.inner.learn.rows import FEATURE_SCALE, check_rows, rows_of_block
 from merino.inner.learn.settings import Settings
 from tests.rows import SELFPLAY, few_games
@@ -44,6 +46,17 @@ def start(tmp_path: Path) -> Path:
     path.parent.mkdir()
     save(path, material(), ["the pieces alone"], FULL)
     return path
+
+
+def test_scores_and_positions_belong_to_the_version_of_own_terms() -> None:
+    weights = defaults()
+    mine, changed = TermSet("mine", terms=TERMS), TermSet("mine", terms=TERMS)
+    mine.version, changed.version = "0123", "4567"
+    scorers = [described_scorer(LinearEvaluation(weights, terms=terms)) for terms in (TERMS, mine, changed)]
+    choices = [DEFAULT_SELECTION.describe(weights, terms) for terms in (TERMS, mine, changed)]
+    assert len(set(scorers)) == len(set(choices)) == 3
+    plain = hashlib.blake2b(LinearEvaluation(weights).weights.tobytes(), digest_size=8).hexdigest()
+    assert scorers[0] == f"weights {plain}" and choices[0] == DEFAULT_SELECTION.describe(weights)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import pytest
 from merino.inner.app.console.learning import learn_weights
 from merino.inner.app.shell.recipes import ARTICLE, read_comparison, run_recipes
 from merino.inner.core.common.command import CommandError, UsageError
+from merino.inner.core.common.sealed import as_json, from_json
 from merino.inner.eval.linear.phases import phases_of
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import SHIPPED, load
@@ -81,6 +82,17 @@ def test_recipes_refuse_a_folder_of_other_settings(recipes: Path, capsys: pytest
     recipes.write_text(SMALL.replace("games = 4", "games = 6"))
     with pytest.raises(CommandError, match=r"other settings \(games\)"):
         run_recipes([str(recipes), "--state", str(recipes.parent / "state"), "--quiet"])
+
+
+def test_recipes_refuse_a_folder_of_other_code_of_the_terms(tmp_path: Path) -> None:
+    comparison, path = Comparison(SHIPPED / "greko2015-before-training.txt", {}, ()), tmp_path / "settings.json"
+    Comparing(comparison, tmp_path, Events())
+    settings = from_json(path.read_bytes(), "it")
+    path.write_bytes(as_json({name: value for name, value in settings.items() if name != "terms"}))
+    Comparing(comparison, tmp_path, Events())  # a folder of before
+    path.write_bytes(as_json(settings | {"terms": "0123"}))
+    with pytest.raises(LearnError, match=r"begun with other settings \(terms\)"):
+        Comparing(comparison, tmp_path, Events())
 
 
 def test_recipes_refuse_games_that_have_changed_since(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,6 +51,7 @@ from merino.inner.learn.rounds.state import OPEN, SAME, WORSE, pieces_alone
 from merino.inner.learn.run import WeightsPaths, weights_paths
 from merino.inner.match.games import Tally
 
+_ANEW = "put their file back as it was, or give a new folder"
 GAMES, CANDIDATE, FIT = "games.pgn", "candidate.txt", "fit.json"
 _OUTCOMES = OUTCOMES | {
     SAME: "nothing new was learned: no match",
@@ -276,7 +277,7 @@ def _new(weights: str | None, given: Mapping[str, Any], of_set: str | None) -> I
     else:
         terms = set_named(of_set)
         start = pieces_alone(terms)
-    plan = Plan(**given, set=terms.name).check()
+    plan = Plan(**given, set=terms.name, terms_version=terms.version).check()
     start = start_of(start, plan.phases, len(terms))
     return ImproveState(
         plan=plan,
@@ -294,8 +295,10 @@ def _name_of(weights: str | None, of_set: str | None) -> str:
 def _check_same(
     path: Path, state: ImproveState, weights: str | None, given: Mapping[str, Any], of_set: str | None
 ) -> None:
-    """Raise LearnError if `given` or the start differs from that of the folder."""
+    """Raise LearnError if `given`, the start or the code of the terms differs from that of the folder."""
     state.plan.check_same(given, path)
+    if state.plan.terms.version != state.plan.terms_version:
+        raise LearnError(f"the terms of the set '{state.plan.set}' have changed since '{path}' was begun: {_ANEW}")
     asked = _name_of(weights, of_set)
     if (weights is not None or of_set is not None) and asked != state.start_name:
         raise LearnError(f"'{path}' began with '{state.start_name}', not '{weights or asked}'; give a new folder")

@@ -47,7 +47,8 @@ class Plan(RoundPlan):
 
     `share` is that of the result in the target, `phases` the number of values of a weight; terms `first` to `last` of
     the set named `set` may move, to its end if `last` is None. At most `per_game` positions of a game are used, None
-    for all; `positions` is the treatment of those where a capture changes the score.
+    for all; `positions` is the treatment of those where a capture changes the score. `terms_version` is the version of
+    the set when the run began.
     """
 
     share: float = 0.5
@@ -57,6 +58,7 @@ class Plan(RoundPlan):
     positions: Quiet = Quiet.ANY
     per_game: int | None = None
     set: str = TERMS.name
+    terms_version: str = TERMS.version
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:

@@ -92,7 +92,8 @@ def judge_fits(fits: Fits, run: LearnRun, callback: FitCallback) -> Judged:
     summary = summarise(way.sample, learned, way.settings, data.games, seconds, task.terms)
     record = None
     if run.files.record is not None:
-        record = record_of(way.sample, learned, way.settings, summary, task.request.files, task.terms)
+        has_strays = task.request.has_strays and way.settings.target.share == 0  # results are tried without them
+        record = record_of(way.sample, learned, way.settings, summary, task.request.files, task.terms, has_strays)
     task = replace(task, request=replace(task.request, settings=way.settings))
     return Judged(task, learned, replace(summary, tried=chosen.tried, ranks=_ranks(data, learned)), record)
 

@@ -162,10 +162,11 @@ def _calibration(figure: Any, record: Record) -> None:
     miss.set_xlabel("predicted for White")
 
 
+CALIBRATION = "calibration"  # the picture that a record need not have, and the key of what it draws
 PICTURES: dict[str, Callable[[Any, Record], None]] = {
     "error": _error,
     "weights": _weights,
-    "calibration": _calibration,
+    CALIBRATION: _calibration,
 }
 
 

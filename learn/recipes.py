@@ -291,7 +291,9 @@ class Comparing:
             raise ComparisonStoppedError
         seconds = Seconds(data.seconds, time.perf_counter() - task.began)
         summary = summarise(found.sample, learned, found.settings, positions.games, seconds, self._terms)
-        record = record_of(found.sample, learned, found.settings, summary, request.files, self._terms)
+        record = record_of(
+            found.sample, learned, found.settings, summary, request.files, self._terms, task.request.has_strays
+        )
         write_whole(self._folder / f"{recipe.name}.record.json", as_json(record))
         return positions.games, len(positions), learned.end.weights
 

@@ -261,8 +261,13 @@ def record_of(
     summary: Summary,
     files: Sequence[str],
     terms: Sequence[Term] = TERMS,
+    has_strays: bool = False,
 ) -> dict[str, Any]:
-    """All that there is to draw of a run, as plain data."""
+    """All that there is to draw of a run, as plain data.
+
+    Where the sample has strays, of which results say nothing, there is no calibration: its lists are empty.
+    """
+    ends = {} if has_strays else {"before": learned.start, "after": learned.end}
     began, phases = learned.steps[0].at, phases_of(learned.end.weights, len(terms))
     groups = [term.group.title for term in terms] * phases
     steps = []
@@ -286,10 +291,8 @@ def record_of(
         "terms": [{"name": name, "group": g} for name, g in zip(column_names(terms, phases), groups, strict=True)],
         "free": [int(index) for index in learned.problem.free],
         "steps": steps,
-        "calibration": {
-            "before": [asdict(each) for each in calibration(sample, learned.start)],
-            "after": [asdict(each) for each in calibration(sample, learned.end)],
-        },
+        "calibration": {"before": [], "after": []}
+        | {name: [asdict(each) for each in calibration(sample, end)] for name, end in ends.items()},
     }
 
 

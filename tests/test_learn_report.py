@@ -55,6 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--csv",
         str(folder / "w.csv"),
         "--no-match",
+        "--no-strays",
     ]
     assert learn_weights(words, lines.append) == folder / "weights.txt"
     (folder / "shown.txt").write_text("\n".join(lines) + "\n")
@@ -207,6 +208,20 @@ def test_a_run_is_drawn_from_its_record(folder: Path, ending: str, capsys: pytes
     ]
     starts = {"png": b"\x89PNG", "svg": b"<?xml"}
     assert all(file.read_bytes().startswith(starts[ending]) for file in files)
+
+
+def test_where_strays_were_learned_from_no_calibration_is_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    save(tmp_path / "w.txt", load(BEFORE_TRAINING))
+    words = [str(few_games(tmp_path)), "6", "8", "--phases", "1", "--weights", str(tmp_path / "w.txt"), "--no-cache"]
+    learn_weights([*words, "--no-match"], lambda line: None)
+    assert load_record(tmp_path / "learning.json")["calibration"] == {"before": [], "after": []}
+    assert run_plot([str(tmp_path / "learning.json")]) == 0
+    shown = capsys.readouterr()
+    assert [Path(line).stem for line in shown.out.splitlines()] == ["learning-error", "learning-weights"]
+    assert shown.err.startswith("plot: no picture of calibration: results say nothing of strays")
 
 
 @pytest.mark.parametrize("groups", [0, 1, 2, 3])

@@ -32,7 +32,7 @@ from merino.inner.learn.net.plots import PICTURES as NET_PICTURES
 from merino.inner.learn.night.state import STATE_NAME as NIGHT_NAME
 from merino.inner.learn.night.state import NightState
 from merino.inner.learn.night.state import load_state as load_night
-from merino.inner.learn.plots import IMPROVE_PICTURES, NIGHT_PICTURES, PICTURES, draw
+from merino.inner.learn.plots import CALIBRATION, IMPROVE_PICTURES, NIGHT_PICTURES, PICTURES, draw
 from merino.inner.learn.report import load_record
 from merino.inner.learn.run import RECORD_NAME
 from merino.inner.study.probes.nights import PROBE_FAULTS, probes_of
@@ -77,8 +77,16 @@ def run_plot(arguments: Sequence[str]) -> int:
     elif is_net_file(path):
         _plot(path, args.out or path.parent, args.format, load_run, partial(_pictures_of_net, path))
     else:
-        _plot(path, args.out or path.parent, args.format, load_record, lambda _: PICTURES)
+        _plot(path, args.out or path.parent, args.format, load_record, _pictures_of_record)
     return 0
+
+
+def _pictures_of_record(record: dict[str, Any]) -> dict[str, Callable[[Any, dict[str, Any]], None]]:
+    """Those that its run has something to draw of."""
+    if any(record[CALIBRATION].values()):
+        return PICTURES
+    print(f"plot: no picture of {CALIBRATION}: results say nothing of strays, which were learned from", file=sys.stderr)
+    return {name: picture for name, picture in PICTURES.items() if name != CALIBRATION}
 
 
 def _pictures_of_net(path: Path, run: NetRun) -> dict[str, Callable[[Any, NetRun], None]]:

@@ -147,6 +147,8 @@ export function learnedSections(record, calibrationChart) {
             ),
             h("p", { class: "note" }, LEGEND),
         ),
-        folded("Calibration: points scored against points predicted", calibrationChart),
+        record.calibration.after.length
+            ? folded("Calibration: points scored against points predicted", calibrationChart)
+            : null, // strays were learned from, of which results say nothing
     ];
 }

@@ -41,7 +41,17 @@ class Contents:
 def is_ours(path: Path) -> bool:
     """Whether a file was written by any Merino as a `.fen` file."""
     with open_user_file(path, GAMES) as file:
-        return file.read(len(_MARK)).startswith(_MARK.rstrip("0123456789").encode())
+        return is_cache(file.read(len(_MARK)))
+
+
+def is_cache(head: bytes) -> bool:
+    """Whether a text begins as a `.fen` file of any Merino does."""
+    return head.startswith(_MARK.rstrip("0123456789").encode())
+
+
+def has_strays(head: bytes) -> bool:
+    """Whether a text begins as a `.fen` file with strays does: among its lines nothing tells them from positions."""
+    return is_cache(head) and b", strays" in re.split(rb"[\r\n]", head, maxsplit=1)[0]
 
 
 def usable(path: Path, first: bytes) -> Contents | None:

@@ -27,9 +27,9 @@ from merino.inner.formats.pgn_scores import MAX_SCORE, NO_SCORE
 from merino.inner.formats.pgn_stream import GamesText, games_of
 from merino.inner.formats.sources import Source, count_lines, digest, open_source
 from merino.inner.learn.errors import LearnError
-from merino.inner.learn.fen_file import Contents, FenTarget, is_ours, lines_of, target_of
+from merino.inner.learn.fen_file import Contents, FenTarget, is_cache, is_ours, lines_of, target_of
 from merino.inner.learn.loss_and_gradient import Samples
-from merino.inner.learn.position_source import PositionSource, check_found
+from merino.inner.learn.position_source import PositionSource, check_found, check_positions
 from merino.inner.learn.positions import (
     Candidates,
     PositionBlock,
@@ -58,6 +58,7 @@ class ReadOptions:
     weights: np.ndarray
     keep_fen: bool = False  # whether to write a `.fen` file beside each PGN file
     needs_scores: bool = False  # whether to use only positions with the score of a search
+    needs_results: bool = True  # whether results count, which say nothing of strays
     rescore: Rescore | None = None  # how to search them for scores; None for the scores in the files
     teacher: Evaluation | None = None  # whose static scores they get instead
     ratings: bool = False  # whether those of the players are needed, which only the games themselves have
@@ -108,6 +109,8 @@ class FileReader:
     def read(self, path: Path) -> None:
         """Add the rows of a file; raises LearnError."""
         with open_source(path) as source:
+            if source.holds_positions():
+                check_positions(source, self._options.selection, self._options.needs_results)
             if self._options.rescore is not None:
                 self._read_rescored(source)
                 return
@@ -208,12 +211,13 @@ class FileReader:
     def _read_positions(
         self, source: Source, contents: Contents | None = None, scores: ScoreFile | None = None
     ) -> None:
-        runs, per_game = GameRuns(), None if contents else self._options.selection.per_game
+        is_chosen = is_cache(source.head)  # and so nothing is drawn from it again
+        runs, per_game = GameRuns(), None if is_chosen else self._options.selection.per_game
         unnamed, rows_before = 0, len(self.store)
         is_endless, candidates = list[np.ndarray](), list[Candidates]()
         wanted = {} if scores is None or per_game is None else self._drawn(source.path, per_game)
         for labelled, part, drawn in in_order(
-            lambda text: self._labelled_part(text, contents is not None, scores, wanted.get(text.lines_before)),
+            lambda text: self._labelled_part(text, is_chosen, scores, wanted.get(text.lines_before)),
             _texts(source),
             None if scores is None else scores.stop,
         ):
@@ -354,14 +358,14 @@ class PositionsHere(PositionSource):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def sample(self, settings: Settings) -> Samples:
-        """The sample that these settings ask for; raises LearnError."""
-        return split(self.rows, settings)
-
     @property
     def tell_results(self) -> bool:
         """See PositionSource."""
         return tell_results(self.rows.rows_of_games(), self.rows.results)
+
+    def sample(self, settings: Settings) -> Samples:
+        """The sample that these settings ask for; raises LearnError."""
+        return split(self.rows, settings)
 
 
 def split(rows: Rows, settings: Settings, from_game: int = 0) -> Sample:

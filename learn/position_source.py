@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from merino.inner.formats.pgn_games import Fault
-from merino.inner.formats.sources import name_of
+from merino.inner.formats.sources import Source, is_passing, name_of, open_source
 from merino.inner.learn.errors import LearnError
+from merino.inner.learn.fen_file import has_strays
 from merino.inner.learn.loss_and_gradient import Samples
+from merino.inner.learn.positions import Selection
 from merino.inner.learn.settings import Settings
 
 
@@ -33,6 +35,37 @@ class PositionSource(ABC):
     @abstractmethod
     def sample(self, settings: Settings) -> Samples:
         """The sample that these settings ask for, with its validation set; raises LearnError."""
+
+
+def check_positions(source: Source, selection: Selection, needs_results: bool) -> None:
+    """Raise LearnError if a file of positions, which nothing was read of yet, cannot be learned from so."""
+    name = name_of(source.path, True)
+    if selection.skip_decided is not None:
+        raise LearnError(f"--skip-decided needs games: {name} holds positions")
+    if needs_results and has_strays(source.head):
+        raise LearnError(
+            f"{name} has strays, of which results say nothing, and here results count: name the games that it was "
+            "made from"
+        )
+
+
+def gives_strays(path: Path) -> bool:
+    """Whether a file holds games, or positions that were made from games with strays among them.
+
+    What can be read only once counts as games. Raises SourceError.
+    """
+    if is_passing(path):
+        return True
+    with open_source(path) as source:
+        return not source.holds_positions() or has_strays(source.head)
+
+
+def keeps_strays(path: Path) -> bool:
+    """Whether there are strays among the positions that a file holds; raises SourceError."""
+    if is_passing(path):
+        return False
+    with open_source(path) as source:
+        return has_strays(source.head)
 
 
 def check_found(paths: Sequence[Path], rows: int, games: int, unscored: int) -> None:

@@ -33,7 +33,7 @@ from merino.inner.learn.fitting import fit_all
 from merino.inner.learn.installing import InstallOutcome, Verdict, install, replace_weights, reports, summary_with
 from merino.inner.learn.judging import judge_fits
 from merino.inner.learn.positions import one_of_each_game
-from merino.inner.learn.reading import read
+from merino.inner.learn.reading import read, with_strays_of
 from merino.inner.learn.report import Summary
 from merino.inner.learn.request import Events, LearnRequest, Say, Task
 from merino.inner.learn.rounds.state import RoundPlan
@@ -95,6 +95,7 @@ def learn_from_files(
         files.check()
         if not request.dry_run:
             stack.enter_context(held(files.weights.target))  # another learn would save these new values as the old ones
+        request = with_strays_of(find_files(request.files), request, log)
         task = Task.of(request, *load_any(files.weights.source), files.compares)
         if request.play_on is not None:
             task = replace(task, request=play_on(task.request, task.evaluation, run.events, executor))

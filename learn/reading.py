@@ -14,11 +14,11 @@ from merino.inner.formats.sources import find_files, is_passing, name_of
 from merino.inner.learn.errors import LearnError
 from merino.inner.learn.inputs import ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import Samples
-from merino.inner.learn.position_source import PositionSource
+from merino.inner.learn.position_source import PositionSource, gives_strays, keeps_strays
 from merino.inner.learn.positions import one_of_each_game
 from merino.inner.learn.ranking import Moves, moves_of
 from merino.inner.learn.remote_reading import read_rows_remotely
-from merino.inner.learn.request import Events, Say, Task
+from merino.inner.learn.request import Events, LearnRequest, Say, Task
 from merino.inner.learn.rescoring import Rescore
 from merino.inner.learn.run import LearnRun
 from merino.inner.learn.strengths import strengths_in
@@ -60,6 +60,20 @@ class TrainingData:
         say("Start optimization...")
 
 
+def with_strays_of(paths: Sequence[Path], request: LearnRequest, say: Say) -> LearnRequest:
+    """The request as these files let it be: without strays where they hold positions alone; says which give none.
+
+    Raises SourceError.
+    """
+    if not request.has_strays or request.play_on is not None:
+        return request
+    without = [path for path in paths if not gives_strays(path)]
+    if without:
+        say(f"Strays are made from games only: {', '.join(name_of(path, True) for path in without)} gives none")
+    keep = len(without) < len(paths)
+    return replace(request, selection=replace(request.selection, strays=keep))
+
+
 def read(task: Task, run: LearnRun) -> TrainingData:
     """The data of a task; raises LearnError.
 
@@ -84,13 +98,13 @@ def read(task: Task, run: LearnRun) -> TrainingData:
         )
     beside = None
     others_need_results = request.has_strays and len(task.settings) > 1 and positions.tell_results
-    if others_need_results and not any(map(is_passing, paths)):
+    if others_need_results and not any(is_passing(path) or keeps_strays(path) for path in paths):
         quietly = Events(progressed=run.events.progressed)
         strengths, is_any_known = strengths_in(paths, quietly.say, quietly.progressed)
         if is_any_known:
             plain = replace(options.selection, strays=False)
             knowing = replace(options, selection=plain, ratings=True, strengths=strengths, keep_fen=False)
-            beside = _positions(paths, knowing, quietly, executor)
+            beside = _positions(paths, replace(knowing, needs_results=True), quietly, executor)
     return training_data(task, positions, paths, beside)
 
 
@@ -106,12 +120,14 @@ def _positions(
 def read_options(task: Task) -> ReadOptions:
     """How to read for a task."""
     request, teacher = task.request, task.teacher
+    of_these = task.settings[:1] if request.has_strays else task.settings  # the others are of positions without strays
     rescore = None if request.rescore is None else Rescore(request.rescore, teacher or task.evaluation)
     return ReadOptions(
         replace(request.selection, strays=request.has_strays),
         task.start,
         keep_fen=request.keep_fen and not request.dry_run,
         needs_scores=request.needs_scores,
+        needs_results=any(each.target.needs_results for each in of_these),
         rescore=rescore,
         teacher=teacher if rescore is None else None,
         ratings=request.settings.ratings,

@@ -32,7 +32,7 @@ from merino.inner.learn.inputs import PositionsHere, ReadOptions, read_rows
 from merino.inner.learn.loss_and_gradient import gather
 from merino.inner.learn.minimisers import FitCallback
 from merino.inner.learn.positions import Selection
-from merino.inner.learn.reading import read_options, training_data
+from merino.inner.learn.reading import read_options, training_data, with_strays_of
 from merino.inner.learn.recipe_matches import (
     ComparisonStoppedError,
     Limit,
@@ -279,9 +279,9 @@ class Comparing:
 
     def _learn(self, recipe: Recipe) -> tuple[int, int, np.ndarray]:
         request = replace(recipe.request, choice=replace(recipe.request.choice, targets=()))
-        task = Task.of(request, self._terms, self._start)
-        options = read_options(task)
         paths = [self._file(name) for name in request.files]
+        task = Task.of(with_strays_of(paths, request, _silent), self._terms, self._start)
+        options = read_options(task)
         positions = self._positions(paths, options)
         data = training_data(task, positions, paths)
         fits = fit_all(data, FitCallback())

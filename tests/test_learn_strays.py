@@ -18,16 +18,17 @@ from merino.inner.eval.families import DEFAULT_FILE, load_net
 from merino.inner.eval.linear.registry import TERMS
 from merino.inner.eval.linear.weights import defaults
 from merino.inner.formats.pgn_scores import NO_SCORE
+from merino.inner.learn.errors import LearnError
 from merino.inner.learn.inputs import ReadOptions, read_rows
-from merino.inner.learn.positions import PositionBlock, Selection, with_strays
-from merino.inner.learn.reading import TrainingData, read
+from merino.inner.learn.positions import PositionBlock, Quiet, Selection, with_strays
+from merino.inner.learn.reading import TrainingData, read, read_options, with_strays_of
 from merino.inner.learn.request import DEFAULT_SELECTION, Events, LearnRequest, Task
 from merino.inner.learn.run import LearnRun
 from merino.inner.learn.scale import rated_games
 from merino.inner.learn.targets import Target
 from merino.inner.match.prove import GAIN
 from tests.boards import playouts, records
-from tests.rows import copied_selfplay
+from tests.rows import SELFPLAY, copied_selfplay
 
 
 def block_of(positions: np.ndarray) -> PositionBlock:
@@ -103,6 +104,49 @@ def test_strays_come_again_from_the_cache_beside_the_games(tmp_path: Path) -> No
     assert np.array_equal(first.features, second.features) and np.array_equal(first.scores, second.scores)
     without = read_rows([games], replace(options, selection=Selection(per_game=3)), Events()).rows
     assert not np.array_equal(first.features[: len(without)], without.features)
+
+
+def test_a_cache_with_strays_is_learned_from_as_it_is_unless_results_count(tmp_path: Path) -> None:
+    games = tmp_path / "games.pgn"
+    games.write_bytes(SELFPLAY.read_bytes()[:50_000])
+    selection = Selection(quiet=Quiet.RESOLVED, per_game=3, strays=True)
+    options = ReadOptions(selection, defaults(), True, needs_scores=True, teacher=load_net("gen1"), needs_results=False)
+    rows = read_rows([games], options, Events()).rows
+    again = read_rows([games.with_suffix(".fen")], options, Events()).rows
+    assert np.array_equal(rows.features, again.features) and np.array_equal(rows.scores, again.scores)
+    with pytest.raises(
+        LearnError, match=r"games\.fen' has strays, of which results say nothing, and here results count"
+    ):
+        read_rows([games.with_suffix(".fen")], replace(options, needs_results=True), Events())
+
+
+def test_a_cache_with_strays_is_asked_whether_results_count(tmp_path: Path) -> None:
+    request = LearnRequest((str(tmp_path / "a.fen"),))
+    for strays, needs_results in ((True, False), (False, True)):
+        asked = replace(request, selection=replace(request.selection, strays=strays))
+        assert read_options(Task.of(asked, TERMS, defaults())).needs_results is needs_results
+
+
+POSITION = 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - c9 "1-0";'
+
+
+def test_only_where_a_file_holds_games_or_strays_are_strays_learned_from(tmp_path: Path) -> None:
+    games, positions, cache, told = tmp_path / "a.pgn", tmp_path / "b.epd", tmp_path / "c.fen", list[str]()
+    games.write_text("1. e4 e5 1-0")
+    positions.write_text(POSITION)
+    cache.write_text(f"# merino-positions 1; source 00; skip-first 0, skip-last 0, strays\n{POSITION}")
+    request = LearnRequest(("any",))
+    assert with_strays_of([games, cache], request, told.append) == request and not told
+    assert with_strays_of([games, positions], request, told.append).has_strays
+    assert not with_strays_of([positions], request, told.append).has_strays
+    assert told == [f"Strays are made from games only: '{positions}' gives none"] * 2
+
+
+def test_skipping_what_is_decided_is_refused_for_positions(tmp_path: Path) -> None:
+    path = tmp_path / "b.epd"
+    path.write_text(POSITION)
+    with pytest.raises(LearnError, match=r"--skip-decided needs games: '.*b\.epd' holds positions"):
+        read_rows([path], ReadOptions(Selection(skip_decided=500), defaults()), Events())
 
 
 def data_of(path: Path, players: tuple[str, ...], folder: Path) -> TrainingData:

@@ -189,7 +189,7 @@ def _play_both(board: Board, opening: Opening) -> PairOutcome:
 class _PairsToPlay:
     """The pairs of a tune still to be played, beginning with those handed out before an interruption.
 
-    Yields None while enough pairs are in progress.
+    Raises StopIteration while enough pairs are in progress, and may be asked again later.
     """
 
     def __init__(self, tune: Tune) -> None:

@@ -2,13 +2,14 @@
 
 import { post } from "../base/api.js";
 import { button, byId, guarded, h, panelBar, plural, say, showError } from "../base/dom.js";
-import { changed, isPlaying, listen, play, setGame, state, truncate } from "../state/store.js";
+import { changed, isPlaying, listen, play, setGame, state, truncate, watchBoard } from "../state/store.js";
 
 /** @type {any} */
 let practice = null; // what the server tells: { practice, attempts, exercises, due, practised, keeps }
 /** @type {any} */
 let identity = null; // of the exercise on the board
-let phase = "idle"; // "ask", "refused" or "told"
+let phase = "idle"; // "ask", "judged" for as long as the server is asked of a move, "refused" or "told"
+let turn = 0; // how often a judgement, a solution or an exercise was begun, or the exercise left
 let tries = 0;
 let told = ""; // what is said of the last move, or of the exercise
 let again = ""; // when it comes again
@@ -19,6 +20,12 @@ let draw = () => {};
 const exercise = () => practice?.exercises[identity];
 const about = (more = {}) => ({ practice: practice.practice, exercise: identity, ...more });
 
+/** Begin something new; a function that tells whether nothing has been begun since. */
+function begin() {
+    const mine = ++turn;
+    return () => mine === turn;
+}
+
 function tell(text) {
     told = text;
     say(text);
@@ -28,6 +35,7 @@ function tell(text) {
 /** Begin with what is due of a practice that the server has opened. */
 export function openPractice(message) {
     if (state.exercise) leave();
+    begin();
     practice = message;
     identity = null;
     phase = "idle";
@@ -39,6 +47,7 @@ export function openPractice(message) {
 /** Forget the practice: other games are loaded. */
 export function closePractice() {
     if (state.exercise) leave();
+    begin();
     practice = identity = null;
     phase = "idle";
 }
@@ -49,6 +58,7 @@ async function next() {
         showError("You play against Merino: end that game first");
         return;
     }
+    begin();
     [identity] = practice.due;
     phase = identity ? "ask" : "idle";
     tries = 0;
@@ -69,6 +79,7 @@ async function next() {
 
 /** End the session; the progress is kept. */
 function leave() {
+    begin();
     state.exercise = null;
     phase = "idle";
     identity = null;
@@ -78,10 +89,10 @@ function leave() {
 
 /** Judge the move that was made on the board. */
 const judge = guarded(async (uci) => {
-    const at = identity;
+    const isLast = begin();
     phase = "judged";
     const reply = await post("/api/drill/answer", about({ move: uci }));
-    if (identity !== at) return;
+    if (!isLast()) return;
     if (reply.right) {
         await finish(tries === 0, tries === 0 ? "Right." : "Right this time.");
         return;
@@ -89,6 +100,7 @@ const judge = guarded(async (uci) => {
     tries += 1;
     const answer = state.report?.moves.find((move) => move.san === reply.refutation[0]);
     if (answer) await play(answer.uci);
+    if (!isLast()) return;
     if (tries >= practice.attempts) await finish(false, reply.sentence);
     else {
         phase = "refused";
@@ -104,26 +116,38 @@ const tryAgain = guarded(async () => {
 });
 
 const hint = guarded(async () => {
+    const mine = turn;
     tries = Math.max(tries, practice.attempts - 1);
-    tell((await post("/api/drill/answer", about())).hint);
+    const { hint: words } = await post("/api/drill/answer", about());
+    if (mine === turn) tell(words);
 });
 
-const solve = guarded(() => finish(false, ""));
+const solve = guarded(async () => {
+    if (phase !== "told") await finish(false, ""); // else it is on its way
+});
 
-/** Tell why, note whether it was found, and put the solution with its line on the board. */
+/** Tell why, note whether it was found, and put the solution with its line on the board, unless that has changed. */
 async function finish(isFound, word) {
     const { fen, title, line, why } = exercise();
+    const mine = practice,
+        isLast = begin(),
+        isAsBefore = watchBoard();
     phase = "told";
     found += Number(isFound);
     if (practice.keeps) {
         const reviewed = await post("/api/drill/review", about({ found: isFound }));
-        Object.assign(practice, { due: reviewed.due, practised: reviewed.practised });
+        Object.assign(mine, { due: reviewed.due, practised: reviewed.practised });
+        if (!isLast()) {
+            draw(); // how it stands
+            return;
+        }
         again = new Date(reviewed.again).toLocaleString("en-GB", { dateStyle: "long", timeStyle: "short" });
     } else practice.due = practice.due.filter((each) => each !== identity);
     state.exercise = null;
     changed("play");
     const read = await post("/api/read", { text: line.join(" "), fen });
-    await setGame({ fen, moves: read.games[0].moves, label: title }, 1);
+    if (!isLast()) return;
+    if (isAsBefore()) await setGame({ fen, moves: read.games[0].moves, label: title }, 1);
     tell(`${word} ${why}`.trim());
     byId("drill-next")?.focus();
 }
@@ -184,7 +208,8 @@ export function makeDrilling(redraw) {
     listen((topics) => {
         if (!state.exercise || !["moves", "mode", "report"].some((topic) => topics.has(topic))) return;
         const isAnswered = topics.has("report") && state.moves.length === 1 && state.at === 1;
-        if (state.mode !== "game" || state.fen !== exercise().fen) leave();
+        const isOther = isPlaying() || state.fen !== exercise().fen; // against Merino also one that begins with it
+        if (state.mode !== "game" || isOther) leave();
         else if (phase === "ask" && isAnswered) judge(state.moves[0].uci);
     });
 }

@@ -1,6 +1,7 @@
 // Teach your own engine: games, what to learn from them, the learning itself, the match that decides, keep or drop.
 
 import { get, post } from "../base/api.js";
+import { isRecord, keep, recall } from "../base/browser_storage.js";
 import { chart } from "../base/chart.js";
 import {
     button,
@@ -49,6 +50,7 @@ const works = { learn: workOf("learn", takeLearned), points: workOf("points", ta
 let draw = () => {};
 let charts = {};
 
+const OLD = "teach-old"; // the name under which `old` is kept for a reload, with the id of the new weights
 const PLAYING = "a match is being played: let it end, or stop it first";
 
 function begin(kind) {
@@ -114,8 +116,25 @@ function takePoints(message) {
 function takeLearned(message) {
     record = message.record;
     taught = { id: message.weights.id, ...resultOf(record, message.weights.name) };
+    setOld(old);
     loadWeights().catch(tellError);
     say(message.accepted ? "Learned: better on other games" : "Learned, but not clearly better");
+}
+
+/** Let these be the old weights, also after a reload. */
+function setOld(weights) {
+    old = weights;
+    keep(OLD, { of: taught.id, old }, "sessionStorage");
+}
+
+/** Let the server keep the old weights apart, as others are about to take the place of their file. */
+async function pinOld() {
+    const entry = catalogue.weights.find(({ id }) => id === old.weights);
+    const isReplaced = /^(in-use$|yours\/)/.test(old.weights); // what comes with Merino, or was sent to it, stays
+    if (!isReplaced || !entry?.has_terms) return;
+    const { text } = await post("/api/weights/text", old);
+    const { id } = await post("/api/weights", { name: `formerly ${entry.name}`, text });
+    setOld({ weights: id, changes: {} });
 }
 
 /** The weight that has moved most so far, in words. */
@@ -202,6 +221,14 @@ function drop() {
     say("Dropped; the weights are as they were");
 }
 
+const changedDetails = () =>
+    h(
+        "details",
+        { open: Boolean(taught.text) },
+        h("summary", {}, `What changed most (${plural(taught.changed.length, "weight")})`),
+        changedTable(taught.changed),
+    );
+
 function decisionStages() {
     if (!taught) return null;
     return [
@@ -210,13 +237,8 @@ function decisionStages() {
             5,
             "Keep or drop",
             taught.text ? h("p", { class: "summary", id: "taught-shared" }, sharedWords(taught)) : null,
-            h(
-                "details",
-                { open: Boolean(taught.text) },
-                h("summary", {}, `What changed most (${plural(taught.changed.length, "weight")})`),
-                changedTable(taught.changed),
-            ),
-            keepBar(taught, matchResult, drop),
+            taught.fit || taught.changed.length ? changedDetails() : null, // else nothing is known of them
+            keepBar(taught, matchResult, { pinOld, drop }),
         ),
     ];
 }
@@ -229,7 +251,7 @@ function showShared(found) {
     if (isMatchOn()) throw new Error(PLAYING);
     forget();
     taught = found;
-    old = { weights: state.weights, changes: state.changes };
+    setOld({ weights: state.weights, changes: state.changes });
     draw();
     document.getElementById("taught-shared")?.scrollIntoView({ block: "center", behavior: "instant" });
 }
@@ -265,13 +287,12 @@ async function findAgain() {
     if (working || record || taught) return;
     record = known;
     if (weights) taught = { id: weights.id, ...resultOf(record, weights.name) };
-    if (taught && !played) old = { weights: state.weights, changes: state.changes };
-    if (played) {
-        const isOther = played.new.weights !== taught?.id;
-        if (isOther) taught = { id: played.new.weights, name: played.new.name, fit: null, changed: [] };
-        old = played.old;
-        beginMatch({ follow: true });
-    }
+    if (played && played.new.weights !== taught?.id)
+        taught = { id: played.new.weights, name: played.new.name, fit: null, changed: [] };
+    const kept = recall(OLD, null, isRecord, "sessionStorage");
+    if (kept && kept.of === taught?.id) old = kept.old;
+    else old = played ? played.old : { weights: state.weights, changes: state.changes };
+    if (played) beginMatch({ follow: true });
     draw();
 }
 

@@ -62,9 +62,10 @@ function showDone(text) {
     if (place) place.textContent = text;
 }
 
-async function putInUse(taught) {
+async function putInUse(taught, pinOld) {
     const question = `Merino will play with these weights from now on, everywhere. The old file is kept beside. Go on?`;
     if (!confirm(question)) return;
+    await pinOld();
     const { lines } = await post("/api/weights/use", { weights: taught.id, changes: {} });
     state.edition += 1; // what was answered with those before is asked anew
     await loadWeights();
@@ -104,13 +105,13 @@ export function sharedWords({ name, fit, match }) {
     return `${parts.join("; ")}.`;
 }
 
-/** The ways to keep the weights, and to drop them. */
-export function keepBar(taught, match, drop) {
+/** The ways to keep the weights, and to drop them; `pinOld` keeps the old ones apart from what is in use. */
+export function keepBar(taught, match, { pinOld, drop }) {
     const trying = (id, label, action, more = {}) => button(id, label, guarded(action), more);
     return [
         panelBar(
             trying("learn-use", "Explore with them", () => useWeights(taught.id), { class: "main" }),
-            trying("taught-in-use", "Put in use", () => putInUse(taught)),
+            trying("taught-in-use", "Put in use", () => putInUse(taught, pinOld)),
             trying("learn-save", "Save as weights file", () => saveWeights(taught.id, {})),
             trying("taught-link", "Copy a link", () => shareLink(taught, match())),
             trying("taught-file", "Share as a file", () => shareFile(taught, match())),

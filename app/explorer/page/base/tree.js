@@ -69,6 +69,9 @@ export function lineThrough(middle) {
     return line;
 }
 
+/** The moves of the main line of a tree, in coordinates. */
+export const mainLine = (root) => lineThrough(root).map((move) => move.uci);
+
 /** The node after moves in coordinates, as far as the tree has them. */
 export function follow(root, ucis) {
     let at = root;

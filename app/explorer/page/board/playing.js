@@ -4,6 +4,7 @@ import { keep, recall } from "../base/browser_storage.js";
 import { byId, say, showError } from "../base/dom.js";
 import { styleOf } from "../base/player_styles.js";
 import { chime } from "../base/sound.js";
+import { lineThrough, mainLine } from "../base/tree.js";
 import { Work } from "../base/work.js";
 import {
     START,
@@ -99,7 +100,8 @@ function finish(score, reason) {
     const { clock } = state.game;
     if (clock) clock.left[turn()] = timeLeft(turn()); // which stands still from now on
     state.game = { ...state.game, result: { score, reason }, premove: null };
-    Object.assign(state, { edits: [], undone: [] }); // the moves that led to the result stay
+    const tags = { ...state.tags, Result: score }; // which outlasts the game against Merino, as its moves do
+    Object.assign(state, { tags, read: mainLine(state.root), edits: [], undone: [] });
     clearArrows();
     byId("promotion").close(); // whoever is asked there is too late
     save(score, reason);
@@ -132,9 +134,15 @@ export function leaveGame() {
 
 const hasFlagFallen = () => Object.values(state.game.clock?.left ?? {}).includes(0);
 
+/** Whether the line on the board is that of the game that has ended: no variation, and without moves after its end. */
+const isAsPlayed = () =>
+    state.moves.at(-1) === lineThrough(state.root).at(-1) && `${mainLine(state.root)}` === `${state.read}`;
+
 /** Whether there is a move of the user's to take back, and time to make another. */
 export const canTakeBack = () =>
-    state.moves.length > (sideAfter(state.fen, 0) === state.game.side ? 0 : 1) && !hasFlagFallen();
+    (isPlaying() || isAsPlayed()) &&
+    state.moves.length > (sideAfter(state.fen, 0) === state.game.side ? 0 : 1) &&
+    !hasFlagFallen();
 
 /** Take back the last move of the user's, and the answer to it. */
 export function takeBack() {
@@ -142,6 +150,7 @@ export function takeBack() {
     const { clock, result } = state.game;
     if (clock && result) clock.began = Date.now(); // it has stood still since the end
     state.game = { ...state.game, result: null, premove: null };
+    state.tags = {}; // it goes on, and has no result
     clearArrows();
     const count = state.moves.length; // counted, as the report of the last move may still be on its way
     const own = sideAfter(state.fen, count) === state.game.side ? 2 : 1;

@@ -10,7 +10,9 @@ import { fragmentOf, showLink } from "./links.js";
 
 const MAX_TYPED = 1e5; // characters; what is longer can only be games, and is listed as a file is
 
-let entered = 0; // texts that the server was asked about
+const BEGINS = /^\s*1\.(?![.\u2026])/; // which the server reads from the start of a game on
+
+let entered = 0; // texts
 
 /** The move as the report writes it, such as castling by king's step in Chess960; or null, and why it is rejected. */
 export async function explainRefusal(move) {
@@ -25,6 +27,7 @@ export async function explainRefusal(move) {
 
 /** Take a text, whatever it is; of several at a time the last. */
 export async function enter(text) {
+    const number = ++entered;
     const fragment = fragmentOf(text);
     if (fragment) {
         await showLink(fragment);
@@ -38,8 +41,7 @@ export async function enter(text) {
     const body = { text, free };
     if (!free) Object.assign(body, { fen: state.fen, moves: playedMoves().map((move) => move.uci) });
     else if (!state.report?.fault) body.fen = state.free;
-    const number = ++entered,
-        isAsBefore = watchBoard();
+    const isAsBefore = watchBoard();
     const read = await post("/api/read", body);
     if (number !== entered) return;
     if (read.kind === "moves" && !isAsBefore())
@@ -48,15 +50,15 @@ export async function enter(text) {
     const [game] = read.games;
     if (read.kind === "pgn") await showGames(read, text);
     else if (read.kind === "fen" && free) await setFree(game.fen);
-    else await showMoves(read);
+    else await showMoves(read, text);
     if (read.remark && read.kind === "fen") {
         byId("hint").textContent = read.remark;
         say(read.remark);
     }
 }
 
-/** Show the moves that were read: those that continue the game on the board join it. */
-function showMoves(read) {
+/** Show the moves that were read: those that continue the game on the board join it; at its start, "1." begins another. */
+function showMoves(read, text) {
     const [{ fen, moves }] = read.games;
     const played = playedMoves();
     const continues =
@@ -67,7 +69,7 @@ function showMoves(read) {
         if (!continues || more.length !== 1) throw new Error("against Merino you make one move at a time");
         return playLine(more);
     }
-    if (read.kind === "moves" && continues && played.length) return playLine(more);
+    if (read.kind === "moves" && continues && (played.length || !BEGINS.test(text))) return playLine(more);
     return setGame({ fen, moves });
 }
 

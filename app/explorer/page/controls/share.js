@@ -167,11 +167,10 @@ async function painting() {
 
 /** The game on the board as PGN, with its variations, comments and signs. */
 async function pgn() {
-    const { fen, root, label, game } = state;
+    const { fen, root, label } = state;
     const [White, Black] = label.split(" - ");
     const named = White && Black ? { White, Black } : {};
-    const Result = game?.result?.score;
-    const known = { ...named, ...(Result ? { Result } : {}), ...tagsNow() };
+    const known = { ...named, ...tagsNow() };
     return (await post("/api/pgn/text", { fen, tags: known, comment: root.comment, moves: listed(root) })).text;
 }
 

@@ -37,6 +37,8 @@ export async function restoreBoard() {
     return true;
 }
 
+/** Keep what is on the board from now on; at once where an older board is kept, which a reload would bring back. */
 export function makeReload() {
+    if (recalled()) store();
     listenTo(["moves", "mode", "play", "view", "clock"], store);
 }

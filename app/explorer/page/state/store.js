@@ -2,7 +2,7 @@
 
 import { explain } from "../base/api.js";
 import { pawns, percent, say, shortName, showError, tellError } from "../base/dom.js";
-import { append, follow, grown, lineThrough, listed, pathTo } from "../base/tree.js";
+import { append, follow, grown, lineThrough, listed, mainLine, pathTo } from "../base/tree.js";
 
 export const START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 export const EMPTY = "8/8/8/8/8/8/8/8 w - - 0 1";
@@ -64,8 +64,8 @@ export const state = {
     node: null, // the move of it that is on the board, the root for none
     moves: [], // the line through that move: nodes of the tree, with san and uci
     at: 0, // how many of them are on the board
-    tags: {}, // of a game that was read
-    read: [], // the moves of its main line as they were read
+    tags: {}, // of a game that was read, or that has ended
+    read: [], // the moves of its main line at that time
     opening: "", // its name
     edits: [], // the game before each change, the last one last
     undone: [], // those taken back
@@ -193,20 +193,17 @@ export function setGame({ fen, moves = [], label = "", tags = {}, comment = "", 
     if (state.game) changed("leave");
     const root = grown(moves, comment);
     Object.assign(state, { mode: "game", fen, root, label, tags, term: null, edits: [], undone: [] });
-    state.read = coordinates(root);
+    state.read = mainLine(root);
     state.game = against;
     state.moves = lineThrough(root);
     stand(state.moves[at - 1] ?? root);
     return moved("mode", "moves", "play");
 }
 
-/** The moves of the main line of a tree. */
-const coordinates = (root) => lineThrough(root).map((move) => move.uci);
-
-/** The tags of the game on the board: its result is that of the moves that were read, which others may follow. */
+/** The tags of the game on the board: its result is that of the moves read or played out, which others may follow. */
 export function tagsNow() {
     const { tags, read, root } = state;
-    const moves = coordinates(root);
+    const moves = mainLine(root);
     if (read.every((uci, ply) => uci === moves[ply])) return tags;
     return Object.fromEntries(Object.entries(tags).filter(([name]) => name !== "Result"));
 }
@@ -221,7 +218,7 @@ export function watchBoard() {
 export function openTree({ path, ...game }) {
     const root = grown(game.moves, game.comment);
     Object.assign(state, { mode: "game", fen: game.fen, root, label: game.label, tags: game.tags });
-    state.read = game.read ?? coordinates(root);
+    state.read = game.read ?? mainLine(root);
     state.moves = lineThrough(root);
     stand(follow(root, path));
     return moved("mode", "moves");
@@ -243,10 +240,14 @@ export function play(uci) {
     return found ? playLine([{ san: found.san, uci }]) : null;
 }
 
-/** Play the moves of a line, { san, uci }, that begins on the board; one that differs from the game is a variation. */
+/**
+ * Play the moves of a line, { san, uci }, that begins on the board; one that differs from the game is a variation, or
+ * against Merino takes the place of what followed: a game that is played has one line.
+ */
 export function playLine(line) {
     if (state.mode === "free") return setGame({ fen: state.free, moves: line });
     remember();
+    if (isPlaying() && !state.node.children.some(({ uci }) => uci === line[0].uci)) state.node.children = [];
     stand(line.reduce(append, state.node));
     return moved("moves");
 }

@@ -459,6 +459,21 @@ def test_weights_of_the_user_are_found_and_no_other_file(
         assert "there are no weights" in refused(page.get("/api/explain", params={"fen": ENDGAME, "weights": name}))
 
 
+def test_the_list_of_weights_tells_of_each_file_that_was_changed(page: TestClient, data_folder: Path) -> None:
+    own = data_folder / "mine.txt"
+    own.write_text("RookOpen 33\n")
+
+    def listed() -> dict[str, Any]:
+        return {entry["id"]: entry for entry in page.get("/api/weights").json()["weights"]}
+
+    before = listed()
+    own.write_text("RookOpen 34\n")
+    os.utime(own, (1.5, 1.5))
+    after = listed()
+    assert after["yours/mine.txt"]["changed"] == 1.5 != before["yours/mine.txt"]["changed"]
+    assert after["default"] == before["default"] and listed() == after
+
+
 def test_weights_sent_to_one_server_are_unknown_to_the_next() -> None:
     entry = Evaluations().add("mine", default())
     later = Evaluations()

@@ -9,12 +9,36 @@ from typing import Any
 import chess
 
 from tests.browser import Page, at, needs_browser, square
+from tests.test_explorer_play import LEVEL_0
 
 pytestmark = needs_browser
 
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
 MATE = "6k1/5ppp/8/8/8/8/8/4R1K1 w - - 0 1"
 LINES = "#lines-by li"
+# Instead of the server's, a search that finds the lines that a test lets it find.
+FINDS = """
+    const Real = window.WebSocket;
+    window.WebSocket = class {
+        static OPEN = 1;
+        readyState = 1;
+        constructor(url) {
+            if (!url.endsWith("/ws/search")) return new Real(url);
+            window.search = this;
+        }
+        send(text) { this.id = JSON.parse(text).id ?? this.id; }
+    };
+    const told = { type: "line", number: 1, depth: 9, nps: 1, score: { text: "+0.10", expected_score: 0.5 } };
+    const find = (line) => {
+        const { id } = window.search, moves = line.split(" ");
+        window.search.onmessage({ data: JSON.stringify([{ ...told, id, moves, names: moves }]) });
+    };
+    window.find = (...lines) => lines.reduce(
+        (last, line) => last.then(() => find(line)).then(() => new Promise(requestAnimationFrame)), Promise.resolve()
+    );
+"""
+EXCHANGE = "d2d4 d7d5 c2c4 d5c4 e2e4 e7e5"
+SPANISH = "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3 d7d6"  # as many moves as are shown
 
 
 def analysed(page: Page, fen: str, **settings: Any) -> None:
@@ -72,6 +96,26 @@ def test_each_line_tells_what_it_leads_to_as_explain_does(page: Page) -> None:
     analysed(page, MIDDLEGAME)
     said = re.compile(r"(After|By) .* (level|wins|has)|Nothing is taken|is worth \d\.\d\d (more|less)")
     page.until(lambda: said.search(page.text(f"{LINES} .line-reasons")))
+
+
+def test_the_reasons_beside_a_line_are_those_of_its_moves_that_are_shown(page: Page) -> None:
+    page.until(lambda: page.pieces)
+    page.run(FINDS)
+    page.click("#analysis-switch")
+    page.until(lambda: page.run("return window.search?.id ?? null"))
+    page.run("window.find(arguments[0])", EXCHANGE)
+    others = page.until(lambda: page.text(f"{LINES} .line-reasons"))
+    page.run("window.find(...arguments)", f"{SPANISH} c2c3", f"{SPANISH} h2h3")
+    page.until(lambda: page.text(f"{LINES} .line-reasons") not in ("", others))
+
+
+def test_no_line_is_in_view_while_a_game_against_merino_is_played(page: Page) -> None:
+    page.set_out(analysis=True, play=LEVEL_0)
+    page.until(lambda: page.all(LINES) and page.all(".arrows .best"))
+    page.click("#play")
+    page.click("#play-begin")
+    page.until(lambda: page.text("#analysis-status") == "off while you play")
+    page.until(lambda: not page.all(LINES) and not page.all(".arrows .best"))
 
 
 def shown_after(page: Page, *line: str) -> bool:

@@ -16,7 +16,7 @@ from tests.test_explorer_play import begin
 pytestmark = needs_browser
 
 HOLD = """
-    const [part, fails] = arguments, real = window.fetch;
+    const [part, fails] = arguments, real = (window.real = window.fetch);
     const released = new Promise((resolve) => { window.release = resolve; });
     window.fetch = async (path, options) => {
         const answer = await real(path, options);
@@ -368,3 +368,40 @@ def test_an_error_stays_in_view_as_the_columns_become_one(page: Page) -> None:
         page.run("document.querySelectorAll('[data-weight]')[20].focus()")
         box = page.until(lambda: page.run(ERROR_IN_VIEW))
         assert width == WIDTH or page.run("return document.activeElement.getBoundingClientRect().top") >= box["bottom"]
+
+
+def test_shapley_values_are_those_of_the_position_whose_report_is_seen(page: Page) -> None:
+    page.enter("1. e4 d5")
+    page.until(lambda: page.pieces.get("d5") == "bP" and page.of_module("state/store.js", "module.isReported()"))
+    hold(page, "/api/explain")
+    page.enter("exd5")
+    page.until(lambda: len(page.moves) == 3)
+    page.click("#way [data-value=shapley]")
+    release(page)
+    page.until(lambda: page.pieces.get("d5") == "wP")
+    page.until(lambda: page.of_module("state/store.js", "Boolean(module.state.report.shapley)"))
+    assert not page.error
+
+
+def test_a_threat_that_could_not_be_asked_for_is_asked_for_again(page: Page) -> None:
+    hold(page, "/api/threat", fails=True)
+    page.enter("6k1/5ppp/8/8/8/8/r4PPP/1R4K1 b - - 0 1")
+    page.until(lambda: page.pieces.get("a2") == "bR")
+    page.until(lambda: page.of_module("state/store.js", "module.state.report.threat?.threat === null"))
+    release(page)
+    page.until(lambda: page.of_module("state/store.js", "module.state.report.threat === undefined"))
+    page.run("window.fetch = window.real")
+    page.click("#flip")
+    page.until(lambda: "mate" in page.text("#threat"))
+
+
+def test_a_comparison_that_fails_late_is_not_told_where_another_was_made(page: Page) -> None:
+    page.tab("compare")
+    page.until(lambda: page.all("#compare-scores"))
+    hold(page, '"moves":["e2e4"],"first"', fails=True)
+    page.move("e2", "e4")
+    page.until(lambda: page.pieces.get("e4"))
+    page.enter("e5")
+    page.until(lambda: page.pieces.get("e5"))
+    release(page)
+    assert not page.error

@@ -16,12 +16,29 @@ from selenium.webdriver.common.keys import Keys
 from merino.inner.engine.search.choice import COLUMNS
 from merino.inner.engine.search.people import people
 from merino.inner.engine.search.strength import at_level
-from tests.browser import Page, at, needs_browser
+from tests.browser import Page, at, needs_browser, square
 from tests.test_explorer_page import BLUNDERS
 
 pytestmark = needs_browser
 
 LEVEL_0 = {"side": "white", "level": 0, "clock": 0, "fromHere": False}
+# Merino's moves come when they are released.
+LATE_MOVES = """
+    const Real = window.WebSocket;
+    const released = new Promise((resolve) => { window.release = resolve; });
+    window.WebSocket = class extends Real {
+        set onmessage(hear) { super.onmessage = async (event) => { await released; hear(event); }; }
+    };
+"""
+# The report after Merino's first move comes when it is released.
+LATE_REPORT = """
+    const real = window.fetch;
+    const released = new Promise((resolve) => { window.release = resolve; });
+    window.fetch = async (path, options) => {
+        if (path === "/api/explain" && JSON.parse(options.body).moves.length === 2) await released;
+        return real(path, options);
+    };
+"""
 ONE_MOVE = "7k/8/5KQ1/8/8/8/8/8 w - - 0 1"
 
 
@@ -269,6 +286,29 @@ def test_a_move_made_too_early_is_played_in_turn(page: Page) -> None:
     page.until(lambda: len(page.moves) == 4 and page.moves[2] == "d4")
 
 
+def test_a_move_made_too_early_by_clicks_is_played_in_turn(page: Page) -> None:
+    begin(page)
+    page.run(LATE_MOVES)
+    page.move("e2", "e4")
+    page.until(lambda: page.of_module("state/store.js", "module.state.at === 1 && module.isReported()"))
+    for name in ("d2", "c2", "c4"):  # the second is another piece of one's own
+        page.click(square(name))
+    page.until(lambda: page.all(".arrows [data-move=c2c4]"))
+    page.run("window.release()")
+    page.until(lambda: len(page.moves) == 4 and page.moves[2] == "c4")
+
+
+def test_a_move_made_before_merinos_is_on_the_board_is_played_after_it(page: Page) -> None:
+    begin(page)
+    page.run(LATE_REPORT)
+    page.move("e2", "e4")
+    page.until(lambda: len(page.moves) == 2)
+    page.move("d2", "d4")
+    page.until(lambda: page.all(".arrows [data-move=d2d4]"))
+    page.run("window.release()")
+    page.until(lambda: len(page.moves) == 4 and page.moves[2] == "d4")
+
+
 @pytest.mark.parametrize("end", ["resign", "leave-game"])
 def test_the_arrow_of_an_early_move_goes_with_the_game(page: Page, end: str) -> None:
     begin(page)
@@ -337,6 +377,18 @@ def test_a_click_that_ends_a_comment_is_heard(page: Page) -> None:
     page.press("#comment", "best")
     page.click("#undo")
     page.until(lambda: page.of_module("state/store.js", "module.state.at") == 0 and "e4best" in page.text("#move-list"))
+
+
+def test_a_comment_is_that_of_the_move_at_which_it_was_begun(page: Page) -> None:
+    page.enter("1. e4 e5")
+    page.until(lambda: len(page.moves) == 2 and page.of_module("state/store.js", "module.isReported()"))
+    page.unfold(".editing summary")
+    page.press("#comment", "at once")
+    page.of_module("state/store.js", "module.play('g1f3')")
+    page.until(lambda: len(page.moves) == 3)
+    page.press("#comment", " and well" + Keys.ENTER)
+    page.until(lambda: "e5at once and well" in page.text("#move-list"))
+    assert page.find("#comment").get_attribute("value") == "", "of the move on the board, which has none"
 
 
 def test_a_button_of_a_game_that_is_pressed_while_an_answer_comes_hears_its_click(page: Page) -> None:

@@ -9,10 +9,11 @@ from selenium.webdriver.common.keys import Keys
 
 from merino.inner.app.explorer.runs import report
 from merino.inner.core.common.sealed import as_json
+from merino.inner.eval.families import DEFAULT_FILE
 from merino.inner.formats.sources import decoded
 from merino.inner.study.probes.probe import Probed
 from tests.access import violations_in_all
-from tests.browser import ROOT, Explorer, Page, needs_browser
+from tests.browser import PLAIN, ROOT, Explorer, Page, at, needs_browser
 from tests.nights import night_of
 from tests.test_explorer_page import MIDDLEGAME, shows
 
@@ -150,6 +151,30 @@ def test_a_players_mistakes_are_walked_through_on_the_board(page: Page, tmp_path
     page.until(lambda: "not enough games: 1 of 'Me'" in page.error)
 
 
+def test_a_player_that_is_typed_stays_and_work_ends_that_has_not_begun(page: Page) -> None:
+    page.enter(club_game(0) + club_game(1))
+    page.until(lambda: page.text("#game-count") == "2 games")
+    page.tab("player")
+    page.until(lambda: page.all("#player-name"))
+    page.run("document.getElementById('player-name').select()")
+    page.find("#player-name").send_keys("Bert")
+    page.tab("games")
+    page.tab("player")
+    assert page.find("#player-name").get_attribute("value") == "Bert"
+    page.run(
+        "const read = Blob.prototype.arrayBuffer, real = window.WebSocket;"
+        "const released = new Promise((resolve) => { window.release = resolve; });"
+        "Blob.prototype.arrayBuffer = async function () { await released; return read.call(this); };"
+        "window.opened = []; window.WebSocket = class extends real"
+        " { constructor(url) { super(url); window.opened.push(url); } }"
+    )
+    page.click("#profile-start")
+    page.click("#player-stop")
+    page.until(lambda: page.all("#profile-start"))
+    page.run("window.release(); return new Promise((done) => setTimeout(done, 100))")
+    assert page.run("return window.opened") == [] and page.all("#profile-start")
+
+
 def test_text_of_games_is_decoded_as_the_server_does_it(page: Page) -> None:
     lines = ('[White "Müller"]\n'.encode("latin-1"), '[Black "Šárka"]\n'.encode(), b'[Site "\x80"]')
     for parts in (lines, lines[1:2]):
@@ -250,6 +275,24 @@ def test_the_state_of_a_night_that_was_opened_stays_while_another_is_at_work(pag
     page.until(lambda: "4 generations in" in page.text("#night-summary"))
 
 
+def test_the_report_of_a_night_that_is_begun_takes_the_place_of_one_that_was_opened(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "night.json").write_bytes(as_json(night_of(2).as_json()))
+    working = {"running": True, "hours": 1, "doing": "games", "error": None}
+    answer = json.dumps({"night": report(night_of(2), "here", ()), "run": working, "place": "here"})
+    page.tab("learning")
+    page.unfold("#night summary")
+    page.until(lambda: "No run in the usual folder" in page.text("#night"))
+    page.choose_file("#night-open", tmp_path / "night.json")
+    page.until(lambda: ", in night.json" in page.text("#night"))
+    page.run(
+        "const usual = window.fetch; window.fetch = (path, how) => path.startsWith('/api/night')"
+        " ? Promise.resolve(new Response(arguments[0])) : usual(path, how)",
+        answer,
+    )
+    page.click("#night-start")
+    page.until(lambda: ", in here" in page.text("#night"))
+
+
 def test_a_night_that_was_begun_is_followed_whatever_was_asked_before_it(page: Page) -> None:
     working = json.dumps({"run": {"running": True, "hours": 1, "doing": "games", "error": None}})
     page.tab("learning")
@@ -340,6 +383,21 @@ def test_a_pgn_file_on_the_command_line_is_what_the_page_begins_with(browser: Pa
         browser.driver.get("about:blank")  # while its server is there
 
 
+def test_a_link_shows_what_it_is_of_beside_the_games_of_the_command_line(browser: Page, tmp_path: Path) -> None:
+    (tmp_path / "two.pgn").write_text(club_game(0) + club_game(1))
+    taught = {"name": "taught", "text": DEFAULT_FILE.read_text(), "fit": None, "match": None, "changed": []}
+    with Explorer(str(tmp_path / "two.pgn")) as other:
+        browser.driver.get(other.address + at("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"))
+        browser.until(lambda: browser.text("#game-count") == "2 games")
+        assert len(browser.pieces) == 3
+        link = browser.of_module("panels/shared_result.js", f"module.asLink({json.dumps(taught)})")
+        browser.driver.get(f"{other.address}{PLAIN}")
+        browser.driver.get(link)
+        browser.until(lambda: browser.text("#taught-shared") and browser.text("#game-count") == "2 games")
+        assert browser.find("#panel-learning").is_displayed() and browser.moves == []
+        browser.driver.get("about:blank")  # while its server is there
+
+
 def year_of(number: int) -> str:
     return f"{1900 + number % 100}.{1 + number % 12:02}"
 
@@ -378,6 +436,17 @@ def test_the_games_of_a_file_are_listed_searched_and_chosen(page: Page, tmp_path
     page.find("#game-list").send_keys(Keys.ARROW_DOWN, Keys.ENTER)
     page.until(lambda: f"Anna {left[1]} - Bert" in page.text("#move-list") and page.moves == ["e4", "e5"])
     page.until(lambda: page.text(".game-row[aria-selected=true] .game-player") == f"Anna {left[1]}")
+
+
+def test_the_games_of_another_file_are_listed_from_the_first_one_on(page: Page, tmp_path: Path) -> None:
+    page.tab("games")
+    for name, count in (("first.pgn", 200), ("second.pgn", 300)):
+        (tmp_path / name).write_text("".join(map(club_game, range(count))))
+        page.choose_file("#open-pgn", tmp_path / name)
+        page.until(lambda count=count: page.text("#game-count") == f"{count} games")
+        page.until(lambda: page.text(".game-row .game-player") == "Anna 0" and page.all("#game-at-0.active"))
+        page.press("#game-list", Keys.END)
+        page.until(lambda count=count: page.all(f"#game-at-{count - 1}.active"))
 
 
 def test_a_long_text_that_is_pasted_is_listed_as_a_file_is(page: Page) -> None:

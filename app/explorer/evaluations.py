@@ -28,6 +28,7 @@ class UnknownWeightsError(MerinoError):
 class Entry:
     """An evaluation to choose by `id`; `name` is for people, `file` its file, if it has one.
 
+    `changed`, the time of the last change of the file in seconds, tells the page that it is to be asked about anew.
     `has_terms`: it explains its score by terms, whose weights can be changed and saved. `values_pieces`: it has none,
     but says what each piece adds to the score.
     """
@@ -37,6 +38,7 @@ class Entry:
     file: str | None
     has_terms: bool = True
     values_pieces: bool = False
+    changed: float | None = None
 
 
 class Evaluations:
@@ -99,7 +101,7 @@ class Evaluations:
 
     def _entry(self, name: str, title: str, path: Path) -> Entry:
         """The entry of a file. One that cannot be read is listed as one with terms; choosing it raises the error."""
-        entry = Entry(name, title, str(path))
+        entry = Entry(name, title, str(path), changed=path.stat().st_mtime if is_there(path) else None)
         try:
             return _described(entry, self._loaded(path))
         except EvaluationError:

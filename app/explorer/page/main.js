@@ -181,10 +181,10 @@ function makeDrop() {
 
 /** Show what the address or the command line asks for; where the page is loaded again, what the tab showed before. */
 async function show(start) {
-    const isKept = wasReloaded() && (await restoreBoard());
-    if (!isKept && (await showLink(location.hash))) return;
-    if (start.file) await openGames(ofServer(start.file), isKept);
-    else if (isKept) return;
+    const isResult = location.hash.startsWith("#taught="); // which is shown on a panel of its own
+    const isShown = (wasReloaded() && (await restoreBoard())) || (await showLink(location.hash));
+    if (start.file) await openGames(ofServer(start.file), isShown || isResult);
+    else if (isShown) return;
     else if (start.free) await setFree(start.text);
     else if (start.text) await enter(start.text);
     else if (!(await restoreBoard()) && isFirstVisit()) welcome();

@@ -16,7 +16,7 @@ import {
 import { dropFree, eraseFree, placeFree, takesPieces } from "../board/free.js";
 import { isMerinosTurn, moveEarly } from "../board/playing.js";
 import { askPromotion } from "../board/promotion.js";
-import { isReported, movesFrom, play, preview, refresh, state } from "../state/store.js";
+import { isPlaying, isReported, movesFrom, play, preview, refresh, state } from "../state/store.js";
 import { explainRefusal } from "./entry.js";
 
 const DRAG_PIXELS = 4;
@@ -58,6 +58,22 @@ function focused(square) {
 
 const legal = (from, to) => movesFrom(from).filter((uci) => uci.slice(2, 4) === to);
 
+/** Whether a move that is made now is for later: it is Merino's turn, or the last move is not on the board yet. */
+const isEarly = () => isMerinosTurn() || (isPlaying() && !isReported() && state.at === state.moves.length);
+
+/** Whether a piece of the user's stands on a square, in a game against Merino. */
+const isOwn = (square) => {
+    const letter = pieceOn(square)?.letter;
+    return letter !== undefined && (letter === letter.toUpperCase()) === (state.game.side === "white");
+};
+
+/** Whether a click on a square moves the piece that has been chosen. */
+function isTarget(square) {
+    if (!hand.chosen || hand.chosen === square) return false;
+    if (state.mode === "free" || legal(hand.chosen, square).length) return true;
+    return isEarly() && isOwn(hand.chosen) && !isOwn(square);
+}
+
 function putBack() {
     drawPieces();
     drawMarks();
@@ -75,7 +91,7 @@ async function attempt(from, to) {
         dropFree(from, to);
         return;
     }
-    if (isMerinosTurn()) {
+    if (isEarly()) {
         moveEarly(from + to);
         putBack();
         return;
@@ -127,7 +143,7 @@ function down(event) {
         placeFree(square);
         return;
     }
-    if (hand.chosen && hand.chosen !== square && (state.mode === "free" || legal(hand.chosen, square).length)) {
+    if (isTarget(square)) {
         attempt(hand.chosen, square);
         return;
     }

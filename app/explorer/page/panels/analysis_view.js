@@ -103,9 +103,9 @@ class Row {
 
     async #explain(line) {
         const told = await explainLine(this.asked, line.moves.slice(0, SHOWN_PLIES)).catch(() => null);
-        if (!told || this.line.moves.join() !== line.moves.join()) return;
-        this.pieces = told.pieces;
-        this.reasons.summary.textContent = withMinus(told.reasons.join(" "));
+        if (this.drawn !== line) return; // others are drawn by now, whose reasons will come
+        this.pieces = told?.pieces ?? [];
+        this.reasons.summary.textContent = withMinus(told?.reasons.join(" ") ?? "");
         this.reasons.fill();
     }
 }

@@ -161,7 +161,7 @@ async function ask(panel) {
         found = compared;
         return draw(panel);
     } catch (error) {
-        return tellError(error);
+        return mine === asked ? tellError(error) : null;
     }
 }
 

@@ -1,7 +1,7 @@
 // The course of a game: White's chances by search, as a graph to go through it by, its mistakes, and chosen terms.
 
 import { post } from "../base/api.js";
-import { isLooked } from "../base/attention.js";
+import { isLooked, onLook } from "../base/attention.js";
 import { COLOURS, chart } from "../base/chart.js";
 import {
     button,
@@ -23,11 +23,13 @@ import { goTo, isUnaided, listen, numbered, sideAfter, state, wholeGame } from "
 
 const MAX_NAMED = 60; // marks that have room for the names of inaccuracies
 const NODES = [FIRST_NODES, 20000, 50000, 200000]; // a move
+const TOPICS = ["report", "tab", "weights"]; // with which the course may be another
 
 /** @type {{key: string, points: any[]}} */
 let course = { key: "", points: [] };
 const terms = new Set();
 let nodes = NODES[1];
+let isDue = false; // whether moves of the course are to be searched, once that helps nobody who plays
 let draw = () => {};
 let graph, termGraph;
 
@@ -38,14 +40,22 @@ async function askCourse() {
     if (course.key === wanted || state.mode !== "game") return;
     try {
         const { points } = await post("/api/course", wholeGame());
-        if (wanted !== key()) return;
+        if (wanted !== key() || course.key === wanted) return; // the same may have been asked for twice
         course = { key: wanted, points };
-        if (isLooked() && !isUnaided()) annotate(FIRST_NODES, true);
-        else keepCommon();
+        isDue = true;
+        keepCommon();
+        searchDue();
         draw();
     } catch (error) {
         tellError(error);
     }
+}
+
+/** Search the new moves of the course; those of a game that is played once it is over, or of an exercise that is solved. */
+function searchDue() {
+    if (!isDue || state.mode === "free" || course.key !== key() || !isLooked() || isUnaided()) return;
+    isDue = false;
+    annotate(FIRST_NODES, true);
 }
 
 const titleOf = (move) => `${numbered(state.fen, move.ply - 1, true)} ${move.san}${move.grade.sign}`;
@@ -244,15 +254,27 @@ export function makeCourse(redraw, isShown) {
     onAnnotation((what) => {
         if (!isShown()) return;
         if (what !== "move") draw();
-        else {
+        else if (graph.isConnected) {
             graph.redraw();
             byId("annotate-state").textContent = stateText();
         }
     });
     listen((topics) => {
-        if (!isShown() || !(topics.has("report") || topics.has("tab") || topics.has("weights"))) return;
-        if (state.moves.length && course.key !== key()) askCourse();
-        else if (topics.has("tab") || !state.moves.length) draw();
-        else followCourse();
+        if (topics.has("moves") && annotation.isWorking) {
+            keepCommon(); // others may be on the board
+            isDue ||= !annotation.isWorking; // and those of before come back later
+        }
+        if (!isShown()) return;
+        if (TOPICS.some((topic) => topics.has(topic))) follow(topics.has("tab"));
+        searchDue();
     });
+    onLook(() => isShown() && searchDue());
+}
+
+/** Show the course of the game that is on the board now; `isOpened` tells that it is seen again. */
+function follow(isOpened) {
+    const hasCourse = state.mode === "game" && state.moves.length > 0;
+    if (hasCourse && course.key !== key()) askCourse();
+    else if (isOpened || !hasCourse || !graph.isConnected) draw();
+    else followCourse();
 }

@@ -59,8 +59,9 @@ function begin(from) {
     opening += 1; // nor is a list that was asked for before
     source = from;
     list = new GameList();
-    table.reset();
     indices = [];
+    table.reset();
+    table.goTo(0);
     query = queryOf(NOTHING);
     parts.search.reset();
     chosen = -1;
@@ -168,7 +169,7 @@ function draw() {
         parts.game,
         state.mode === "game" ? tagList(tagsNow()) : null,
         opened?.fault && isOnBoard(opened) ? h("p", { class: "fault" }, opened.fault) : null,
-        state.moves.length ? courseElements(isOpen) : nothing(),
+        state.mode === "game" && state.moves.length ? courseElements(isOpen) : nothing(),
     );
     followCourse();
     drawList();

@@ -1,7 +1,7 @@
 // The moves of the game on the board: the main line, its variations in brackets, comments and signs; and what edits them.
 
 import { afterPress, button, byId, h, panelBar, replace } from "../base/dom.js";
-import { promote, remove } from "../base/tree.js";
+import { pathTo, promote, remove } from "../base/tree.js";
 import { edit, goToNode, listen, numbered, redoEdit, state, undoEdit } from "../state/store.js";
 
 /** Numeric Annotation Glyphs of the PGN standard that have a sign, each with its name. */
@@ -14,6 +14,8 @@ const SIGNS = new Map([
     [6, { text: "?!", name: "dubious move" }],
 ]);
 const parts = {};
+/** @type {any} */
+let commented = null; // the move that the comment is of which is being typed
 
 const signsOf = (move) => move.nags.map((nag) => SIGNS.get(nag)?.text ?? ` $${nag}`).join("");
 
@@ -83,7 +85,8 @@ function drawEditing() {
         signed.setAttribute("aria-pressed", String(Boolean(move?.nags.includes(Number(signed.dataset.nag)))));
     }
     parts.comment.disabled = parts.promote.disabled = parts.remove.disabled = !move;
-    if (document.activeElement !== parts.comment) parts.comment.value = move?.comment ?? "";
+    if (commented && pathTo(commented)[0]?.parent !== state.root) commented = null; // another game is on the board
+    if (!commented) parts.comment.value = move?.comment ?? "";
     parts.undo.disabled = !state.edits.length;
     parts.redo.disabled = !state.undone.length;
 }
@@ -116,6 +119,16 @@ function takeOff() {
     });
 }
 
+function takeComment() {
+    const text = parts.comment.value.trim();
+    const node = commented ?? state.node;
+    commented = null;
+    const comment = (move) => {
+        move.comment = text;
+    };
+    afterPress(byId("move-list"), () => edit(comment, node));
+}
+
 function makeEditing() {
     parts.signs = [...SIGNS].map(signButton);
     parts.comment = h("input", {
@@ -123,13 +136,14 @@ function makeEditing() {
         placeholder: "Comment on this move",
         "aria-label": "Comment on this move",
     });
-    parts.comment.addEventListener("change", () => {
-        const text = parts.comment.value.trim();
-        const { node } = state;
-        const comment = (move) => {
-            move.comment = text;
-        };
-        afterPress(byId("move-list"), () => edit(comment, node));
+    parts.comment.addEventListener("input", () => {
+        commented ??= state.node; // another move may be on the board before the comment is complete
+    });
+    parts.comment.addEventListener("change", takeComment);
+    parts.comment.addEventListener("blur", () => {
+        if (!commented) return;
+        commented = null;
+        drawEditing();
     });
     const makeMain = () => edit((move) => promote(move));
     parts.promote = button("promote", "Main line", makeMain, { title: "Make this variation the main line" });

@@ -50,11 +50,11 @@ function take(found) {
 
 const lookAgain = guarded(async () => {
     const number = ++asked,
-        before = night?.generations.length;
+        isNew = (other) => other?.place !== night?.place || other?.generations.length !== night?.generations.length;
     const found = await get("/api/night");
     if (number !== asked) return;
     take(found);
-    if (run?.running && (isOpened || found.night?.generations.length === before)) {
+    if (run?.running && (isOpened || !isNew(found.night))) {
         const words = byId("night-doing");
         if (words) words.textContent = run.doing;
         return;

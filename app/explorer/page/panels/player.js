@@ -12,11 +12,14 @@ import { profileSections } from "./profile_report.js";
 const NAMED = 60; // players to choose from, the most frequent first
 
 let wanted = recall("player", "");
+/** @type {string | null} */
+let typed = null; // a name, and not taken from those of the games
 /** @type {any} */
 let working = null; // "profile" or "drill"
 let progress = "";
 /** @type {any} */
 let profile = null;
+let begun = 0; // how often work was, or was stopped before its games were read
 let draw = () => {};
 
 const works = { profile: workOf("profile", showProfile), drill: workOf("drill", openPractice) };
@@ -37,15 +40,29 @@ async function begin(kind) {
     progress = "Starting; this part is compiled first, once";
     if (kind === "profile") profile = null;
     draw();
+    const number = ++begun;
+    const isWanted = () => number === begun && games.source === studied;
     try {
         const asked = await games.request();
-        if (games.source === studied) works[kind].begin({ ...asked, player: wanted });
+        if (isWanted()) works[kind].begin({ ...asked, player: wanted });
     } catch (error) {
-        if (games.source !== studied) return;
+        if (!isWanted()) return;
         working = null;
         tellError(error);
         draw();
     }
+}
+
+/** Stop the work, or end it before it begins, while the games are read. */
+function stop() {
+    if (works[working].isRunning) {
+        works[working].stop();
+        return;
+    }
+    begun += 1;
+    working = null;
+    progress = "";
+    draw();
 }
 
 function workOf(kind, done) {
@@ -79,7 +96,10 @@ function nameField(games) {
             id: "player-name",
             type: "text",
             list: "player-names",
-            value: (isThere && wanted) || names[0]?.[0] || "",
+            value: typed ?? ((isThere && wanted) || names[0]?.[0] || ""),
+            oninput: ({ target }) => {
+                typed = target.value;
+            },
             placeholder: "a name, or a part of it",
             spellcheck: "false",
             autocomplete: "off",
@@ -93,7 +113,7 @@ function nameField(games) {
 }
 
 function buttons() {
-    if (working) return button("player-stop", "Stop", () => works[working].stop(), { class: "on" });
+    if (working) return button("player-stop", "Stop", stop, { class: "on" });
     return [
         button("profile-start", "Profile", () => begin("profile"), { class: "main" }),
         button("drill-start", "Exercises from mistakes", () => begin("drill")),
@@ -129,6 +149,7 @@ function followGames() {
     const source = loadedGames()?.source;
     if (source === studied) return;
     studied = source;
+    typed = null;
     for (const work of Object.values(works)) work.drop();
     working = profile = null;
     progress = "";

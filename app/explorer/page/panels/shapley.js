@@ -2,7 +2,7 @@
 
 import { post } from "../base/api.js";
 import { tellError } from "../base/dom.js";
-import { changed, listenTo, question, shown, state } from "../state/store.js";
+import { changed, isReported, listenTo, question, shown, state } from "../state/store.js";
 
 const ERRORS = [8, 2]; // centipawns: the first answer comes at once, the second within a second or so
 
@@ -15,6 +15,7 @@ function keep(report, answer) {
 async function ask() {
     const report = shown();
     if (state.way !== "shapley" || !report || report.shapley_asked) return;
+    if (!isReported()) return; // another position would be asked about: its report comes, and then it is
     report.shapley_asked = true;
     const asked = question(...(state.preview ? [state.preview.move] : []));
     try {

@@ -4,7 +4,7 @@ import { post } from "../base/api.js";
 import { byId, capital, h, pawns, percent, replace, shortName, withMinus, worded } from "../base/dom.js";
 import { showArrows } from "../board/board.js";
 import { best, settings } from "../state/analysis.js";
-import { isUnaided, listen, question, resultOf, shareOf, shown, state } from "../state/store.js";
+import { isReported, isUnaided, listen, question, resultOf, shareOf, shown, state } from "../state/store.js";
 import { unfolding } from "./piece_differences.js";
 import { sentenceParts } from "./sentences.js";
 
@@ -24,9 +24,9 @@ async function askThreat(report) {
         if (!state.preview) showThreat(null);
         return;
     }
-    if (report.threat === undefined) {
+    if (report.threat === undefined && isReported()) {
         report.threat = NO_THREAT; // until it is known
-        report.threat = await post("/api/threat", { ...question(), nodes: NODES }).catch(() => report.threat);
+        report.threat = await post("/api/threat", { ...question(), nodes: NODES }).catch(() => undefined);
     }
     if (shown() === report) showThreat(report.threat);
 }

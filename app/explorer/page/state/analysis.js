@@ -28,10 +28,10 @@ const NAMES = {
     arrows: "analysis-arrows",
 };
 
-/** What the server is asked for a setting that names an evaluation; null if none is chosen. */
+/** What the server is asked for a setting that names an evaluation; null for none, and while nobody is to be helped. */
 function askedBy(choice) {
     const by = settings[choice];
-    if (by === NONE || !state.report || state.report.fault) return null;
+    if (by === NONE || isUnaided() || !state.report || state.report.fault) return null;
     return askedOf(by, { ...question(), beside: null, lines: settings.lines });
 }
 

@@ -15,7 +15,10 @@ const work = new Work("/ws/annotate", {
         annotation.account = isWhole ? message.account : [];
         say(annotation.account.join(" "));
     },
-    ended: () => tell("done"),
+    ended: () => {
+        deepest = 0;
+        tell("done");
+    },
 });
 
 /** `found` has what the server tells of each move, by ply; `account` is a sentence for each side. */
@@ -31,10 +34,14 @@ let key = ""; // the start and the evaluation of what was searched
 /** @type {string[]} */
 let searched = []; // its moves
 let isWhole = true; // whether the search began at the first move
+let deepest = 0; // the nodes a move that were asked for, until all moves have been searched so
 /** @type {(what: "begun" | "move" | "done") => void} */
 let tell = () => {};
 
-/** Search every move of the game with so many nodes; with `onlyNew` those that have not been searched. */
+/**
+ * Search every move of the game with so many nodes; with `onlyNew` those that have not been searched, and as deeply as
+ * those before where a deeper search of the same game has not ended.
+ */
 export function annotate(nodes, onlyNew = false) {
     const { moves, ...conditions } = wholeGame();
     keepCommon();
@@ -43,8 +50,9 @@ export function annotate(nodes, onlyNew = false) {
     searched = moves;
     if (annotation.found.size === moves.length) return;
     annotation.account = [];
+    deepest = onlyNew ? Math.max(nodes, deepest) : nodes;
     isWhole = annotation.found.size === 0;
-    work.begin({ ...conditions, moves, nodes, first: annotation.found.size + 1 });
+    work.begin({ ...conditions, moves, nodes: deepest, first: annotation.found.size + 1 });
     tell("begun");
 }
 
@@ -53,6 +61,7 @@ export function keepCommon() {
     const { moves, ...conditions } = wholeGame();
     const common = JSON.stringify(conditions) === key ? commonLength(moves, searched) : 0;
     if (common < searched.length) work.drop();
+    if (common === 0) deepest = 0;
     if (common < Math.max(searched.length, moves.length)) annotation.account = [];
     for (const ply of [...annotation.found.keys()]) if (ply > common) annotation.found.delete(ply);
     searched = searched.slice(0, common);
@@ -66,6 +75,7 @@ function commonLength(moves, others) {
 export function stopAnnotating() {
     if (!annotation.isWorking) return;
     work.drop();
+    deepest = 0;
     tell("done");
 }
 

@@ -230,7 +230,9 @@ def holding(state: Path | None) -> AbstractContextManager[None]:
 
 def _journal_of(state: dict[str, Any]) -> Journal:
     """The journal of a PGN, as a state has it; raises KeyError, TypeError, ValueError or OverflowError."""
-    return Journal(int(state["at"]), tuple(str(game).encode() for game in state["games"]))
+    if (at := int(state["at"])) < 0:
+        raise ValueError("its games have no place")
+    return Journal(at, tuple(str(game).encode() for game in state["games"]))
 
 
 @contextmanager

@@ -460,7 +460,7 @@ def test_all_beside_the_board_is_reached_in_a_low_window(page: Page) -> None:
     assert page.find("#move-list").size["height"] > 20
 
 
-GAME = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2"
+GAME = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Nf6 4. Ng5 d5 5. Qg4 Bxg4"
 LEVELS = (
     "return [...document.querySelectorAll('h1, h2, h3, h4')]"
     ".filter((head) => head.checkVisibility()).map((head) => Number(head.tagName[1]))"
@@ -507,9 +507,9 @@ def test_a_graph_tells_the_move_it_is_at_and_where_its_lines_go(page: Page) -> N
     assert page.run(kinds) == ["dashed", "none"]
     press(page, "#course", Keys.END)
     page.keys(Keys.ARROW_LEFT)
-    page.until(lambda: page.text("#move-list [aria-current]") == "Nxf7")
+    page.until(lambda: page.text("#move-list [aria-current]") == "Qg4")
     value = "return document.getElementById('course').getAttribute('aria-valuetext')"
-    page.until(lambda: re.fullmatch(r"5\. Nxf7\?\? blunder, White's chances \d+%", page.run(value)))
+    page.until(lambda: re.fullmatch(r"5\. Qg4\?\? blunder, White's chances \d+%", page.run(value)))
     page.until(lambda: page.text("#annotate") == "Search deeper")
     page.run("document.querySelector('#panel-games details').open = true")
     page.click(".checks input")

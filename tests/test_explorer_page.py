@@ -29,7 +29,7 @@ BLUNDERS = """[White "Anna"]
 [Black "Bert"]
 [Result "0-1"]
 
-1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3# 0-1"""
+1. e4 e5 2. Ne2 Nc6 3. g3 d5 4. a3 Qg5 5. h4 Qxg3 6. h5 Nd4 7. b3 Nf3# 0-1"""
 NASTY = '[White "<img src=x onerror=alert(1)>"]\n[Black "<script>alert(2)</script>"]\n[Result "*"]\n\n1. e4 e5 *\n'
 BOTH = ("gen1", "default")
 TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "player", "learning")
@@ -399,7 +399,7 @@ def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None
     page.enter(BLUNDERS)
     page.until(lambda: len(page.moves) == 14 and page.all("#course .series"))
     page.hover("#course svg", click=True)
-    page.until(lambda: page.text("#move-list [aria-current]") in ("Bc4", "Nd4", "Nxe5"))
+    page.until(lambda: page.text("#move-list [aria-current]") in ("g3", "d5", "a3"))
     page.run("document.getElementById('course').focus()")
     page.keys(Keys.END)
     page.until(lambda: page.text("#move-list [aria-current]") == "Nf3#")

@@ -16,7 +16,7 @@ from merino.inner.engine.search.history import (
     quiet_history,
     update_histories,
 )
-from merino.inner.engine.search.parameters import by_name, parameter_values
+from merino.inner.engine.search.parameters import by_name, parameter_values, parameters_for
 from merino.inner.engine.search.state import NO_SCORE, set_parameters
 from merino.inner.engine.search.transposition import TranspositionTable
 from merino.inner.engine.search.tree import make_move
@@ -153,7 +153,7 @@ def test_a_check_tells_nothing_of_the_evaluation(worker, before, after) -> None:
 def test_a_leap_of_the_evaluation_counts_for_no_more_than_the_largest_bonus(worker) -> None:
     _follow(worker.record, Position(FEN).parse_uci(QUIET))
     _change_eval(worker.record, 0, -20_000)
-    assert 0 < quiet_value(worker, QUIET) <= by_name(parameter_values())["history_eval_max"]
+    assert 0 < quiet_value(worker, QUIET) <= by_name(parameters_for(default()))["history_eval_max"]
 
 
 def test_a_capture_is_not_judged_by_the_evaluation_after_it(worker) -> None:

@@ -142,7 +142,7 @@ def test_games_of_an_earlier_round_that_are_gone_are_missed_before_others_are_pl
 def test_a_killed_run_goes_on_to_the_same_end(
     tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    fitting = {"nodes": 80}  # at which a round of so few games brings weights worth a trial
+    fitting = {"nodes": 100}  # at which a round of so few games brings weights worth a trial
     whole = improved(tmp_path / "whole", poor, **fitting)
     dies = dies_at(STEPS[step], getattr(learner, step))
     with monkeypatch.context() as patch:

@@ -20,7 +20,7 @@ from merino.inner.core.board.bitboard import BLACK, WHITE
 from merino.inner.core.common import runs
 from merino.inner.core.common.command import CommandError
 from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.parameters import parameter_values
+from merino.inner.engine.search.parameters import parameters_for
 from merino.inner.engine.search.searcher import Searcher
 from merino.inner.eval.families import default
 from merino.inner.match import runner
@@ -232,7 +232,7 @@ def test_a_player_takes_weights_and_search_parameters_inline() -> None:
     before = default().numbers
     assert numbers["VAL_N"].value == 300
     assert (numbers["PawnIsolated_mg"], numbers["PawnIsolated_eg"].value) == (before["PawnIsolated_mg"], -5)
-    assert player.parameters == parameter_values({"razor_depth": 1})
+    assert player.parameters == parameters_for(player.evaluation, {"razor_depth": 1})
 
 
 def test_the_text_of_a_player_is_refused_below_the_command_line_too() -> None:

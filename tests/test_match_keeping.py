@@ -336,6 +336,7 @@ def test_a_state_that_is_no_file_is_refused_and_not_read(state: Path) -> None:
         {"tally": {"points": [10**30, 0, 0], "pairs": [0] * 5, "half": None, "faults": {}}},
         {"seconds": 10**400},
         {"pgn": {"at": float("inf"), "games": []}},
+        {"pgn": {"at": -1, "games": []}},
         {"positions": {"at": float("inf"), "more": ""}},
     ],
 )

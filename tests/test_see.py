@@ -8,11 +8,12 @@ import chess
 import pytest
 
 from merino.inner.core.board.game import Position
-from merino.inner.engine.search.parameters import EXCHANGE_VALUES, by_name, parameter_values
+from merino.inner.engine.search.parameters import EXCHANGE_VALUES, by_name, parameters_for
 from merino.inner.engine.search.searcher import Searcher
+from merino.inner.eval.families import default
 
 VALUES = dict(
-    zip(chess.PIECE_TYPES, [*(by_name(parameter_values())[name] for name in EXCHANGE_VALUES), 0], strict=True)
+    zip(chess.PIECE_TYPES, [*(by_name(parameters_for(default()))[name] for name in EXCHANGE_VALUES), 0], strict=True)
 )
 
 

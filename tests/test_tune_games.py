@@ -23,7 +23,7 @@ from merino.inner.core.common.array_files import as_npz, from_npz
 from merino.inner.core.common.command import CommandError, UsageError
 from merino.inner.core.common.errors import MerinoError
 from merino.inner.core.common.runs import RunName, begun
-from merino.inner.engine.search.parameters import PARAMETERS, parameter_values
+from merino.inner.engine.search.parameters import PARAMETERS, parameters_for
 from merino.inner.eval.evaluation import EvaluationError, Number
 from merino.inner.eval.families import default
 from merino.inner.eval.linear.weights import defaults
@@ -412,7 +412,7 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
     assert isinstance(player, OwnPlayer)
     tuned = load_tune(tmp_path / "rook.tune.npz").estimate().round()
     assert player.evaluation.numbers["RookOpen_mg"].value == tuned[0]
-    assert player.parameters == parameter_values({"razor_margin": int(tuned[1])})
+    assert player.parameters == parameters_for(player.evaluation, {"razor_margin": int(tuned[1])})
     assert picture.read_text().count("RookOpen_mg") == 1 or "<svg" in picture.read_text()
     assert (tmp_path / "rook.tune.txt").read_text().count("RookOpen") == 1
     assert run_spsa(["resume", str(tmp_path / "rook.tune.npz")]) == 0

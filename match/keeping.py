@@ -231,7 +231,7 @@ def holding(state: Path | None) -> AbstractContextManager[None]:
 def _journal_of(state: dict[str, Any]) -> Journal:
     """The journal of a PGN, as a state has it; raises KeyError, TypeError, ValueError or OverflowError."""
     if (at := int(state["at"])) < 0:
-        raise ValueError("its games have no place")
+        raise ValueError("the offset of its games is below 0")
     return Journal(at, tuple(str(game).encode() for game in state["games"]))
 
 

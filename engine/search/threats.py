@@ -61,7 +61,10 @@ def threat_index(threats, move):
 
 @kernel
 def escapes(position, threats, move):
-    """1 for a move out of the attack of a lesser piece, -1 for one into it, 0 for neither or both."""
+    """1 for a move out of an attack, -1 for one into it, 0 for neither or both.
+
+    Attacks are those of pawns, and on rooks and queens those of minor pieces; a rook that attacks a queen is left out.
+    """
     kind = type_of(piece_on(position, origin_of(move)))
     if kind == PAWN or kind == KING:
         return 0

@@ -267,7 +267,7 @@ def record_of(
 
     Where the sample has strays, of which results say nothing, there is no calibration: its lists are empty.
     """
-    ends = {} if has_strays else {"before": learned.start, "after": learned.end}
+    ends = {"before": learned.start, "after": learned.end}
     began, phases = learned.steps[0].at, phases_of(learned.end.weights, len(terms))
     groups = [term.group.title for term in terms] * phases
     steps = []
@@ -291,8 +291,10 @@ def record_of(
         "terms": [{"name": name, "group": g} for name, g in zip(column_names(terms, phases), groups, strict=True)],
         "free": [int(index) for index in learned.problem.free],
         "steps": steps,
-        "calibration": {"before": [], "after": []}
-        | {name: [asdict(each) for each in calibration(sample, end)] for name, end in ends.items()},
+        "calibration": {
+            name: [] if has_strays else [asdict(each) for each in calibration(sample, end)]
+            for name, end in ends.items()
+        },
     }
 
 

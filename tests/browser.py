@@ -54,6 +54,26 @@ CHROMIUM = installed(*SHELLS, "chromium", "chromium-browser", "google-chrome")
 DRIVER = installed("chromedriver", "chromium.chromedriver")
 # Drawn anew in this moment, not drawn yet, or under something that goes: a person waits and tries again.
 PASSING = (StaleElementReferenceException, ElementNotInteractableException, ElementClickInterceptedException)
+# Work of the server's of one path: `sent` is what it was asked, `answer` is called then, and `hear` tells of the last.
+STANDING_IN = """
+    const [path] = arguments, Real = window.WebSocket;
+    window.sent = [];
+    window.WebSocket = class {
+        static OPEN = 1;
+        readyState = 1;
+        constructor(url) {
+            if (!url.endsWith(path)) return new Real(url);
+            window.hear = (...messages) => {
+                const { id } = window.sent.findLast((each) => each.id);
+                this.onmessage({ data: JSON.stringify(messages.map((each) => ({ id, ...each }))) });
+            };
+        }
+        send(text) {
+            window.sent.push(JSON.parse(text));
+            window.answer?.();
+        }
+    };
+"""
 needs_browser = pytest.mark.skipif(
     not (CHROMIUM and DRIVER),
     reason="the page needs Chromium and its driver: apt-get install chromium-headless-shell chromium-driver",
@@ -170,6 +190,11 @@ class Page:
 
     def run(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)
+
+    def stand_in(self, path: str) -> None:
+        """Do the server's work of this path from now on: it does nothing but what a test lets the page hear."""
+        self.until(lambda: self.pieces)
+        self.run(STANDING_IN, path)
 
     def of_module(self, name: str, expression: str) -> Any:
         """The value of an expression of `module`, a module of the page by its path."""

@@ -16,25 +16,14 @@ pytestmark = needs_browser
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
 MATE = "6k1/5ppp/8/8/8/8/8/4R1K1 w - - 0 1"
 LINES = "#lines-by li"
-# Instead of the server's, a search that finds the lines that a test lets it find.
-FINDS = """
-    const Real = window.WebSocket;
-    window.WebSocket = class {
-        static OPEN = 1;
-        readyState = 1;
-        constructor(url) {
-            if (!url.endsWith("/ws/search")) return new Real(url);
-            window.search = this;
-        }
-        send(text) { this.id = JSON.parse(text).id ?? this.id; }
-    };
+# Let a search that a test stands in for find these lines, one after another.
+FIND = """
     const told = { type: "line", number: 1, depth: 9, nps: 1, score: { text: "+0.10", expected_score: 0.5 } };
-    const find = (line) => {
-        const { id } = window.search, moves = line.split(" ");
-        window.search.onmessage({ data: JSON.stringify([{ ...told, id, moves, names: moves }]) });
-    };
-    window.find = (...lines) => lines.reduce(
-        (last, line) => last.then(() => find(line)).then(() => new Promise(requestAnimationFrame)), Promise.resolve()
+    return [...arguments].map((line) => line.split(" ")).reduce(
+        (last, moves) => last
+            .then(() => window.hear({ ...told, moves, names: moves }))
+            .then(() => new Promise(requestAnimationFrame)),
+        Promise.resolve(),
     );
 """
 EXCHANGE = "d2d4 d7d5 c2c4 d5c4 e2e4 e7e5"
@@ -99,13 +88,12 @@ def test_each_line_tells_what_it_leads_to_as_explain_does(page: Page) -> None:
 
 
 def test_the_reasons_beside_a_line_are_those_of_its_moves_that_are_shown(page: Page) -> None:
-    page.until(lambda: page.pieces)
-    page.run(FINDS)
+    page.stand_in("/ws/search")
     page.click("#analysis-switch")
-    page.until(lambda: page.run("return window.search?.id ?? null"))
-    page.run("window.find(arguments[0])", EXCHANGE)
+    page.until(lambda: page.run("return window.sent.length"))
+    page.run(FIND, EXCHANGE)
     others = page.until(lambda: page.text(f"{LINES} .line-reasons"))
-    page.run("window.find(...arguments)", f"{SPANISH} c2c3", f"{SPANISH} h2h3")
+    page.run(FIND, f"{SPANISH} c2c3", f"{SPANISH} h2h3")
     page.until(lambda: page.text(f"{LINES} .line-reasons") not in ("", others))
 
 

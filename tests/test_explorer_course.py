@@ -9,31 +9,8 @@ from tests.test_explorer_play import begin
 
 pytestmark = needs_browser
 
-# Instead of the server's, a search of games that tells what a test lets it tell.
-SILENT = """
-    const Real = window.WebSocket;
-    window.sent = [];
-    window.WebSocket = class {
-        static OPEN = 1;
-        readyState = 1;
-        constructor(url) {
-            if (!url.endsWith("/ws/annotate")) return new Real(url);
-            window.search = this;
-        }
-        send(text) { window.sent.push(JSON.parse(text)); }
-    };
-    window.hear = (...messages) => {
-        const id = window.sent.findLast((each) => each.id).id;
-        window.search.onmessage({ data: JSON.stringify(messages.map((each) => ({ id, ...each }))) });
-    };
-"""
 SHARE = {"text": "+0.10", "expected_score": 0.5}
 DONE = {"type": "done", "account": []}
-
-
-def silence(page: Page) -> None:
-    page.until(lambda: page.pieces)
-    page.run(SILENT)
 
 
 def searched(ply: int) -> dict[str, Any]:
@@ -52,7 +29,7 @@ def asked(page: Page, *names: str) -> list[list[Any]]:
 
 
 def test_the_search_of_a_game_ends_when_another_is_on_the_board(page: Page) -> None:
-    silence(page)
+    page.stand_in("/ws/annotate")
     page.enter("1. e4 e5")
     page.tab("games")
     page.until(lambda: asked(page, "nodes", "first") == [[2000, 1]])
@@ -65,7 +42,7 @@ def test_the_search_of_a_game_ends_when_another_is_on_the_board(page: Page) -> N
 
 
 def test_the_panel_of_games_shows_no_game_in_free_mode(page: Page) -> None:
-    silence(page)
+    page.stand_in("/ws/annotate")
     page.enter("1. e4 e5")
     page.tab("games")
     page.until(lambda: asked(page, "first") == [[1]] and page.all("#course .series"))
@@ -77,7 +54,7 @@ def test_the_panel_of_games_shows_no_game_in_free_mode(page: Page) -> None:
 
 
 def test_a_deep_search_of_a_game_stays_deep_when_a_move_is_added(page: Page) -> None:
-    silence(page)
+    page.stand_in("/ws/annotate")
     page.enter("1. e4 e5")
     page.tab("games")
     page.until(lambda: asked(page, "first") == [[1]])
@@ -95,7 +72,7 @@ def test_a_deep_search_of_a_game_stays_deep_when_a_move_is_added(page: Page) -> 
 
 def test_a_game_against_merino_is_searched_once_it_has_ended(page: Page) -> None:
     begin(page)
-    silence(page)
+    page.stand_in("/ws/annotate")
     page.tab("games")
     page.move("e2", "e4")
     page.until(lambda: len(page.moves) == 2 and page.all("#course .series"))
@@ -113,7 +90,7 @@ def test_a_game_against_merino_is_searched_once_it_has_ended(page: Page) -> None
 
 
 def test_a_search_that_a_variation_has_ended_goes_on_when_its_game_is_back(page: Page) -> None:
-    silence(page)
+    page.stand_in("/ws/annotate")
     page.enter("1. e4 e5 2. Nf3")
     page.tab("games")
     page.until(lambda: asked(page, "first") == [[1]])

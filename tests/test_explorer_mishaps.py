@@ -51,16 +51,6 @@ CHANGED = """
         return Response.json({ ...(await answer.json()), score_cp: 1234 });
     };
 """
-DEAF = """
-    const Real = window.WebSocket;
-    window.sent = [];
-    window.WebSocket = class {
-        static OPEN = 1;
-        readyState = 1;
-        constructor(url) { if (!url.endsWith("/ws/profile")) return new Real(url); }
-        send(text) { window.sent.push(JSON.parse(text)); }
-    };
-"""
 LATE_HINT = """
     const Real = window.WebSocket;
     const released = new Promise((resolve) => { window.release = resolve; });
@@ -272,8 +262,7 @@ def test_a_hint_is_not_shown_in_another_position(page: Page) -> None:
 
 
 def test_work_on_a_player_ends_when_other_games_are_opened(page: Page) -> None:
-    page.until(lambda: page.pieces)
-    page.run(DEAF)
+    page.stand_in("/ws/profile")
     page.enter(2 * games("Anna", "e4"))
     page.until(lambda: page.text("#game-count") == "2 games")
     page.tab("player")

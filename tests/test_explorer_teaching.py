@@ -10,20 +10,11 @@ from tests.browser import Page, needs_browser
 
 pytestmark = needs_browser
 
-# A server that has played the match given, if one is, ends each at once, and puts no weights in use.
+# The server has played the match given, if one is, ends each at once, and puts no weights in use.
 SERVER = """
-    const [match] = arguments, Real = window.WebSocket, real = window.fetch;
-    window.sent = [];
-    window.WebSocket = class {
-        static OPEN = 1;
-        readyState = 1;
-        constructor(url) { if (!url.endsWith("/ws/match")) return new Real(url); }
-        send(text) {
-            window.sent.push(JSON.parse(text));
-            const done = { type: "done", standing: null, verdict: "", interrupted: true };
-            setTimeout(() => this.onmessage({ data: JSON.stringify([done]) }));
-        }
-    };
+    const [match] = arguments, real = window.fetch;
+    const done = { type: "done", standing: null, verdict: "", interrupted: true };
+    window.answer = () => setTimeout(() => window.hear(done));
     window.confirm = () => true;
     window.fetch = async (path, options) => {
         if (path === "/api/weights/use") return Response.json({ lines: ["written"] });
@@ -53,6 +44,7 @@ def test_weights_put_in_use_play_those_of_before_also_after_a_reload(page: Page)
     taught = {"name": "taught", "text": text, "fit": None, "match": None, "changed": []}
     page.enter(page.of_module("panels/shared_result.js", f"module.asLink({json.dumps(taught)})"))
     page.until(lambda: page.all("#taught-in-use"))
+    page.stand_in("/ws/match")
     page.run(SERVER, None)
     assert last_match(page)["old"]["weights"] == "in-use"
     page.click("#taught-in-use")
@@ -62,6 +54,7 @@ def test_weights_put_in_use_play_those_of_before_also_after_a_reload(page: Page)
     assert old.startswith("own-") and values(page, old) == values(page, "in-use")
     assert "formerly in use" in page.text("#weights-chosen")
     page.reload()
+    page.stand_in("/ws/match")
     page.run(SERVER, {"new": players["new"] | {"name": "taught"}, "old": {"weights": "in-use", "changes": {}}})
     page.tab("learning")
     page.until(lambda: page.all("#match-start") and page.all("#taught-drop"))
@@ -69,7 +62,7 @@ def test_weights_put_in_use_play_those_of_before_also_after_a_reload(page: Page)
 
 
 def test_of_weights_whose_changes_are_not_known_the_page_tells_none(page: Page) -> None:
-    page.until(lambda: page.pieces)
+    page.stand_in("/ws/match")
     page.run(SERVER, {"new": {"weights": "full", "name": "full"}, "old": {"weights": "in-use", "changes": {}}})
     page.tab("learning")
     page.until(lambda: page.all("#taught-drop"))

@@ -80,7 +80,7 @@ fuzz-files: warmup $(INSTALLED_DEV) ## let Merino read 2,000 changed files of ev
 lint: $(INSTALLED_DEV) ## check style and types
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
-	@$(RUN) -m tools.check_types
+	@$(RUN) -m mypy
 	@sh tools/check_page.sh
 
 bench: warmup ## measure the speed of everything, search, learning and tuning (beside stockfish, where there is one)
@@ -99,7 +99,7 @@ warmup: $(INSTALLED) ## compile all parts ahead, some minutes, once; the result 
 
 clean: ## remove the environment, build leftovers and compiled code
 	@if [ -x $(RUN) ]; then $(RUN) -m merino clean-cache || echo "Some compiled code is left; going on."; fi
-	rm -rf $(VENV) build dist *.egg-info .hypothesis .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUN):

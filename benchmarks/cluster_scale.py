@@ -18,24 +18,24 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.markdown import markdown_table
-from merino.inner.app.cluster.address import ClusterAddress, Needs
-from merino.inner.app.cluster.connection import ClusterSession, session
-from merino.inner.core.common.timing import cpu_seconds
-from merino.inner.core.common.work import ordered
-from merino.inner.eval.linear.weights import defaults
-from merino.inner.formats.pgn_games import read_games
-from merino.inner.learn.inputs import split
-from merino.inner.learn.loss_and_gradient import Detail, gather
-from merino.inner.learn.positions import Selection, block_of_games
-from merino.inner.learn.rows import rows_of_block
-from merino.inner.learn.sample import FitParameters
-from merino.inner.learn.settings import Settings
-from merino.inner.match.config import MatchConfig
-from merino.inner.match.games import Game, Tally
-from merino.inner.match.pgn import write_game
-from merino.inner.match.players import OwnPlayer
-from merino.inner.match.runner import BLOCK_SECONDS, MAX_PAIRS, play_match
-from merino.inner.match.time_control import TimeControl
+from merino.app.cluster.address import ClusterAddress, Needs
+from merino.app.cluster.connection import ClusterSession, session
+from merino.core.common.timing import cpu_seconds
+from merino.core.common.work import ordered
+from merino.eval.linear.weights import defaults
+from merino.formats.pgn_games import read_games
+from merino.learn.inputs import split
+from merino.learn.loss_and_gradient import Detail, gather
+from merino.learn.positions import Selection, block_of_games
+from merino.learn.rows import rows_of_block
+from merino.learn.sample import FitParameters
+from merino.learn.settings import Settings
+from merino.match.config import MatchConfig
+from merino.match.games import Game, Tally
+from merino.match.pgn import write_game
+from merino.match.players import OwnPlayer
+from merino.match.runner import BLOCK_SECONDS, MAX_PAIRS, play_match
+from merino.match.time_control import TimeControl
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKERS = (1, 10, 100, 1000)

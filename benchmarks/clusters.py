@@ -13,21 +13,21 @@ from tempfile import TemporaryDirectory
 from benchmarks.clock import line
 from benchmarks.fitting import GAMES as FILE
 from benchmarks.matches import NODES
-from merino.inner.app.cluster.address import ClusterAddress, Needs
-from merino.inner.app.cluster.connection import ClusterError, ClusterSession, session
-from merino.inner.core.common.work import RemoteExecutor, ordered
-from merino.inner.eval.linear.weights import defaults
-from merino.inner.learn.inputs import ReadOptions, read_rows
-from merino.inner.learn.loss_and_gradient import Detail, Samples, gather
-from merino.inner.learn.positions import Selection
-from merino.inner.learn.remote_reading import read_rows_remotely
-from merino.inner.learn.request import Events
-from merino.inner.learn.sample import FitParameters
-from merino.inner.learn.settings import Settings
-from merino.inner.match.config import MatchConfig
-from merino.inner.match.players import OwnPlayer
-from merino.inner.match.runner import play_match
-from merino.inner.match.time_control import TimeControl
+from merino.app.cluster.address import ClusterAddress, Needs
+from merino.app.cluster.connection import ClusterError, ClusterSession, session
+from merino.core.common.work import RemoteExecutor, ordered
+from merino.eval.linear.weights import defaults
+from merino.learn.inputs import ReadOptions, read_rows
+from merino.learn.loss_and_gradient import Detail, Samples, gather
+from merino.learn.positions import Selection
+from merino.learn.remote_reading import read_rows_remotely
+from merino.learn.request import Events
+from merino.learn.sample import FitParameters
+from merino.learn.settings import Settings
+from merino.match.config import MatchConfig
+from merino.match.players import OwnPlayer
+from merino.match.runner import play_match
+from merino.match.time_control import TimeControl
 
 GAMES, ROUNDS, PROCESSES, PIECES, PASSES = 200, 3, 2, 300, 3
 COPIES = 64  # of the games of the project: 45,000 games, so that what each reading costs once hardly counts

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.markdown import markdown_table
-from merino.inner.core.common.about import __version__
-from merino.inner.core.common.files import write_whole
+from merino.core.common.about import __version__
+from merino.core.common.files import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 CLOCKS = ("1+0.01", "0.5+0.005")

@@ -5,11 +5,11 @@ import random
 import numpy as np
 
 from benchmarks.clock import line
-from merino.inner.core.board.game import Position
-from merino.inner.core.board.position import POSITION
-from merino.inner.core.common.timing import cpu_seconds, medians_in_turns
-from merino.inner.eval.linear.evaluate import features_of, scores_of
-from merino.inner.eval.linear.weights import DEFAULT_FILE, load
+from merino.core.board.game import Position
+from merino.core.board.position import POSITION
+from merino.core.common.timing import cpu_seconds, medians_in_turns
+from merino.eval.linear.evaluate import features_of, scores_of
+from merino.eval.linear.weights import DEFAULT_FILE, load
 
 POSITIONS = 4096
 REPEATS = 20

@@ -7,19 +7,19 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.clock import line
-from merino.inner.core.common.timing import cpu_seconds
-from merino.inner.eval.linear.registry import TERMS, TermSet
-from merino.inner.eval.linear.sets import set_named
-from merino.inner.eval.linear.weights import SHIPPED, load
-from merino.inner.formats.pgn_games import read_games
-from merino.inner.learn.gain import learn
-from merino.inner.learn.inputs import split
-from merino.inner.learn.minimisers import METHODS, FitCallback
-from merino.inner.learn.positions import Selection, block_of_games
-from merino.inner.learn.problem import problem_of
-from merino.inner.learn.rows import Rows, rows_of_block
-from merino.inner.learn.scale import fit_k
-from merino.inner.learn.settings import Settings
+from merino.core.common.timing import cpu_seconds
+from merino.eval.linear.registry import TERMS, TermSet
+from merino.eval.linear.sets import set_named
+from merino.eval.linear.weights import SHIPPED, load
+from merino.formats.pgn_games import read_games
+from merino.learn.gain import learn
+from merino.learn.inputs import split
+from merino.learn.minimisers import METHODS, FitCallback
+from merino.learn.positions import Selection, block_of_games
+from merino.learn.problem import problem_of
+from merino.learn.rows import Rows, rows_of_block
+from merino.learn.scale import fit_k
+from merino.learn.settings import Settings
 
 GAMES = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 COPIES, COPIES_FOR_FULL = 24, 4

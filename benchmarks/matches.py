@@ -3,10 +3,10 @@
 import time
 
 from benchmarks.clock import line
-from merino.inner.match.config import MatchConfig
-from merino.inner.match.players import OwnPlayer
-from merino.inner.match.runner import play_match
-from merino.inner.match.time_control import TimeControl
+from merino.match.config import MatchConfig
+from merino.match.players import OwnPlayer
+from merino.match.runner import play_match
+from merino.match.time_control import TimeControl
 
 GAMES = 80
 NODES = 1000

@@ -5,9 +5,9 @@ import shutil
 import subprocess
 
 from benchmarks.clock import children_cpu_seconds, line
-from merino.inner.core.board.fen import START_FEN, parse_fen
-from merino.inner.core.board.perft import perft
-from merino.inner.core.common.timing import cpu_seconds, medians_in_turns
+from merino.core.board.fen import START_FEN, parse_fen
+from merino.core.board.perft import perft
+from merino.core.common.timing import cpu_seconds, medians_in_turns
 
 DEPTH, LEAVES = 6, 119_060_324
 ROUNDS = 7

@@ -6,11 +6,11 @@ import numpy as np
 
 from benchmarks.clock import line
 from benchmarks.evaluation import random_positions
-from merino.inner.core.common.timing import cpu_seconds
-from merino.inner.eval.net.network import Shape
-from merino.inner.formats.packed import pack
-from merino.inner.learn.net.feature_costs import BASE, PLIES, ROUNDS, update_costs
-from merino.inner.learn.net.training import Trainer, TrainingSettings
+from merino.core.common.timing import cpu_seconds
+from merino.eval.net.network import Shape
+from merino.formats.packed import pack
+from merino.learn.net.feature_costs import BASE, PLIES, ROUNDS, update_costs
+from merino.learn.net.training import Trainer, TrainingSettings
 from tools.feature_sets import SETS
 
 SHAPES = (

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import chess
 
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.core.board.perft import perft
+from merino.core.board.fen import parse_fen
+from merino.core.board.perft import perft
 
 
 class Known(NamedTuple):

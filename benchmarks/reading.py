@@ -7,10 +7,10 @@ import textwrap
 import chess.pgn
 
 from benchmarks.clock import line
-from merino.inner.core.board.game import Position
-from merino.inner.core.common.timing import cpu_seconds, medians_in_turns
-from merino.inner.engine.notation.san import san
-from merino.inner.formats.pgn_games import read_games
+from merino.core.board.game import Position
+from merino.core.common.timing import cpu_seconds, medians_in_turns
+from merino.engine.notation.san import san
+from merino.formats.pgn_games import read_games
 
 GAMES = 300
 PLIES = 86  # as long as the games of masters are on average

@@ -7,11 +7,11 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.clock import line
-from merino.inner.core.board.game import Position
-from merino.inner.engine.search.bench import POSITIONS
-from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.eval.families import DEFAULT_FILE, load, load_evaluation
+from merino.core.board.game import Position
+from merino.engine.search.bench import POSITIONS
+from merino.engine.search.limits import Limits
+from merino.engine.search.searcher import Searcher
+from merino.eval.families import DEFAULT_FILE, load, load_evaluation
 
 MOVETIME_MS = 3000
 HASH_MB = 64

@@ -21,8 +21,8 @@ import chess
 
 from benchmarks.duty_cycle import DutyCycle
 from benchmarks.markdown import markdown_table
-from merino.inner.core.compiled.cache import is_play_compiled
-from merino.inner.match.time_control import Clock
+from merino.core.compiled.cache import is_play_compiled
+from merino.match.time_control import Clock
 from tests.uci_process import Said, UciProcess
 
 OPENING_PLIES = 6  # drawn at random

@@ -3,10 +3,10 @@
 from functools import partial
 
 from benchmarks.clock import line
-from merino.inner.core.common.timing import cpu_seconds, medians_in_turns
-from merino.inner.tune import paper
-from merino.inner.tune.curves import SETTINGS
-from merino.inner.tune.simulator import CONTENDERS, DEFAULT_CONTENDERS, Contender, simulate
+from merino.core.common.timing import cpu_seconds, medians_in_turns
+from merino.tune import paper
+from merino.tune.curves import SETTINGS
+from merino.tune.simulator import CONTENDERS, DEFAULT_CONTENDERS, Contender, simulate
 
 PAIRS, SHOWN, ROUNDS = 10_000, 16, 5  # SHOWN parameters, for which the speed of each method is printed
 

@@ -1,7 +1,7 @@
 """The command `merino`, also as `python -m merino`. It handles Ctrl-C from the first import on."""
 
 # ruff: noqa: E402 (before anything else is loaded, Ctrl-C is to end the process without a word)
-from merino.inner.core.common.interrupt import INTERRUPTED, EndingAtOnce, end_at_once_from_here
+from merino.core.common.interrupt import INTERRUPTED, EndingAtOnce, end_at_once_from_here
 
 end_at_once_from_here()
 
@@ -18,7 +18,7 @@ def main() -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's threads would wait for ours, which multiply, too
     try:
         with EndingAtOnce():
-            from merino.inner.app.shell.cli import main as run  # noqa: PLC0415 (an import that Ctrl-C may interrupt)
+            from merino.app.shell.cli import main as run  # noqa: PLC0415 (an import that Ctrl-C may interrupt)
         code = run()
         end_at_once_from_here()
         gc.freeze()  # the last collection would go through all objects of numba, for a tenth of a second

@@ -11,20 +11,20 @@ from types import NoneType
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import WHITE
-from merino.inner.core.board.game import Position, as_position
-from merino.inner.core.common.checks import function, instance, real_number, whole_number
-from merino.inner.core.common.files import check_writable, writing
-from merino.inner.core.common.user_files import user_path
-from merino.inner.core.common.work import cores
-from merino.inner.engine.report.schema import PositionReport
-from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.eval.evaluation import Evaluation
-from merino.inner.eval.families import load_evaluation
-from merino.inner.learn.positions import Selection
-from merino.inner.learn.procedure import LearnResult, learn_from_files
-from merino.inner.learn.request import (
+from merino.core.board.bitboard import WHITE
+from merino.core.board.game import Position, as_position
+from merino.core.common.checks import function, instance, real_number, whole_number
+from merino.core.common.files import check_writable, writing
+from merino.core.common.user_files import user_path
+from merino.core.common.work import cores
+from merino.engine.report.schema import PositionReport
+from merino.engine.search.limits import Limits
+from merino.engine.search.searcher import Searcher
+from merino.eval.evaluation import Evaluation
+from merino.eval.families import load_evaluation
+from merino.learn.positions import Selection
+from merino.learn.procedure import LearnResult, learn_from_files
+from merino.learn.request import (
     DEFAULT_CHOICE,
     DEFAULT_SELECTION,
     DEFAULT_SETTINGS,
@@ -33,17 +33,17 @@ from merino.inner.learn.request import (
     Events,
     LearnRequest,
 )
-from merino.inner.learn.settings import Settings
-from merino.inner.match.config import MatchConfig
-from merino.inner.match.errors import MatchError
-from merino.inner.match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
-from merino.inner.match.runner import MatchOutput, MatchResult, run_match
-from merino.inner.match.statistics import Sprt
-from merino.inner.match.time_control import DEFAULT_MARGIN_MS, TimeControl
-from merino.inner.study.analyser import analyser
-from merino.inner.study.reporting import report_position, report_setup, with_shapley, with_words
-from merino.inner.study.setups import set_up
-from merino.inner.study.shapley import MAX_ERROR, MIN_ERROR
+from merino.learn.settings import Settings
+from merino.match.config import MatchConfig
+from merino.match.errors import MatchError
+from merino.match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
+from merino.match.runner import MatchOutput, MatchResult, run_match
+from merino.match.statistics import Sprt
+from merino.match.time_control import DEFAULT_MARGIN_MS, TimeControl
+from merino.study.analyser import analyser
+from merino.study.reporting import report_position, report_setup, with_shapley, with_words
+from merino.study.setups import set_up
+from merino.study.shapley import MAX_ERROR, MIN_ERROR
 
 MAX_GAMES, MAX_AT_A_TIME = 10**9, 1024
 
@@ -122,7 +122,7 @@ def _report(
     return report_position(position, evaluation, analyser(searcher or Searcher(evaluation=evaluation)), limits)
 
 
-def learn(
+def learn_weights(
     files: Files,
     *,
     weights: str | Path | None = None,

@@ -15,9 +15,9 @@ decorated by `kernel`. The fields of a view are those of `eval/linear/view.py` f
 `eval/linear/full/view.py` for `full`.
 """
 
-from merino.inner.core.board import attacks, bitboard
-from merino.inner.core.compiled.jit import kernel
-from merino.inner.eval.linear.registry import Group, Phase
-from merino.inner.eval.linear.sets import derived
+from merino.core.board import attacks, bitboard
+from merino.core.compiled.jit import kernel
+from merino.eval.linear.registry import Group, Phase
+from merino.eval.linear.sets import derived
 
 __all__ = ["Group", "Phase", "attacks", "bitboard", "derived", "kernel"]

@@ -7,7 +7,7 @@ from functools import cache
 import chess
 import numpy as np
 
-from merino.inner.core.board.fen import parse_fen
+from merino.core.board.fen import parse_fen
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"

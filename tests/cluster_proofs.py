@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merino.inner.core.common import sealed
-from merino.inner.eval.linear.weights import DEFAULT_FILE
+from merino.core.common import sealed
+from merino.eval.linear.weights import DEFAULT_FILE
 from tests.dask_processes import PATIENCE, ROOT, DaskCluster, games_in, kill, results_of, wait_for
 from tests.rows import SELFPLAY
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from merino.inner.core.common.user_files import user_folder
-from merino.inner.core.common.work import cores
-from merino.inner.engine.uci.options import OPTIONS
+from merino.core.common.user_files import user_folder
+from merino.core.common.work import cores
+from merino.engine.uci.options import OPTIONS
 from tests import interpreted
 from tests.talk import Talk
 from tests.uci_process import UciProcess

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from merino.inner.core.common.runs import RunName
-from merino.inner.core.common.work import RemoteExecutor
+from merino.core.common.runs import RunName
+from merino.core.common.work import RemoteExecutor
 
 
 class Kept:

@@ -29,68 +29,68 @@ import chess
 import numpy as np
 from starlette.testclient import TestClient
 
-from merino.inner.app.console.commands_position import load as load_game
-from merino.inner.app.console.opponent import Opponent
-from merino.inner.app.console.pace import ClockPace, pace_of
-from merino.inner.app.console.positions import read_positions
-from merino.inner.app.console.scoresheet import Scoresheet
-from merino.inner.app.console.unfinished import ConsoleGame, KeptGame, Offer, Unfinished
-from merino.inner.app.explorer.app import create_app
-from merino.inner.app.explorer.game_text import read_text as read_pasted
-from merino.inner.app.explorer.server_state import ServerState
-from merino.inner.app.shell.net import positions_of as positions_of_net
-from merino.inner.app.shell.recipes import read_comparison as read_recipes
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.core.board.game import Position
-from merino.inner.core.common.array_files import as_npz, from_npz
-from merino.inner.core.common.errors import MerinoError
-from merino.inner.core.common.sealed import as_json, sealed
-from merino.inner.engine.search.choice import HABITS
-from merino.inner.engine.search.people import Style, StyleError, people, read_style
-from merino.inner.engine.search.strength import at_elo
-from merino.inner.engine.tables.book import Book, BookError
-from merino.inner.eval.families import default, load
-from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults, learned_k, rewrite
-from merino.inner.eval.linear.weights import load as load_weights
-from merino.inner.eval.net.file import ALIGNMENT, MAGIC, as_bytes
-from merino.inner.eval.net.network import QA, QB, Shape, quantised
-from merino.inner.formats.epd import read_tasks
-from merino.inner.formats.openings import FileOpenings, OpeningError
-from merino.inner.formats.packed import PACKED, Filter, with_checks
-from merino.inner.formats.packed_files import as_text, packed_positions, packed_triples
-from merino.inner.formats.pgn_games import read_games
-from merino.inner.formats.scored_games import scored_games
-from merino.inner.formats.sources import open_source
-from merino.inner.formats.viriformat import as_viriformat
-from merino.inner.learn import recipes as comparisons
-from merino.inner.learn.improve import learner
-from merino.inner.learn.improve.state import ImproveState, Plan, TermsRound, load_state
-from merino.inner.learn.inputs import ReadOptions, read_rows
-from merino.inner.learn.net.training import Trainer, TrainingSettings
-from merino.inner.learn.night.report import summary
-from merino.inner.learn.night.state import Generation, GenerationData, LadderMatch, NightPlan, NightState
-from merino.inner.learn.night.state import load_state as load_night
-from merino.inner.learn.positions import Selection
-from merino.inner.learn.report import FORMAT as RECORD_FORMAT
-from merino.inner.learn.report import load_record
-from merino.inner.learn.request import Events
-from merino.inner.learn.rescoring import Rescore, ScoreFile
-from merino.inner.match.games import Tally
-from merino.inner.match.keeping import MatchKeeper, PositionFile
-from merino.inner.study.annotate.pgn import read_sources
-from merino.inner.study.annotate.work import Partial
-from merino.inner.study.drill.exercises import Exercise, as_anki, as_pgn, hint_for
-from merino.inner.study.drill.practice import Practice, load_progress
-from merino.inner.study.points.reading import read_source, render_matrix
-from merino.inner.study.points.vectors import Vectors
-from merino.inner.study.probes.nights import PROBES_NAME, keep_probes, kept_probes, told
-from merino.inner.study.probes.probe import Probed
-from merino.inner.study.words.account import load_account
-from merino.inner.tune.parameters import own_parameters
-from merino.inner.tune.parameters import read_file as read_tuned
-from merino.inner.tune.tuning import Tune, load_tune
+from merino.app.console.commands_position import load as load_game
+from merino.app.console.opponent import Opponent
+from merino.app.console.pace import ClockPace, pace_of
+from merino.app.console.positions import read_positions
+from merino.app.console.scoresheet import Scoresheet
+from merino.app.console.unfinished import ConsoleGame, KeptGame, Offer, Unfinished
+from merino.app.explorer.app import create_app
+from merino.app.explorer.game_text import read_text as read_pasted
+from merino.app.explorer.server_state import ServerState
+from merino.app.shell.net import positions_of as positions_of_net
+from merino.app.shell.recipes import read_comparison as read_recipes
+from merino.core.board.fen import parse_fen
+from merino.core.board.game import Position
+from merino.core.common.array_files import as_npz, from_npz
+from merino.core.common.errors import MerinoError
+from merino.core.common.sealed import as_json, sealed
+from merino.engine.search.choice import HABITS
+from merino.engine.search.people import Style, StyleError, people, read_style
+from merino.engine.search.strength import at_elo
+from merino.engine.tables.book import Book, BookError
+from merino.eval.families import default, load
+from merino.eval.linear.family import LinearEvaluation
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import DEFAULT_FILE, defaults, learned_k, rewrite
+from merino.eval.linear.weights import load as load_weights
+from merino.eval.net.file import ALIGNMENT, MAGIC, as_bytes
+from merino.eval.net.network import QA, QB, Shape, quantised
+from merino.formats.epd import read_tasks
+from merino.formats.openings import FileOpenings, OpeningError
+from merino.formats.packed import PACKED, Filter, with_checks
+from merino.formats.packed_files import as_text, packed_positions, packed_triples
+from merino.formats.pgn_games import read_games
+from merino.formats.scored_games import scored_games
+from merino.formats.sources import open_source
+from merino.formats.viriformat import as_viriformat
+from merino.learn import recipes as comparisons
+from merino.learn.improve import learner
+from merino.learn.improve.state import ImproveState, Plan, TermsRound, load_state
+from merino.learn.inputs import ReadOptions, read_rows
+from merino.learn.net.training import Trainer, TrainingSettings
+from merino.learn.night.report import summary
+from merino.learn.night.state import Generation, GenerationData, LadderMatch, NightPlan, NightState
+from merino.learn.night.state import load_state as load_night
+from merino.learn.positions import Selection
+from merino.learn.report import FORMAT as RECORD_FORMAT
+from merino.learn.report import load_record
+from merino.learn.request import Events
+from merino.learn.rescoring import Rescore, ScoreFile
+from merino.match.games import Tally
+from merino.match.keeping import MatchKeeper, PositionFile
+from merino.study.annotate.pgn import read_sources
+from merino.study.annotate.work import Partial
+from merino.study.drill.exercises import Exercise, as_anki, as_pgn, hint_for
+from merino.study.drill.practice import Practice, load_progress
+from merino.study.points.reading import read_source, render_matrix
+from merino.study.points.vectors import Vectors
+from merino.study.probes.nights import PROBES_NAME, keep_probes, kept_probes, told
+from merino.study.probes.probe import Probed
+from merino.study.words.account import load_account
+from merino.tune.parameters import own_parameters
+from merino.tune.parameters import read_file as read_tuned
+from merino.tune.tuning import Tune, load_tune
 from tests.boards import KIWIPETE, MATED
 from tests.test_explorer import PORT
 from tests.test_net_training import sample

@@ -23,9 +23,9 @@ from pathlib import Path
 import chess
 from chess.polyglot import zobrist_hash
 
-from merino.inner.engine.uci import find_command
-from merino.inner.engine.uci.options import OPTIONS
-from merino.inner.eval.linear.weights import DEFAULT_FILE, SHIPPED
+from merino.engine.uci import find_command
+from merino.engine.uci.options import OPTIONS
+from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED
 from tests.boards import KIWIPETE, MATED, STALEMATED, WILD
 from tests.uci_process import UciProcess
 

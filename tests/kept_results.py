@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from merino.inner.core.common.files import write_whole
+from merino.core.common.files import write_whole
 
 
 def known_results(path: Path, resume: bool) -> dict[str, dict[str, Any]]:

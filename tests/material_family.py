@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from merino.inner.core.board.bitboard import BLACK_PIECE, EMPTY, ONE, lsb
-from merino.inner.core.board.makemove import NOTHING, changes_of
-from merino.inner.core.board.position import occupied_squares, piece_on
-from merino.inner.core.compiled.calls import evaluation_address
-from merino.inner.core.compiled.jit import entry, kernel
-from merino.inner.core.compiled.memory import array_at
-from merino.inner.engine.search.state import SEARCH
-from merino.inner.eval.accumulators import last_valid
-from merino.inner.eval.evaluation import Evaluation
+from merino.core.board.bitboard import BLACK_PIECE, EMPTY, ONE, lsb
+from merino.core.board.makemove import NOTHING, changes_of
+from merino.core.board.position import occupied_squares, piece_on
+from merino.core.compiled.calls import evaluation_address
+from merino.core.compiled.jit import entry, kernel
+from merino.core.compiled.memory import array_at
+from merino.engine.search.state import SEARCH
+from merino.eval.accumulators import last_valid
+from merino.eval.evaluation import Evaluation
 
 PLIES = SEARCH["plies"].shape[0]
 DEFAULT_VALUES = (100, 300, 300, 500, 900)

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from merino.inner.core.common.errors import MerinoError
+from merino.core.common.errors import MerinoError
 from tests.file_kinds import FileKind
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from merino.inner.eval.linear.phases import by_stage
-from merino.inner.eval.material import FULL_BOARD
-from merino.inner.formats.pgn_games import Games, read_games
-from merino.inner.learn.loss_and_gradient import gather
-from merino.inner.learn.positions import Selection, block_of_games
-from merino.inner.learn.rows import FEATURE_SCALE, Rows, rows_of_block
-from merino.inner.learn.sample import FitParameters, Loss, Sample
+from merino.eval.linear.phases import by_stage
+from merino.eval.material import FULL_BOARD
+from merino.formats.pgn_games import Games, read_games
+from merino.learn.loss_and_gradient import gather
+from merino.learn.positions import Selection, block_of_games
+from merino.learn.rows import FEATURE_SCALE, Rows, rows_of_block
+from merino.learn.sample import FitParameters, Loss, Sample
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 POSITIONS_PER_GAME = 5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import SHIPPED, load
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import SHIPPED, load
 
 ARTICLE = TERMS[:27]  # the article's; numbers drawn for each of them stay the same when the set gains a term
 ONE_PHASE = SHIPPED / "tuned.txt"  # one value a term, where the default weights have two

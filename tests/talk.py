@@ -4,15 +4,15 @@ import io
 import threading
 from collections.abc import Callable
 
-from merino.inner.app.console.dispatch import dispatch
-from merino.inner.app.console.session import Session
-from merino.inner.app.console.terminal import Terminal
-from merino.inner.core.board.game import Position
-from merino.inner.engine.search.limits import DEFAULT_PROBE_DEPTH, Limits, Line, Score, SearchResult
-from merino.inner.engine.search.people import Style
-from merino.inner.engine.search.strength import DEFAULT_ELO, Strength
-from merino.inner.engine.uci.runtime import Runtime
-from merino.inner.eval.families import DEFAULT_FILE, default
+from merino.app.console.dispatch import dispatch
+from merino.app.console.session import Session
+from merino.app.console.terminal import Terminal
+from merino.core.board.game import Position
+from merino.engine.search.limits import DEFAULT_PROBE_DEPTH, Limits, Line, Score, SearchResult
+from merino.engine.search.people import Style
+from merino.engine.search.strength import DEFAULT_ELO, Strength
+from merino.engine.uci.runtime import Runtime
+from merino.eval.families import DEFAULT_FILE, default
 
 
 class FakeSearcher:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merino.inner.learn import minimisers
-from merino.inner.learn.minimisers import FitCallback
-from merino.inner.learn.sample import FitParameters
+from merino.learn import minimisers
+from merino.learn.minimisers import FitCallback
+from merino.learn.sample import FitParameters
 
 START = np.array([40.0, -10.0, 5.0])
 

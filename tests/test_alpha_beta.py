@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import pytest
 
-from merino.inner.core.board.game import Position
-from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.parameters import parameter_values
-from merino.inner.engine.search.searcher import Searcher
+from merino.core.board.game import Position
+from merino.engine.search.limits import Limits
+from merino.engine.search.parameters import parameter_values
+from merino.engine.search.searcher import Searcher
 from tests.material_family import MaterialEvaluation
 
 DEPTH = 7

@@ -14,21 +14,21 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.annotate import run_annotate
-from merino.inner.app.shell.cli import main
-from merino.inner.core.board.bitboard import BLACK
-from merino.inner.core.board.game import Position
-from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.engine.search.limits import MATE_SCORE, Limits, Line, Score
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.eval.families import DEFAULT_FILE, default
-from merino.inner.eval.outlook import expected_score
-from merino.inner.study.annotate import picture, work
-from merino.inner.study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
-from merino.inner.study.annotate.pgn import games_of, read_sources
-from merino.inner.study.annotate.pieces import EndedLine, PieceOutcome, largest_outcomes, piece_outcomes
-from merino.inner.study.annotate.work import AnnotationRequest, Partial, annotate_games
-from merino.inner.study.errors import StudyError
+from merino.app.shell.annotate import run_annotate
+from merino.app.shell.cli import main
+from merino.core.board.bitboard import BLACK
+from merino.core.board.game import Position
+from merino.core.common.command import CommandError, UsageError
+from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
+from merino.engine.search.searcher import Searcher
+from merino.eval.families import DEFAULT_FILE, default
+from merino.eval.outlook import expected_score
+from merino.study.annotate import picture, work
+from merino.study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
+from merino.study.annotate.pgn import games_of, read_sources
+from merino.study.annotate.pieces import EndedLine, PieceOutcome, largest_outcomes, piece_outcomes
+from merino.study.annotate.work import AnnotationRequest, Partial, annotate_games
+from merino.study.errors import StudyError
 
 # Black gives his queen away on move 3; White mates on move 7.
 GAME = """[Event "Test"]
@@ -259,7 +259,7 @@ def test_a_full_disk_keeps_what_is_done(game_file: Path, tmp_path: Path, monkeyp
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("merino.inner.study.annotate.work.write_whole", fail)
+    monkeypatch.setattr("merino.study.annotate.work.write_whole", fail)
     with pytest.raises(CommandError, match=r"out\.pgn'.*No space left.*finished games are in '.*out\.pgn\.partial'"):
         annotated(str(game_file), "--out", str(tmp_path / "out.pgn"))
     assert len(read_games((tmp_path / "out.pgn.partial").read_text())) == 2

@@ -6,8 +6,8 @@ import chess
 import numpy as np
 import pytest
 
-import merino.inner.core.board.attacks
-from merino.inner.core.board.attacks import (
+import merino.core.board.attacks
+from merino.core.board.attacks import (
     BETWEEN,
     BISHOP_RAYS,
     BISHOP_STEPS,
@@ -24,7 +24,7 @@ from merino.inner.core.board.attacks import (
     ray_attacks,
     rook_attacks,
 )
-from merino.inner.core.compiled.jit import entry
+from merino.core.compiled.jit import entry
 
 SLIDER_TABLES = ("_DIAGONALS", "_FIRST_FILE", "_EVERY_RANK", "_FIRST_RANK")
 
@@ -106,6 +106,6 @@ def test_the_squares_between_two_and_the_line_through_them_are_those_of_python_c
 
 
 def test_the_tables_of_the_sliders_stay_in_the_first_cache():
-    tables = [value for value in vars(merino.inner.core.board.attacks).values() if isinstance(value, np.ndarray)]
+    tables = [value for value in vars(merino.core.board.attacks).values() if isinstance(value, np.ndarray)]
     assert len(tables) > 5 and max(table.nbytes for table in tables) < 10**6  # more than that numba would not cache
-    assert sum(getattr(merino.inner.core.board.attacks, name).nbytes for name in SLIDER_TABLES) < 10 * 1024
+    assert sum(getattr(merino.core.board.attacks, name).nbytes for name in SLIDER_TABLES) < 10 * 1024

@@ -6,8 +6,8 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.core.board import bitboard
-from merino.inner.core.board.bitboard import (
+from merino.core.board import bitboard
+from merino.core.board.bitboard import (
     DARK_SQUARES,
     FILES,
     RANKS,
@@ -22,7 +22,7 @@ from merino.inner.core.board.bitboard import (
     popcount,
     south_fill,
 )
-from merino.inner.core.compiled.jit import entry
+from merino.core.compiled.jit import entry
 
 draw = random.Random(64)
 WORDS = [1, 1 << 63, (1 << 64) - 1, 0x8000_0000_0000_0001, *(1 << square for square in range(64))]

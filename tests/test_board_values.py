@@ -11,15 +11,15 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.core.board.game import Position
-from merino.inner.core.board.position import POSITION
-from merino.inner.eval.families import default
-from merino.inner.study.points.board import QUANTILES, BoardValues, board_values
-from merino.inner.study.points.report import board_as_csv
-from merino.inner.study.points.sets import Filters
-from merino.inner.study.points.text import render_board
-from merino.inner.study.points.vectors import PHASES, PIECES
+from merino.app.shell.cli import main
+from merino.core.board.game import Position
+from merino.core.board.position import POSITION
+from merino.eval.families import default
+from merino.study.points.board import QUANTILES, BoardValues, board_values
+from merino.study.points.report import board_as_csv
+from merino.study.points.sets import Filters
+from merino.study.points.text import render_board
+from merino.study.points.vectors import PHASES, PIECES
 
 # A long game that White wins, one that Black wins and one that is drawn; the second ends with few pieces.
 GAMES = """[White "Good"]\n[Black "Bad"]\n[Result "1-0"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba.core.errors import NumbaError
 
-from merino.inner.core.compiled.jit import INTERPRETED, entry, kernel
+from merino.core.compiled.jit import INTERPRETED, entry, kernel
 
 pytestmark = pytest.mark.skipif(INTERPRETED, reason="without the compiler nothing counts users but Python")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.core.common.user_files import user_folder
-from merino.inner.core.compiled import cache
+from merino.core.common.user_files import user_folder
+from merino.core.compiled import cache
 
 ROOT = Path(__file__).resolve().parent.parent
 GROUPS = cache.CACHE_GROUPS
@@ -20,7 +20,7 @@ TINY_ENTRY = """
 import sys, tempfile
 if len(sys.argv) > 1:
     tempfile.tempdir = sys.argv[1]
-from merino.inner.core.compiled.jit import CACHE, entry
+from merino.core.compiled.jit import CACHE, entry
 
 @entry
 def double(number):

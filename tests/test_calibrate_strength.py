@@ -9,10 +9,10 @@ from pathlib import Path
 import chess
 import pytest
 
-from merino.inner.core.common.runs import RunName
-from merino.inner.engine.search.people import people
-from merino.inner.engine.search.strength import LADDERS, TERMS, ladders_in
-from merino.inner.eval.families import default
+from merino.core.common.runs import RunName
+from merino.engine.search.people import people
+from merino.engine.search.strength import LADDERS, TERMS, ladders_in
+from merino.eval.families import default
 from tools.calibrate_strength import (
     Match,
     Results,

@@ -10,8 +10,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from merino.inner.app.shell.cli import COMMANDS, main
-from merino.inner.core.common.files import held
+from merino.app.shell.cli import COMMANDS, main
+from merino.core.common.files import held
 from tests.chaos.cases import CASES, WRITES_NOTHING, Case
 from tests.chaos.harms import HARMS, MAX_WRITES, kill_at_write, two_at_once
 from tests.chaos.laboratory import ROOT, FaultError, Laboratory

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.app.shell.cli import COMMANDS, HELP, main
-from merino.inner.core.board.fen import START_FEN
-from merino.inner.core.common.about import __version__
-from merino.inner.core.common.streams import has_no_reader, is_lost_output
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import render
+from merino.app.shell.cli import COMMANDS, HELP, main
+from merino.core.board.fen import START_FEN
+from merino.core.common.about import __version__
+from merino.core.common.streams import has_no_reader, is_lost_output
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import render
 from tests.uci_process import PATIENCE, ROOT, run_merino
 
 MATE_FEN = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 b - - 0 1"
@@ -305,12 +305,12 @@ AS_MODULE = "runpy.run_module('engine', run_name='__main__', alter_sys=True)"
     ("start", "module"),
     [
         (AS_SCRIPT, "gc"),
-        (AS_SCRIPT, "merino.inner.app.shell.cli"),
-        (AS_MODULE.replace("engine", "merino"), "merino.inner.app.shell.cli"),
+        (AS_SCRIPT, "merino.app.shell.cli"),
+        (AS_MODULE.replace("engine", "merino"), "merino.app.shell.cli"),
         (AS_MODULE, "gc"),
-        (AS_MODULE, "merino.inner.app.shell.cli"),
-        (AS_MODULE, "merino.inner.engine.uci.commands"),
-        (AS_MODULE, "merino.inner.app.shell.commands"),
+        (AS_MODULE, "merino.app.shell.cli"),
+        (AS_MODULE, "merino.engine.uci.commands"),
+        (AS_MODULE, "merino.app.shell.commands"),
         (AS_MODULE, "numba"),
     ],
 )

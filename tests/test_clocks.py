@@ -1,9 +1,9 @@
 """Lag: what a move costs beside its search is learnt from the clocks, and planned for."""
 
-from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.parameters import by_name, parameter_values
-from merino.inner.engine.search.time_management import budget
-from merino.inner.engine.uci.clocks import Lag
+from merino.engine.search.limits import Limits
+from merino.engine.search.parameters import by_name, parameter_values
+from merino.engine.search.time_management import budget
+from merino.engine.uci.clocks import Lag
 
 NUMBERS = by_name(parameter_values())
 

@@ -18,32 +18,32 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merino.inner.app.cluster import connection, preparation
-from merino.inner.app.cluster.address import ClusterAddress, Needs
-from merino.inner.app.cluster.connection import ClusterError, ClusterSession, session
-from merino.inner.app.cluster.executor import Workers
-from merino.inner.app.cluster.preparation import difference, identity, inspect
-from merino.inner.app.shell.cli import main
-from merino.inner.core.common.files import lock
-from merino.inner.core.common.runs import RunName, at_work, stop_here
-from merino.inner.core.common.work import WorkError, threads
-from merino.inner.eval.families import default, load_net
-from merino.inner.eval.linear import sets
-from merino.inner.eval.linear.own_file import ENVIRONMENT_VARIABLE
-from merino.inner.eval.net import play
-from merino.inner.eval.net.family import NetEvaluation
-from merino.inner.formats.openings import OpeningError
-from merino.inner.learn.procedure import learn_from_files
-from merino.inner.learn.request import Events, LearnRequest
-from merino.inner.match.config import MatchConfig
-from merino.inner.match.errors import MatchError
-from merino.inner.match.games import Game
-from merino.inner.match.players import OtherPlayer, OwnPlayer
-from merino.inner.match.runner import MatchOutput, play_match, run_match
-from merino.inner.match.statistics import Sprt
-from merino.inner.match.time_control import TimeControl
-from merino.inner.tune.playing import play_tune
-from merino.inner.tune.tuning import Tune
+from merino.app.cluster import connection, preparation
+from merino.app.cluster.address import ClusterAddress, Needs
+from merino.app.cluster.connection import ClusterError, ClusterSession, session
+from merino.app.cluster.executor import Workers
+from merino.app.cluster.preparation import difference, identity, inspect
+from merino.app.shell.cli import main
+from merino.core.common.files import lock
+from merino.core.common.runs import RunName, at_work, stop_here
+from merino.core.common.work import WorkError, threads
+from merino.eval.families import default, load_net
+from merino.eval.linear import sets
+from merino.eval.linear.own_file import ENVIRONMENT_VARIABLE
+from merino.eval.net import play
+from merino.eval.net.family import NetEvaluation
+from merino.formats.openings import OpeningError
+from merino.learn.procedure import learn_from_files
+from merino.learn.request import Events, LearnRequest
+from merino.match.config import MatchConfig
+from merino.match.errors import MatchError
+from merino.match.games import Game
+from merino.match.players import OtherPlayer, OwnPlayer
+from merino.match.runner import MatchOutput, play_match, run_match
+from merino.match.statistics import Sprt
+from merino.match.time_control import TimeControl
+from merino.tune.playing import play_tune
+from merino.tune.tuning import Tune
 from tests.dask_processes import DaskCluster, kill, wait_for
 from tests.fake_remote import FakeRemote
 from tests.rows import few_games

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.core.compiled.cache import CACHE_GROUPS, group_of
-from merino.inner.core.compiled.code_files import CodeCache, CodeFiles
-from merino.inner.core.compiled.jit import ENTRIES, cache_of
-from merino.inner.engine.search.warmup import parts
+from merino.core.compiled.cache import CACHE_GROUPS, group_of
+from merino.core.compiled.code_files import CodeCache, CodeFiles
+from merino.core.compiled.jit import ENTRIES, cache_of
+from merino.engine.search.warmup import parts
 from tests.mutants import link
 from tests.test_cache import answer, script, start
 
@@ -22,7 +22,7 @@ GAMES = '[Result "1-0"]\n\n1. e4 d5 2. exd5 Nf6 3. Nc3 Nxd5 4. a3 a6 5. h3 h6 1-
 __all__ = ["script"]  # a fixture
 
 ENTRIES_BY_DAMAGE = """
-from merino.inner.core.compiled.jit import entry
+from merino.core.compiled.jit import entry
 
 @entry
 def cut(number): return number + number
@@ -117,9 +117,9 @@ def test_code_is_never_kept_beside_the_sources(script, tmp_path):
 
 def test_every_entry_of_every_part_keeps_its_code_so():
     for group in CACHE_GROUPS[1:]:
-        import_module(f"merino.inner.{group}.warmup")
+        import_module(f"merino.{group}.warmup")
     assert parts().keys() - set(CACHE_GROUPS) and cache_of(CACHE_GROUPS[0]) is not None
-    ours = [each for each in ENTRIES if each.py_func.__module__.startswith("merino.inner.")]
+    ours = [each for each in ENTRIES if each.py_func.__module__.startswith("merino.")]
     assert {group_of(each.py_func.__module__) for each in ours} == set(CACHE_GROUPS)
     for each in ours:
         assert isinstance(each._cache, CodeCache) and isinstance(each._cache._cache_file, CodeFiles)

@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterator
 import chess
 import pytest
 
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.core.board.game import Position
-from merino.inner.core.compiled import cache
-from merino.inner.core.compiled.compiling import WATCH
-from merino.inner.engine.uci import cold_start, runtime
-from merino.inner.engine.uci.cold_start import ColdStart
-from merino.inner.engine.uci.commands import COMMANDS, run
-from merino.inner.engine.uci.fallback import QuickMove, quick_move
-from merino.inner.engine.uci.options import OPTIONS
-from merino.inner.engine.uci.output import Output
-from merino.inner.engine.uci.session import UciSession
-from merino.inner.eval.evaluation import Evaluation
+from merino.core.board.fen import parse_fen
+from merino.core.board.game import Position
+from merino.core.compiled import cache
+from merino.core.compiled.compiling import WATCH
+from merino.engine.uci import cold_start, runtime
+from merino.engine.uci.cold_start import ColdStart
+from merino.engine.uci.commands import COMMANDS, run
+from merino.engine.uci.fallback import QuickMove, quick_move
+from merino.engine.uci.options import OPTIONS
+from merino.engine.uci.output import Output
+from merino.engine.uci.session import UciSession
+from merino.eval.evaluation import Evaluation
 
 AFTER_E4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
 
@@ -274,7 +274,7 @@ def test_a_short_time_for_a_move_is_kept_while_all_is_compiled(
         allowed.append(deadline - asked)
         return QuickMove(next(iter(board.legal_moves)), 0, 1)
 
-    monkeypatch.setattr("merino.inner.engine.uci.fallback.quick_move", noted)
+    monkeypatch.setattr("merino.engine.uci.fallback.quick_move", noted)
     monkeypatch.setattr(cold_start, "_longest_wait", lambda *_: 0.0)
     session.cold.position("startpos moves e2e4 e7e5 g1f3")
     asked = time.perf_counter()
@@ -412,7 +412,7 @@ class Compiling:
         self._is_compiled = is_compiled
         slow = OPTIONS["evalfile"]._replace(prepares=self._prepare)
         monkeypatch.setitem(OPTIONS, "evalfile", slow)
-        monkeypatch.setattr("merino.inner.engine.uci.session.FILE_SECONDS", 0.4)
+        monkeypatch.setattr("merino.engine.uci.session.FILE_SECONDS", 0.4)
         self.say("isready")
 
     def _prepare(self, net: Evaluation) -> Evaluation:

@@ -10,10 +10,10 @@ from typing import NoReturn
 
 import pytest
 
-from merino.inner.app.shell.cli import COMMANDS, main
-from merino.inner.app.shell.output_files import holding_output
-from merino.inner.core.common import files as core_files
-from merino.inner.core.common.command import CommandError
+from merino.app.shell.cli import COMMANDS, main
+from merino.app.shell.output_files import holding_output
+from merino.core.common import files as core_files
+from merino.core.common.command import CommandError
 from tests.pipes import named_pipes
 
 pytestmark = named_pipes

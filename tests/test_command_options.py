@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.app.console.command_line import Parser
-from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.app.shell.cli import COMMANDS, HELP, main
-from merino.inner.app.shell.cluster import PAGE
-from merino.inner.engine.uci.options import OptionError, find
+from merino.app.console.command_line import Parser
+from merino.app.console.learn_options import read_arguments
+from merino.app.shell.cli import COMMANDS, HELP, main
+from merino.app.shell.cluster import PAGE
+from merino.engine.uci.options import OptionError, find
 
 # Each older or foreign spelling, and what it stands for.
 OTHER_SPELLINGS = {

@@ -10,7 +10,7 @@ from types import FunctionType, SimpleNamespace
 
 import pytest
 
-from merino.inner.core.compiled.compiling import (
+from merino.core.compiled.compiling import (
     BETWEEN_IN_FILES,
     PATIENCE_OF_FILES,
     CompilerProgress,
@@ -128,7 +128,7 @@ def test_a_watch_that_is_silent_or_whose_stream_is_gone_tells_nothing() -> None:
 
 
 def test_a_dialogue_with_a_gui_is_never_told_of_compiling() -> None:
-    imports = "from engine import uci; from merino.inner.core.compiled import compiling"
+    imports = "from engine import uci; from merino.core.compiled import compiling"
     code = f"{imports}; uci._new_session(); print(compiling.WATCH.is_silent)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True"]
@@ -137,9 +137,9 @@ def test_a_dialogue_with_a_gui_is_never_told_of_compiling() -> None:
 def test_numba_tells_the_watch_what_it_compiles(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
-        "from merino.inner.core.compiled import compiling\n"
+        "from merino.core.compiled import compiling\n"
         "compiling.PATIENCE_OF_FILES = 0.0\n"
-        "from merino.inner.core.compiled.jit import entry, kernel\n"
+        "from merino.core.compiled.jit import entry, kernel\n"
         "@kernel\ndef inner(x):\n    return x + 1\n"
         "@entry\ndef outer(x):\n    return inner(x) + inner(x)\n"
         "print(outer(20))\n"

@@ -14,20 +14,20 @@ from types import ModuleType
 
 import pytest
 
-from merino.inner.app.console import dispatch as dispatch_module
-from merino.inner.app.console.loop import HINT_AFTER_INTERRUPT, run_lines, run_piped
-from merino.inner.app.console.pace import pace_of
-from merino.inner.app.console.registry import COMMANDS, completions
-from merino.inner.app.console.session import Session
-from merino.inner.app.console.terminal import Terminal
-from merino.inner.core.board.bitboard import BLACK, WHITE
-from merino.inner.core.board.fen import START_FEN
-from merino.inner.engine.notation.san import looks_like_move
-from merino.inner.engine.search.limits import MAX_MS, Limits
-from merino.inner.engine.search.strength import at_elo, at_level
-from merino.inner.engine.uci import runtime
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
+from merino.app.console import dispatch as dispatch_module
+from merino.app.console.loop import HINT_AFTER_INTERRUPT, run_lines, run_piped
+from merino.app.console.pace import pace_of
+from merino.app.console.registry import COMMANDS, completions
+from merino.app.console.session import Session
+from merino.app.console.terminal import Terminal
+from merino.core.board.bitboard import BLACK, WHITE
+from merino.core.board.fen import START_FEN
+from merino.engine.notation.san import looks_like_move
+from merino.engine.search.limits import MAX_MS, Limits
+from merino.engine.search.strength import at_elo, at_level
+from merino.engine.uci import runtime
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
 from tests.talk import Talk
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -347,13 +347,13 @@ def interrupt(*_: object) -> None:
 
 
 def interrupt_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merino.inner.learn.reading.read_rows", interrupt)
+    monkeypatch.setattr("merino.learn.reading.read_rows", interrupt)
 
 
 def interrupt_loading(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("merino.inner.app.console.learning")
+    module = ModuleType("merino.app.console.learning")
     module.__getattr__ = interrupt  # when `learn_weights` is imported from it
-    monkeypatch.setitem(sys.modules, "merino.inner.app.console.learning", module)
+    monkeypatch.setitem(sys.modules, "merino.app.console.learning", module)
 
 
 @pytest.mark.parametrize("interrupt_it", [interrupt_reading, interrupt_loading])
@@ -413,7 +413,7 @@ def test_learn_at_the_console_starts_from_the_weights_in_use(
 ) -> None:
     own, mine = weights_in(data_folder, "weights.txt", 950), weights_in(tmp_path, "mine.txt", 951)
     given = list[str]()
-    monkeypatch.setattr("merino.inner.app.console.learning.learn_weights", lambda words, say: given.extend(words))
+    monkeypatch.setattr("merino.app.console.learning.learn_weights", lambda words, say: given.extend(words))
     talk.say(line.format(own=own, mine=mine), "learn games.pgn")
     assert given[-1:] == ["games.pgn"]
     assert [Path(word).name for word in given[:-1]] == ([] if start is None else ["--weights", start])

@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.app.console.registry import COMMANDS, completions
-from merino.inner.app.console.terminal import Terminal
-from merino.inner.app.shell.explain import run_compare, run_explain, run_moves
-from merino.inner.core.board.bitboard import BLACK, WHITE
-from merino.inner.engine.search.choice import COLUMNS
-from merino.inner.engine.search.limits import Limits, Score
-from merino.inner.engine.search.people import Style
-from merino.inner.engine.uci.options import OPTIONS
-from merino.inner.eval.families import own_names
-from merino.inner.eval.linear.weights import SHIPPED
+from merino.app.console.registry import COMMANDS, completions
+from merino.app.console.terminal import Terminal
+from merino.app.shell.explain import run_compare, run_explain, run_moves
+from merino.core.board.bitboard import BLACK, WHITE
+from merino.engine.search.choice import COLUMNS
+from merino.engine.search.limits import Limits, Score
+from merino.engine.search.people import Style
+from merino.engine.uci.options import OPTIONS
+from merino.eval.families import own_names
+from merino.eval.linear.weights import SHIPPED
 from tests.shipped import ONE_PHASE
 from tests.talk import Talk
 

@@ -10,11 +10,11 @@ import chess
 import chess.pgn
 import pytest
 
-from merino.inner.app.console import scoresheet
-from merino.inner.core.board.fen import START_FEN
-from merino.inner.core.common import files
-from merino.inner.core.common.about import NAME, __version__
-from merino.inner.formats.sources import as_named
+from merino.app.console import scoresheet
+from merino.core.board.fen import START_FEN
+from merino.core.common import files
+from merino.core.common.about import NAME, __version__
+from merino.formats.sources import as_named
 from tests.talk import Talk
 
 ENDGAME = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.eval.linear.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
+from merino.eval.linear.weights import DEFAULT_FILE, ENVIRONMENT_VARIABLE
 
 pty = pytest.importorskip("pty")
 

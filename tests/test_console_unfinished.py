@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.app.console.loop import run_lines
-from merino.inner.app.console.unfinished import MAX_GAMES, DamagedGameError, KeptGame, Offer, Place, Unfinished
-from merino.inner.core.board.fen import START_FEN
-from merino.inner.engine.search.choice import COLUMNS
-from merino.inner.engine.search.people import Style, read_style
-from merino.inner.engine.search.strength import at_elo, at_level
-from merino.inner.formats.pgn_text import tag_pair
+from merino.app.console.loop import run_lines
+from merino.app.console.unfinished import MAX_GAMES, DamagedGameError, KeptGame, Offer, Place, Unfinished
+from merino.core.board.fen import START_FEN
+from merino.engine.search.choice import COLUMNS
+from merino.engine.search.people import Style, read_style
+from merino.engine.search.strength import at_elo, at_level
+from merino.formats.pgn_text import tag_pair
 from tests.talk import Talk
 
 DAY = 86400

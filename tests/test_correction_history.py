@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from merino.inner.core.board.bitboard import ZERO
-from merino.inner.core.board.game import Position
-from merino.inner.core.board.move import NO_MOVE
-from merino.inner.core.compiled.jit import entry
-from merino.inner.engine.search.alpha_beta import store_result
-from merino.inner.engine.search.correction_history import set_static_eval, update_correction_history
-from merino.inner.engine.search.limits import KNOWN_WIN
-from merino.inner.engine.search.parameters import PARAMETERS
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.engine.search.state import NO_SCORE
-from merino.inner.engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND, TranspositionTable
-from merino.inner.engine.search.worker import Worker
-from merino.inner.eval.families import default
+from merino.core.board.bitboard import ZERO
+from merino.core.board.game import Position
+from merino.core.board.move import NO_MOVE
+from merino.core.compiled.jit import entry
+from merino.engine.search.alpha_beta import store_result
+from merino.engine.search.correction_history import set_static_eval, update_correction_history
+from merino.engine.search.limits import KNOWN_WIN
+from merino.engine.search.parameters import PARAMETERS
+from merino.engine.search.searcher import Searcher
+from merino.engine.search.state import NO_SCORE
+from merino.engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND, TranspositionTable
+from merino.engine.search.worker import Worker
+from merino.eval.families import default
 
 ENDGAME = "4k3/pp3p2/8/8/8/8/PPP2PPP/4K3 w - - 0 1"
 KING_ELSEWHERE = "6k1/pp3p2/8/8/8/8/PPP2PPP/4K3 w - - 0 1"

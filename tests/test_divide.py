@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from merino.inner.core.board.game import Position
-from merino.inner.core.board.perft import print_divide, stockfish_order
+from merino.core.board.game import Position
+from merino.core.board.perft import print_divide, stockfish_order
 
 ORDERS = {
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1": (

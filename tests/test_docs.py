@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.app.shell.cli import COMMANDS, OWN_TERMS, main
-from merino.inner.core.common.about import __version__ as version
-from merino.inner.engine.uci.commands import COMMANDS as UCI_COMMANDS
-from merino.inner.eval.families import shipped
+from merino.app.shell.cli import COMMANDS, OWN_TERMS, main
+from merino.core.common.about import __version__ as version
+from merino.engine.uci.commands import COMMANDS as UCI_COMMANDS
+from merino.eval.families import shipped
 from tests.browser import HEIGHT, WIDTH, Page, needs_browser
 from tests.test_layers import FLOORS
 

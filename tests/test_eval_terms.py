@@ -6,10 +6,10 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.core.board.bitboard import BLACK, WHITE
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.eval.linear.evaluate import counts_of
-from merino.inner.eval.linear.registry import TERMS
+from merino.core.board.bitboard import BLACK, WHITE
+from merino.core.board.fen import parse_fen
+from merino.eval.linear.evaluate import counts_of
+from merino.eval.linear.registry import TERMS
 from tests import naive
 from tests.boards import playouts, records, sparse
 

@@ -9,12 +9,12 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.core.board.bitboard import BLACK, WHITE
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.eval.draws import after_rules
-from merino.inner.eval.linear.evaluate import counts_of, features_of, scores_of
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import SHIPPED, load
+from merino.core.board.bitboard import BLACK, WHITE
+from merino.core.board.fen import parse_fen
+from merino.eval.draws import after_rules
+from merino.eval.linear.evaluate import counts_of, features_of, scores_of
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import SHIPPED, load
 from tests import naive
 from tests.boards import placed, playouts, records, sparse
 from tests.shipped import one_phase

@@ -12,31 +12,31 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.core.board.bitboard import EMPTY
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.core.board.game import Position
-from merino.inner.core.board.makemove import NOTHING, changes_of
-from merino.inner.core.compiled.calls import call_evaluation
-from merino.inner.core.compiled.jit import entry
-from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.engine.search.state import new_search_record
-from merino.inner.engine.search.transposition import TranspositionTable
-from merino.inner.engine.search.tree import make_move, make_null_move
-from merino.inner.engine.search.worker import Worker
-from merino.inner.eval.evaluation import Evaluation, EvaluationError
-from merino.inner.eval.explanation import Change
-from merino.inner.eval.families import default, from_identity, load_evaluation
-from merino.inner.eval.linear import family as linear_family
-from merino.inner.eval.net.family import NetEvaluation
-from merino.inner.eval.net.network import Shape, quantised
-from merino.inner.eval.net.piece_family import net_evaluation
-from merino.inner.formats.openings import Opening
-from merino.inner.match.boards import CompiledBoard
-from merino.inner.match.config import MatchConfig
-from merino.inner.match.players import OwnPlayer
-from merino.inner.match.runner import run_match
-from merino.inner.match.time_control import Adjudication, TimeControl
+from merino.core.board.bitboard import EMPTY
+from merino.core.board.fen import parse_fen
+from merino.core.board.game import Position
+from merino.core.board.makemove import NOTHING, changes_of
+from merino.core.compiled.calls import call_evaluation
+from merino.core.compiled.jit import entry
+from merino.engine.search.limits import Limits
+from merino.engine.search.searcher import Searcher
+from merino.engine.search.state import new_search_record
+from merino.engine.search.transposition import TranspositionTable
+from merino.engine.search.tree import make_move, make_null_move
+from merino.engine.search.worker import Worker
+from merino.eval.evaluation import Evaluation, EvaluationError
+from merino.eval.explanation import Change
+from merino.eval.families import default, from_identity, load_evaluation
+from merino.eval.linear import family as linear_family
+from merino.eval.net.family import NetEvaluation
+from merino.eval.net.network import Shape, quantised
+from merino.eval.net.piece_family import net_evaluation
+from merino.formats.openings import Opening
+from merino.match.boards import CompiledBoard
+from merino.match.config import MatchConfig
+from merino.match.players import OwnPlayer
+from merino.match.runner import run_match
+from merino.match.time_control import Adjudication, TimeControl
 from tests.material_family import MaterialEvaluation
 
 

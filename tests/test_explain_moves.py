@@ -8,26 +8,26 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.app.console.positions import read_positions, take_position
-from merino.inner.app.shell.cli import main
-from merino.inner.app.shell.explain import run_compare, run_explain, run_moves
-from merino.inner.core.board.game import Position
-from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.errors import MerinoError
-from merino.inner.engine.notation.san import read_move
-from merino.inner.engine.report.schema import TermChangeReport
-from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.eval.families import load as load_evaluation
-from merino.inner.eval.linear.evaluate import scores_of
-from merino.inner.eval.linear.explain import explain
-from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import SHIPPED, as_mapping, load, render
-from merino.inner.study.analyser import analyser
-from merino.inner.study.explain.text import render_move, render_ranking, render_two_weights
-from merino.inner.study.explain.two_weights import KindComparison, compare_weights
-from merino.inner.study.reporting import ranks, report_moves, report_position
+from merino.app.console.positions import read_positions, take_position
+from merino.app.shell.cli import main
+from merino.app.shell.explain import run_compare, run_explain, run_moves
+from merino.core.board.game import Position
+from merino.core.common.command import CommandError, UsageError
+from merino.core.common.errors import MerinoError
+from merino.engine.notation.san import read_move
+from merino.engine.report.schema import TermChangeReport
+from merino.engine.search.limits import Limits
+from merino.engine.search.searcher import Searcher
+from merino.eval.families import load as load_evaluation
+from merino.eval.linear.evaluate import scores_of
+from merino.eval.linear.explain import explain
+from merino.eval.linear.family import LinearEvaluation
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import SHIPPED, as_mapping, load, render
+from merino.study.analyser import analyser
+from merino.study.explain.text import render_move, render_ranking, render_two_weights
+from merino.study.explain.two_weights import KindComparison, compare_weights
+from merino.study.reporting import ranks, report_moves, report_position
 from tests.talk import Talk
 
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"

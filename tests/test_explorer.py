@@ -26,33 +26,33 @@ from starlette.websockets import WebSocketDisconnect
 from websockets.sync.client import connect as websocket
 
 from benchmarks.exploring import LINES
-from merino.inner.app.explorer import routes, server_runs, sockets, studying
-from merino.inner.app.explorer.app import create_app
-from merino.inner.app.explorer.evaluations import Evaluations, UnknownWeightsError
-from merino.inner.app.explorer.fields import Fields, RequestError
-from merino.inner.app.explorer.game_files import GamesFile, SentGames
-from merino.inner.app.explorer.guard import MAX_BYTES
-from merino.inner.app.explorer.learning import learn
-from merino.inner.app.explorer.page_files import HOME, PageFiles
-from merino.inner.app.explorer.server_state import Searchers, ServerState
-from merino.inner.app.explorer.serving import listen
-from merino.inner.app.explorer.sockets import MAX_UNREAD, Channel
-from merino.inner.app.explorer.stopping import Stop
-from merino.inner.app.explorer.studying import review_exercise
-from merino.inner.app.shell.explorer import run_explorer
-from merino.inner.core.board.game import Position
-from merino.inner.core.common.command import CommandError
-from merino.inner.core.compiled.compiling import CompilerProgress, Watch
-from merino.inner.engine.report.schema import PositionReport
-from merino.inner.engine.search.choice import COLUMNS
-from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.people import people
-from merino.inner.engine.search.strength import at_level
-from merino.inner.eval.families import DEFAULT_FILE, default, load, load_evaluation
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.study.drill.exercises import Exercise
-from merino.inner.study.drill.practice import Practice, load_progress
-from merino.inner.study.reporting import report_position
+from merino.app.explorer import routes, server_runs, sockets, studying
+from merino.app.explorer.app import create_app
+from merino.app.explorer.evaluations import Evaluations, UnknownWeightsError
+from merino.app.explorer.fields import Fields, RequestError
+from merino.app.explorer.game_files import GamesFile, SentGames
+from merino.app.explorer.guard import MAX_BYTES
+from merino.app.explorer.learning import learn
+from merino.app.explorer.page_files import HOME, PageFiles
+from merino.app.explorer.server_state import Searchers, ServerState
+from merino.app.explorer.serving import listen
+from merino.app.explorer.sockets import MAX_UNREAD, Channel
+from merino.app.explorer.stopping import Stop
+from merino.app.explorer.studying import review_exercise
+from merino.app.shell.explorer import run_explorer
+from merino.core.board.game import Position
+from merino.core.common.command import CommandError
+from merino.core.compiled.compiling import CompilerProgress, Watch
+from merino.engine.report.schema import PositionReport
+from merino.engine.search.choice import COLUMNS
+from merino.engine.search.limits import Limits
+from merino.engine.search.people import people
+from merino.engine.search.strength import at_level
+from merino.eval.families import DEFAULT_FILE, default, load, load_evaluation
+from merino.eval.linear.registry import TERMS
+from merino.study.drill.exercises import Exercise
+from merino.study.drill.practice import Practice, load_progress
+from merino.study.reporting import report_position
 from tests.rows import few_games
 
 PORT = 8765
@@ -579,7 +579,7 @@ def test_a_lone_surrogate_is_refused_and_a_pair_of_them_taken(page: TestClient) 
 
 
 def test_only_so_many_websockets_are_open_at_once(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merino.inner.app.explorer.app.MAX_SOCKETS", 2)
+    monkeypatch.setattr("merino.app.explorer.app.MAX_SOCKETS", 2)
     with connect(page, "/ws/search"):
         with connect(page, "/ws/play"), pytest.raises(WebSocketDisconnect), connect(page, "/ws/search"):
             pass

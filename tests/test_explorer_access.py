@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from merino.inner.eval.linear.registry import TERMS
+from merino.eval.linear.registry import TERMS
 from tests.access import RULES, violations
 from tests.browser import Page, at, needs_browser
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 import uvicorn
 
-from merino.inner.app.explorer import serving as serving_module
-from merino.inner.app.explorer.app import create_app
-from merino.inner.app.explorer.game_text import Read
-from merino.inner.app.explorer.server_state import ServerState
-from merino.inner.app.explorer.serving import config_of
+from merino.app.explorer import serving as serving_module
+from merino.app.explorer.app import create_app
+from merino.app.explorer.game_text import Read
+from merino.app.explorer.server_state import ServerState
+from merino.app.explorer.serving import config_of
 from tests.load_explorer import SHORT, TRIALS, Server, run_trial
 
 WAIT_FOR_THEIR_CLIENTS = (
@@ -134,7 +134,7 @@ def test_work_longer_than_a_client_may_take_is_waited_for(serving: Serving, monk
         time.sleep(3 * SECONDS)
         return Read("pgn", ())
 
-    monkeypatch.setattr("merino.inner.app.explorer.routes.read_pgn", slowly)
+    monkeypatch.setattr("merino.app.explorer.routes.read_pgn", slowly)
     with serving.client() as client:
         body = b'{"text": "1. e4 *"}'
         client.sendall(serving.request(body, len(body), "/api/pgn"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 
-from merino.inner.eval.families import DEFAULT_FILE
+from merino.eval.families import DEFAULT_FILE
 from tests.browser import HEIGHT, WIDTH, Page, needs_browser
 from tests.test_explorer_play import begin
 

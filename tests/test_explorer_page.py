@@ -13,11 +13,11 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from merino.inner.core.board.game import Position
-from merino.inner.engine.report.schema import PositionReport
-from merino.inner.eval.families import DEFAULT_FILE, default, load_evaluation
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.study.reporting import report_position
+from merino.core.board.game import Position
+from merino.engine.report.schema import PositionReport
+from merino.eval.families import DEFAULT_FILE, default, load_evaluation
+from merino.eval.linear.registry import TERMS
+from merino.study.reporting import report_position
 from tests.browser import Explorer, Page, at, needs_browser, square
 
 pytestmark = needs_browser

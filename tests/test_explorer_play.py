@@ -13,9 +13,9 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from merino.inner.engine.search.choice import COLUMNS
-from merino.inner.engine.search.people import people
-from merino.inner.engine.search.strength import at_level
+from merino.engine.search.choice import COLUMNS
+from merino.engine.search.people import people
+from merino.engine.search.strength import at_level
 from tests.browser import Page, at, needs_browser, square
 from tests.test_explorer_page import BLUNDERS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from merino.inner.eval.families import DEFAULT_FILE
+from merino.eval.families import DEFAULT_FILE
 from tests.browser import Page, needs_browser
 
 pytestmark = needs_browser

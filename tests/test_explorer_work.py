@@ -7,11 +7,11 @@ from pathlib import Path
 
 from selenium.webdriver.common.keys import Keys
 
-from merino.inner.app.explorer.runs import report
-from merino.inner.core.common.sealed import as_json
-from merino.inner.eval.families import DEFAULT_FILE
-from merino.inner.formats.sources import decoded
-from merino.inner.study.probes.probe import Probed
+from merino.app.explorer.runs import report
+from merino.core.common.sealed import as_json
+from merino.eval.families import DEFAULT_FILE
+from merino.formats.sources import decoded
+from merino.study.probes.probe import Probed
 from tests.access import violations_in_all
 from tests.browser import PLAIN, ROOT, Explorer, Page, at, needs_browser
 from tests.nights import night_of

@@ -9,15 +9,15 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.eval.net.file import load_net
-from merino.inner.eval.net.kings import KINGS
-from merino.inner.eval.net.network import MAX_WEIGHT, Shape, exact_scores
-from merino.inner.formats.packed import unpack
-from merino.inner.learn.errors import TrainingError
-from merino.inner.learn.net.factorising import extended, factorised, folded
-from merino.inner.learn.net.starting import random_layers
-from merino.inner.learn.net.training import Trainer, TrainingSettings
+from merino.app.shell.cli import main
+from merino.eval.net.file import load_net
+from merino.eval.net.kings import KINGS
+from merino.eval.net.network import MAX_WEIGHT, Shape, exact_scores
+from merino.formats.packed import unpack
+from merino.learn.errors import TrainingError
+from merino.learn.net.factorising import extended, factorised, folded
+from merino.learn.net.starting import random_layers
+from merino.learn.net.training import Trainer, TrainingSettings
 from tests.test_net import random_net
 from tests.test_net_training import sample
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.eval.net.network import Shape
-from merino.inner.learn.net.training import Trained, Trainer, TrainingState
-from merino.inner.match import runner
-from merino.inner.match.config import MatchConfig
-from merino.inner.match.games import Game
-from merino.inner.match.statistics import Estimate
+from merino.eval.net.network import Shape
+from merino.learn.net.training import Trained, Trainer, TrainingState
+from merino.match import runner
+from merino.match.config import MatchConfig
+from merino.match.games import Game
+from merino.match.statistics import Estimate
 from tests.test_net_training import sample
 from tools.feature_sets import SETS, main, verdict
 

@@ -12,14 +12,14 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.core.compiled.jit import entry
-from merino.inner.eval.net.blocks import BLOCKS, make_block
-from merino.inner.eval.net.domains import COLOUR, FILE, RANK, ROLE
-from merino.inner.eval.net.features import FeatureError, features
-from merino.inner.eval.net.kings import KINGS
-from merino.inner.eval.net.view import VIEW_SIZE, look, look_back
+from merino.app.shell.cli import main
+from merino.core.board.fen import parse_fen
+from merino.core.compiled.jit import entry
+from merino.eval.net.blocks import BLOCKS, make_block
+from merino.eval.net.domains import COLOUR, FILE, RANK, ROLE
+from merino.eval.net.features import FeatureError, features
+from merino.eval.net.kings import KINGS
+from merino.eval.net.view import VIEW_SIZE, look, look_back
 
 SIZES = {
     "ALL": 768, "H": 96, "V": 96, "D1": 180, "D2": 180, "PH": 1152, "PV": 1152, "MB": 768, "MC": 206, "KING": 64,

@@ -6,10 +6,10 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.core.board.fen import START_FEN, FenError, parse_fen, to_fen
-from merino.inner.core.board.game import Position
-from merino.inner.core.board.position import POSITION
-from merino.inner.engine.notation.positions import looks_like_fen
+from merino.core.board.fen import START_FEN, FenError, parse_fen, to_fen
+from merino.core.board.game import Position
+from merino.core.board.position import POSITION
+from merino.engine.notation.positions import looks_like_fen
 from tests.boards import playouts, sparse
 
 CASTLES = "r3k2r/8/8/8/8/8/8/R3K2R"

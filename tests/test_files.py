@@ -16,22 +16,22 @@ from typing import IO
 
 import pytest
 
-from merino.inner.core.common import files
-from merino.inner.core.common.files import FileInUseError, check_writable, held, lock_within, write_whole, writing_whole
+from merino.core.common import files
+from merino.core.common.files import FileInUseError, check_writable, held, lock_within, write_whole, writing_whole
 from tests.pipes import named_pipes
 
 ROOT = Path(__file__).resolve().parent.parent
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from merino.inner.core.common.files import writing_whole
+from merino.core.common.files import writing_whole
 with writing_whole(Path(sys.argv[1])) as file:
     file.write(b"half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
 HOLDER = """
 import os, signal, sys
-from merino.inner.core.common.files import lock
+from merino.core.common.files import lock
 file = open(sys.argv[1], "ab")
 lock(file)
 os.kill(os.getpid(), signal.SIGSTOP)
@@ -181,7 +181,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path, m
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("merino.inner.core.common.files.os.fsync", full)
+    monkeypatch.setattr("merino.core.common.files.os.fsync", full)
     with pytest.raises(OSError, match="No space left") as caught:
         write_whole(path, b"new")
     assert caught.value.filename == str(path)
@@ -215,7 +215,7 @@ def test_a_lock_that_a_stopped_process_holds_is_waited_for_no_longer_than_asked(
 HOLDING = """
 import os, signal, sys
 from pathlib import Path
-from merino.inner.core.common.files import held
+from merino.core.common.files import held
 with held(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

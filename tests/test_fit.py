@@ -7,18 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from merino.inner.eval.linear.registry import Group, Phase, Term
-from merino.inner.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
-from merino.inner.learn import uncertainty
-from merino.inner.learn.gain import Learned, learn
-from merino.inner.learn.inputs import split
-from merino.inner.learn.loss_and_gradient import BLOCK, Detail, gather
-from merino.inner.learn.minimisers import METHODS, FitCallback, Step, gauss_newton
-from merino.inner.learn.problem import FitProblem
-from merino.inner.learn.report import Seconds, summarise
-from merino.inner.learn.sample import FitParameters, Loss, Sample, sample_of
-from merino.inner.learn.scale import fit_k
-from merino.inner.learn.settings import Settings
+from merino.eval.linear.registry import Group, Phase, Term
+from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
+from merino.learn import uncertainty
+from merino.learn.gain import Learned, learn
+from merino.learn.inputs import split
+from merino.learn.loss_and_gradient import BLOCK, Detail, gather
+from merino.learn.minimisers import METHODS, FitCallback, Step, gauss_newton
+from merino.learn.problem import FitProblem
+from merino.learn.report import Seconds, summarise
+from merino.learn.sample import FitParameters, Loss, Sample, sample_of
+from merino.learn.scale import fit_k
+from merino.learn.settings import Settings
 from tests.rows import labels_of, made_up_rows, mean_error, selfplay_rows, some_games
 from tests.shipped import ARTICLE, article_weights
 
@@ -225,9 +225,9 @@ def test_terms_may_be_added_without_a_change_here() -> None:
 def test_a_large_sample_is_first_approached_on_a_part_of_it(monkeypatch: pytest.MonkeyPatch, sample: Sample) -> None:
     start, problem = FitParameters(article_weights(), 1 / K), FitProblem(POSITIONAL, BOUNDS, False, article_weights())
     whole = gauss_newton(sample, start, problem, FitCallback())
-    monkeypatch.setattr("merino.inner.learn.loss_and_gradient.LARGE", 1)
-    monkeypatch.setattr("merino.inner.learn.loss_and_gradient.BLOCK", 256)
-    monkeypatch.setattr("merino.inner.learn.sample.BLOCK", 256)
+    monkeypatch.setattr("merino.learn.loss_and_gradient.LARGE", 1)
+    monkeypatch.setattr("merino.learn.loss_and_gradient.BLOCK", 256)
+    monkeypatch.setattr("merino.learn.sample.BLOCK", 256)
     assert np.abs(gauss_newton(sample, start, problem, FitCallback()).weights - whole.weights).max() < 0.1
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import chess
 import pytest
 
-from merino.inner.core.board.bitboard import BLACK, WHITE
-from merino.inner.core.board.game import IllegalMoveError, Position, Termination
-from merino.inner.core.board.move import Move
+from merino.core.board.bitboard import BLACK, WHITE
+from merino.core.board.game import IllegalMoveError, Position, Termination
+from merino.core.board.move import Move
 from tests.boards import random_game
 
 CASTLES = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1"

@@ -27,38 +27,38 @@ TECHNIQUES = (
     "transposition_table_cutoff",
 )
 WORDS = {  # what a chess programmer greps for, and the file where the thing is
-    "aspiration window": "engine/search/iterative_deepening.py",
-    "continuation history": "engine/search/history.py",
-    "correction history": "engine/search/correction_history.py",
-    "delta pruning": "engine/search/quiescence.py",
-    "futility pruning": "engine/search/pruning.py",
-    "history pruning": "engine/search/pruning.py",
-    "internal iterative reduction": "engine/search/reductions.py",
-    "late move pruning": "engine/search/pruning.py",
-    "late move reduction": "engine/search/reductions.py",
-    "lazy SMP": "engine/search/search_run.py",
-    "mate distance pruning": "engine/search/pruning.py",
-    "multi-cut": "engine/search/reductions.py",
-    "MVV": "engine/search/move_picker.py",
-    "normalised Elo": "match/statistics.py",
-    "null move pruning": "engine/search/pruning.py",
-    "pentanomial": "match/games.py",
-    "principal variation": "engine/search/tree.py",
-    "probcut": "engine/search/pruning.py",
-    "razoring": "engine/search/pruning.py",
-    "reverse futility pruning": "engine/search/pruning.py",
-    "SEE": "engine/search/see.py",
-    "singular extension": "engine/search/reductions.py",
-    "stand pat": "engine/search/quiescence.py",
-    "Texel tuning": "learn/fitting.py",
-    "transposition table": "engine/search/transposition.py",
-    "WDL": "eval/outlook.py",
+    "aspiration window": "merino/engine/search/iterative_deepening.py",
+    "continuation history": "merino/engine/search/history.py",
+    "correction history": "merino/engine/search/correction_history.py",
+    "delta pruning": "merino/engine/search/quiescence.py",
+    "futility pruning": "merino/engine/search/pruning.py",
+    "history pruning": "merino/engine/search/pruning.py",
+    "internal iterative reduction": "merino/engine/search/reductions.py",
+    "late move pruning": "merino/engine/search/pruning.py",
+    "late move reduction": "merino/engine/search/reductions.py",
+    "lazy SMP": "merino/engine/search/search_run.py",
+    "mate distance pruning": "merino/engine/search/pruning.py",
+    "multi-cut": "merino/engine/search/reductions.py",
+    "MVV": "merino/engine/search/move_picker.py",
+    "normalised Elo": "merino/match/statistics.py",
+    "null move pruning": "merino/engine/search/pruning.py",
+    "pentanomial": "merino/match/games.py",
+    "principal variation": "merino/engine/search/tree.py",
+    "probcut": "merino/engine/search/pruning.py",
+    "razoring": "merino/engine/search/pruning.py",
+    "reverse futility pruning": "merino/engine/search/pruning.py",
+    "SEE": "merino/engine/search/see.py",
+    "singular extension": "merino/engine/search/reductions.py",
+    "stand pat": "merino/engine/search/quiescence.py",
+    "Texel tuning": "merino/learn/fitting.py",
+    "transposition table": "merino/engine/search/transposition.py",
+    "WDL": "merino/eval/outlook.py",
 }
 
 
 def names_in(module: str) -> set[str]:
     """What a module defines, members of its classes as `Class.member`."""
-    path = ROOT / module.removeprefix("merino.inner.").replace(".", "/")
+    path = ROOT / module.replace(".", "/")
     source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     found = set()
     for node in ast.parse(source.read_text(encoding="utf-8")).body:
@@ -99,15 +99,17 @@ def test_a_word_of_the_field_is_found_in_the_code_where_its_thing_is(words: str,
 def test_a_technique_of_the_search_is_one_function_that_says_the_chess_of_it(technique: str) -> None:
     found = [
         node
-        for path in sorted((ROOT / "engine" / "search").glob("*.py"))
+        for path in sorted((ROOT / "merino" / "engine" / "search").glob("*.py"))
         for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.FunctionDef) and node.name == technique
     ]
     assert len(found) == 1
     assert ast.get_docstring(found[0])
-    assert f"`merino.inner.engine.search.{path_of(technique)}:{technique}`" in GLOSSARY
+    assert f"`merino.engine.search.{path_of(technique)}:{technique}`" in GLOSSARY
 
 
 def path_of(technique: str) -> str:
     pattern = re.compile(rf"^def {technique}\(", re.MULTILINE)
-    return next(path.stem for path in (ROOT / "engine" / "search").glob("*.py") if pattern.search(path.read_text()))
+    return next(
+        path.stem for path in (ROOT / "merino" / "engine" / "search").glob("*.py") if pattern.search(path.read_text())
+    )

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.eval.net.network import Shape
-from merino.inner.learn.errors import TrainingError
-from merino.inner.learn.net import gpu, training
-from merino.inner.learn.net.factorising import factorised
-from merino.inner.learn.net.gpu import GpuGradient
-from merino.inner.learn.net.gradient import Gradient, Layout, Objective
-from merino.inner.learn.net.training import Trainer, TrainingSettings
+from merino.app.shell.cli import main
+from merino.eval.net.network import Shape
+from merino.learn.errors import TrainingError
+from merino.learn.net import gpu, training
+from merino.learn.net.factorising import factorised
+from merino.learn.net.gpu import GpuGradient
+from merino.learn.net.gradient import Gradient, Layout, Objective
+from merino.learn.net.training import Trainer, TrainingSettings
 from tests.test_net_training import sample, weights_of
 
 OBJECTIVE = Objective(0.3, 200.0, 1.6, score_k=150.0)

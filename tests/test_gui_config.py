@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.app.shell.gui_config import WRITERS
-from merino.inner.engine.uci.options import OPTIONS
+from merino.app.shell.cli import main
+from merino.app.shell.gui_config import WRITERS
+from merino.engine.uci.options import OPTIONS
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_gnome_chess_gets_a_level_for_each_difficulty(command: Path, capsys: pyt
 def test_without_an_installed_command_the_remedy_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("merino.inner.app.shell.gui_config.shutil.which", lambda name, path=None: None)
+    monkeypatch.setattr("merino.app.shell.gui_config.shutil.which", lambda name, path=None: None)
     assert main(["gui-config", "arena"]) == 1
     assert "pip install ." in capsys.readouterr().err
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from merino.inner.core.board.game import Position
-from merino.inner.core.board.move import NO_MOVE
-from merino.inner.core.compiled.jit import entry
-from merino.inner.engine.search.history import (
+from merino.core.board.game import Position
+from merino.core.board.move import NO_MOVE
+from merino.core.compiled.jit import entry
+from merino.engine.search.history import (
     HISTORY_BITS,
     noisy_history,
     note_eval_change,
@@ -16,12 +16,12 @@ from merino.inner.engine.search.history import (
     quiet_history,
     update_histories,
 )
-from merino.inner.engine.search.parameters import by_name, parameter_values, parameters_for
-from merino.inner.engine.search.state import NO_SCORE, set_parameters
-from merino.inner.engine.search.transposition import TranspositionTable
-from merino.inner.engine.search.tree import make_move
-from merino.inner.engine.search.worker import Worker
-from merino.inner.eval.families import default
+from merino.engine.search.parameters import by_name, parameter_values, parameters_for
+from merino.engine.search.state import NO_SCORE, set_parameters
+from merino.engine.search.transposition import TranspositionTable
+from merino.engine.search.tree import make_move
+from merino.engine.search.worker import Worker
+from merino.eval.families import default
 
 FEN = "r1bqkb1r/pppp1ppp/2n2n2/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4"
 QUIET, OTHER_QUIET, CAPTURE, OTHER_CAPTURE = "d2d3", "b1c3", "f3e5", "c4f7"

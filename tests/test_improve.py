@@ -10,26 +10,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merino.inner.app.console.learning import improve as run
-from merino.inner.core.common import files
-from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.sealed import as_json, from_json
-from merino.inner.eval.linear.phases import halves
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.sets import set_named
-from merino.inner.eval.linear.weights import defaults, load, save
-from merino.inner.learn.errors import LearnError
-from merino.inner.learn.improve import learner
-from merino.inner.learn.improve.learner import RoundFit, begin
-from merino.inner.learn.improve.state import Folder, ImproveState, Plan, load_state
-from merino.inner.learn.inputs import split
-from merino.inner.learn.plots import IMPROVE_PICTURES, draw
-from merino.inner.learn.positions import Quiet
-from merino.inner.learn.request import Events
-from merino.inner.learn.rounds.loop import Finished, Until
-from merino.inner.learn.sample import Sample
-from merino.inner.match.errors import MatchError
-from merino.inner.match.games import Tally
+from merino.app.console.learning import improve as run
+from merino.core.common import files
+from merino.core.common.command import CommandError, UsageError
+from merino.core.common.sealed import as_json, from_json
+from merino.eval.linear.phases import halves
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.sets import set_named
+from merino.eval.linear.weights import defaults, load, save
+from merino.learn.errors import LearnError
+from merino.learn.improve import learner
+from merino.learn.improve.learner import RoundFit, begin
+from merino.learn.improve.state import Folder, ImproveState, Plan, load_state
+from merino.learn.inputs import split
+from merino.learn.plots import IMPROVE_PICTURES, draw
+from merino.learn.positions import Quiet
+from merino.learn.request import Events
+from merino.learn.rounds.loop import Finished, Until
+from merino.learn.sample import Sample
+from merino.match.errors import MatchError
+from merino.match.games import Tally
 from tests.killing import dies_at
 
 pytestmark = pytest.mark.usefixtures("data_folder")

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.core.compiled import cache, jit
-from merino.inner.core.compiled.cache import PLAY, is_play_compiled, is_whole, write_inventory
-from merino.inner.engine.search.warmup import warm_up
+from merino.core.compiled import cache, jit
+from merino.core.compiled.cache import PLAY, is_play_compiled, is_whole, write_inventory
+from merino.engine.search.warmup import warm_up
 from tests.uci_process import ROOT, UciProcess, bestmove, field, infos
 
 ASK = """
 import sys
-from merino.inner.core.compiled.cache import is_play_compiled
+from merino.core.compiled.cache import is_play_compiled
 print(is_play_compiled(), "numba" in sys.modules)
 """
 SLOW_NUMBA = """

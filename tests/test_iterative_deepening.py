@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from merino.inner.core.compiled.jit import entry
-from merino.inner.engine.search.iterative_deepening import aspiration_window, fail_high_depth, widened_window
-from merino.inner.engine.search.limits import KNOWN_WIN
-from merino.inner.engine.search.state import INFINITE, NO_SCORE, new_search_record
+from merino.core.compiled.jit import entry
+from merino.engine.search.iterative_deepening import aspiration_window, fail_high_depth, widened_window
+from merino.engine.search.limits import KNOWN_WIN
+from merino.engine.search.state import INFINITE, NO_SCORE, new_search_record
 
 WIDTH = 20
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from merino.inner.core.compiled.jit import entry
-from merino.inner.core.compiled.lanes import (
+from merino.core.compiled.jit import entry
+from merino.core.compiled.lanes import (
     FLOAT_LANES,
     LANES,
     clipped_floats,

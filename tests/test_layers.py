@@ -8,14 +8,14 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import merino.inner
-from merino.inner.core.compiled.cache import CACHE_GROUPS, WITHOUT_COMPILED_CODE, group_of
+from merino.core.compiled.cache import CACHE_GROUPS, WITHOUT_COMPILED_CODE, group_of
 
 ROOT = Path(__file__).resolve().parent.parent
-INNER = f"{merino.inner.__name__}."
-COMPILED = tuple(folder for folder in " ".join(CACHE_GROUPS).split() if (ROOT / folder).is_dir())
-PACKAGES = (*COMPILED, "app")  # the folders of `merino.inner`
+PACKAGE = ROOT / "merino"
+COMPILED = tuple(folder for folder in " ".join(CACHE_GROUPS).split() if (PACKAGE / folder).is_dir())
+PACKAGES = (*COMPILED, "app")  # the folders of `merino`
 TOP = "merino"
+INNER = f"{TOP}."
 
 # Lowest first: a folder imports from itself and from those before it.
 FLOORS = (
@@ -40,10 +40,11 @@ FLOORS = (
     "app.shell",
     "merino",
 )
-DOMAIN = ("eval", "formats", "match", "learn", "tune", "study", "merino")
 FACES = ("core.common.command", "app.shell", "app.explorer", "app.console")
 CLUSTER = ("dask", "distributed")  # one folder knows them, and hands out an executor
-ENTRIES = ("engine.__main__", "merino.__main__")
+FACE = (TOP, "library", "terms")  # what lies in no folder
+DOMAIN = ("eval", "formats", "match", "learn", "tune", "study", *FACE)
+ENTRIES = ("engine.__main__", "__main__")
 
 ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "app.console", "app.shell.cli", *ENTRIES}
 CALL_COMPILERS = {"core.compiled.jit", "core.compiled.gpu"}  # for the processor, and for a graphics card
@@ -80,7 +81,7 @@ OWN_FILES = {
     "study.annotate.work:__init__": "goes on writing what has been read through the door",
 }
 
-PAGE = ROOT / "app" / "explorer" / "page"
+PAGE = PACKAGE / "app" / "explorer" / "page"
 PAGE_FLOORS = ("base", "state", "board", "panels", "controls", "main")  # its folders, lowest first, and what makes it
 
 MAX_MODULE, MAX_KERNEL, MAX_TEST_NAME = 400, 60, 80
@@ -88,11 +89,11 @@ MAX_MODULE, MAX_KERNEL, MAX_TEST_NAME = 400, 60, 80
 
 @cache
 def sources() -> dict[str, Path]:
-    """Every module of the project by its name below `merino.inner`; those of the face begin with `merino`."""
+    """Every module of the package by its name below `merino`, which stands for the package itself."""
     found = {}
-    for path in sorted(path for package in (*PACKAGES, TOP) for path in (ROOT / package).rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts) or TOP] = path
     return found
 
 
@@ -158,6 +159,8 @@ def compiled_functions(module: str) -> Iterator[ast.FunctionDef]:
 
 def floor_of(module: str) -> int:
     """The floor of a module: that of the innermost folder of FLOORS that it lies in."""
+    if module in FACE:
+        return FLOORS.index(TOP)
     if module in ENTRIES:
         return len(FLOORS)
     inside = [folder for folder in FLOORS if module == folder or module.startswith(f"{folder}.")]
@@ -166,18 +169,17 @@ def floor_of(module: str) -> int:
 
 
 def test_the_floors_are_the_folders_and_only_entry_points_lie_between_them():
-    assert all((ROOT / floor.replace(".", "/")).is_dir() for floor in FLOORS)
-    outer = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks", "weights"}
+    outer = {path.parent.name for path in PACKAGE.glob("*/__init__.py")} | {TOP}
     divided = {floor.split(".")[0] for floor in FLOORS if "." in floor}
-    inner = {f"{folder}.{path.parent.name}" for folder in divided for path in (ROOT / folder).glob("*/__init__.py")}
+    inner = {f"{folder}.{path.parent.name}" for folder in divided for path in (PACKAGE / folder).glob("*/__init__.py")}
     assert (outer - divided) | inner == set(FLOORS)
     for folder in divided:
-        found = {path.name for path in (ROOT / folder).glob("*.py")}
+        found = {path.name for path in (PACKAGE / folder).glob("*.py")}
         assert found == {"__init__.py"} | ({"__main__.py"} if f"{folder}.__main__" in ENTRIES else set())
 
 
 def test_imports_go_down_the_floors_and_never_in_a_circle():
-    outermost = {floor.split(".")[0] for floor in FLOORS}
+    outermost = {floor.split(".")[0] for floor in FLOORS} - {TOP}
     wrong = [
         f"{module} imports {name} from above"
         for module in sources().keys() - outermost  # whose own `__init__` is empty
@@ -185,19 +187,17 @@ def test_imports_go_down_the_floors_and_never_in_a_circle():
         if floor_of(name) > floor_of(module)
     ]
     assert not wrong
-    assert not [module for module in outermost - {TOP} if ours(module)]
-    pairs = {(module.split(".")[0], name.split(".")[0]) for module in modules(*PACKAGES) for name in ours(module)}
-    entry = ("engine", TOP)
-    assert not [pair for pair in pairs - {entry} if pair[0] < pair[1] and pair[::-1] in pairs], "import each other"
+    assert not [module for module in outermost if ours(module)]
+    inside = set(modules(*PACKAGES)) - set(ENTRIES)
+    pairs = {(module.split(".")[0], name.split(".")[0]) for module in inside for name in ours(module)}
+    assert not [pair for pair in pairs if pair[0] < pair[1] and pair[::-1] in pairs], "import each other"
     known = {module: [name for name in ours(module) if name in sources()] for module in sources()}
     TopologicalSorter(known).prepare()  # raises CycleError with the circle
 
 
 def test_a_module_is_known_by_one_name_and_in_strings_only_to_tables_of_commands():
     bare = set(PACKAGES) | {"weights"}
-    everywhere = [
-        path for folder in (*PACKAGES, TOP, "benchmarks", "tests", "tools") for path in (ROOT / folder).rglob("*.py")
-    ]
+    everywhere = [path for folder in (TOP, "benchmarks", "tests", "tools") for path in (ROOT / folder).rglob("*.py")]
     for path in everywhere:
         for node in walked(path):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -221,8 +221,8 @@ def test_compiled_code_lies_where_its_cache_sees_each_change():
             for alias in node.names
         }
         assert module in CALL_COMPILERS or not (names_used(module) | imported) & COMPILERS, f"{module} calls a compiler"
-    for folder in (*WITHOUT_COMPILED_CODE, "app", TOP):
-        inside = [module for module, path in sources().items() if (ROOT / folder) in path.parents]
+    for folder in (*WITHOUT_COMPILED_CODE, "app"):
+        inside = [module for module, path in sources().items() if (PACKAGE / folder) in path.parents]
         assert inside
         for module in inside:
             assert not list(compiled_functions(module)), f"{module} has a kernel: it would run stale code"

@@ -11,23 +11,23 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.app.console.learning import learn_weights
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.eval.linear.evaluate import features_of
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import learned_k, load, save
-from merino.inner.formats.pgn_games import read_games
-from merino.inner.learn.gain import learn
-from merino.inner.learn.inputs import split
-from merino.inner.learn.minimisers import FitCallback, gauss_newton
-from merino.inner.learn.positions import Selection
-from merino.inner.learn.problem import FitProblem
-from merino.inner.learn.rows import FEATURE_SCALE, Rows
-from merino.inner.learn.sample import FitParameters, Sample, sample_of
-from merino.inner.learn.scale import fit_k
-from merino.inner.learn.settings import Settings
+from merino.app.console.learn_options import read_arguments
+from merino.app.console.learning import learn_weights
+from merino.core.board.fen import parse_fen
+from merino.core.common.command import CommandError, UsageError
+from merino.eval.linear.evaluate import features_of
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import learned_k, load, save
+from merino.formats.pgn_games import read_games
+from merino.learn.gain import learn
+from merino.learn.inputs import split
+from merino.learn.minimisers import FitCallback, gauss_newton
+from merino.learn.positions import Selection
+from merino.learn.problem import FitProblem
+from merino.learn.rows import FEATURE_SCALE, Rows
+from merino.learn.sample import FitParameters, Sample, sample_of
+from merino.learn.scale import fit_k
+from merino.learn.settings import Settings
 from tests.rows import mean_error, rows_of
 from tests.shipped import ARTICLE, article_weights, one_phase
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import DEFAULT_FILE, load
-from merino.inner.learn.gain import learn, part_of_step
-from merino.inner.learn.inputs import split
-from merino.inner.learn.minimisers import FitCallback
-from merino.inner.learn.settings import Settings
-from merino.inner.learn.uncertainty import chi_squared
+from merino.app.shell.cli import main
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import DEFAULT_FILE, load
+from merino.learn.gain import learn, part_of_step
+from merino.learn.inputs import split
+from merino.learn.minimisers import FitCallback
+from merino.learn.settings import Settings
+from merino.learn.uncertainty import chi_squared
 from tests.rows import few_games, made_up_rows
 
 NAMES = [term.name for term in TERMS]

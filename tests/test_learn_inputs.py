@@ -17,24 +17,24 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.app.console.learning import shown
-from merino.inner.core.board.fen import parse_fen, to_fen
-from merino.inner.core.board.game import Position
-from merino.inner.core.board.position import POSITION
-from merino.inner.core.common import array_files
-from merino.inner.core.common.array_files import is_in_file
-from merino.inner.core.common.progress import DEFAULT_COLUMNS, LiveLine, Progress, ProgressOfMany, time_left
-from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
-from merino.inner.eval.linear.weights import defaults
-from merino.inner.formats import pgn_stream, sources
-from merino.inner.formats.labelled import read_labelled, write_labelled
-from merino.inner.formats.pgn_games import Fault, read_games
-from merino.inner.formats.sources import SourceError, count_lines, find_files, open_source
-from merino.inner.learn.fen_file import lines_of
-from merino.inner.learn.inputs import ReadOptions, read_rows
-from merino.inner.learn.positions import Equal, PositionBlock, Quiet, Selection, block_of_games, is_open, select_quiet
-from merino.inner.learn.request import Events
-from merino.inner.learn.rows import Rows, RowStore, check_rows, rows_of_block
+from merino.app.console.learning import shown
+from merino.core.board.fen import parse_fen, to_fen
+from merino.core.board.game import Position
+from merino.core.board.position import POSITION
+from merino.core.common import array_files
+from merino.core.common.array_files import is_in_file
+from merino.core.common.progress import DEFAULT_COLUMNS, LiveLine, Progress, ProgressOfMany, time_left
+from merino.eval.linear.evaluate import NUMBER_OF_TERMS
+from merino.eval.linear.weights import defaults
+from merino.formats import pgn_stream, sources
+from merino.formats.labelled import read_labelled, write_labelled
+from merino.formats.pgn_games import Fault, read_games
+from merino.formats.sources import SourceError, count_lines, find_files, open_source
+from merino.learn.fen_file import lines_of
+from merino.learn.inputs import ReadOptions, read_rows
+from merino.learn.positions import Equal, PositionBlock, Quiet, Selection, block_of_games, is_open, select_quiet
+from merino.learn.request import Events
+from merino.learn.rows import Rows, RowStore, check_rows, rows_of_block
 from tests.full_disk import FullDisk
 from tests.pipes import pipe_with
 from tests.rows import SELFPLAY, copied_selfplay, labels_of, made_up_rows, rows_of
@@ -382,7 +382,7 @@ def test_of_labelled_games_as_many_positions_are_used_however_lines_are_sorted(
     random.Random(1).shuffle(lines)
     other.write_bytes(b"".join(lines))
     if in_file:
-        monkeypatch.setattr("merino.inner.learn.rows.MAX_IN_MEMORY", 20_000)
+        monkeypatch.setattr("merino.learn.rows.MAX_IN_MEMORY", 20_000)
     rows, count, _, _ = read(other, one, options=ReadOptions(Selection(quiet=quiet, per_game=5), defaults()))
     assert 280 <= count <= 300 and is_in_file(rows.features) == in_file
     assert np.bincount(rows.game).max() == 5 and len(rows) > 2 * count

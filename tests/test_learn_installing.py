@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.app.console.learning import learn_weights
-from merino.inner.app.shell.learn import run_learn
-from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.json_text import writable
-from merino.inner.core.common.quoting import in_one_line
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import (
+from merino.app.console.learn_options import read_arguments
+from merino.app.console.learning import learn_weights
+from merino.app.shell.learn import run_learn
+from merino.core.common.command import CommandError, UsageError
+from merino.core.common.json_text import writable
+from merino.core.common.quoting import in_one_line
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import (
     DEFAULT_FILE,
     ENVIRONMENT_VARIABLE,
     LEARNED,
@@ -32,14 +32,14 @@ from merino.inner.eval.linear.weights import (
     rewrite,
     save,
 )
-from merino.inner.learn import installing, minimisers, procedure, run
-from merino.inner.learn.installing import EARLIER, text_with
-from merino.inner.learn.report import load_record
-from merino.inner.learn.run import weights_paths
-from merino.inner.match.games import Tally
-from merino.inner.match.prove import GAIN, STRONGER, Proof, StrengthTest
-from merino.inner.match.statistics import Model, Sprt, likeliest_with_mean, llr, score_of
-from merino.inner.match.time_control import TimeControl
+from merino.learn import installing, minimisers, procedure, run
+from merino.learn.installing import EARLIER, text_with
+from merino.learn.report import load_record
+from merino.learn.run import weights_paths
+from merino.match.games import Tally
+from merino.match.prove import GAIN, STRONGER, Proof, StrengthTest
+from merino.match.statistics import Model, Sprt, likeliest_with_mean, llr, score_of
+from merino.match.time_control import TimeControl
 from tests.rows import few_games
 from tests.shipped import one_phase
 

@@ -12,26 +12,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.app.console.learning import carry_out, for_machines, learn_weights
-from merino.inner.core.common.command import CommandError
-from merino.inner.eval.families import load_net
-from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.weights import as_mapping, defaults, load, render
-from merino.inner.learn import judging
-from merino.inner.learn.inputs import ReadOptions, read_rows
-from merino.inner.learn.judging import Way, belief
-from merino.inner.learn.positions import Selection
-from merino.inner.learn.reading import ENOUGH_GAMES
-from merino.inner.learn.request import DEFAULT_CHOICE, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest
-from merino.inner.learn.settings import ARTICLE, Settings
-from merino.inner.learn.targets import Target
-from merino.inner.match.config import MatchConfig
-from merino.inner.match.heats import PAIR_VARIANCE, Belief, Heats, expected_gains, play_heats
-from merino.inner.match.players import OwnPlayer
-from merino.inner.match.prove import GAIN
-from merino.inner.match.statistics import Model, Sprt
-from merino.inner.match.time_control import TimeControl
+from merino.app.console.learn_options import read_arguments
+from merino.app.console.learning import carry_out, for_machines, learn_weights
+from merino.core.common.command import CommandError
+from merino.eval.families import load_net
+from merino.eval.linear.family import LinearEvaluation
+from merino.eval.linear.weights import as_mapping, defaults, load, render
+from merino.learn import judging
+from merino.learn.inputs import ReadOptions, read_rows
+from merino.learn.judging import Way, belief
+from merino.learn.positions import Selection
+from merino.learn.reading import ENOUGH_GAMES
+from merino.learn.request import DEFAULT_CHOICE, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest
+from merino.learn.settings import ARTICLE, Settings
+from merino.learn.targets import Target
+from merino.match.config import MatchConfig
+from merino.match.heats import PAIR_VARIANCE, Belief, Heats, expected_gains, play_heats
+from merino.match.players import OwnPlayer
+from merino.match.prove import GAIN
+from merino.match.statistics import Model, Sprt
+from merino.match.time_control import TimeControl
 from tests.rows import SELFPLAY, copied_selfplay, few_games
 from tests.shipped import one_phase
 
@@ -155,7 +155,7 @@ def heats_with(monkeypatch: pytest.MonkeyPatch, interrupted_at: int = -1) -> lis
         tally = SimpleNamespace(pairs=pairs(0, 0, 0, 0, 4) if name == "good" else pairs(4, 0, 0, 0, 0))
         return SimpleNamespace(tally=tally, interrupted=len(played) == interrupted_at)
 
-    monkeypatch.setattr("merino.inner.match.runner.run_match", run_match)
+    monkeypatch.setattr("merino.match.runner.run_match", run_match)
     return played
 
 

@@ -9,17 +9,17 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.app.console.learning import learn_weights
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.core.common.command import UsageError
-from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.weights import as_mapping, defaults, render
-from merino.inner.learn import procedure
-from merino.inner.learn.errors import LearnError, LearnStoppedError
-from merino.inner.learn.procedure import MAX_LEAD, MAX_PLY, MIN_PLY, PLAYED, STARTS, play_on
-from merino.inner.learn.request import PLAYED_ON, Events
-from merino.inner.learn.rounds.state import RoundPlan
+from merino.app.console.learn_options import read_arguments
+from merino.app.console.learning import learn_weights
+from merino.core.board.fen import parse_fen
+from merino.core.common.command import UsageError
+from merino.eval.linear.family import LinearEvaluation
+from merino.eval.linear.weights import as_mapping, defaults, render
+from merino.learn import procedure
+from merino.learn.errors import LearnError, LearnStoppedError
+from merino.learn.procedure import MAX_LEAD, MAX_PLY, MIN_PLY, PLAYED, STARTS, play_on
+from merino.learn.request import PLAYED_ON, Events
+from merino.learn.rounds.state import RoundPlan
 from tests.rows import copied_selfplay
 
 COUNT = 6
@@ -68,7 +68,7 @@ def test_games_that_ctrl_c_stopped_are_played_to_the_end_by_the_same_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     games, calls = copied_selfplay(tmp_path), list[str]()
-    monkeypatch.setattr("merino.inner.match.runner.SHOW_EVERY", 0.0)
+    monkeypatch.setattr("merino.match.runner.SHOW_EVERY", 0.0)
 
     def interrupted(line: str) -> None:
         calls.append(line)

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.app.console.learning import learn_weights
-from merino.inner.app.shell.cli import main
-from merino.inner.core.common.command import CommandError
-from merino.inner.core.common.files import FileInUseError, held
-from merino.inner.eval.linear.weights import defaults, load, own_file, save
-from merino.inner.learn import reading
-from merino.inner.learn.errors import LearnError, LearnStoppedError, standing
-from merino.inner.learn.installing import Verdict
-from merino.inner.learn.positions import Selection
-from merino.inner.learn.procedure import learn_from_files
-from merino.inner.learn.request import Events, LearnRequest
-from merino.inner.learn.settings import Settings
+from merino.app.console.learn_options import read_arguments
+from merino.app.console.learning import learn_weights
+from merino.app.shell.cli import main
+from merino.core.common.command import CommandError
+from merino.core.common.files import FileInUseError, held
+from merino.eval.linear.weights import defaults, load, own_file, save
+from merino.learn import reading
+from merino.learn.errors import LearnError, LearnStoppedError, standing
+from merino.learn.installing import Verdict
+from merino.learn.positions import Selection
+from merino.learn.procedure import learn_from_files
+from merino.learn.request import Events, LearnRequest
+from merino.learn.settings import Settings
 from tests.rows import SELFPLAY, few_games
 
 

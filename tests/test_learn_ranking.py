@@ -11,24 +11,24 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.app.console.learning import carry_out, for_machines
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.eval.families import load_net
-from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import defaults
-from merino.inner.learn import fitting
-from merino.inner.learn.fitting import Fitted, fit_all
-from merino.inner.learn.inputs import read_rows
-from merino.inner.learn.loss_and_gradient import Samples
-from merino.inner.learn.minimisers import FitCallback
-from merino.inner.learn.positions import one_of_each_game
-from merino.inner.learn.problem import prior_spread
-from merino.inner.learn.ranking import RankFigure, moves_of, rank_figure
-from merino.inner.learn.reading import moves_to_rank, read_options, training_data
-from merino.inner.learn.request import Events, Task
-from merino.inner.learn.settings import Settings
+from merino.app.console.learn_options import read_arguments
+from merino.app.console.learning import carry_out, for_machines
+from merino.core.board.fen import parse_fen
+from merino.eval.families import load_net
+from merino.eval.linear.family import LinearEvaluation
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import defaults
+from merino.learn import fitting
+from merino.learn.fitting import Fitted, fit_all
+from merino.learn.inputs import read_rows
+from merino.learn.loss_and_gradient import Samples
+from merino.learn.minimisers import FitCallback
+from merino.learn.positions import one_of_each_game
+from merino.learn.problem import prior_spread
+from merino.learn.ranking import RankFigure, moves_of, rank_figure
+from merino.learn.reading import moves_to_rank, read_options, training_data
+from merino.learn.request import Events, Task
+from merino.learn.settings import Settings
 from tests.rows import SELFPLAY, copied_selfplay
 from tests.shipped import one_phase
 

@@ -9,23 +9,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.core.common.command import UsageError
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import defaults
-from merino.inner.formats.pgn_games import read_games
-from merino.inner.learn.gain import Learned, learn
-from merino.inner.learn.inputs import ReadOptions, read_rows, split
-from merino.inner.learn.loss_and_gradient import gather
-from merino.inner.learn.minimisers import FitCallback
-from merino.inner.learn.positions import Selection
-from merino.inner.learn.report import Seconds, summarise
-from merino.inner.learn.request import Events
-from merino.inner.learn.rows import FEATURE_SCALE, Rows
-from merino.inner.learn.scale import rated_games
-from merino.inner.learn.settings import Settings
-from merino.inner.learn.strengths import Players, fit_strengths, players_of, strengths_in
-from merino.inner.learn.tables import render
+from merino.app.console.learn_options import read_arguments
+from merino.core.common.command import UsageError
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import defaults
+from merino.formats.pgn_games import read_games
+from merino.learn.gain import Learned, learn
+from merino.learn.inputs import ReadOptions, read_rows, split
+from merino.learn.loss_and_gradient import gather
+from merino.learn.minimisers import FitCallback
+from merino.learn.positions import Selection
+from merino.learn.report import Seconds, summarise
+from merino.learn.request import Events
+from merino.learn.rows import FEATURE_SCALE, Rows
+from merino.learn.scale import rated_games
+from merino.learn.settings import Settings
+from merino.learn.strengths import Players, fit_strengths, players_of, strengths_in
+from merino.learn.tables import render
 from tests.rows import made_up_rows
 from tests.shipped import one_phase
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.app.console.learning import learn_weights
-from merino.inner.core.common.command import CommandError
-from merino.inner.eval.linear.weights import defaults, load, save
-from merino.inner.learn.errors import LearnError
-from merino.inner.learn.inputs import split
-from merino.inner.learn.settings import Settings
-from merino.inner.learn.targets import Target
+from merino.app.console.learning import learn_weights
+from merino.core.common.command import CommandError
+from merino.eval.linear.weights import defaults, load, save
+from merino.learn.errors import LearnError
+from merino.learn.inputs import split
+from merino.learn.settings import Settings
+from merino.learn.targets import Target
 from tests.rows import SELFPLAY, few_games, made_up_rows
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -99,7 +99,7 @@ def test_weights_of_other_terms_are_refused(weights: Path) -> None:
 
 def learning(*arguments: str, limit: int | None = None) -> subprocess.Popen[str]:
     """A `learn` process; it may write files of `limit` bytes at most."""
-    code = "import sys; from merino.inner.app.shell.cli import main; sys.exit(main())"
+    code = "import sys; from merino.app.shell.cli import main; sys.exit(main())"
     if limit is not None:
         code = (
             "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "

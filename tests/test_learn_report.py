@@ -11,25 +11,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.app.console.learning import learn_weights
-from merino.inner.app.shell.cli import main
-from merino.inner.app.shell.learn import run_learn, run_plot
-from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import SHIPPED, load, save
-from merino.inner.learn import judging
-from merino.inner.learn.calibration import calibration
-from merino.inner.learn.gain import Learned, learn
-from merino.inner.learn.inputs import split
-from merino.inner.learn.loss_and_gradient import gather, scores_of
-from merino.inner.learn.minimisers import FitCallback
-from merino.inner.learn.plots import PICTURES, draw
-from merino.inner.learn.report import RARE_GAMES, Seconds, Summary, WeightLine, load_record, summarise
-from merino.inner.learn.run import COLUMNS, fold
-from merino.inner.learn.sample import FitParameters, sample_of
-from merino.inner.learn.settings import ARTICLE, Settings
-from merino.inner.learn.tables import as_csv, render
+from merino.app.console.learn_options import read_arguments
+from merino.app.console.learning import learn_weights
+from merino.app.shell.cli import main
+from merino.app.shell.learn import run_learn, run_plot
+from merino.core.common.command import CommandError, UsageError
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import SHIPPED, load, save
+from merino.learn import judging
+from merino.learn.calibration import calibration
+from merino.learn.gain import Learned, learn
+from merino.learn.inputs import split
+from merino.learn.loss_and_gradient import gather, scores_of
+from merino.learn.minimisers import FitCallback
+from merino.learn.plots import PICTURES, draw
+from merino.learn.report import RARE_GAMES, Seconds, Summary, WeightLine, load_record, summarise
+from merino.learn.run import COLUMNS, fold
+from merino.learn.sample import FitParameters, sample_of
+from merino.learn.settings import ARTICLE, Settings
+from merino.learn.tables import as_csv, render
 from tests.rows import FEW, few_games, labels_of, made_up_rows, selfplay_rows, some_games
 from tests.shipped import article_weights, one_phase
 
@@ -254,7 +254,7 @@ def test_nothing_is_drawn_for_a_folder_that_cannot_be_written(folder: Path, monk
     def drawn(*_: object) -> bytes:
         raise AssertionError("a picture is drawn")
 
-    monkeypatch.setattr("merino.inner.app.shell.learn.draw", drawn)
+    monkeypatch.setattr("merino.app.shell.learn.draw", drawn)
     with pytest.raises(CommandError, match=r"plot: cannot write '.*learning.json.*': "):
         run_plot([str(folder / "learning.json"), "--out", str(folder / "learning.json" / "plots")])
 

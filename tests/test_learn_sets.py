@@ -9,25 +9,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.app.shell.cli import main
-from merino.inner.core.common.command import UsageError
-from merino.inner.eval.linear.evaluate import white_scores_of
-from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.registry import TERMS, TermSet
-from merino.inner.eval.linear.sets import set_named
-from merino.inner.eval.linear.weights import defaults, load, load_any, save
-from merino.inner.formats.pgn_games import read_games
-from merino.inner.learn.errors import LearnError
-from merino.inner.learn.improve.state import Plan
-from merino.inner.learn.inputs import split
-from merino.inner.learn.loss_and_gradient import carrier_counts
-from merino.inner.learn.positions import Quiet, Selection, block_of_games, is_open, select_quiet
-from merino.inner.learn.problem import centring_of
-from merino.inner.learn.request import DEFAULT_SELECTION
-from merino.inner.learn.rescoring import Rescore, described_scorer
-from merino.inner.learn.rows import FEATURE_SCALE, check_rows, rows_of_block
-from merino.inner.learn.settings import Settings
+from merino.app.console.learn_options import read_arguments
+from merino.app.shell.cli import main
+from merino.core.common.command import UsageError
+from merino.eval.linear.evaluate import white_scores_of
+from merino.eval.linear.family import LinearEvaluation
+from merino.eval.linear.registry import TERMS, TermSet
+from merino.eval.linear.sets import set_named
+from merino.eval.linear.weights import defaults, load, load_any, save
+from merino.formats.pgn_games import read_games
+from merino.learn.errors import LearnError
+from merino.learn.improve.state import Plan
+from merino.learn.inputs import split
+from merino.learn.loss_and_gradient import carrier_counts
+from merino.learn.positions import Quiet, Selection, block_of_games, is_open, select_quiet
+from merino.learn.problem import centring_of
+from merino.learn.request import DEFAULT_SELECTION
+from merino.learn.rescoring import Rescore, described_scorer
+from merino.learn.rows import FEATURE_SCALE, check_rows, rows_of_block
+from merino.learn.settings import Settings
 from tests.rows import SELFPLAY, few_games
 
 FULL = set_named("full")

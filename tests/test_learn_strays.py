@@ -10,23 +10,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.core.board.bitboard import ZERO
-from merino.inner.core.board.fen import parse_fen, to_fen
-from merino.inner.core.board.game import Position
-from merino.inner.eval.families import DEFAULT_FILE, load_net
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import defaults
-from merino.inner.formats.pgn_scores import NO_SCORE
-from merino.inner.learn.errors import LearnError
-from merino.inner.learn.inputs import ReadOptions, read_rows
-from merino.inner.learn.positions import PositionBlock, Quiet, Selection, with_strays
-from merino.inner.learn.reading import TrainingData, read, read_options, with_strays_of
-from merino.inner.learn.request import DEFAULT_SELECTION, Events, LearnRequest, Task
-from merino.inner.learn.run import LearnRun
-from merino.inner.learn.scale import rated_games
-from merino.inner.learn.targets import Target
-from merino.inner.match.prove import GAIN
+from merino.app.console.learn_options import read_arguments
+from merino.core.board.bitboard import ZERO
+from merino.core.board.fen import parse_fen, to_fen
+from merino.core.board.game import Position
+from merino.eval.families import DEFAULT_FILE, load_net
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import defaults
+from merino.formats.pgn_scores import NO_SCORE
+from merino.learn.errors import LearnError
+from merino.learn.inputs import ReadOptions, read_rows
+from merino.learn.positions import PositionBlock, Quiet, Selection, with_strays
+from merino.learn.reading import TrainingData, read, read_options, with_strays_of
+from merino.learn.request import DEFAULT_SELECTION, Events, LearnRequest, Task
+from merino.learn.run import LearnRun
+from merino.learn.scale import rated_games
+from merino.learn.targets import Target
+from merino.match.prove import GAIN
 from tests.boards import playouts, records
 from tests.rows import SELFPLAY, copied_selfplay
 

@@ -13,34 +13,34 @@ from threading import main_thread
 import numpy as np
 import pytest
 
-from merino.inner.app.console.learn_options import read_arguments
-from merino.inner.core.board.fen import START_FEN, parse_fen, to_fen
-from merino.inner.core.common.command import UsageError
-from merino.inner.eval.families import default
-from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.phases import by_stage, in_two_phases
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import defaults
-from merino.inner.formats.labelled import read_labelled, write_labelled
-from merino.inner.formats.pgn_games import read_games
-from merino.inner.formats.pgn_scores import MATE, NO_SCORE
-from merino.inner.formats.scored_games import scored_games
-from merino.inner.formats.sources import Source
-from merino.inner.learn import inputs, rescoring
-from merino.inner.learn.errors import LearnError
-from merino.inner.learn.gain import Learned, learn
-from merino.inner.learn.inputs import ReadOptions, _Text, read_rows, split
-from merino.inner.learn.loss_and_gradient import gather
-from merino.inner.learn.minimisers import METHODS, FitCallback
-from merino.inner.learn.net import records
-from merino.inner.learn.positions import Selection
-from merino.inner.learn.report import Seconds, summarise
-from merino.inner.learn.request import Events
-from merino.inner.learn.rescoring import Rescore, RescoringStoppedError, ScoreFile
-from merino.inner.learn.rows import Rows
-from merino.inner.learn.sample import FitParameters, sample_of
-from merino.inner.learn.settings import Settings
-from merino.inner.learn.targets import SCORES, ZERO_SCORE, Target, points_by_score, scale_of_counts
+from merino.app.console.learn_options import read_arguments
+from merino.core.board.fen import START_FEN, parse_fen, to_fen
+from merino.core.common.command import UsageError
+from merino.eval.families import default
+from merino.eval.linear.family import LinearEvaluation
+from merino.eval.linear.phases import by_stage, in_two_phases
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import defaults
+from merino.formats.labelled import read_labelled, write_labelled
+from merino.formats.pgn_games import read_games
+from merino.formats.pgn_scores import MATE, NO_SCORE
+from merino.formats.scored_games import scored_games
+from merino.formats.sources import Source
+from merino.learn import inputs, rescoring
+from merino.learn.errors import LearnError
+from merino.learn.gain import Learned, learn
+from merino.learn.inputs import ReadOptions, _Text, read_rows, split
+from merino.learn.loss_and_gradient import gather
+from merino.learn.minimisers import METHODS, FitCallback
+from merino.learn.net import records
+from merino.learn.positions import Selection
+from merino.learn.report import Seconds, summarise
+from merino.learn.request import Events
+from merino.learn.rescoring import Rescore, RescoringStoppedError, ScoreFile
+from merino.learn.rows import Rows
+from merino.learn.sample import FitParameters, sample_of
+from merino.learn.settings import Settings
+from merino.learn.targets import SCORES, ZERO_SCORE, Target, points_by_score, scale_of_counts
 from tests.rows import labels_of, made_up_rows
 from tests.test_words import walked
 

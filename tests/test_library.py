@@ -15,11 +15,10 @@ import numpy as np
 import pytest
 
 import merino
-import merino.inner.eval.families
+import merino.eval.families
 import merino.library
-from merino.inner.engine.search.parameters import PARAMETERS
-from merino.inner.match.time_control import DEFAULT_MARGIN_MS
-from tools.check_types import LINKS, link
+from merino.engine.search.parameters import PARAMETERS
+from merino.match.time_control import DEFAULT_MARGIN_MS
 
 ROOT = Path(__file__).resolve().parent.parent
 OFFERED = [name for names in merino.NAMES.values() for name in names]
@@ -102,7 +101,7 @@ def test_no_module_of_the_library_is_in_the_way_of_a_name():
 
 
 def test_the_examples_in_the_docstrings_are_true(empty_folder):
-    results = [doctest.testmod(module) for module in (merino.library, merino.inner.eval.families)]
+    results = [doctest.testmod(module) for module in (merino.library, merino.eval.families)]
     assert [result.attempted > 0 for result in results] == [True, True]
     assert not any(result.failed for result in results)
 
@@ -219,16 +218,16 @@ USELESS = [
     ("Settings(names='VAL_N')", "names must be a sequence of names of terms, not the text 'VAL_N'"),
     ("Settings(method=[])", "method must be one of gauss-newton, descent, adam, not []"),
     ("Settings(method='x')", "method must be one of gauss-newton, descent, adam, not 'x'"),
-    ("learn(3)", "files must be the path of a file or a sequence of them, not 3"),
-    ("learn([])", "files must name at least one file"),
-    ("learn([3])", "each of files must be the path of a file, not 3"),
-    ("learn('games.pgn', settings=3)", "settings must be Settings or None, not 3"),
-    ("learn('games.pgn', concurrency=0)", "concurrency must be a whole number from 1 to 1024, not 0"),
+    ("learn_weights(3)", "files must be the path of a file or a sequence of them, not 3"),
+    ("learn_weights([])", "files must name at least one file"),
+    ("learn_weights([3])", "each of files must be the path of a file, not 3"),
+    ("learn_weights('games.pgn', settings=3)", "settings must be Settings or None, not 3"),
+    ("learn_weights('games.pgn', concurrency=0)", "concurrency must be a whole number from 1 to 1024, not 0"),
     ("play_match(3)", "each player must be a text as for 'merino match', or a player, not 3"),
     ("play_match('default', games=0)", "games must be a whole number from 1 to 1000000000, not 0"),
     ("play_match('default', seed=-1)", "seed must be a whole number from 0 on, not -1"),
     ("searcher.search('startpos', Limits(depth=1), 3)", "on_line must be a function that takes a Line, or None, not 3"),
-    ("learn('games.pgn', say=3)", "say must be a function that takes a text, not 3"),
+    ("learn_weights('games.pgn', say=3)", "say must be a function that takes a text, not 3"),
     ("play_match('default', show=3)", "show must be a function that takes a text, or None, not 3"),
     ("play_match('default', sprt=3)", "sprt must be an Sprt or None, not 3"),
     ("play_match('default', time_control=5)", "time_control must be a TimeControl or None, not 5"),
@@ -308,10 +307,9 @@ def test_strict_type_checking_of_a_users_program_knows_what_is_taken(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(USERS_PROGRAM)
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--no-error-summary"]
-    kept = LINKS.with_name("types-of-programs")  # what mypy knows of our modules, until they change
+    kept = ROOT / "build" / "types-of-programs"  # what mypy knows of our modules, until they change
     config = ["--config-file", os.devnull, "--cache-dir", str(kept), str(program)]
-    link()  # as the packages lie in an installed wheel
-    environment = os.environ | {"MYPYPATH": str(LINKS)}
+    environment = os.environ | {"MYPYPATH": str(ROOT)}
     done = subprocess.run([*command, *config], env=environment, capture_output=True, text=True, check=False)
     lines = USERS_PROGRAM.splitlines()
     wrong = [index for index, line in enumerate(lines, start=1) if "(3" in line or '"8"' in line]
@@ -321,11 +319,12 @@ def test_strict_type_checking_of_a_users_program_knows_what_is_taken(tmp_path):
 def ours_in(hint: object) -> set[str]:
     """The classes of Merino that a type is made of, by name."""
     found = set().union(*map(ours_in, get_args(hint)))
-    return found | ({hint.__name__} if getattr(hint, "__module__", "").startswith("merino.inner") else set())
+    return found | ({hint.__name__} if getattr(hint, "__module__", "").startswith("merino.") else set())
 
 
 @pytest.mark.parametrize(
-    "name", ["evaluate", "explain", "learn", "play_match", "Searcher", "Settings", "Selection", "Sprt", "TimeControl"]
+    "name",
+    ["evaluate", "explain", "learn_weights", "play_match", "Searcher", "Settings", "Selection", "Sprt", "TimeControl"],
 )
 def test_what_is_taken_can_be_made_by_the_names_that_are_offered(name):
     taker = getattr(merino, name)

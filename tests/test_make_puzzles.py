@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.app.shell.cli import main as merino
+from merino.app.shell.cli import main as merino
 from tools.make_puzzles import main
 
 GAME = """[Event "?"]

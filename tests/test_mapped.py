@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.core.common import array_files
-from merino.inner.core.common.array_files import RowFile, is_in_file, joined, let_go
+from merino.core.common import array_files
+from merino.core.common.array_files import RowFile, is_in_file, joined, let_go
 from tests.full_disk import FullDisk
 
 ROWS = np.arange(30_000, dtype=np.int16).reshape(10_000, 3)

@@ -15,24 +15,24 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.core.board.bitboard import BLACK, WHITE
-from merino.inner.core.common import runs
-from merino.inner.core.common.command import CommandError
-from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.parameters import parameters_for
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.eval.families import default
-from merino.inner.match import runner
-from merino.inner.match.boards import CompiledBoard
-from merino.inner.match.config import MatchConfig
-from merino.inner.match.errors import MatchError, PlayerError
-from merino.inner.match.games import FAULTS, Game, Reason, Tally
-from merino.inner.match.openings import RandomOpenings
-from merino.inner.match.pgn import remark
-from merino.inner.match.players import OtherPlayer, OwnPlayer, read_player
-from merino.inner.match.runner import play_match
-from merino.inner.match.time_control import Adjudication, Clock, TimeControl
+from merino.app.shell.cli import main
+from merino.core.board.bitboard import BLACK, WHITE
+from merino.core.common import runs
+from merino.core.common.command import CommandError
+from merino.engine.search.limits import Limits
+from merino.engine.search.parameters import parameters_for
+from merino.engine.search.searcher import Searcher
+from merino.eval.families import default
+from merino.match import runner
+from merino.match.boards import CompiledBoard
+from merino.match.config import MatchConfig
+from merino.match.errors import MatchError, PlayerError
+from merino.match.games import FAULTS, Game, Reason, Tally
+from merino.match.openings import RandomOpenings
+from merino.match.pgn import remark
+from merino.match.players import OtherPlayer, OwnPlayer, read_player
+from merino.match.runner import play_match
+from merino.match.time_control import Adjudication, Clock, TimeControl
 
 NODES = 200
 GAMES = 16

@@ -22,29 +22,29 @@ import chess.polyglot
 import numpy as np
 import pytest
 
-from merino.inner.app.shell import match, selfplay, spsa
-from merino.inner.app.shell.cli import main
-from merino.inner.core.board.fen import START_FEN
-from merino.inner.core.board.game import Position
-from merino.inner.core.common.command import CommandError
-from merino.inner.core.common.progress import LivePrinter, shortened
-from merino.inner.engine.search.choice import COLUMNS
-from merino.inner.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.engine.search.strength import MAX_ELO, at_elo
-from merino.inner.engine.uci.options import OPTIONS, UciOption
-from merino.inner.eval.linear.weights import DEFAULT_FILE
-from merino.inner.formats.openings import FileOpenings, Opening, OpeningError
-from merino.inner.match.boards import PythonBoard
-from merino.inner.match.config import MatchConfig
-from merino.inner.match.engines import EngineFault, OtherEngine, OwnEngine, Situation, centipawns, start_engine
-from merino.inner.match.errors import MatchError, PlayerError
-from merino.inner.match.games import Game, Played, Reason, Tally
-from merino.inner.match.players import EVAL_FILE, STYLE_FILE, OtherPlayer, OwnPlayer, find_program, read_player
-from merino.inner.match.report import live_line
-from merino.inner.match.runner import MatchOutput, run_match
-from merino.inner.match.statistics import Sprt
-from merino.inner.match.time_control import Adjudication, Clock, TimeControl
+from merino.app.shell import match, selfplay, spsa
+from merino.app.shell.cli import main
+from merino.core.board.fen import START_FEN
+from merino.core.board.game import Position
+from merino.core.common.command import CommandError
+from merino.core.common.progress import LivePrinter, shortened
+from merino.engine.search.choice import COLUMNS
+from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits
+from merino.engine.search.searcher import Searcher
+from merino.engine.search.strength import MAX_ELO, at_elo
+from merino.engine.uci.options import OPTIONS, UciOption
+from merino.eval.linear.weights import DEFAULT_FILE
+from merino.formats.openings import FileOpenings, Opening, OpeningError
+from merino.match.boards import PythonBoard
+from merino.match.config import MatchConfig
+from merino.match.engines import EngineFault, OtherEngine, OwnEngine, Situation, centipawns, start_engine
+from merino.match.errors import MatchError, PlayerError
+from merino.match.games import Game, Played, Reason, Tally
+from merino.match.players import EVAL_FILE, STYLE_FILE, OtherPlayer, OwnPlayer, find_program, read_player
+from merino.match.report import live_line
+from merino.match.runner import MatchOutput, run_match
+from merino.match.statistics import Sprt
+from merino.match.time_control import Adjudication, Clock, TimeControl
 
 FAKE = f"engine:{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parent / 'fake_engine.py'))}"
 QUICK = TimeControl(nodes=100)
@@ -79,7 +79,7 @@ def test_an_engine_plays_against_ours_and_every_game_is_written(tmp_path: Path) 
 
 def test_a_game_has_the_date_of_its_own_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     days = iter(range(1, 9))
-    monkeypatch.setattr("merino.inner.match.runner.date", SimpleNamespace(today=lambda: date(2026, 12, next(days))))
+    monkeypatch.setattr("merino.match.runner.date", SimpleNamespace(today=lambda: date(2026, 12, next(days))))
     run_match(terms("default", "razor_depth=1", 3), 1, output=MatchOutput(pgn=tmp_path / "g.pgn"))
     assert [game.headers["Date"] for game in games_of(tmp_path / "g.pgn")] == [f"2026.12.0{day}" for day in (1, 2, 3)]
 
@@ -124,14 +124,14 @@ def test_ctrl_c_does_not_wait_for_an_engine_that_starts_or_is_restarted() -> Non
 def test_an_engine_that_no_longer_answers_is_ended_without_a_word(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("merino.inner.match.engines.GRACE_SECONDS", 0.5)
+    monkeypatch.setattr("merino.match.engines.GRACE_SECONDS", 0.5)
     result = run_match(terms("default", f"{FAKE} stuck", 4, TimeControl(movetime=50), margin=1000), 1)
     assert result.tally.faults[Reason.CRASH] == [0, 4]
     assert not caplog.records
 
 
 def test_an_engine_is_waited_for_as_long_as_its_move_may_be_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merino.inner.match.engines.GRACE_SECONDS", 0.05)
+    monkeypatch.setattr("merino.match.engines.GRACE_SECONDS", 0.05)
     for time_control in (TimeControl(movetime=50), TimeControl(clock=Clock(50))):
         config = replace(terms("default,nodestime=1", f"{FAKE} slow", 1, time_control), margin=60_000)
         config = replace(config, adjudication=Adjudication(longest=2))
@@ -161,7 +161,7 @@ def test_an_engine_that_closes_its_output_is_ended_and_that_is_said() -> None:
 
 
 def test_an_engine_that_does_not_quit_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merino.inner.match.engines.QUIT_SECONDS", 0.2)
+    monkeypatch.setattr("merino.match.engines.QUIT_SECONDS", 0.2)
     engine = start_engine(read_player(f"{FAKE} deaf"), QUICK, np.zeros(1, dtype=np.uint64))
     assert isinstance(engine, OtherEngine) and engine._engine is not None
     began = time.monotonic()
@@ -300,7 +300,7 @@ class _Scripted:
 
 def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = [_Scripted(), _Scripted()]
-    monkeypatch.setattr("merino.inner.match.boards.start_engine", lambda player, *_: sides[player])
+    monkeypatch.setattr("merino.match.boards.start_engine", lambda player, *_: sides[player])
     time_control, flag = TimeControl(clock=Clock(1000, 20, 2)), np.zeros(1, dtype=np.uint64)
     game = PythonBoard((0, 1), time_control, Adjudication(longest=8), flag).play(0, Opening(START_FEN), True)
     assert game is not None and len(game.moves) == 8
@@ -310,7 +310,7 @@ def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(monkeypatch: p
 
 @pytest.mark.parametrize(("margin", "late"), [(69, "70 ms late"), (70, ""), (0, "70 ms late")])
 def test_a_move_beyond_the_margin_is_as_late_as_it_is(margin: int, late: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merino.inner.match.boards.start_engine", lambda *_: _Scripted())
+    monkeypatch.setattr("merino.match.boards.start_engine", lambda *_: _Scripted())
     board = PythonBoard((0, 1), TimeControl(movetime=30), Adjudication(longest=1), np.zeros(1, dtype=np.uint64), margin)
     game = board.play(0, Opening(START_FEN), True)
     assert game is not None and (game.reason, game.detail) == (Reason.TIME if late else Reason.TOO_LONG, late)
@@ -318,7 +318,7 @@ def test_a_move_beyond_the_margin_is_as_late_as_it_is(margin: int, late: str, mo
 
 def test_a_clock_shows_no_more_time_than_a_search_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = [_Scripted(), _Scripted()]
-    monkeypatch.setattr("merino.inner.match.boards.start_engine", lambda player, *_: sides[player])
+    monkeypatch.setattr("merino.match.boards.start_engine", lambda player, *_: sides[player])
     time_control, flag = TimeControl(clock=Clock.read("1/600000+999999")), np.zeros(1, dtype=np.uint64)
     PythonBoard((0, 1), time_control, Adjudication(longest=6), flag).play(0, Opening(START_FEN), True)
     for clocks, _ in (*sides[0].seen, *sides[1].seen):
@@ -629,7 +629,7 @@ def test_without_room_for_its_state_a_match_shows_the_score(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("merino.inner.match.keeping.write_whole", full)
+    monkeypatch.setattr("merino.match.keeping.write_whole", full)
     state = tmp_path / "m.state"
     assert main(["match", "default", "razor_depth=1", "--games", "2", "--nodes", "50", "--state", str(state)]) == 1
     captured = capsys.readouterr()
@@ -726,7 +726,7 @@ def test_selfplay_does_not_say_of_a_full_disk_that_the_games_are_there(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("merino.inner.match.keeping.append_whole", full)
+    monkeypatch.setattr("merino.match.keeping.append_whole", full)
     assert main(["selfplay", "2", "--nodes", "50", "--positions", str(tmp_path / "p.bin")]) == 1
     captured = capsys.readouterr()
     assert "2 games, " in captured.out and "they are in" not in captured.out

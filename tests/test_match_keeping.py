@@ -13,18 +13,18 @@ from typing import Any
 
 import pytest
 
-from merino.inner.core.common.sealed import as_json, from_json
-from merino.inner.eval.families import default
-from merino.inner.formats.openings import Opening
-from merino.inner.formats.viriformat import as_viriformat, end_of_games
-from merino.inner.match import keeping, runner
-from merino.inner.match.config import MatchConfig
-from merino.inner.match.errors import MatchError
-from merino.inner.match.games import Game, Reason, Tally
-from merino.inner.match.keeping import MatchKeeper, PositionFile, holding
-from merino.inner.match.players import OwnPlayer
-from merino.inner.match.runner import MatchOutput, run_match
-from merino.inner.match.time_control import TimeControl
+from merino.core.common.sealed import as_json, from_json
+from merino.eval.families import default
+from merino.formats.openings import Opening
+from merino.formats.viriformat import as_viriformat, end_of_games
+from merino.match import keeping, runner
+from merino.match.config import MatchConfig
+from merino.match.errors import MatchError
+from merino.match.games import Game, Reason, Tally
+from merino.match.keeping import MatchKeeper, PositionFile, holding
+from merino.match.players import OwnPlayer
+from merino.match.runner import MatchOutput, run_match
+from merino.match.time_control import TimeControl
 from tests.pipes import named_pipes
 from tests.test_viriformat import games_of
 

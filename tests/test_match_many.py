@@ -10,19 +10,19 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.app.shell.learn import run_learn
-from merino.inner.eval.families import load as load_evaluation
-from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults, load, save
-from merino.inner.match.boards import CompiledBoard
-from merino.inner.match.games import Tally
-from merino.inner.match.openings import RandomOpenings
-from merino.inner.match.players import OwnPlayer
-from merino.inner.match.prove import STRONGER, offer, prove
-from merino.inner.match.report import summary
-from merino.inner.match.statistics import estimate, score_of
-from merino.inner.match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
-from merino.inner.match.tournament import Rating, pool_table, rate, table
+from merino.app.shell.cli import main
+from merino.app.shell.learn import run_learn
+from merino.eval.families import load as load_evaluation
+from merino.eval.linear.weights import DEFAULT_FILE, defaults, load, save
+from merino.match.boards import CompiledBoard
+from merino.match.games import Tally
+from merino.match.openings import RandomOpenings
+from merino.match.players import OwnPlayer
+from merino.match.prove import STRONGER, offer, prove
+from merino.match.report import summary
+from merino.match.statistics import estimate, score_of
+from merino.match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
+from merino.match.tournament import Rating, pool_table, rate, table
 
 
 def tally(*pairs: int) -> Tally:
@@ -186,7 +186,7 @@ def test_freely_played_moves_make_games_differ_and_lose_little():
 def test_self_play_shows_no_strength_of_merino_against_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("merino.inner.match.runner.SHOW_EVERY", 0.0)
+    monkeypatch.setattr("merino.match.runner.SHOW_EVERY", 0.0)
     assert main(["selfplay", "4", "--nodes", "60", "--pgn", str(tmp_path / "s.pgn")]) == 0
     captured = capsys.readouterr()
     assert captured.err.startswith("1/4  ") and "4 games, " in captured.out

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from merino.inner.match.games import Tally
-from merino.inner.match.prove import STRONGER, Proof, _lines_of
-from merino.inner.match.report import GameRate, count_line, evidence, live_line, signed
-from merino.inner.match.statistics import MAX_ELO, Model, Sprt, elo_of, estimate, llr, moments, score_of
-from merino.inner.match.validate import SHAPES, coverage, shares_for, simulate_test
+from merino.match.games import Tally
+from merino.match.prove import STRONGER, Proof, _lines_of
+from merino.match.report import GameRate, count_line, evidence, live_line, signed
+from merino.match.statistics import MAX_ELO, Model, Sprt, elo_of, estimate, llr, moments, score_of
+from merino.match.validate import SHAPES, coverage, shares_for, simulate_test
 
 NORMALIZED, LOGISTIC = Model.NORMALIZED, Model.LOGISTIC
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from merino.inner.app.explorer.fields import RequestError
-from merino.inner.app.explorer.game_text import read_text
-from merino.inner.engine.notation.san import MoveList, move_list, without_move_number
+from merino.app.explorer.fields import RequestError
+from merino.app.explorer.game_text import read_text
+from merino.engine.notation.san import MoveList, move_list, without_move_number
 from tests.talk import Talk
 
 LISTS = [

@@ -7,16 +7,16 @@ import random
 import numpy as np
 import pytest
 
-from merino.inner.core.board.bitboard import FULL
-from merino.inner.core.board.game import Position
-from merino.inner.core.board.makemove import likely_key, make
-from merino.inner.core.board.move import NO_MOVE, NORMAL, kind_of
-from merino.inner.core.board.movegen import ALL, MAX_MOVES, generate, is_noisy
-from merino.inner.core.board.position import POSITION
-from merino.inner.core.compiled.jit import entry
-from merino.inner.core.compiled.memory import aligned_record
-from merino.inner.engine.search.history import HISTORY_BITS, quiet_history
-from merino.inner.engine.search.move_picker import (
+from merino.core.board.bitboard import FULL
+from merino.core.board.game import Position
+from merino.core.board.makemove import likely_key, make
+from merino.core.board.move import NO_MOVE, NORMAL, kind_of
+from merino.core.board.movegen import ALL, MAX_MOVES, generate, is_noisy
+from merino.core.board.position import POSITION
+from merino.core.compiled.jit import entry
+from merino.core.compiled.memory import aligned_record
+from merino.engine.search.history import HISTORY_BITS, quiet_history
+from merino.engine.search.move_picker import (
     KILLER_SCORES,
     PLACE_BITS,
     VICTIM_WEIGHT,
@@ -26,10 +26,10 @@ from merino.inner.engine.search.move_picker import (
     ranked,
     threat_score,
 )
-from merino.inner.engine.search.parameters import EXCHANGE_VALUES, PARAMETERS
-from merino.inner.engine.search.transposition import TranspositionTable
-from merino.inner.engine.search.worker import Worker
-from merino.inner.eval.families import default
+from merino.engine.search.parameters import EXCHANGE_VALUES, PARAMETERS
+from merino.engine.search.transposition import TranspositionTable
+from merino.engine.search.worker import Worker
+from merino.eval.families import default
 from tests.boards import playouts
 
 MOST_MOVES = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1"  # 218

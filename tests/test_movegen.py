@@ -4,12 +4,12 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.core.board.bitboard import FULL
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, PROMOTION, Move
-from merino.inner.core.board.movegen import ALL, MAX_MOVES, NOISY, QUIET, count_legal, generate, is_legal, is_noisy
-from merino.inner.core.board.perft import perft
-from merino.inner.core.compiled.jit import entry
+from merino.core.board.bitboard import FULL
+from merino.core.board.fen import parse_fen
+from merino.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, PROMOTION, Move
+from merino.core.board.movegen import ALL, MAX_MOVES, NOISY, QUIET, count_legal, generate, is_legal, is_noisy
+from merino.core.board.perft import perft
+from merino.core.compiled.jit import entry
 from tests.boards import playouts, records, sparse
 
 # Rarely seen in playouts: pins against en passant, double checks, castling through and out of attacks, castling that

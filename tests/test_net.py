@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.core.board.bitboard import BLACK_PIECE, KING, WHITE
-from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.families import from_identity, load
-from merino.inner.eval.net.family import NetEvaluation
-from merino.inner.eval.net.file import as_bytes, load_net, read_net, save_net
-from merino.inner.eval.net.network import (
+from merino.core.board.bitboard import BLACK_PIECE, KING, WHITE
+from merino.eval.evaluation import EvaluationError
+from merino.eval.families import from_identity, load
+from merino.eval.net.family import NetEvaluation
+from merino.eval.net.file import as_bytes, load_net, read_net, save_net
+from merino.eval.net.network import (
     FINE_QA,
     MAX_FINE_QB,
     MAX_INT16,
@@ -33,8 +33,8 @@ from merino.inner.eval.net.network import (
     output_for,
     quantised,
 )
-from merino.inner.eval.net.piece_family import PieceNetEvaluation, net_evaluation
-from merino.inner.eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
+from merino.eval.net.piece_family import PieceNetEvaluation, net_evaluation
+from merino.eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
 from tests.test_features import boards, records
 
 SHAPES = (Shape("ALL", 64), Shape("ALL", 40, 0, "crelu"), Shape("ALL+H+MC", 70, 16), Shape("KING*H", 32, 5, "crelu"))

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.core.board.game import Position
-from merino.inner.eval.families import DEFAULT_FILE, default, load_evaluation
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.net.file import save_net
-from merino.inner.eval.net.network import Shape
-from merino.inner.eval.net.piece_family import net_evaluation
+from merino.app.shell.cli import main
+from merino.core.board.game import Position
+from merino.eval.families import DEFAULT_FILE, default, load_evaluation
+from merino.eval.linear.registry import TERMS
+from merino.eval.net.file import save_net
+from merino.eval.net.network import Shape
+from merino.eval.net.piece_family import net_evaluation
 from tests.test_net import random_net
 from tests.test_net_play import material_net
 

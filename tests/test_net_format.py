@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.engine.search.bench import POSITIONS
-from merino.inner.eval.families import find_net, load_net
-from merino.inner.eval.net.file import as_bytes, save_net
-from merino.inner.eval.net.network import Shape, quantised
-from merino.inner.learn.net.starting import random_layers
+from merino.core.board.fen import parse_fen
+from merino.engine.search.bench import POSITIONS
+from merino.eval.families import find_net, load_net
+from merino.eval.net.file import as_bytes, save_net
+from merino.eval.net.network import Shape, quantised
+from merino.learn.net.starting import random_layers
 from tests.test_docs import ROOT
 
 PAGE = (ROOT / "docs" / "nets.md").read_text(encoding="utf-8").partition("## The format of nets\n")[2]

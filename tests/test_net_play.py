@@ -11,28 +11,28 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.app.shell.net import run_net
-from merino.inner.core.board.game import Position
-from merino.inner.core.common.command import CommandError
-from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.parameters import parameter_values, parameters_for, tuned_for
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.engine.uci import files
-from merino.inner.engine.uci.runtime import Runtime
-from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.families import default, find_net, from_identity, load_net
-from merino.inner.eval.net.family import NetEvaluation
-from merino.inner.eval.net.file import save_net
-from merino.inner.eval.net.network import Network, Shape
-from merino.inner.eval.net.piece_family import net_evaluation
-from merino.inner.formats.packed import PACKED, Filter, check_packed, with_checks
-from merino.inner.formats.packed_files import packed_positions
-from merino.inner.match.errors import MatchError, PlayerError
-from merino.inner.match.games import Tally
-from merino.inner.match.keeping import MatchKeeper, PositionFile
-from merino.inner.match.players import OwnPlayer, read_player
-from merino.inner.tune.parameters import own_parameters
+from merino.app.shell.cli import main
+from merino.app.shell.net import run_net
+from merino.core.board.game import Position
+from merino.core.common.command import CommandError
+from merino.engine.search.limits import Limits
+from merino.engine.search.parameters import parameter_values, parameters_for, tuned_for
+from merino.engine.search.searcher import Searcher
+from merino.engine.uci import files
+from merino.engine.uci.runtime import Runtime
+from merino.eval.evaluation import EvaluationError
+from merino.eval.families import default, find_net, from_identity, load_net
+from merino.eval.net.family import NetEvaluation
+from merino.eval.net.file import save_net
+from merino.eval.net.network import Network, Shape
+from merino.eval.net.piece_family import net_evaluation
+from merino.formats.packed import PACKED, Filter, check_packed, with_checks
+from merino.formats.packed_files import packed_positions
+from merino.match.errors import MatchError, PlayerError
+from merino.match.games import Tally
+from merino.match.keeping import MatchKeeper, PositionFile
+from merino.match.players import OwnPlayer, read_player
+from merino.tune.parameters import own_parameters
 from tests.boards import KIWIPETE
 from tests.talk import Talk
 from tests.test_net import random_net

@@ -9,15 +9,15 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.features import run_features
-from merino.inner.app.shell.learn import run_plot
-from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.eval.net.features import features
-from merino.inner.eval.net.file import save_net
-from merino.inner.eval.net.network import Shape, quantised
-from merino.inner.formats.pgn_games import read_games
-from merino.inner.learn.net.feature_costs import measure_changes
-from merino.inner.learn.net.plots import (
+from merino.app.shell.features import run_features
+from merino.app.shell.learn import run_plot
+from merino.core.common.command import CommandError, UsageError
+from merino.eval.net.features import features
+from merino.eval.net.file import save_net
+from merino.eval.net.network import Shape, quantised
+from merino.formats.pgn_games import read_games
+from merino.learn.net.feature_costs import measure_changes
+from merino.learn.net.plots import (
     PICTURES,
     STRONGEST,
     NetRun,
@@ -27,7 +27,7 @@ from merino.inner.learn.net.plots import (
     strongest,
     weights_by_square,
 )
-from merino.inner.learn.net.starting import random_layers
+from merino.learn.net.starting import random_layers
 from tests.rows import SELFPLAY
 from tests.test_features import records
 

@@ -15,25 +15,25 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.app.shell import train
-from merino.inner.app.shell.cli import main
-from merino.inner.core.board.bitboard import KING
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.core.common.interrupt import INTERRUPTED
-from merino.inner.eval.families import default, find_net
-from merino.inner.eval.linear.weights import SHIPPED
-from merino.inner.eval.net.file import load_net, save_net
-from merino.inner.eval.net.network import Shape, exact_scores
-from merino.inner.eval.net.piece_family import net_evaluation
-from merino.inner.eval.net.shape_text import parse_shape
-from merino.inner.formats.packed import open_packed, pack, unpack
-from merino.inner.learn.errors import TrainingError
-from merino.inner.learn.net import bearing, gradient
-from merino.inner.learn.net.backpropagation import learn_scores
-from merino.inner.learn.net.bearing import MIN_STEPS, Bearing, course_for
-from merino.inner.learn.net.gradient import Gradient, Layout, Objective
-from merino.inner.learn.net.starting import check_part, is_part, layers_of, random_layers
-from merino.inner.learn.net.training import (
+from merino.app.shell import train
+from merino.app.shell.cli import main
+from merino.core.board.bitboard import KING
+from merino.core.board.fen import parse_fen
+from merino.core.common.interrupt import INTERRUPTED
+from merino.eval.families import default, find_net
+from merino.eval.linear.weights import SHIPPED
+from merino.eval.net.file import load_net, save_net
+from merino.eval.net.network import Shape, exact_scores
+from merino.eval.net.piece_family import net_evaluation
+from merino.eval.net.shape_text import parse_shape
+from merino.formats.packed import open_packed, pack, unpack
+from merino.learn.errors import TrainingError
+from merino.learn.net import bearing, gradient
+from merino.learn.net.backpropagation import learn_scores
+from merino.learn.net.bearing import MIN_STEPS, Bearing, course_for
+from merino.learn.net.gradient import Gradient, Layout, Objective
+from merino.learn.net.starting import check_part, is_part, layers_of, random_layers
+from merino.learn.net.training import (
     FURTHER_EPOCHS,
     FURTHER_RATE,
     Trained,
@@ -43,8 +43,8 @@ from merino.inner.learn.net.training import (
     fit_k,
     learned_by,
 )
-from merino.inner.match.games import Tally
-from merino.inner.match.prove import GAIN, Proof
+from merino.match.games import Tally
+from merino.match.prove import GAIN, Proof
 from tests.test_features import boards, records
 from tests.test_net import random_net
 

@@ -10,17 +10,17 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.core.board.game import Position
-from merino.inner.core.board.move import NO_MOVE
-from merino.inner.core.compiled.calls import call_evaluation
-from merino.inner.core.compiled.jit import entry
-from merino.inner.engine.search.state import new_search_record
-from merino.inner.eval.net.blocks import BLOCKS, Block
-from merino.inner.eval.net.family import NetEvaluation
-from merino.inner.eval.net.features import features
-from merino.inner.eval.net.network import Shape
-from merino.inner.eval.net.updates import obstacle
+from merino.app.shell.cli import main
+from merino.core.board.game import Position
+from merino.core.board.move import NO_MOVE
+from merino.core.compiled.calls import call_evaluation
+from merino.core.compiled.jit import entry
+from merino.engine.search.state import new_search_record
+from merino.eval.net.blocks import BLOCKS, Block
+from merino.eval.net.family import NetEvaluation
+from merino.eval.net.features import features
+from merino.eval.net.network import Shape
+from merino.eval.net.updates import obstacle
 from tests.test_net import random_net
 
 OFTEN_SEEN = ("MB", "PV", "H")  # mirrored or by the own king; `make test-nets` has each by itself

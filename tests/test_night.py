@@ -16,36 +16,36 @@ from typing import IO, Any
 import numpy as np
 import pytest
 
-from merino.inner.app.shell import night as shell
-from merino.inner.app.shell.cli import main
-from merino.inner.app.shell.night import run_night
-from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.sealed import as_json, from_json
-from merino.inner.core.common.user_files import user_folder
-from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.families import default, find_net
-from merino.inner.eval.net.file import digest, load_net, save_net
-from merino.inner.eval.net.network import NetError, Network, Shape, quantised
-from merino.inner.eval.net.shape_text import parse_shape
-from merino.inner.formats.packed_files import games_with_scores, rescaled
-from merino.inner.learn.errors import LearnError, TrainingError
-from merino.inner.learn.net import bearing, training
-from merino.inner.learn.net.bearing import BORNE, bearing_for, caution, epochs_for, games_to_teach
-from merino.inner.learn.net.gradient import Gradient, Layout, Objective
-from merino.inner.learn.net.starting import is_part, random_layers
-from merino.inner.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE
-from merino.inner.learn.night import learner, start
-from merino.inner.learn.night.learner import Lesson, fit_generation, learned_before, shape_for
-from merino.inner.learn.night.report import summary
-from merino.inner.learn.night.start import begin
-from merino.inner.learn.night.state import NightFolder, NightPlan, NightState, load_state, nothing
-from merino.inner.learn.plots import NIGHT_PICTURES, draw
-from merino.inner.learn.request import Events
-from merino.inner.learn.rounds import state as rounds_state
-from merino.inner.learn.rounds.loop import Finished, StepContext, Until
-from merino.inner.match.errors import MatchError
-from merino.inner.match.games import Tally
-from merino.inner.study.probes import nights
+from merino.app.shell import night as shell
+from merino.app.shell.cli import main
+from merino.app.shell.night import run_night
+from merino.core.common.command import CommandError, UsageError
+from merino.core.common.sealed import as_json, from_json
+from merino.core.common.user_files import user_folder
+from merino.eval.evaluation import EvaluationError
+from merino.eval.families import default, find_net
+from merino.eval.net.file import digest, load_net, save_net
+from merino.eval.net.network import NetError, Network, Shape, quantised
+from merino.eval.net.shape_text import parse_shape
+from merino.formats.packed_files import games_with_scores, rescaled
+from merino.learn.errors import LearnError, TrainingError
+from merino.learn.net import bearing, training
+from merino.learn.net.bearing import BORNE, bearing_for, caution, epochs_for, games_to_teach
+from merino.learn.net.gradient import Gradient, Layout, Objective
+from merino.learn.net.starting import is_part, random_layers
+from merino.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE
+from merino.learn.night import learner, start
+from merino.learn.night.learner import Lesson, fit_generation, learned_before, shape_for
+from merino.learn.night.report import summary
+from merino.learn.night.start import begin
+from merino.learn.night.state import NightFolder, NightPlan, NightState, load_state, nothing
+from merino.learn.plots import NIGHT_PICTURES, draw
+from merino.learn.request import Events
+from merino.learn.rounds import state as rounds_state
+from merino.learn.rounds.loop import Finished, StepContext, Until
+from merino.match.errors import MatchError
+from merino.match.games import Tally
+from merino.study.probes import nights
 from tests.killing import dies_at
 from tests.nights import night_of
 

@@ -9,24 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.app.explorer.runs import report
-from merino.inner.app.shell import night
-from merino.inner.app.shell.cli import main
-from merino.inner.core.common.sealed import as_json, from_json
-from merino.inner.eval.families import find_net
-from merino.inner.eval.net.file import digest, load_net
-from merino.inner.learn.net import bearing
-from merino.inner.learn.night import ladder, learner
-from merino.inner.learn.night.ladder import rungs_of
-from merino.inner.learn.night.report import summary
-from merino.inner.learn.night.start import begin
-from merino.inner.learn.night.state import LadderMatch, NightFolder, NightState, load_state
-from merino.inner.learn.plots import _nets_ladder
-from merino.inner.learn.request import Events
-from merino.inner.learn.rounds.loop import Finished, Until
-from merino.inner.study.errors import StudyError
-from merino.inner.study.probes import nights
-from merino.inner.study.probes.nights import PROBES_NAME, asked, kept_probes, probes_of, told
+from merino.app.explorer.runs import report
+from merino.app.shell import night
+from merino.app.shell.cli import main
+from merino.core.common.sealed import as_json, from_json
+from merino.eval.families import find_net
+from merino.eval.net.file import digest, load_net
+from merino.learn.net import bearing
+from merino.learn.night import ladder, learner
+from merino.learn.night.ladder import rungs_of
+from merino.learn.night.report import summary
+from merino.learn.night.start import begin
+from merino.learn.night.state import LadderMatch, NightFolder, NightState, load_state
+from merino.learn.plots import _nets_ladder
+from merino.learn.request import Events
+from merino.learn.rounds.loop import Finished, Until
+from merino.study.errors import StudyError
+from merino.study.probes import nights
+from merino.study.probes.nights import PROBES_NAME, asked, kept_probes, probes_of, told
 from tests.fake_remote import FakeRemote
 from tests.killing import dies_at
 from tests.nights import night_of

@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from merino.inner.core.board.game import Position
-from merino.inner.core.board.move import Move
-from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.search_run import SearchRun
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.engine.uci.clocks import NodeClock
-from merino.inner.formats.openings import Opening
-from merino.inner.match.boards import PythonBoard
-from merino.inner.match.players import OwnPlayer
-from merino.inner.match.time_control import Adjudication, Clock, TimeControl
+from merino.core.board.game import Position
+from merino.core.board.move import Move
+from merino.engine.search.limits import Limits
+from merino.engine.search.search_run import SearchRun
+from merino.engine.search.searcher import Searcher
+from merino.engine.uci.clocks import NodeClock
+from merino.formats.openings import Opening
+from merino.match.boards import PythonBoard
+from merino.match.players import OwnPlayer
+from merino.match.time_control import Adjudication, Clock, TimeControl
 from tests.uci_process import UciProcess, field, infos
 
 

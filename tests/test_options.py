@@ -14,20 +14,20 @@ import chess
 import chess.polyglot
 import pytest
 
-from merino.inner.core.board.bitboard import BLACK, WHITE
-from merino.inner.core.board.game import Position
-from merino.inner.engine.search.limits import TABLEBASE_WIN, Limits
-from merino.inner.engine.search.strength import DEFAULT_ELO, MAX_ELO, MIN_ELO, Strength, at_elo, at_level
-from merino.inner.engine.tables.book import Book, BookError
-from merino.inner.engine.tables.tablebase import TablebaseError, advise, open_tables
-from merino.inner.engine.uci import clocks, execute
-from merino.inner.engine.uci.options import OPTIONS, find
-from merino.inner.engine.uci.output import Output
-from merino.inner.engine.uci.runtime import Runtime
-from merino.inner.engine.uci.session import UciSession
-from merino.inner.eval.linear.explain import explain
-from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults, learned_k
-from merino.inner.eval.outlook import DEFAULT_K, expected_score, win_draw_loss
+from merino.core.board.bitboard import BLACK, WHITE
+from merino.core.board.game import Position
+from merino.engine.search.limits import TABLEBASE_WIN, Limits
+from merino.engine.search.strength import DEFAULT_ELO, MAX_ELO, MIN_ELO, Strength, at_elo, at_level
+from merino.engine.tables.book import Book, BookError
+from merino.engine.tables.tablebase import TablebaseError, advise, open_tables
+from merino.engine.uci import clocks, execute
+from merino.engine.uci.options import OPTIONS, find
+from merino.engine.uci.output import Output
+from merino.engine.uci.runtime import Runtime
+from merino.engine.uci.session import UciSession
+from merino.eval.linear.explain import explain
+from merino.eval.linear.weights import DEFAULT_FILE, defaults, learned_k
+from merino.eval.outlook import DEFAULT_K, expected_score, win_draw_loss
 from tests.boards import KIWIPETE
 from tests.fake_tables import FakeTables
 from tests.syzygy_files import LOST, WON, constant_file

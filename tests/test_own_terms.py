@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.core.board.game import Position
-from merino.inner.engine.report.phrases import _term, counts_against, group_of, is_usual
-from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.families import from_identity, load
-from merino.inner.eval.linear.own_file import ENVIRONMENT_VARIABLE
-from merino.inner.eval.linear.sets import SETS, _set_in, set_named
+from merino.app.shell.cli import main
+from merino.core.board.game import Position
+from merino.engine.report.phrases import _term, counts_against, group_of, is_usual
+from merino.engine.search.limits import Limits
+from merino.engine.search.searcher import Searcher
+from merino.eval.evaluation import EvaluationError
+from merino.eval.families import from_identity, load
+from merino.eval.linear.own_file import ENVIRONMENT_VARIABLE
+from merino.eval.linear.sets import SETS, _set_in, set_named
 from tests.rows import few_games
 from tests.uci_process import run_merino
 

@@ -15,14 +15,14 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from merino.inner.app.shell import position_files
-from merino.inner.app.shell.cli import main
-from merino.inner.core.board.bitboard import BLACK
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.core.board.game import Position
-from merino.inner.formats import packed_files
-from merino.inner.formats.openings import Opening
-from merino.inner.formats.packed import (
+from merino.app.shell import position_files
+from merino.app.shell.cli import main
+from merino.core.board.bitboard import BLACK
+from merino.core.board.fen import parse_fen
+from merino.core.board.game import Position
+from merino.formats import packed_files
+from merino.formats.openings import Opening
+from merino.formats.packed import (
     PACKED,
     Filter,
     PackedError,
@@ -32,12 +32,12 @@ from merino.inner.formats.packed import (
     with_checks,
     without_checks,
 )
-from merino.inner.formats.packed_files import is_held_out, packed_positions, packed_triples, shuffled, write_packed_file
-from merino.inner.formats.pgn_games import read_games
-from merino.inner.formats.scored_games import scored_games
-from merino.inner.formats.sources import Source
-from merino.inner.match.games import Game, Played, Reason
-from merino.inner.match.keeping import PositionFile
+from merino.formats.packed_files import is_held_out, packed_positions, packed_triples, shuffled, write_packed_file
+from merino.formats.pgn_games import read_games
+from merino.formats.scored_games import scored_games
+from merino.formats.sources import Source
+from merino.match.games import Game, Played, Reason
+from merino.match.keeping import PositionFile
 from tests.test_features import boards, records
 from tests.test_words import walked
 
@@ -393,7 +393,7 @@ def test_memory_for_a_split_does_not_grow_with_the_file(tmp_path: Path, monkeypa
 def test_of_a_split_that_fails_neither_part_is_written(tmp_path: Path, monkeypatch, capsys) -> None:
     lines = tmp_path / "p.txt"
     lines.write_text("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 | 10 | 1.0\n" * 100 + "nonsense\n")
-    monkeypatch.setattr("merino.inner.formats.sources.CHUNK", 1000)
+    monkeypatch.setattr("merino.formats.sources.CHUNK", 1000)
     one, two = tmp_path / "one.bin", tmp_path / "two.bin"
     two.write_bytes(b"before")
     assert main(["positions", str(lines), "--out", str(one), "--split", "0.5", str(two), "--quiet"]) == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from merino.inner.engine.search.parameters import (
+from merino.engine.search.parameters import (
     OLD_NAMES,
     PARAMETERS,
     ParameterError,
@@ -10,10 +10,10 @@ from merino.inner.engine.search.parameters import (
     current_name,
     parameter_values,
 )
-from merino.inner.eval.families import default
-from merino.inner.match.players import read_player
-from merino.inner.tune.parameters import TunedParameter, TuneError, own_parameters
-from merino.inner.tune.playing import check_own
+from merino.eval.families import default
+from merino.match.players import read_player
+from merino.tune.parameters import TunedParameter, TuneError, own_parameters
+from merino.tune.playing import check_own
 
 
 def test_every_old_name_of_a_parameter_sets_the_one_of_today() -> None:

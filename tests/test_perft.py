@@ -2,8 +2,8 @@
 
 import pytest
 
-from merino.inner.core.board.fen import START_FEN, parse_fen
-from merino.inner.core.board.perft import MAX_DEPTH, perft
+from merino.core.board.fen import START_FEN, parse_fen
+from merino.core.board.perft import MAX_DEPTH, perft
 
 # https://www.chessprogramming.org/Perft_Results: leaves at depths 1, 2, 3, ...
 PUBLISHED = {

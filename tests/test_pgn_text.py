@@ -8,9 +8,9 @@ import chess
 import chess.pgn
 import pytest
 
-from merino.inner.core.board.fen import START_FEN
-from merino.inner.core.board.game import RESULTS
-from merino.inner.formats.pgn_text import (
+from merino.core.board.fen import START_FEN
+from merino.core.board.game import RESULTS
+from merino.formats.pgn_text import (
     PgnTermination,
     comment,
     game_text,

@@ -7,22 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.core.board.bitboard import BISHOP, KNIGHT, QUEEN, ROOK
-from merino.inner.core.board.fen import to_fen
-from merino.inner.core.board.game import Position
-from merino.inner.engine.report.older_json import evaluation_json
-from merino.inner.engine.report.static import report_evaluation
-from merino.inner.engine.report.text import render
-from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.explanation import Change
-from merino.inner.eval.families import from_identity, load_evaluation
-from merino.inner.eval.linear.evaluate import features_of, scores_of, stages_of, white_scores_of
-from merino.inner.eval.linear.explain import explain, value_pieces
-from merino.inner.eval.linear.family import LinearEvaluation, render_terms
-from merino.inner.eval.linear.phases import by_stage, column_names, halves, in_two_phases, simplest, with_values
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import as_mapping, load, parse, rewrite, save
-from merino.inner.eval.material import FULL_BOARD
+from merino.core.board.bitboard import BISHOP, KNIGHT, QUEEN, ROOK
+from merino.core.board.fen import to_fen
+from merino.core.board.game import Position
+from merino.engine.report.older_json import evaluation_json
+from merino.engine.report.static import report_evaluation
+from merino.engine.report.text import render
+from merino.eval.evaluation import EvaluationError
+from merino.eval.explanation import Change
+from merino.eval.families import from_identity, load_evaluation
+from merino.eval.linear.evaluate import features_of, scores_of, stages_of, white_scores_of
+from merino.eval.linear.explain import explain, value_pieces
+from merino.eval.linear.family import LinearEvaluation, render_terms
+from merino.eval.linear.phases import by_stage, column_names, halves, in_two_phases, simplest, with_values
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import as_mapping, load, parse, rewrite, save
+from merino.eval.material import FULL_BOARD
 from tests.boards import playouts, records
 from tests.shipped import ONE_PHASE, one_phase
 

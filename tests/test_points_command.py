@@ -17,14 +17,14 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.formats import pgn_stream
-from merino.inner.formats.pgn_games import read_games
-from merino.inner.formats.sources import SourceError
-from merino.inner.study.errors import StudyError
-from merino.inner.study.points import values
-from merino.inner.study.points.claims import CONDITIONS, PointsVerdict
-from merino.inner.study.points.reading import (
+from merino.app.shell.cli import main
+from merino.formats import pgn_stream
+from merino.formats.pgn_games import read_games
+from merino.formats.sources import SourceError
+from merino.study.errors import StudyError
+from merino.study.points import values
+from merino.study.points.claims import CONDITIONS, PointsVerdict
+from merino.study.points.reading import (
     PointsRequest,
     PointsSource,
     SourceFaults,
@@ -34,9 +34,9 @@ from merino.inner.study.points.reading import (
     sets_of,
     values_of,
 )
-from merino.inner.study.points.sets import DRAWN, LOST, TAGS, WON, Collection, Filters, grouped
-from merino.inner.study.points.values import HALF, score_graph
-from merino.inner.study.points.vectors import FEATURES, PIECES, Vectors, vectors_of_games
+from merino.study.points.sets import DRAWN, LOST, TAGS, WON, Collection, Filters, grouped
+from merino.study.points.values import HALF, score_graph
+from merino.study.points.vectors import FEATURES, PIECES, Vectors, vectors_of_games
 from tests.pipes import pipe_with
 
 OWN_GAMES = Path(__file__).parents[1] / "games" / "selfplay.pgn"
@@ -322,7 +322,7 @@ def test_without_matplotlib_a_picture_says_what_to_install(
     own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("merino.inner.app.shell.points.read_source", None)  # so that a game that is read ends the test
+    monkeypatch.setattr("merino.app.shell.points.read_source", None)  # so that a game that is read ends the test
     picture, matrix = tmp_path / "graph.png", tmp_path / "matrix.csv"
     assert main(["points", own, "--plot", str(picture)]) == 1
     assert capsys.readouterr().err == (
@@ -349,7 +349,7 @@ def test_a_folder_that_cannot_be_written_is_found_before_the_games_are_read(
     def locked(**_: object) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr("merino.inner.core.common.files.tempfile.TemporaryFile", locked)
+    monkeypatch.setattr("merino.core.common.files.tempfile.TemporaryFile", locked)
     matrix = tmp_path / "m.csv"
     assert main(["points", "no-such-games.pgn", "--matrix", str(matrix)]) == 1
     assert f"points: cannot write '{matrix}': Permission denied" in capsys.readouterr().err

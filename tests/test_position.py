@@ -8,12 +8,12 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.core.board.bitboard import EMPTY, colour_of, type_of
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.core.board.game import Position
-from merino.inner.core.board.makemove import make_null
-from merino.inner.core.board.move import DOUBLE_PUSH, NORMAL
-from merino.inner.core.board.position import (
+from merino.core.board.bitboard import EMPTY, colour_of, type_of
+from merino.core.board.fen import parse_fen
+from merino.core.board.game import Position
+from merino.core.board.makemove import make_null
+from merino.core.board.move import DOUBLE_PUSH, NORMAL
+from merino.core.board.position import (
     POSITION,
     attackers_to,
     attacks_of,
@@ -23,7 +23,7 @@ from merino.inner.core.board.position import (
     occupied_squares,
     set_check_squares,
 )
-from merino.inner.core.compiled.jit import entry
+from merino.core.compiled.jit import entry
 from tests.boards import placed, playouts, random_game, records, sparse, start_board
 
 ROOKS = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1"

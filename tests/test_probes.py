@@ -10,19 +10,19 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.app.shell.probes import by_name
-from merino.inner.core.board.fen import to_fen
-from merino.inner.core.board.game import Position
-from merino.inner.core.common.command import CommandError
-from merino.inner.eval.families import load_net
-from merino.inner.eval.linear.evaluate import features_of
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.net.family import NetEvaluation
-from merino.inner.eval.net.network import exact_scores
-from merino.inner.study.errors import StudyError
-from merino.inner.study.probes.motifs import MOTIFS
-from merino.inner.study.probes.probe import Probed, neurons_of, probe, told_by
+from merino.app.shell.cli import main
+from merino.app.shell.probes import by_name
+from merino.core.board.fen import to_fen
+from merino.core.board.game import Position
+from merino.core.common.command import CommandError
+from merino.eval.families import load_net
+from merino.eval.linear.evaluate import features_of
+from merino.eval.linear.registry import TERMS
+from merino.eval.net.family import NetEvaluation
+from merino.eval.net.network import exact_scores
+from merino.study.errors import StudyError
+from merino.study.probes.motifs import MOTIFS
+from merino.study.probes.probe import Probed, neurons_of, probe, told_by
 from tests.test_words import walked
 
 CASES = {

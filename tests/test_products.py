@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from merino.inner.eval.linear.phases import STAGES, shares_of_phases
-from merino.inner.learn.products import products_of_columns, products_of_pairs
+from merino.eval.linear.phases import STAGES, shares_of_phases
+from merino.learn.products import products_of_columns, products_of_pairs
 
 ROWS, TERMS = 300, 40
 

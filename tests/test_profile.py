@@ -15,20 +15,20 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.app.shell.profile import run_profile
-from merino.inner.core.board.fen import to_fen
-from merino.inner.core.board.game import Position
-from merino.inner.core.common.command import CommandError
-from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS, expected_scores, shown_by
-from merino.inner.engine.search.people import Prior, as_toml, from_toml, people
-from merino.inner.eval.families import default
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.study.errors import StudyError
-from merino.inner.study.profile.choices import Choices, FittedChoice, choices_of, fit, judged, likelihoods
-from merino.inner.study.profile.players import games_of_player
-from merino.inner.study.profile.profile import cross_validated
-from merino.inner.study.profile.tastes import tastes_of
+from merino.app.shell.cli import main
+from merino.app.shell.profile import run_profile
+from merino.core.board.fen import to_fen
+from merino.core.board.game import Position
+from merino.core.common.command import CommandError
+from merino.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS, expected_scores, shown_by
+from merino.engine.search.people import Prior, as_toml, from_toml, people
+from merino.eval.families import default
+from merino.eval.linear.registry import TERMS
+from merino.study.errors import StudyError
+from merino.study.profile.choices import Choices, FittedChoice, choices_of, fit, judged, likelihoods
+from merino.study.profile.players import games_of_player
+from merino.study.profile.profile import cross_validated
+from merino.study.profile.tastes import tastes_of
 
 GAME = """[White "{white}"]
 [Black "{black}"]

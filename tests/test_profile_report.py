@@ -10,15 +10,15 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.search_request import default_analyser
-from merino.inner.core.board.game import Position
-from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT
-from merino.inner.engine.search.limits import Limits
-from merino.inner.eval.families import default
-from merino.inner.eval.material import FULL_BOARD
-from merino.inner.match.statistics import t_95
-from merino.inner.study.profile.choices import Choices, choices_of
-from merino.inner.study.profile.groups import (
+from merino.app.shell.search_request import default_analyser
+from merino.core.board.game import Position
+from merino.engine.search.choice import COLUMNS, FIRST_HABIT
+from merino.engine.search.limits import Limits
+from merino.eval.families import default
+from merino.eval.material import FULL_BOARD
+from merino.match.statistics import t_95
+from merino.study.profile.choices import Choices, choices_of
+from merino.study.profile.groups import (
     Interval,
     JudgedMoves,
     difference,
@@ -29,11 +29,11 @@ from merino.inner.study.profile.groups import (
     share_by_game,
     share_of,
 )
-from merino.inner.study.profile.mistakes import Mistakes, losses_of, mistakes_of, sights_of, temptations_of
-from merino.inner.study.profile.openings import openings_of
-from merino.inner.study.profile.players import PlayerGames, games_of_player
-from merino.inner.study.profile.tastes import TermTaste
-from merino.inner.study.profile.text import taste_parts
+from merino.study.profile.mistakes import Mistakes, losses_of, mistakes_of, sights_of, temptations_of
+from merino.study.profile.openings import openings_of
+from merino.study.profile.players import PlayerGames, games_of_player
+from merino.study.profile.tastes import TermTaste
+from merino.study.profile.text import taste_parts
 from tests.test_profile import made_up, pgn
 
 # After five moves White leaves the queen to a pawn, and Black does not take it.

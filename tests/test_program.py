@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numba.core.caching import NullCache
 
-from merino.inner.core.compiled.jit import CHECKS_BOUNDS, entry, kernel
-from merino.inner.core.compiled.program import ProgramLibrary
+from merino.core.compiled.jit import CHECKS_BOUNDS, entry, kernel
+from merino.core.compiled.program import ProgramLibrary
 
 
 @kernel

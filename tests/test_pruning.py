@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from merino.inner.core.board.game import Position
-from merino.inner.core.compiled.jit import entry
-from merino.inner.engine.search.parameters import parameter_values
-from merino.inner.engine.search.pruning import NO_CUTOFF, mate_distance_pruning, null_move_pruning
-from merino.inner.engine.search.transposition import TranspositionTable
-from merino.inner.engine.search.tree import make_move, make_null_move
-from merino.inner.engine.search.worker import Worker
+from merino.core.board.game import Position
+from merino.core.compiled.jit import entry
+from merino.engine.search.parameters import parameter_values
+from merino.engine.search.pruning import NO_CUTOFF, mate_distance_pruning, null_move_pruning
+from merino.engine.search.transposition import TranspositionTable
+from merino.engine.search.tree import make_move, make_null_move
+from merino.engine.search.worker import Worker
 from tests.material_family import MaterialEvaluation
 
 ROOK_AHEAD = "4k3/ppp5/8/8/8/8/PPP5/R3K3 b - - 0 1"

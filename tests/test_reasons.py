@@ -12,18 +12,18 @@ import chess
 import chess.pgn
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.core.board.game import Position
-from merino.inner.engine.notation.san import read_move
-from merino.inner.engine.report.schema import PositionReport
-from merino.inner.engine.search.limits import Limits, Score
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.eval.families import default, load
-from merino.inner.eval.linear.weights import SHIPPED
-from merino.inner.study.analyser import analyser
-from merino.inner.study.reasons.ends import LineEnd, PieceDifference, differences, end_of, told
-from merino.inner.study.reasons.mistakes import MistakeKind, ScoredLine, mistake_in, mistake_of
-from merino.inner.study.reasons.motifs import (
+from merino.app.shell.cli import main
+from merino.core.board.game import Position
+from merino.engine.notation.san import read_move
+from merino.engine.report.schema import PositionReport
+from merino.engine.search.limits import Limits, Score
+from merino.engine.search.searcher import Searcher
+from merino.eval.families import default, load
+from merino.eval.linear.weights import SHIPPED
+from merino.study.analyser import analyser
+from merino.study.reasons.ends import LineEnd, PieceDifference, differences, end_of, told
+from merino.study.reasons.mistakes import MistakeKind, ScoredLine, mistake_in, mistake_of
+from merino.study.reasons.motifs import (
     discovered_by,
     exchange,
     fork_targets,
@@ -32,10 +32,10 @@ from merino.inner.study.reasons.motifs import (
     pins_by,
     skewers_by,
 )
-from merino.inner.study.reasons.placing import Cost, Costs, ThreeEnds, left_in_the_centre
-from merino.inner.study.reasons.why import outcome, why
-from merino.inner.study.reasons.winning import FoundLine, Means, threat_in, win_by
-from merino.inner.study.reporting import report_moves
+from merino.study.reasons.placing import Cost, Costs, ThreeEnds, left_in_the_centre
+from merino.study.reasons.why import outcome, why
+from merino.study.reasons.winning import FoundLine, Means, threat_in, win_by
+from merino.study.reporting import report_moves
 
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
 

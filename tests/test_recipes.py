@@ -6,19 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.app.console.learning import learn_weights
-from merino.inner.app.shell.recipes import ARTICLE, read_comparison, run_recipes
-from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.sealed import as_json, from_json
-from merino.inner.eval.linear.phases import phases_of
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import SHIPPED, load
-from merino.inner.learn.errors import LearnError
-from merino.inner.learn.recipe_matches import Limit
-from merino.inner.learn.recipes import Comparing, Comparison, Recipe, RecipeResult
-from merino.inner.learn.request import Events, LearnRequest
-from merino.inner.match.games import Tally
-from merino.inner.match.time_control import TimeControl
+from merino.app.console.learning import learn_weights
+from merino.app.shell.recipes import ARTICLE, read_comparison, run_recipes
+from merino.core.common.command import CommandError, UsageError
+from merino.core.common.sealed import as_json, from_json
+from merino.eval.linear.phases import phases_of
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import SHIPPED, load
+from merino.learn.errors import LearnError
+from merino.learn.recipe_matches import Limit
+from merino.learn.recipes import Comparing, Comparison, Recipe, RecipeResult
+from merino.learn.request import Events, LearnRequest
+from merino.match.games import Tally
+from merino.match.time_control import TimeControl
 from tests.rows import SELFPLAY
 
 SMALL = """

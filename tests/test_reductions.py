@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from merino.inner.core.board.game import Position
-from merino.inner.core.compiled.jit import entry
-from merino.inner.engine.search.parameters import parameter_values
-from merino.inner.engine.search.pruning import NO_CUTOFF
-from merino.inner.engine.search.reductions import singular_extension
-from merino.inner.engine.search.transposition import LOWER_BOUND, UPPER_BOUND, TranspositionTable, probe, store
-from merino.inner.engine.search.tree import make_move
-from merino.inner.engine.search.worker import Worker
+from merino.core.board.game import Position
+from merino.core.compiled.jit import entry
+from merino.engine.search.parameters import parameter_values
+from merino.engine.search.pruning import NO_CUTOFF
+from merino.engine.search.reductions import singular_extension
+from merino.engine.search.transposition import LOWER_BOUND, UPPER_BOUND, TranspositionTable, probe, store
+from merino.engine.search.tree import make_move
+from merino.engine.search.worker import Worker
 from tests.material_family import MaterialEvaluation
 
 DEPTH = 4

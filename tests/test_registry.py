@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from merino.inner.eval.linear.registry import TERMS, Group
-from merino.inner.eval.linear.weights import DEFAULT_FILE, SET_WORD, SHIPPED, load, parse, set_in
+from merino.eval.linear.registry import TERMS, Group
+from merino.eval.linear.weights import DEFAULT_FILE, SET_WORD, SHIPPED, load, parse, set_in
 from tests import naive
 
 # As the article on GreKo 2015 ML lists them.

@@ -15,27 +15,27 @@ import numpy as np
 import pytest
 from dask.sizeof import sizeof
 
-from merino.inner.core.common.array_files import is_in_file, joined
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import DEFAULT_FILE, defaults
-from merino.inner.formats import pgn_stream
-from merino.inner.learn import remote_reading, remote_sample
-from merino.inner.learn import sample as samples
-from merino.inner.learn.errors import LearnError
-from merino.inner.learn.gain import Learned, learn
-from merino.inner.learn.inputs import ReadOptions, read_rows, split
-from merino.inner.learn.loss_and_gradient import Detail, gather
-from merino.inner.learn.minimisers import FitCallback
-from merino.inner.learn.positions import Equal, Quiet, Selection
-from merino.inner.learn.procedure import learn_from_files
-from merino.inner.learn.remote_reading import NotThereError, read_rows_remotely
-from merino.inner.learn.remote_sample import RemoteRows, RemoteSample, remote_split
-from merino.inner.learn.report import Seconds, record_of, summarise
-from merino.inner.learn.request import NO_CHOICE, Events, LearnRequest
-from merino.inner.learn.rows import Rows, RowStore
-from merino.inner.learn.sample import FitParameters, Loss, Sample, cut, spans
-from merino.inner.learn.settings import Settings
-from merino.inner.learn.targets import Target
+from merino.core.common.array_files import is_in_file, joined
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import DEFAULT_FILE, defaults
+from merino.formats import pgn_stream
+from merino.learn import remote_reading, remote_sample
+from merino.learn import sample as samples
+from merino.learn.errors import LearnError
+from merino.learn.gain import Learned, learn
+from merino.learn.inputs import ReadOptions, read_rows, split
+from merino.learn.loss_and_gradient import Detail, gather
+from merino.learn.minimisers import FitCallback
+from merino.learn.positions import Equal, Quiet, Selection
+from merino.learn.procedure import learn_from_files
+from merino.learn.remote_reading import NotThereError, read_rows_remotely
+from merino.learn.remote_sample import RemoteRows, RemoteSample, remote_split
+from merino.learn.report import Seconds, record_of, summarise
+from merino.learn.request import NO_CHOICE, Events, LearnRequest
+from merino.learn.rows import Rows, RowStore
+from merino.learn.sample import FitParameters, Loss, Sample, cut, spans
+from merino.learn.settings import Settings
+from merino.learn.targets import Target
 from tests.fake_remote import FakeRemote
 from tests.rows import SELFPLAY, copied_selfplay, few_games, made_up_rows
 
@@ -46,7 +46,7 @@ START = FitParameters(defaults(), 1 / 200)
 @pytest.fixture(autouse=True)
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a few games are many shares, and blocks end within them."""
-    for name in ("merino.inner.learn.sample.BLOCK", "merino.inner.learn.loss_and_gradient.BLOCK"):
+    for name in ("merino.learn.sample.BLOCK", "merino.learn.loss_and_gradient.BLOCK"):
         monkeypatch.setattr(name, 700)
     monkeypatch.setattr(samples, "SHARE_ROWS", 3000)
     monkeypatch.setattr(pgn_stream, "CHUNK", 60_000)

@@ -9,23 +9,23 @@ from typing import Any
 import chess
 import pytest
 
-from merino.inner.app.console import explaining
-from merino.inner.app.shell.cli import main
-from merino.inner.app.shell.explain import run_explain, run_moves
-from merino.inner.core.board.game import Position
-from merino.inner.engine.notation.san import board_of, read_move, san_line
-from merino.inner.engine.report.schema import VERSION, PositionReport
-from merino.inner.engine.search.limits import Limits, Line, Score, SearchResult
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.eval.families import default, load
-from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.learn.installing import InstallOutcome, Verdict
-from merino.inner.learn.procedure import LearnResult
-from merino.inner.learn.report import Summary, WeightLine
-from merino.inner.match.games import Tally
-from merino.inner.match.runner import MatchResult
-from merino.inner.study.analyser import analyser
-from merino.inner.study.reporting import report_moves, report_position
+from merino.app.console import explaining
+from merino.app.shell.cli import main
+from merino.app.shell.explain import run_explain, run_moves
+from merino.core.board.game import Position
+from merino.engine.notation.san import board_of, read_move, san_line
+from merino.engine.report.schema import VERSION, PositionReport
+from merino.engine.search.limits import Limits, Line, Score, SearchResult
+from merino.engine.search.searcher import Searcher
+from merino.eval.families import default, load
+from merino.eval.linear.family import LinearEvaluation
+from merino.learn.installing import InstallOutcome, Verdict
+from merino.learn.procedure import LearnResult
+from merino.learn.report import Summary, WeightLine
+from merino.match.games import Tally
+from merino.match.runner import MatchResult
+from merino.study.analyser import analyser
+from merino.study.reporting import report_moves, report_position
 from tools.report_schema import schema
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.core.common import runs
-from merino.inner.core.common.runs import RunName, at_work, begun
-from merino.inner.core.common.work import ordered, threads
+from merino.core.common import runs
+from merino.core.common.runs import RunName, at_work, begun
+from merino.core.common.work import ordered, threads
 
 
 class Tool:

@@ -5,9 +5,9 @@ import random
 import chess
 import pytest
 
-from merino.inner.core.board.fen import START_FEN
-from merino.inner.core.board.game import Position
-from merino.inner.engine.notation.san import (
+from merino.core.board.fen import START_FEN
+from merino.core.board.game import Position
+from merino.engine.notation.san import (
     MoveRejected,
     looks_like_move,
     move_number,

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from merino.inner.core.board.game import Position
-from merino.inner.core.compiled.jit import entry
-from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.engine.search.static_eval import endgame_scaling, rule50_scaling
-from merino.inner.eval.linear.evaluate import scores_of
-from merino.inner.eval.linear.weights import defaults
+from merino.core.board.game import Position
+from merino.core.compiled.jit import entry
+from merino.engine.search.limits import Limits
+from merino.engine.search.searcher import Searcher
+from merino.engine.search.static_eval import endgame_scaling, rule50_scaling
+from merino.eval.linear.evaluate import scores_of
+from merino.eval.linear.weights import defaults
 
 
 @entry

@@ -5,11 +5,11 @@ import math
 import chess
 import pytest
 
-from merino.inner.core.board.bitboard import BLACK, WHITE
-from merino.inner.core.board.game import Position
-from merino.inner.engine.notation.scores import line_text, score_text
-from merino.inner.engine.search.limits import MATE_SCORE, Line, Score
-from merino.inner.eval.outlook import expected_score
+from merino.core.board.bitboard import BLACK, WHITE
+from merino.core.board.game import Position
+from merino.engine.notation.scores import line_text, score_text
+from merino.engine.search.limits import MATE_SCORE, Line, Score
+from merino.eval.outlook import expected_score
 
 MATE_IN_TWO, MATED_IN_ONE = Score(MATE_SCORE - 3), Score(-MATE_SCORE + 2)
 

@@ -15,23 +15,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.core.common import sealed
-from merino.inner.core.common.array_files import as_npz, from_npz
-from merino.inner.core.common.json_text import parsed
-from merino.inner.core.common.sealed import DamageError, as_json, check, from_json
-from merino.inner.engine.uci.info_log import InfoLog
-from merino.inner.engine.uci.output import Output
-from merino.inner.eval.linear.weights import SHIPPED
-from merino.inner.eval.net.file import as_bytes, as_text, as_unsealed_bytes, digest, load_net, network_of, save_net
-from merino.inner.eval.net.network import NetError, Shape
-from merino.inner.formats.packed import PackedError, open_packed, with_checks, without_checks
-from merino.inner.formats.packed_files import write_packed_file
-from merino.inner.learn.errors import TrainingError
-from merino.inner.learn.net.training import Trainer, TrainingSettings, recipe_of
-from merino.inner.match.errors import MatchError
-from merino.inner.match.games import Tally
-from merino.inner.match.keeping import MatchKeeper
-from merino.inner.study.annotate.work import Partial
+from merino.core.common import sealed
+from merino.core.common.array_files import as_npz, from_npz
+from merino.core.common.json_text import parsed
+from merino.core.common.sealed import DamageError, as_json, check, from_json
+from merino.engine.uci.info_log import InfoLog
+from merino.engine.uci.output import Output
+from merino.eval.linear.weights import SHIPPED
+from merino.eval.net.file import as_bytes, as_text, as_unsealed_bytes, digest, load_net, network_of, save_net
+from merino.eval.net.network import NetError, Shape
+from merino.formats.packed import PackedError, open_packed, with_checks, without_checks
+from merino.formats.packed_files import write_packed_file
+from merino.learn.errors import TrainingError
+from merino.learn.net.training import Trainer, TrainingSettings, recipe_of
+from merino.match.errors import MatchError
+from merino.match.games import Tally
+from merino.match.keeping import MatchKeeper
+from merino.study.annotate.work import Partial
 from tests.test_net_training import sample
 
 VALUES = {"name": "naïve", "numbers": [1, -2.5, 1e-300], "inner": {"2": None, "1": True}}
@@ -240,9 +240,7 @@ def test_a_state_of_a_training_of_merino_1_0_goes_on(tmp_path: Path) -> None:
 
 def test_two_equal_trainings_give_equal_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = train(tmp_path, "first")
-    monkeypatch.setattr(
-        "merino.inner.learn.net.training.time.monotonic", iter(range(1 << 20)).__next__
-    )  # a slower machine
+    monkeypatch.setattr("merino.learn.net.training.time.monotonic", iter(range(1 << 20)).__next__)  # a slower machine
     assert train(tmp_path, "second") == first
 
 

@@ -14,18 +14,18 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.core.board.game import IllegalMoveError, Position
-from merino.inner.core.compiled.jit import entry
-from merino.inner.engine.search.bench import POSITIONS, run_bench
-from merino.inner.engine.search.limits import MAX_MS, Limits, Line, Score, SearchResult
-from merino.inner.engine.search.parameters import EXCHANGE_VALUES, parameter_values
-from merino.inner.engine.search.search_run import SearchRun
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.engine.search.time_management import Budget
-from merino.inner.engine.search.transposition import TranspositionTable
-from merino.inner.engine.search.tree import is_draw, make_null_move
-from merino.inner.engine.search.worker import RootLine, Worker
-from merino.inner.eval.families import default
+from merino.core.board.game import IllegalMoveError, Position
+from merino.core.compiled.jit import entry
+from merino.engine.search.bench import POSITIONS, run_bench
+from merino.engine.search.limits import MAX_MS, Limits, Line, Score, SearchResult
+from merino.engine.search.parameters import EXCHANGE_VALUES, parameter_values
+from merino.engine.search.search_run import SearchRun
+from merino.engine.search.searcher import Searcher
+from merino.engine.search.time_management import Budget
+from merino.engine.search.transposition import TranspositionTable
+from merino.engine.search.tree import is_draw, make_null_move
+from merino.engine.search.worker import RootLine, Worker
+from merino.eval.families import default
 from tests.boards import KIWIPETE
 
 # Mates found by construction or well known: (position, moves to mate).
@@ -359,7 +359,7 @@ def test_a_fail_high_gives_the_move_once_it_is_confirmed_whatever_is_shown(
             yield RootLine(Score(60), "lowerbound", second, 2)
 
     monkeypatch.setattr(Worker, "search_window", search_window)
-    monkeypatch.setattr("merino.inner.engine.search.search_run.BOUNDS_AFTER_MS", shown_after_ms)
+    monkeypatch.setattr("merino.engine.search.search_run.BOUNDS_AFTER_MS", shown_after_ms)
     lines: list[Line] = []
     result = searcher.search(position, Limits(nodes=10_000), lines.append)
     assert position.uci(result.best or 0) == best
@@ -521,7 +521,7 @@ def test_the_budget_is_told_of_each_iteration_what_its_line_says(
     searcher: Searcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[tuple[int, int, float]] = []
-    monkeypatch.setattr("merino.inner.engine.search.search_run.MIN_NODES", 0)
+    monkeypatch.setattr("merino.engine.search.search_run.MIN_NODES", 0)
     monkeypatch.setattr(Budget, "should_stop", lambda _, elapsed, *what: told.append(what))
     lines: list[Line] = []
     fen = "8/8/8/3k4/8/p7/3K4/8 w - - 0 1"  # White slowly sees what the pawn is worth

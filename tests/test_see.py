@@ -7,10 +7,10 @@ import random
 import chess
 import pytest
 
-from merino.inner.core.board.game import Position
-from merino.inner.engine.search.parameters import EXCHANGE_VALUES, by_name, parameters_for
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.eval.families import default
+from merino.core.board.game import Position
+from merino.engine.search.parameters import EXCHANGE_VALUES, by_name, parameters_for
+from merino.engine.search.searcher import Searcher
+from merino.eval.families import default
 
 VALUES = dict(
     zip(chess.PIECE_TYPES, [*(by_name(parameters_for(default()))[name] for name in EXCHANGE_VALUES), 0], strict=True)

@@ -6,13 +6,13 @@ import time
 import chess
 import pytest
 
-from merino.inner.app.console.selfgame import play, play_game
-from merino.inner.app.console.session import Session
-from merino.inner.app.console.terminal import Terminal
-from merino.inner.core.board.game import Position
-from merino.inner.core.common.command import UsageError
-from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.uci.runtime import Runtime
+from merino.app.console.selfgame import play, play_game
+from merino.app.console.session import Session
+from merino.app.console.terminal import Terminal
+from merino.core.board.game import Position
+from merino.core.common.command import UsageError
+from merino.engine.search.limits import Limits
+from merino.engine.uci.runtime import Runtime
 
 
 def _moves(text: str) -> list[str]:

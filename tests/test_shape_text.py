@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.eval.families import find_net
-from merino.inner.eval.net.file import load_net
-from merino.inner.eval.net.network import NetError, Shape
-from merino.inner.eval.net.shape_text import EXAMPLE, parse_shape
+from merino.app.shell.cli import main
+from merino.eval.families import find_net
+from merino.eval.net.file import load_net
+from merino.eval.net.network import NetError, Shape
+from merino.eval.net.shape_text import EXAMPLE, parse_shape
 from tests.test_net_training import sample
 
 SHAPES = {

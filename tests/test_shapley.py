@@ -9,14 +9,14 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.core.board.bitboard import EMPTY
-from merino.inner.core.board.game import Position
-from merino.inner.eval.evaluation import Evaluation
-from merino.inner.eval.families import load_evaluation
-from merino.inner.study import shapley
-from merino.inner.study.reporting import report_moves
-from merino.inner.study.shapley import Coalitions, shapley_of, shapley_values
+from merino.app.shell.cli import main
+from merino.core.board.bitboard import EMPTY
+from merino.core.board.game import Position
+from merino.eval.evaluation import Evaluation
+from merino.eval.families import load_evaluation
+from merino.study import shapley
+from merino.study.reporting import report_moves
+from merino.study.shapley import Coalitions, shapley_of, shapley_values
 from tests.material_family import MaterialEvaluation
 
 NAMES = ("default", "gen12", "pieces1")

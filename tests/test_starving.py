@@ -12,7 +12,7 @@ from benchmarks import endurance, starving
 from benchmarks.duty_cycle import DutyCycle
 from benchmarks.endurance import CLOCKS, FAULTS, PAIRINGS, plan, table
 from benchmarks.starving import BETWEEN, HEAD, Condition, Findings
-from merino.inner.match.time_control import Clock
+from merino.match.time_control import Clock
 from tests.uci_process import Said
 
 SEARCHED = "info depth 9 seldepth 12 multipv 1 score cp 3 nodes 5000 nps 1 hashfull 0 time 1 pv e2e4"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from merino.inner.core.board.game import Position
-from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.engine.search.state import CONFIGURATION, SEARCH
-from merino.inner.engine.search.transposition import AGES, TranspositionTable
-from merino.inner.engine.search.worker import Worker
-from merino.inner.eval.families import default
-from merino.inner.formats.openings import Opening
-from merino.inner.match.boards import CompiledBoard
-from merino.inner.match.games import Game
-from merino.inner.match.players import OwnPlayer
-from merino.inner.match.time_control import Adjudication, TimeControl
+from merino.core.board.game import Position
+from merino.engine.search.limits import Limits
+from merino.engine.search.searcher import Searcher
+from merino.engine.search.state import CONFIGURATION, SEARCH
+from merino.engine.search.transposition import AGES, TranspositionTable
+from merino.engine.search.worker import Worker
+from merino.eval.families import default
+from merino.formats.openings import Opening
+from merino.match.boards import CompiledBoard
+from merino.match.games import Game
+from merino.match.players import OwnPlayer
+from merino.match.time_control import Adjudication, TimeControl
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 ENDING = "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"

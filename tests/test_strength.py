@@ -11,15 +11,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from merino.inner.core.board.game import Position
-from merino.inner.engine.search import known_openings
-from merino.inner.engine.search.bench import POSITIONS
-from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, HABITS
-from merino.inner.engine.search.chooser import DEEP_SIGHTS
-from merino.inner.engine.search.limits import Limits, Line
-from merino.inner.engine.search.people import Style, StyleError, people, read_style
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.engine.search.strength import (
+from merino.core.board.game import Position
+from merino.engine.search import known_openings
+from merino.engine.search.bench import POSITIONS
+from merino.engine.search.choice import COLUMNS, FIRST_HABIT, HABITS
+from merino.engine.search.chooser import DEEP_SIGHTS
+from merino.engine.search.limits import Limits, Line
+from merino.engine.search.people import Style, StyleError, people, read_style
+from merino.engine.search.searcher import Searcher
+from merino.engine.search.strength import (
     FILE,
     FULL_LEVEL,
     LADDERS,
@@ -31,8 +31,8 @@ from merino.inner.engine.search.strength import (
     at_elo,
     at_level,
 )
-from merino.inner.engine.search.warmup import warm_up
-from merino.inner.eval.families import default, load, load_net
+from merino.engine.search.warmup import warm_up
+from merino.eval.families import default, load, load_net
 from tools.calibrate_strength import digest
 from tools.levels import NET
 

@@ -14,13 +14,13 @@ import chess.syzygy
 import numpy as np
 import pytest
 
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.core.compiled.jit import entry
-from merino.inner.engine.search.state import new_search_record
-from merino.inner.engine.syzygy.header import BrokenTableError, Material, describe, read_table
-from merino.inner.engine.syzygy.layout import LOSS, TABLE, UNKNOWN, WIN
-from merino.inner.engine.syzygy.probing import kept_result, known_result
-from merino.inner.engine.syzygy.results import ResultTables
+from merino.core.board.fen import parse_fen
+from merino.core.compiled.jit import entry
+from merino.engine.search.state import new_search_record
+from merino.engine.syzygy.header import BrokenTableError, Material, describe, read_table
+from merino.engine.syzygy.layout import LOSS, TABLE, UNKNOWN, WIN
+from merino.engine.syzygy.probing import kept_result, known_result
+from merino.engine.syzygy.results import ResultTables
 from tests.boards import placed
 from tests.syzygy_files import BLESSED, CURSED, DRAWN, LOST, WON, constant_file, random_file
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from merino.inner.app.console.terminal import Terminal, detect, draw
-from merino.inner.core.board.game import Position
+from merino.app.console.terminal import Terminal, detect, draw
+from merino.core.board.game import Position
 
 COLOURED = Terminal(colour=True, unicode=True, rewrites=True)
 PLAIN = Terminal()

@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from merino.inner.core.board.game import Position
-from merino.inner.engine.search.limits import Limits, Line, SearchResult
-from merino.inner.engine.search.thinking import think
+from merino.core.board.game import Position
+from merino.engine.search.limits import Limits, Line, SearchResult
+from merino.engine.search.thinking import think
 from tests.talk import FakeSearcher
 
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from merino.inner.core.common.threads import OneThread, call_after
+from merino.core.common.threads import OneThread, call_after
 
 PATIENCE = 30.0
 

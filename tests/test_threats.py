@@ -6,9 +6,9 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.core.board.game import Position
-from merino.inner.core.compiled.jit import entry
-from merino.inner.engine.search.threats import escapes, set_threats, threat_index
+from merino.core.board.game import Position
+from merino.core.compiled.jit import entry
+from merino.engine.search.threats import escapes, set_threats, threat_index
 from tests.boards import playouts
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.eval.net.network import Shape
-from merino.inner.formats.packed import Filter, PackedError, with_checks, without_checks
-from merino.inner.formats.packed_blocks import PackedBlocks, blocks_of, joined, open_blocks, spooled
-from merino.inner.formats.packed_files import is_held_out, training_positions
-from merino.inner.learn.net import order
-from merino.inner.learn.net.order import TrainingOrder
-from merino.inner.learn.net.training import Trainer, TrainingSettings, recipe_of
+from merino.eval.net.network import Shape
+from merino.formats.packed import Filter, PackedError, with_checks, without_checks
+from merino.formats.packed_blocks import PackedBlocks, blocks_of, joined, open_blocks, spooled
+from merino.formats.packed_files import is_held_out, training_positions
+from merino.learn.net import order
+from merino.learn.net.order import TrainingOrder
+from merino.learn.net.training import Trainer, TrainingSettings, recipe_of
 from tests.test_net_training import sample
 
 SHARE = 0.1

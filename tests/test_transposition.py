@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from merino.inner.core.compiled.jit import entry
-from merino.inner.core.compiled.memory import CACHE_LINE
-from merino.inner.engine.search.limits import KNOWN_WIN, MATE_SCORE
-from merino.inner.engine.search.pruning import transposition_table_cutoff, tt_adjusted_eval
-from merino.inner.engine.search.state import NO_SCORE
-from merino.inner.engine.search.transposition import (
+from merino.core.compiled.jit import entry
+from merino.core.compiled.memory import CACHE_LINE
+from merino.engine.search.limits import KNOWN_WIN, MATE_SCORE
+from merino.engine.search.pruning import transposition_table_cutoff, tt_adjusted_eval
+from merino.engine.search.state import NO_SCORE
+from merino.engine.search.transposition import (
     AGES,
     EXACT,
     LOWER_BOUND,
@@ -29,7 +29,7 @@ from merino.inner.engine.search.transposition import (
     probe,
     store,
 )
-from merino.inner.engine.search.worker import Worker
+from merino.engine.search.worker import Worker
 from tests.material_family import MaterialEvaluation
 
 IN_A_BUCKET = CACHE_LINE // 16  # two words each

@@ -8,11 +8,11 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.core.board.game import Position
-from merino.inner.core.compiled.jit import entry
-from merino.inner.engine.search.transposition import TranspositionTable
-from merino.inner.engine.search.tree import is_draw, make_move, make_null_move
-from merino.inner.engine.search.worker import Worker
+from merino.core.board.game import Position
+from merino.core.compiled.jit import entry
+from merino.engine.search.transposition import TranspositionTable
+from merino.engine.search.tree import is_draw, make_move, make_null_move
+from merino.engine.search.worker import Worker
 from tests.material_family import MaterialEvaluation
 
 WITH_RIGHTS = "r3k3/p7/8/8/8/8/P7/R3K3 w Qq - 0 1"  # so the first positions differ from the same boards later

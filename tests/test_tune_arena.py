@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.spsa import run_spsa
-from merino.inner.core.common.command import CommandError
-from merino.inner.eval.evaluation import Number
-from merino.inner.eval.families import default
-from merino.inner.tune.arena import arena_table, checks, read_arena, standings, values_after
-from merino.inner.tune.parameters import TuneError, own_parameters
-from merino.inner.tune.tuning import Tune
+from merino.app.shell.spsa import run_spsa
+from merino.core.common.command import CommandError
+from merino.eval.evaluation import Number
+from merino.eval.families import default
+from merino.tune.arena import arena_table, checks, read_arena, standings, values_after
+from merino.tune.parameters import TuneError, own_parameters
+from merino.tune.tuning import Tune
 
 OWN = """
 games = 8

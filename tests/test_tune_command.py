@@ -9,20 +9,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.app.shell.spsa import run_spsa
-from merino.inner.core.board.fen import START_FEN, parse_fen
-from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.engine.search.parameters import OLD_NAMES, PARAMETERS
-from merino.inner.eval.evaluation import Number
-from merino.inner.eval.families import default, load, load_net
-from merino.inner.eval.linear.phases import SUFFIXES
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import as_mapping, defaults, save
-from merino.inner.match.rng import seed_state
-from merino.inner.tune.estimators import after, estimate, initial_state, next_pair
-from merino.inner.tune.methods import DEFAULT, METHODS
-from merino.inner.tune.parameters import (
+from merino.app.shell.cli import main
+from merino.app.shell.spsa import run_spsa
+from merino.core.board.fen import START_FEN, parse_fen
+from merino.core.common.command import CommandError, UsageError
+from merino.engine.search.parameters import OLD_NAMES, PARAMETERS
+from merino.eval.evaluation import Number
+from merino.eval.families import default, load, load_net
+from merino.eval.linear.phases import SUFFIXES
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import as_mapping, defaults, save
+from merino.match.rng import seed_state
+from merino.tune.estimators import after, estimate, initial_state, next_pair
+from merino.tune.methods import DEFAULT, METHODS
+from merino.tune.parameters import (
     TunedParameter,
     TuneError,
     check,
@@ -37,8 +37,8 @@ from merino.inner.tune.parameters import (
     rounding_warnings,
     settings_for,
 )
-from merino.inner.tune.rules import PairResult
-from merino.inner.tune.tuning import load_tune
+from merino.tune.rules import PairResult
+from merino.tune.tuning import load_tune
 from tests.test_docs import ROOT, commands
 
 FISHTEST = "RookOpen_mg, 17, 0, 60, 5, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n"

@@ -10,21 +10,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.app.shell import match_options
-from merino.inner.app.shell.spsa import run_spsa
-from merino.inner.core.common.command import CommandError, UsageError
-from merino.inner.core.common.interrupt import INTERRUPTED
-from merino.inner.eval.families import default
-from merino.inner.match.games import Tally
-from merino.inner.match.runner import MatchResult
-from merino.inner.match.statistics import estimate
-from merino.inner.tune.arena import _left
-from merino.inner.tune.estimators import initial_state
-from merino.inner.tune.methods import METHODS
-from merino.inner.tune.parameters import TunedParameter, TuneError, fishtest_lines, settings_for
-from merino.inner.tune.report import gain_line, value_table
-from merino.inner.tune.rules import ExpectedGain
-from merino.inner.tune.scan import (
+from merino.app.shell import match_options
+from merino.app.shell.spsa import run_spsa
+from merino.core.common.command import CommandError, UsageError
+from merino.core.common.interrupt import INTERRUPTED
+from merino.eval.families import default
+from merino.match.games import Tally
+from merino.match.runner import MatchResult
+from merino.match.statistics import estimate
+from merino.tune.arena import _left
+from merino.tune.estimators import initial_state
+from merino.tune.methods import METHODS
+from merino.tune.parameters import TunedParameter, TuneError, fishtest_lines, settings_for
+from merino.tune.report import gain_line, value_table
+from merino.tune.rules import ExpectedGain
+from merino.tune.scan import (
     Scan,
     ScanPoint,
     draw_scan,

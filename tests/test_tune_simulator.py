@@ -6,15 +6,15 @@ from collections import deque
 import numpy as np
 import pytest
 
-from merino.inner.match.rng import seed_state
-from merino.inner.tune import paper
-from merino.inner.tune.curves import DRAW_RATE, SETTINGS, START, TOTAL_ELO
-from merino.inner.tune.estimators import after, estimate, initial_state, next_pair
-from merino.inner.tune.methods import METHODS
-from merino.inner.tune.methods.spsa import STABILITY_SHARE
-from merino.inner.tune.plan import advice, loss_left, pairs_needed, spsa_step
-from merino.inner.tune.rules import ALPHA, PairResult
-from merino.inner.tune.simulator import (
+from merino.match.rng import seed_state
+from merino.tune import paper
+from merino.tune.curves import DRAW_RATE, SETTINGS, START, TOTAL_ELO
+from merino.tune.estimators import after, estimate, initial_state, next_pair
+from merino.tune.methods import METHODS
+from merino.tune.methods.spsa import STABILITY_SHARE
+from merino.tune.plan import advice, loss_left, pairs_needed, spsa_step
+from merino.tune.rules import ALPHA, PairResult
+from merino.tune.simulator import (
     CONTENDERS,
     TAU,
     RunEnd,

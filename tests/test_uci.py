@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.core.common.command import CommandError
-from merino.inner.engine.uci import read_lines
-from merino.inner.engine.uci.output import Output
-from merino.inner.engine.uci.session import UciSession
+from merino.core.common.command import CommandError
+from merino.engine.uci import read_lines
+from merino.engine.uci.output import Output
+from merino.engine.uci.session import UciSession
 from tests.boards import KIWIPETE
 from tests.uci_process import PATIENCE, ROOT, UciProcess, field, run_merino
 
@@ -26,9 +26,9 @@ from tests.uci_process import PATIENCE, ROOT, UciProcess, field, run_merino
 
 
 def test_nothing_heavy_is_imported_before_uciok() -> None:
-    code = "import sys, merino.inner.app.shell.cli, merino.inner.engine.uci; print(*sys.modules)"
+    code = "import sys, merino.app.shell.cli, merino.engine.uci; print(*sys.modules)"
     loaded = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True).split()
-    assert "merino.inner.engine.uci" in loaded
+    assert "merino.engine.uci" in loaded
     assert not {"numba", "numpy", "argparse", "asyncio", "importlib.metadata", "json", "logging"} & set(loaded)
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.engine.uci.options import OPTIONS
-from merino.inner.engine.uci.session import FILE_SECONDS
-from merino.inner.eval.linear.weights import SHIPPED
+from merino.engine.uci.options import OPTIONS
+from merino.engine.uci.session import FILE_SECONDS
+from merino.eval.linear.weights import SHIPPED
 from tests.pipes import named_pipes
 from tests.uci_process import ROOT, UciProcess, bestmove
 

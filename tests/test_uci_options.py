@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.engine.uci.runtime import free_megabytes
-from merino.inner.eval.linear.weights import SHIPPED
+from merino.engine.uci.runtime import free_megabytes
+from merino.eval.linear.weights import SHIPPED
 from tests.uci_process import UciProcess, bestmove, field, infos
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from merino.inner.core.common import user_files
-from merino.inner.core.common.user_files import (
+from merino.core.common import user_files
+from merino.core.common.user_files import (
     GAMES,
     KINDS,
     NET,
@@ -32,8 +32,8 @@ from merino.inner.core.common.user_files import (
     read_user_text,
     user_path,
 )
-from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.families import load_evaluation
+from merino.eval.evaluation import EvaluationError
+from merino.eval.families import load_evaluation
 from tests.pipes import named_pipes
 
 SMALL = Kind("a small file", 1 << 20)

@@ -17,14 +17,14 @@ import chess.pgn
 import numpy as np
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.eval.net.file import load_net
-from merino.inner.formats.packed import MAX_SCORE, PACKED, Filter, PackedError, open_packed
-from merino.inner.formats.packed_files import games_with_scores, packed_positions
-from merino.inner.formats.pgn_games import read_games
-from merino.inner.formats.pgn_scores import NO_SCORE
-from merino.inner.formats.scored_games import EXPECTATION_K, ScoredGames, looking_ahead, packed_of, scored_games
-from merino.inner.formats.viriformat import as_viriformat, games_in, write_viriformat
+from merino.app.shell.cli import main
+from merino.eval.net.file import load_net
+from merino.formats.packed import MAX_SCORE, PACKED, Filter, PackedError, open_packed
+from merino.formats.packed_files import games_with_scores, packed_positions
+from merino.formats.pgn_games import read_games
+from merino.formats.pgn_scores import NO_SCORE
+from merino.formats.scored_games import EXPECTATION_K, ScoredGames, looking_ahead, packed_of, scored_games
+from merino.formats.viriformat import as_viriformat, games_in, write_viriformat
 
 # the example of the specification, without the checksum that Merino adds
 EXAMPLE = bytes.fromhex(
@@ -145,7 +145,7 @@ def test_files_are_told_apart_by_content_and_not_by_name(tmp_path: Path, capsys:
 def test_large_files_are_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     games, path = games_of("\n\n".join(str(random_game(seed)) for seed in range(60))), tmp_path / "g.vf"
     write_viriformat(path, [games])
-    monkeypatch.setattr("merino.inner.formats.viriformat.CHUNK", 997)
+    monkeypatch.setattr("merino.formats.viriformat.CHUNK", 997)
     parts = list(games_with_scores(path))
     assert len(parts) > 5 and np.concatenate([part.numbers for part in parts]).tolist() == list(range(len(games)))
     whole = np.concatenate([packed_of(part, Filter()) for part in parts])
@@ -162,7 +162,7 @@ def test_the_longest_games_of_the_rules_are_read_in_pieces(tmp_path: Path, monke
 
     path = tmp_path / "long.vf"
     write_viriformat(path, [game(17_697)])
-    monkeypatch.setattr("merino.inner.formats.viriformat.CHUNK", 40_000)
+    monkeypatch.setattr("merino.formats.viriformat.CHUNK", 40_000)
     assert sum(len(part.moves) for part in games_with_scores(path)) == 17_697
     with pytest.raises(PackedError, match="game 1 is longer than games in viriformat are"):
         write_viriformat(path, [game(65_530)])

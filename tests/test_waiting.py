@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from merino.inner.core.common.threads import until_ended, until_set
+from merino.core.common.threads import until_ended, until_set
 
 
 class HeardError(Exception):

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from merino.inner.app.shell.cli import main
-from merino.inner.core.compiled.cache import CACHE_GROUPS, group_of
-from merino.inner.core.compiled.jit import ENTRIES
-from merino.inner.engine.search import warmup
-from merino.inner.engine.search.warmup import PLAY, parts
+from merino.app.shell.cli import main
+from merino.core.compiled.cache import CACHE_GROUPS, group_of
+from merino.core.compiled.jit import ENTRIES
+from merino.engine.search import warmup
+from merino.engine.search.warmup import PLAY, parts
 
 
 @pytest.mark.parametrize("part", [PLAY, *CACHE_GROUPS[1:]])
@@ -29,7 +29,7 @@ def _name(compiled: Any) -> str:
 
 
 def _is_ours(compiled: Any) -> bool:
-    return compiled.py_func.__module__.startswith("merino.inner.")  # and not one of a test
+    return compiled.py_func.__module__.startswith("merino.")  # and not one of a test
 
 
 def test_warmup_tells_each_part_with_its_seconds(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.inner.eval.evaluation import EvaluationError
-from merino.inner.eval.families import default, load_evaluation
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.weights import (
+from merino.eval.evaluation import EvaluationError
+from merino.eval.families import default, load_evaluation
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import (
     DEFAULT_FILE,
     EXPORTED,
     SAVED,
@@ -27,7 +27,7 @@ from merino.inner.eval.linear.weights import (
     rewrite,
     save,
 )
-from merino.inner.eval.outlook import DEFAULT_K
+from merino.eval.outlook import DEFAULT_K
 from tests.shipped import one_phase
 
 TEXT = render(as_mapping(defaults()))

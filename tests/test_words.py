@@ -10,24 +10,24 @@ import chess
 import numpy as np
 import pytest
 
-from merino.inner.app.shell import account as shell
-from merino.inner.app.shell.cli import main
-from merino.inner.core.board.fen import START_FEN, to_fen
-from merino.inner.core.board.game import Position
-from merino.inner.core.board.position import POSITION
-from merino.inner.engine.report import phrases
-from merino.inner.engine.report.phrases import phrase
-from merino.inner.eval.families import default, load_evaluation
-from merino.inner.eval.linear.evaluate import NUMBER_OF_TERMS
-from merino.inner.eval.linear.registry import TERMS
-from merino.inner.eval.linear.sets import SETS, set_named
-from merino.inner.eval.linear.weights import SHIPPED
-from merino.inner.eval.net.family import NetEvaluation
-from merino.inner.eval.net.file import digest, load_net
-from merino.inner.formats.packed import pack, unpack
-from merino.inner.study.errors import StudyError
-from merino.inner.study.reporting import report_alone, with_words
-from merino.inner.study.words.account import (
+from merino.app.shell import account as shell
+from merino.app.shell.cli import main
+from merino.core.board.fen import START_FEN, to_fen
+from merino.core.board.game import Position
+from merino.core.board.position import POSITION
+from merino.engine.report import phrases
+from merino.engine.report.phrases import phrase
+from merino.eval.families import default, load_evaluation
+from merino.eval.linear.evaluate import NUMBER_OF_TERMS
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.sets import SETS, set_named
+from merino.eval.linear.weights import SHIPPED
+from merino.eval.net.family import NetEvaluation
+from merino.eval.net.file import digest, load_net
+from merino.formats.packed import pack, unpack
+from merino.study.errors import StudyError
+from merino.study.reporting import report_alone, with_words
+from merino.study.words.account import (
     account_around,
     account_for,
     account_of,
@@ -39,7 +39,7 @@ from merino.inner.study.words.account import (
     whole_account,
     without_pieces,
 )
-from merino.inner.study.words.telling import tell
+from merino.study.words.telling import tell
 
 MIDDLEGAME = "r1bq1rk1/pp3ppp/2n1p3/3n4/1b1P4/2N1BN2/PP3PPP/R2QKB1R w KQ - 0 10"
 ENDGAME = "8/5pk1/6p1/8/1P6/4B1P1/5PK1/2b5 b - - 0 50"

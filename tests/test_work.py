@@ -10,7 +10,7 @@ from multiprocessing import get_context
 
 import pytest
 
-from merino.inner.core.common.work import in_order, ordered, threads
+from merino.core.common.work import in_order, ordered, threads
 
 
 def square(number: int) -> int:

@@ -18,10 +18,10 @@ from typing import NamedTuple, Protocol
 import chess
 import chess.engine
 
-from merino.inner.core.board.game import Position
-from merino.inner.engine.search.chooser import Chooser
-from merino.inner.engine.search.strength import Strength
-from merino.inner.eval.outlook import DEFAULT_K, expected_score
+from merino.core.board.game import Position
+from merino.engine.search.chooser import Chooser
+from merino.engine.search.strength import Strength
+from merino.eval.outlook import DEFAULT_K, expected_score
 from tools.calibration_games import STOCKFISH
 from tools.castling_study import games_in
 from tools.levels import add_levels, error_of_mean, levels_of

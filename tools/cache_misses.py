@@ -24,7 +24,7 @@ import chess
 import chess.engine
 
 from benchmarks.markdown import markdown_table
-from merino.inner.engine.search.bench import POSITIONS
+from merino.engine.search.bench import POSITIONS
 
 CACHES = ("--I1=32768,8,64", "--D1=49152,12,64", "--LL=1048576,16,64")
 OLDER = {  # a processor that cachegrind knows

@@ -36,15 +36,15 @@ import chess.engine
 import numpy as np
 
 from benchmarks.markdown import markdown_table, with_section
-from merino.inner.core.common.files import write_whole
-from merino.inner.core.common.runs import RunName, begun
-from merino.inner.core.common.work import ordered, threads
-from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, SIGHTS
-from merino.inner.engine.search.chooser import DEEP_SIGHTS
-from merino.inner.engine.search.people import people
-from merino.inner.engine.search.strength import FILE, LADDERS, NETS, TERMS, Ladder, Rung, Strength, ladders_in
-from merino.inner.eval.evaluation import Evaluation
-from merino.inner.match.statistics import Z_95
+from merino.core.common.files import write_whole
+from merino.core.common.runs import RunName, begun
+from merino.core.common.work import ordered, threads
+from merino.engine.search.choice import COLUMNS, FIRST_HABIT, SIGHTS
+from merino.engine.search.chooser import DEEP_SIGHTS
+from merino.engine.search.people import people
+from merino.engine.search.strength import FILE, LADDERS, NETS, TERMS, Ladder, Rung, Strength, ladders_in
+from merino.eval.evaluation import Evaluation
+from merino.match.statistics import Z_95
 from tools.calibration_games import STOCKFISH, STOCKFISH_LEVELS, PairResult, PairTask, Player, opening, play_pair
 from tools.levels import NET, error_of_mean, evaluation_of
 

@@ -10,13 +10,13 @@ import chess
 import chess.engine
 import numpy as np
 
-from merino.inner.core.board.game import Position
-from merino.inner.core.common.runs import Run, RunName, at_work
-from merino.inner.engine.search.chooser import has_bare_king
-from merino.inner.engine.search.known_openings import opening_lines
-from merino.inner.engine.search.limits import MAX_PLY, Limits
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.engine.search.strength import Strength
+from merino.core.board.game import Position
+from merino.core.common.runs import Run, RunName, at_work
+from merino.engine.search.chooser import has_bare_king
+from merino.engine.search.known_openings import opening_lines
+from merino.engine.search.limits import MAX_PLY, Limits
+from merino.engine.search.searcher import Searcher
+from merino.engine.search.strength import Strength
 from tools.levels import chooser_of, evaluation_of
 
 STOCKFISH = shutil.which("stockfish") or "/usr/games/stockfish"  # where Debian puts it, which not every path has

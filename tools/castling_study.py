@@ -19,10 +19,10 @@ from typing import NamedTuple
 import chess
 import chess.pgn
 
-from merino.inner.core.board.game import Position
-from merino.inner.engine.notation.san import as_chess_move
-from merino.inner.engine.search.chooser import Chooser
-from merino.inner.engine.search.strength import Strength
+from merino.core.board.game import Position
+from merino.engine.notation.san import as_chess_move
+from merino.engine.search.chooser import Chooser
+from merino.engine.search.strength import Strength
 from tools.levels import add_levels, error_of_mean, levels_of
 
 FIRST = chess.Board()

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from merino.inner.engine.search.bench import run_bench
+from merino.engine.search.bench import run_bench
 
 ROOT = Path(__file__).resolve().parent.parent
 PROMISE = re.compile(r"^Bench: (\d+)$", re.MULTILINE)

@@ -23,4 +23,4 @@ if [ "$(cat $tools/versions 2> /dev/null)" != "$typescript $biome" ]; then
     echo "$typescript $biome" > $tools/versions
 fi
 $tools/node_modules/.bin/tsc --project tsconfig.json
-$tools/node_modules/.bin/biome check --error-on-warnings --reporter=summary $(find app/explorer/page -name '*.js')
+$tools/node_modules/.bin/biome check --error-on-warnings --reporter=summary $(find merino/app/explorer/page -name '*.js')

@@ -17,12 +17,12 @@ import chess
 import chess.syzygy
 import numpy as np
 
-from merino.inner.core.board.fen import parse_fen
-from merino.inner.core.compiled.jit import entry
-from merino.inner.engine.search.state import new_search_record
-from merino.inner.engine.syzygy.layout import LOSS, WIN
-from merino.inner.engine.syzygy.probing import known_result
-from merino.inner.engine.tables.tablebase import open_tables
+from merino.core.board.fen import parse_fen
+from merino.core.compiled.jit import entry
+from merino.engine.search.state import new_search_record
+from merino.engine.syzygy.layout import LOSS, WIN
+from merino.engine.syzygy.probing import known_result
+from merino.engine.tables.tablebase import open_tables
 from tools.try_tables import men_anywhere
 
 

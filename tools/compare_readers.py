@@ -14,10 +14,10 @@ from pathlib import Path
 
 import chess.pgn
 
-from merino.inner.core.board.game import Position
-from merino.inner.core.board.move import Move
-from merino.inner.formats.pgn_games import Games, read_games
-from merino.inner.formats.pgn_tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
+from merino.core.board.game import Position
+from merino.core.board.move import Move
+from merino.formats.pgn_games import Games, read_games
+from merino.formats.pgn_tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
 
 RESULTS = {BLACK_WON: "0-1", DRAWN: "1/2-1/2", WHITE_WON: "1-0", UNFINISHED: "*"}
 

@@ -25,7 +25,7 @@ END = "\n\nSearched"  # where the picture ends: what the search adds to an expla
 PROMPT = re.compile(r"(White|Black)\(\d+\): $")
 PATIENCE = 120.0
 PLAIN_LINES = (
-    "import sys; sys.modules['prompt_toolkit'] = None; from merino.inner.app.shell.cli import main; main(['console'])"
+    "import sys; sys.modules['prompt_toolkit'] = None; from merino.app.shell.cli import main; main(['console'])"
 )
 ESCAPE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])")
 CUBE = (0, 95, 135, 175, 215, 255)  # the levels of red, green and blue in the 256 colours of terminals

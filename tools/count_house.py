@@ -26,7 +26,7 @@ from benchmarks.markdown import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
 BESIDE = {"tests", "tools", "benchmarks", "docs", "build"}
-INNER = "merino.inner."
+INNER = "merino."
 FEN = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3"
 GAME = '[Result "{}"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 {}\n\n'
 JOURNEYS = {  # the words of the command, and what it reads

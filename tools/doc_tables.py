@@ -10,26 +10,26 @@ from pathlib import Path
 
 import numpy as np
 
-import merino.inner.app.console.dispatch
-import merino.inner.eval.linear.terms  # noqa: F401  (fills the registry of terms)
+import merino.app.console.dispatch
+import merino.eval.linear.terms  # noqa: F401  (fills the registry of terms)
 from benchmarks.cluster_scale import games_table, passes_table
 from benchmarks.markdown import markdown_table, with_section
-from merino.inner.app.console.command_line import Parser
-from merino.inner.app.console.learn_options import learn_parser
-from merino.inner.app.console.registry import COMMANDS as CONSOLE_COMMANDS
-from merino.inner.app.console.registry import Section
-from merino.inner.app.shell.cli import COMMANDS
-from merino.inner.app.shell.points import points_parser
-from merino.inner.engine.search.parameters import PARAMETERS, by_name, parameters_for
-from merino.inner.engine.uci.options import OPTIONS, UciOption
-from merino.inner.eval.families import default
-from merino.inner.eval.linear.family import picture
-from merino.inner.eval.linear.phases import halves
-from merino.inner.eval.linear.registry import TERMS, Group, TermSet, TermTable
-from merino.inner.eval.linear.sets import set_named
-from merino.inner.eval.linear.weights import defaults
-from merino.inner.tune.curves import SETTINGS
-from merino.inner.tune.methods import METHODS
+from merino.app.console.command_line import Parser
+from merino.app.console.learn_options import learn_parser
+from merino.app.console.registry import COMMANDS as CONSOLE_COMMANDS
+from merino.app.console.registry import Section
+from merino.app.shell.cli import COMMANDS
+from merino.app.shell.points import points_parser
+from merino.engine.search.parameters import PARAMETERS, by_name, parameters_for
+from merino.engine.uci.options import OPTIONS, UciOption
+from merino.eval.families import default
+from merino.eval.linear.family import picture
+from merino.eval.linear.phases import halves
+from merino.eval.linear.registry import TERMS, Group, TermSet, TermTable
+from merino.eval.linear.sets import set_named
+from merino.eval.linear.weights import defaults
+from merino.tune.curves import SETTINGS
+from merino.tune.methods import METHODS
 from tools.report_schema import schema
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -13,14 +13,14 @@ from pathlib import Path
 import chess.pgn
 
 from benchmarks.markdown import with_section
-from merino.inner.core.board.game import Position
-from merino.inner.engine.search.limits import Limits, pawns
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.eval.families import DEFAULT_FILE, load, load_net
-from merino.inner.eval.linear.weights import SHIPPED
-from merino.inner.study.analyser import analyser
-from merino.inner.study.reasons.winning import threat_in
-from merino.inner.study.reporting import report_position, with_words
+from merino.core.board.game import Position
+from merino.engine.search.limits import Limits, pawns
+from merino.engine.search.searcher import Searcher
+from merino.eval.families import DEFAULT_FILE, load, load_net
+from merino.eval.linear.weights import SHIPPED
+from merino.study.analyser import analyser
+from merino.study.reasons.winning import threat_in
+from merino.study.reporting import report_position, with_words
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SETS = (("The 27 terms", DEFAULT_FILE), ("full", SHIPPED / "full.txt"))

@@ -27,28 +27,28 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.markdown import markdown_table
-from merino.inner.app.cluster.address import FORMS, ClusterAddress, Needs
-from merino.inner.app.cluster.connection import cluster_executor
-from merino.inner.app.shell.epd import solve
-from merino.inner.core.board.game import Position
-from merino.inner.core.common.files import write_whole
-from merino.inner.core.common.timing import cpu_seconds, medians_in_turns
-from merino.inner.engine.search.bench import HASH_MB, POSITIONS
-from merino.inner.engine.search.limits import Limits
-from merino.inner.engine.search.searcher import Searcher
-from merino.inner.eval.net.family import NetEvaluation
-from merino.inner.eval.net.file import load_net, save_net
-from merino.inner.eval.net.network import Network, Shape
-from merino.inner.formats.epd import read_tasks
-from merino.inner.formats.packed import open_packed
-from merino.inner.learn.net.feature_costs import BASE
-from merino.inner.learn.net.gradient import Objective
-from merino.inner.learn.net.training import Trainer, TrainingSettings, TrainingState, fit_k
-from merino.inner.match.config import MatchConfig
-from merino.inner.match.players import OwnPlayer
-from merino.inner.match.runner import MatchOutput, run_match
-from merino.inner.match.statistics import Estimate, estimate
-from merino.inner.match.time_control import TimeControl
+from merino.app.cluster.address import FORMS, ClusterAddress, Needs
+from merino.app.cluster.connection import cluster_executor
+from merino.app.shell.epd import solve
+from merino.core.board.game import Position
+from merino.core.common.files import write_whole
+from merino.core.common.timing import cpu_seconds, medians_in_turns
+from merino.engine.search.bench import HASH_MB, POSITIONS
+from merino.engine.search.limits import Limits
+from merino.engine.search.searcher import Searcher
+from merino.eval.net.family import NetEvaluation
+from merino.eval.net.file import load_net, save_net
+from merino.eval.net.network import Network, Shape
+from merino.formats.epd import read_tasks
+from merino.formats.packed import open_packed
+from merino.learn.net.feature_costs import BASE
+from merino.learn.net.gradient import Objective
+from merino.learn.net.training import Trainer, TrainingSettings, TrainingState, fit_k
+from merino.match.config import MatchConfig
+from merino.match.players import OwnPlayer
+from merino.match.runner import MatchOutput, run_match
+from merino.match.statistics import Estimate, estimate
+from merino.match.time_control import TimeControl
 
 
 class Thesis(NamedTuple):

@@ -16,15 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from merino.inner.core.common.files import write_whole
-from merino.inner.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM
-from merino.inner.engine.search.people import FILE, People, Prior, as_toml
-from merino.inner.eval.families import default
-from merino.inner.formats.pgn_games import play_games
-from merino.inner.formats.pgn_stream import games_of
-from merino.inner.formats.sources import open_source
-from merino.inner.study.profile.choices import MAX_CHOICES, Choices, choices_of, fit
-from merino.inner.study.profile.players import PlayerGames, games_of_player
+from merino.core.common.files import write_whole
+from merino.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM
+from merino.engine.search.people import FILE, People, Prior, as_toml
+from merino.eval.families import default
+from merino.formats.pgn_games import play_games
+from merino.formats.pgn_stream import games_of
+from merino.formats.sources import open_source
+from merino.study.profile.choices import MAX_CHOICES, Choices, choices_of, fit
+from merino.study.profile.players import PlayerGames, games_of_player
 
 WIDE = np.repeat([30.0, 3.0, 1.0], [FIRST_HABIT, FIRST_TERM - FIRST_HABIT, len(COLUMNS) - FIRST_TERM])
 MIN_SPREAD = 0.02  # of a coefficient, so that no player is taken to be just like the others

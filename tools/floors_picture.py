@@ -18,12 +18,28 @@ ROW = re.compile(r"^\| (\d+) \| `([\w/]+)/` \| (.+?) \|$", re.MULTILINE)
 WIDTH, BAND, NAME, LINE, GAP = 760, 26, 150, 17, 5  # pixels; BAND is what names a colour at the left
 COLUMNS = 84  # of a description
 GROUPS = (  # colour, what it says, and its folders
-    ("#f2b56b", "for people and programs", ("merino", "app/shell", "app/explorer", "app/console", "engine/uci")),
-    ("#a8cf8e", "the work on games and weights", ("app/cluster", "study", "tune", "learn", "match", "formats")),
+    (
+        "#f2b56b",
+        "for people and programs",
+        ("merino", "app/shell", "app/explorer", "app/console", "engine/uci"),
+    ),
+    (
+        "#a8cf8e",
+        "the work on games and weights",
+        ("app/cluster", "study", "tune", "learn", "match", "formats"),
+    ),
     (
         "#8db7e8",
         "the player",
-        ("engine/tables", "engine/report", "engine/notation", "engine/search", "engine/syzygy", "eval", "core/board"),
+        (
+            "engine/tables",
+            "engine/report",
+            "engine/notation",
+            "engine/search",
+            "engine/syzygy",
+            "eval",
+            "core/board",
+        ),
     ),
     ("#c9c4bb", "for all", ("core/compiled", "core/common")),
 )

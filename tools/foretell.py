@@ -15,19 +15,19 @@ from pathlib import Path
 
 import numpy as np
 
-from merino.inner.app.shell.recipes import read_comparison, source
-from merino.inner.core.common.errors import MerinoError
-from merino.inner.core.common.progress import LivePrinter
-from merino.inner.eval.families import load_net
-from merino.inner.eval.linear.family import LinearEvaluation
-from merino.inner.eval.linear.weights import load_any
-from merino.inner.learn.positions import one_of_each_game
-from merino.inner.learn.ranking import Moves, moves_of, rank_figure
-from merino.inner.learn.reading import MAX_PLIES
-from merino.inner.learn.recipe_matches import ComparisonStoppedError
-from merino.inner.learn.recipes import Comparing, Comparison, Recipe, RecipeResult
-from merino.inner.learn.request import DEFAULT_TEACHER, Events
-from merino.inner.match.statistics import estimate
+from merino.app.shell.recipes import read_comparison, source
+from merino.core.common.errors import MerinoError
+from merino.core.common.progress import LivePrinter
+from merino.eval.families import load_net
+from merino.eval.linear.family import LinearEvaluation
+from merino.eval.linear.weights import load_any
+from merino.learn.positions import one_of_each_game
+from merino.learn.ranking import Moves, moves_of, rank_figure
+from merino.learn.reading import MAX_PLIES
+from merino.learn.recipe_matches import ComparisonStoppedError
+from merino.learn.recipes import Comparing, Comparison, Recipe, RecipeResult
+from merino.learn.request import DEFAULT_TEACHER, Events
+from merino.match.statistics import estimate
 
 ELO, ERROR, RANK, FIRST = "Elo", "error", "1 / rank", "first"
 FIGURES = (ERROR, RANK, FIRST)

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from merino.inner.engine.search.chooser import Chooser
-from merino.inner.engine.search.parameters import parameters_for
-from merino.inner.engine.search.strength import LADDERS, NETS, TERMS
-from merino.inner.eval.evaluation import Evaluation
-from merino.inner.eval.families import default, load_net
-from merino.inner.match.statistics import Z_95
+from merino.engine.search.chooser import Chooser
+from merino.engine.search.parameters import parameters_for
+from merino.engine.search.strength import LADDERS, NETS, TERMS
+from merino.eval.evaluation import Evaluation
+from merino.eval.families import default, load_net
+from merino.match.statistics import Z_95
 
 NET = "gen12"  # whose levels are measured for all nets
 

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import chess.pgn
 
-from merino.inner.core.board.game import Position
-from merino.inner.core.board.move import Move
-from merino.inner.core.common.files import write_whole
-from merino.inner.engine.search.limits import Limits, Line
-from merino.inner.engine.search.searcher import Searcher
+from merino.core.board.game import Position
+from merino.core.board.move import Move
+from merino.core.common.files import write_whole
+from merino.engine.search.limits import Limits, Line
+from merino.engine.search.searcher import Searcher
 
 VALUES = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9, chess.KING: 0}
 CLEAR = 100  # centipawns ahead after the move

@@ -57,13 +57,13 @@ def keep_objects() -> None:
 
 keep_objects()
 
-from merino.inner.core.board.game import Position  # noqa: E402
-from merino.inner.core.compiled.jit import ENTRIES  # noqa: E402
-from merino.inner.engine.search.bench import DEPTH, HASH_MB, POSITIONS  # noqa: E402
-from merino.inner.engine.search.limits import Limits  # noqa: E402
-from merino.inner.engine.search.searcher import Searcher  # noqa: E402
-from merino.inner.eval.evaluation import Evaluation  # noqa: E402
-from merino.inner.eval.families import load_evaluation  # noqa: E402
+from merino.core.board.game import Position  # noqa: E402
+from merino.core.compiled.jit import ENTRIES  # noqa: E402
+from merino.engine.search.bench import DEPTH, HASH_MB, POSITIONS  # noqa: E402
+from merino.engine.search.limits import Limits  # noqa: E402
+from merino.engine.search.searcher import Searcher  # noqa: E402
+from merino.eval.evaluation import Evaluation  # noqa: E402
+from merino.eval.families import load_evaluation  # noqa: E402
 
 
 @intrinsic

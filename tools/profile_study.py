@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from merino.inner.engine.search.people import People, people
-from merino.inner.study.profile.choices import MAX_CHOICES, Choices, Foretold, fit
-from merino.inner.study.profile.players import PlayerGames
-from merino.inner.study.profile.profile import cross_validated
+from merino.engine.search.people import People, people
+from merino.study.profile.choices import MAX_CHOICES, Choices, Foretold, fit
+from merino.study.profile.players import PlayerGames
+from merino.study.profile.profile import cross_validated
 from tools.fit_people import choices_in
 
 

@@ -6,7 +6,7 @@ from inspect import getdoc
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from merino.inner.engine.report.schema import VERSION, PositionReport
+from merino.engine.report.schema import VERSION, PositionReport
 
 SIMPLE = {int: "integer", float: "number", str: "text", NoneType: "null"}
 

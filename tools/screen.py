@@ -38,17 +38,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from merino.inner.app.cluster.address import FORMS, ClusterAddress, Needs
-from merino.inner.app.cluster.connection import cluster_executor
-from merino.inner.core.common.errors import MerinoError
-from merino.inner.core.common.progress import LivePrinter
-from merino.inner.core.common.work import RemoteExecutor, cores, ordered, threads
-from merino.inner.match.config import MatchConfig
-from merino.inner.match.players import read_player
-from merino.inner.match.report import summary
-from merino.inner.match.runner import MatchOutput, run_match
-from merino.inner.match.statistics import Z_95, moments
-from merino.inner.match.time_control import Clock, TimeControl
+from merino.app.cluster.address import FORMS, ClusterAddress, Needs
+from merino.app.cluster.connection import cluster_executor
+from merino.core.common.errors import MerinoError
+from merino.core.common.progress import LivePrinter
+from merino.core.common.work import RemoteExecutor, cores, ordered, threads
+from merino.match.config import MatchConfig
+from merino.match.players import read_player
+from merino.match.report import summary
+from merino.match.runner import MatchOutput, run_match
+from merino.match.statistics import Z_95, moments
+from merino.match.time_control import Clock, TimeControl
 
 NODES_OF_A_MILLISECOND = 400  # of a clock
 ELO_PER_SHARE = 1600 / math.log(10)  # slope of Elo over the share of the points, at one half

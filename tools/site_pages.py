@@ -10,18 +10,11 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from tools.check_types import link
-
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 _NAMED_BY_FILE = re.compile(r"\[(?:[\w-]+/)*([\w-]+\.md)\]\((?P<path>[^)#\s]*\1)")
 _LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
-
-
-def on_startup(**_: Any) -> None:
-    """Let the reader of docstrings find the packages by their names."""
-    link()
 
 
 def on_files(files: Files, config: Any) -> Files:

@@ -17,9 +17,9 @@ from pathlib import Path
 from textwrap import fill
 
 from benchmarks.markdown import markdown_table, with_section
-from merino.inner.core.common.about import NAME, __version__
-from merino.inner.core.common.user_files import user_folder
-from merino.inner.core.common.work import cores
+from merino.core.common.about import NAME, __version__
+from merino.core.common.user_files import user_folder
+from merino.core.common.work import cores
 from tests.chaos.cases import CASES, Case
 from tests.chaos.harms import HARMS, Harm, NotPossibleError, TooLateError
 from tests.chaos.laboratory import ROOT, FaultError, Laboratory, Reference

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from merino.inner.core.compiled.jit import CACHE
+from merino.core.compiled.jit import CACHE
 from tests.chaos.laboratory import CODE, Ended, FaultError, Reference, Running, Trial
 
 PAGE = 4096  # bytes that a file on a tmpfs takes at least

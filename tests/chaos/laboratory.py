@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from merino.inner.core.compiled.jit import CACHE
+from merino.core.compiled.jit import CACHE
 from tests.chaos.cases import Case
 from tests.chaos.materials import MATERIALS, Need
 from tests.chaos.readers import fault_of, files_in, format_of, outcome_of

@@ -8,8 +8,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
-from merino.inner.app.shell.cli import main
-from merino.inner.eval.linear.weights import SHIPPED, as_mapping, defaults, render
+from merino.app.shell.cli import main
+from merino.eval.linear.weights import SHIPPED, as_mapping, defaults, render
 
 Need = Callable[[str], Path]  # gives the path of another material
 Maker = Callable[[Path, Need], None]

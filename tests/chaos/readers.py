@@ -20,13 +20,13 @@ from xml.etree import ElementTree
 import chess.pgn
 import numpy as np
 
-from merino.inner.core.common.errors import MerinoError
-from merino.inner.core.common.files import is_draft
-from merino.inner.eval.linear.weights import load
-from merino.inner.eval.net.file import load_net
-from merino.inner.formats.packed import PackedError, open_packed, unpack
-from merino.inner.formats.viriformat import games_in
-from merino.inner.tune.tuning import load_tune
+from merino.core.common.errors import MerinoError
+from merino.core.common.files import is_draft
+from merino.eval.linear.weights import load
+from merino.eval.net.file import load_net
+from merino.formats.packed import PackedError, open_packed, unpack
+from merino.formats.viriformat import games_in
+from merino.tune.tuning import load_tune
 
 # The time that something took, how long a PGN was when it was last looked at, and a checksum that includes them.
 _LEFT_OUT = {"seconds", "reading_seconds", "at", "checksum", "play_seconds", "train_seconds", "nodes_a_second"}
@@ -102,7 +102,7 @@ def _png(path: Path) -> None:
 
 def _code(path: Path) -> None:
     content = path.read_bytes()
-    from merino.inner.core.compiled.code_files import _HEAD, _checksum  # noqa: PLC0415
+    from merino.core.compiled.code_files import _HEAD, _checksum  # noqa: PLC0415
 
     if _checksum(content[_HEAD:]) != content[:_HEAD]:
         raise ValueError("its checksum is wrong")

@@ -1,0 +1,46 @@
+"""The console: play, set up positions and look into the engine by typing.
+
+This module imports nothing heavy, so that a person is greeted before the engine is loaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from merino.app.console import shared_options as shared
+from merino.app.console.command_line import Parser
+from merino.app.console.loading import wait_message
+from merino.core.common.about import NAME, __version__
+
+
+def run_console(argv: list[str]) -> int:
+    """Run the console on the standard streams until quit or the end of input; the exit code.
+
+    After the command `uci` it hands over to the UCI loop, which does not return.
+    """
+    options = _parse(argv)
+    print(f"{NAME} {__version__}, a chess engine whose evaluation you can read.", flush=True)
+    with wait_message(sys.stdout):
+        from merino.app.console.loop import converse, open_session  # noqa: PLC0415 (slow: loads the engine)
+
+        session = open_session(options.hash, options.threads, options.weights, options.ascii)
+    code = converse(session)
+    if session.goes_on_in_uci:
+        from merino.engine.uci import serve  # noqa: PLC0415 (seldom needed)
+
+        serve(first_line="uci")
+    return code
+
+
+def _parse(argv: list[str]) -> argparse.Namespace:
+    parser = Parser(
+        prog="merino console",
+        description="Play against Merino, analyse and explain positions at a prompt; 'help' there lists the commands.",
+        examples=("merino console", "merino console --threads 2 --hash 256 --ascii"),
+    )
+    shared.add_weights(parser)
+    shared.add_threads(parser)
+    shared.add_hash(parser)
+    shared.add_ascii(parser)
+    return parser.parse_args(argv)

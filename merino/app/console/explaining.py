@@ -1,0 +1,310 @@
+"""The commands `explain`, `compare` and `moves`, in a shell and at the console: their options, and what they say."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import chess
+import numpy as np
+
+from merino.app.console import shared_options as shared
+from merino.app.console.command_line import Parser
+from merino.app.console.positions import take_setup
+from merino.core.board.game import Position
+from merino.core.common.command import CommandError, UsageError
+from merino.engine.notation.san import read_move
+from merino.engine.report.older_json import explanation_json, move_json, moves_json
+from merino.engine.report.schema import PositionReport
+from merino.engine.report.static import with_beside
+from merino.engine.report.text import render, render_beside, render_pieces, render_shapley
+from merino.engine.search.limits import Limits, Line
+from merino.eval.evaluation import Evaluation
+from merino.study.analyser import Analyser
+from merino.study.explain.text import render_move, render_ranking, render_two_moves, render_two_weights
+from merino.study.explain.two_weights import compare_weights
+from merino.study.reasons.why import why
+from merino.study.reasons.winning import threat_in
+from merino.study.reporting import (
+    ending_after,
+    report_alone,
+    report_moves,
+    report_position,
+    report_setup,
+    with_shapley,
+    with_words,
+)
+from merino.study.setups import Setup
+from merino.study.shapley import DEFAULT_ERROR, MOVE_ERROR
+
+DEFAULT_RANKING_MS = 5000  # of `moves`, without another limit
+_OF_POSITIONS = ("threat", "sort", "groups", "hide_zero", "beside")  # options that say nothing about a move
+NO_THREAT = "There is no threat."
+IN_CHECK = "In check no threat is looked for."
+
+
+def explain_parser(at_console: bool = False) -> Parser:
+    """The parser of `explain`."""
+    parser = _parser(
+        _name("explain", at_console),
+        ("[MOVE | FEN|startpos [MOVE]]",) if at_console else ("FEN [MOVE]", "FILE"),
+        "Explain a position, or what a move changes in it, term by term.",
+        ("explain Nf3 --shapley", "explain --threat")
+        if at_console
+        else (
+            "merino explain 'r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3' Bb5",
+            "merino explain positions.fen --pieces --sort",
+        ),
+    )
+    if at_console:
+        sentence = "a move, or another position and a move there (default: the position on the board)"
+        parser.add_argument("words", nargs="*", metavar="MOVE | FEN|startpos [MOVE]", help=sentence)
+    else:
+        sentence = "a position and a move, or a file of FENs"
+        parser.add_argument("words", nargs="+", metavar="FEN [MOVE] | FILE", help=sentence)
+    add = parser.group(shared.OUTPUT).add_argument
+    add("--pieces", action="store_true", help="also print the value of each piece, computed in three ways")
+    add("--threat", action="store_true", help="also say what the other side would win if it were to move")
+    add("--sort", action="store_true", help="largest terms first instead of by group")
+    add("--groups", action="store_true", help="the groups of terms only, without their terms")
+    add("--hide-zero", action="store_true", help="leave out terms that make no difference")
+    sentence = "also show score and piece values of these weights or this net (default for a net: the terms)"
+    add("--beside", metavar="FILE", help=sentence)
+    sentence = "print the whole report as JSON, with all moves; given a limit, with a search"
+    add("--report", action="store_true", help=sentence)
+    _add_options(parser, shared.DEFAULT_POSITION_MS, DEFAULT_ERROR, at_console)
+    return parser
+
+
+def compare_parser(at_console: bool = False) -> Parser:
+    """The parser of `compare`."""
+    parser = _parser(
+        _name("compare", at_console),
+        ("MOVE MOVE", "A.txt B.txt") if at_console else ("FEN MOVE MOVE", "A.txt B.txt [FEN]"),
+        "Compare two moves in a position, or two weights files.",
+        ("compare e4 d4 --nodes 20000",)
+        if at_console
+        else (
+            "merino compare '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1' e4 Kd2",
+            "merino compare weights/default.txt my-weights.txt",
+        ),
+    )
+    what = "MOVE1 MOVE2 | A.txt B.txt" if at_console else "FEN MOVE1 MOVE2 | A.txt B.txt [FEN]"
+    parser.add_argument("words", nargs="+", metavar=what, help="what to compare")
+    _add_options(parser, shared.DEFAULT_POSITION_MS, MOVE_ERROR, at_console)
+    return parser
+
+
+def moves_parser(at_console: bool = False) -> Parser:
+    """The parser of `moves`, which ranks them."""
+    parser = _parser(
+        _name("moves", at_console),
+        ("[eval | search]",) if at_console else ("FEN",),
+        "Rank the legal moves of a position by search or, with --static, by evaluation.",
+        ("moves eval --shapley",) if at_console else ("merino moves '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1' --static",),
+    )
+    if at_console:
+        sentence = "by the evaluation at once, as --static, or by search"
+        parser.add_argument("words", nargs="*", metavar="eval | search", help=sentence)
+    else:
+        parser.add_argument("words", nargs="+", metavar="FEN", help="the position")
+    _add_options(parser, DEFAULT_RANKING_MS, MOVE_ERROR, at_console)
+    return parser
+
+
+def _name(command: str, at_console: bool) -> str:
+    return command if at_console else f"merino {command}"
+
+
+def _parser(command: str, forms: Sequence[str], description: str, examples: Sequence[str]) -> Parser:
+    """A parser with a line of usage for each form of the command."""
+    usage = f"\n{' ' * len('usage: ')}".join(f"{command} {form} [options]" for form in forms)
+    return Parser(prog=command, usage=usage, description=description, examples=examples)
+
+
+def _add_options(parser: Parser, milliseconds: int, error: float, at_console: bool) -> None:
+    """Those of all three; at the console the session has evaluation, threads and table."""
+    if at_console:
+        shared.add_limits(parser, "per position", movetime=milliseconds)
+    else:
+        shared.add_evaluation(parser)
+        shared.add_k(parser)
+        shared.add_search(parser, movetime=milliseconds)
+        shared.add_ascii(parser)
+    parser.group(shared.SEARCH).add_argument("--static", action="store_true", help="evaluate only, do not search")
+    shared.add_json(parser)
+    shared.add_shapley(parser, error, "also print the Shapley value of each piece; these add up to the score")
+
+
+def no_threat(position: Position) -> str:
+    """What is said where `Explainer.threat` finds none."""
+    return IN_CHECK if position.is_check() else NO_THREAT
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """Says what a command line of `explain`, `compare` or `moves` asks, as text or JSON."""
+
+    args: argparse.Namespace
+    evaluation: Evaluation
+    beside: Evaluation | None  # a second evaluation that `explain` shows
+    searching: Callable[[], Analyser]  # called before the search of a position, and of each move of two
+    limits: Limits  # of that search
+    is_limited: bool  # the user set them
+    unicode: bool
+    width: int  # columns
+    say: Callable[[str], object]
+
+    def explain_positions(self, positions: Sequence[Position], is_list: bool, with_board: bool = True) -> None:
+        """Explain each position; JSON is a list if `is_list`. With `with_board` FEN and board come before the text."""
+        args = self.args
+        reports = [self._deepened(self._report(position), position.record) for position in positions]
+        if args.report:
+            self._say_json([report.to_dict() for report in reports], is_list)
+            return
+        threats = [self.threat(position) if args.threat else None for position in positions]
+        if args.json:
+            found = [self._explained(report, threat) for report, threat in zip(reports, threats, strict=True)]
+            self._say_json(found, is_list)
+            return
+        texts = (
+            self._text(report, f"{position}\n" if with_board else None, args.pieces)
+            + (f"\n\n{threat or no_threat(position)}" if args.threat else "")
+            for report, position, threat in zip(reports, positions, threats, strict=True)
+        )
+        self.say(f"\n\n{'-' * 79}\n\n".join(texts))
+
+    def explain_setup(self, setup: Setup) -> None:
+        """A position that the rules do not allow: its value and that of each piece, by the evaluation alone."""
+        report = self._deepened(report_setup(setup, self.evaluation), setup.record)
+        board = chess.BaseBoard(setup.fen.split(maxsplit=1)[0])
+        fault = textwrap.fill(f"{_against_rules(setup)} The rest is the evaluation alone.", self.width)
+        found = report.to_dict() if self.args.report else self._explained(report, None)
+        self._say(found, self._text(report, f"{board}\n\n{fault}\n", with_pieces=True))
+
+    def explain_move(self, position: Position, text: str) -> None:
+        """Say what a move changes, at once and at the end of its line; raises MoveRejected and UsageError.
+
+        An evaluation without terms tells the change by the pieces.
+        """
+        _check_suits_move(self.args)
+        report = self._report_moves(position, [text], self.args.pieces or not self.evaluation.has_terms)
+        (move,) = report.moves
+        found = report.to_dict() if self.args.report else {"fen": report.fen, **move_json(report, move)}
+        ending = ending_after(position, read_move(position, text))
+        self._say(found, render_move(report, move, self.width, ending))
+
+    def compare_moves(self, position: Position, texts: Sequence[str]) -> None:
+        """Compare two moves, and say why one is better; raises MoveRejected, and UsageError for one move twice."""
+        if len({read_move(position, text) for text in texts}) < len(texts):
+            raise UsageError(f"compare: expected two moves that differ, not '{' '.join(texts)}'")
+        report = self._report_moves(position, texts)
+        reasons = why(report, position, self.evaluation).sentences
+        found = {"fen": report.fen, "moves": [move_json(report, move) for move in report.moves], "why": list(reasons)}
+        self._say(found, render_two_moves(report, self.width, reasons))
+
+    def compare_evaluations(self, position: Position, evaluations: Sequence[Evaluation], names: Sequence[str]) -> None:
+        """Compare two evaluations: a position, its pieces and its moves under each."""
+        first, second = evaluations
+        compared = compare_weights(position, first, second)
+        text = render_two_weights(compared, (names[0], names[1]), self.width)
+        self._say({"fen": position.fen(), **compared.to_dict()}, text)
+
+    def rank_moves(self, position: Position, is_static: bool) -> None:
+        """List the legal moves in order, by search or by evaluation; raises StudyError."""
+        searches = None if is_static else self.searching()
+        report = report_position(position, self.evaluation, searches, self.limits, shared.asked_error(self.args))
+        self._say({"fen": report.fen, "moves": moves_json(report)}, render_ranking(report, self.width))
+
+    def threat(self, position: Position) -> str | None:
+        """What the other side threatens, as a sentence; None if nothing."""
+        found = threat_in(position, self.searching(), self.limits)
+        return found.sentence if found else None
+
+    def _report(self, position: Position) -> PositionReport:
+        """The report of a position; with --report that of all moves, searched if a limit is given."""
+        if not self.args.report:
+            return report_alone(position, self.evaluation)
+        if self.args.static or not self.is_limited:
+            return report_position(position, self.evaluation)
+        return report_position(position, self.evaluation, self.searching(), self.limits)
+
+    def _report_moves(self, position: Position, texts: Sequence[str], with_pieces: bool = False) -> PositionReport:
+        """The report of the moves of these texts; raises MoveRejected."""
+        moves = [read_move(position, text) for text in texts]
+        error = shared.asked_error(self.args)
+        return report_moves(position, moves, self.evaluation, self._analyser(), self.limits, with_pieces, error)
+
+    def _analyser(self) -> Analyser | None:
+        """What searches each move by itself, so that their order does not count; None with --static.
+
+        At the console the searches share what they know, as those of the game do.
+        """
+
+        def analyse(position: Position, limits: Limits, count: int = 1) -> Sequence[Line]:
+            return self.searching()(position, limits, count)
+
+        return None if self.args.static else analyse
+
+    def _deepened(self, report: PositionReport, record: np.ndarray) -> PositionReport:
+        """The report with a net's score told in the terms, with --shapley the Shapley values, and the other score."""
+        report = with_words(report, record, self.evaluation)
+        if self.args.shapley:
+            report = with_shapley(report, record, self.evaluation, self.args.error)
+        return with_beside(report, record, self.beside)
+
+    def _explained(self, report: PositionReport, threat: str | None) -> dict[str, object]:
+        """The JSON of a position, with --threat also what is threatened."""
+        return {**explanation_json(report), **({"threat": threat} if self.args.threat else {})}
+
+    def _text(self, report: PositionReport, board: str | None, with_pieces: bool) -> str:
+        """The terms of a report, after FEN and board if there is one; if asked for also the value of each piece."""
+        args = self.args
+        parts = [] if board is None else [report.fen, board]
+        parts += [render(report, self.unicode, self.width, args.sort, args.hide_zero, args.groups)]
+        parts += ["", render_pieces(report)] if with_pieces else []
+        parts += ["", render_shapley(report)] if report.shapley else []
+        return "\n".join([*parts, *(["", render_beside(report)] if report.beside else [])])
+
+    def _say(self, found: Mapping[str, object], text: str) -> None:
+        is_json = self.args.json or getattr(self.args, "report", False)
+        self.say(json.dumps(found) if is_json else text)
+
+    def _say_json(self, found: Sequence[Mapping[str, object]], is_list: bool) -> None:
+        self.say(json.dumps(found if is_list else found[0]))
+
+
+def _against_rules(setup: Setup) -> str:
+    return f"The rules do not allow this position, so it has no moves and cannot be searched: {setup.fault}."
+
+
+def explain_words(explainer: Explainer, words: Sequence[str]) -> None:
+    """Explain the position of the FEN that the words begin with, or the move after it; raises CommandError."""
+    setup, rest = take_setup(words, "explain")
+    if setup.position is None:
+        if rest:
+            raise CommandError(f"explain: {_against_rules(setup)}")
+        explainer.explain_setup(setup)
+    elif rest:
+        explainer.explain_move(setup.position, *exactly(rest, 1, "explain"))
+    else:
+        explainer.explain_positions([setup.position], is_list=False)
+
+
+def _check_suits_move(args: argparse.Namespace) -> None:
+    """Raise UsageError if an option was given that `explain` has for positions only."""
+    for name in _OF_POSITIONS:
+        if getattr(args, name):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"explain: {option} is for a position, not for a move in it; leave it out")
+
+
+def exactly(rest: Sequence[str], count: int, command: str) -> Sequence[str]:
+    """The words after a FEN; raises UsageError unless there are `count`."""
+    if len(rest) != count:
+        wanted = ("nothing", "one move", "two moves")[count]
+        raise UsageError(f"{command}: expected {wanted} after the FEN, not '{' '.join(rest)[:60]}'")
+    return rest

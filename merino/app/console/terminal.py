@@ -1,0 +1,169 @@
+"""What a terminal can show, and what it is shown: the board as characters, and the line of a search.
+
+Both sides use the filled glyphs and differ in colour, because the outlined ones look black on a dark terminal.
+The squares are of middle tone, so that white and black pieces stand out on any background.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TextIO
+
+from merino.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
+from merino.core.board.game import Position
+from merino.core.board.move import Move
+from merino.engine.notation.san import board_of
+from merino.engine.notation.scores import line_text
+from merino.engine.search.limits import Line
+
+_WITHOUT_COLOUR = ("", "dumb", "unknown")
+_WITHOUT_CHESS_GLYPHS = ("linux",)  # the kernel's own console, whose font has no chess symbols
+_TEXT_STYLE = "\ufe0e"  # after a pawn, which some fonts would draw as a coloured picture
+_GLYPHS = {"P": "♟" + _TEXT_STYLE, "N": "♞", "B": "♝", "R": "♜", "Q": "♛", "K": "♚"}
+_STARTING_COUNTS = {"P": 8, "N": 2, "B": 2, "R": 2, "Q": 1}
+_VALUES = {"P": 1, "N": 3, "B": 3, "R": 5, "Q": 9}
+
+# 256-colour numbers: (dark square, light square), and the same for the squares of the last move.
+_SQUARES = (94, 137)
+_LAST_MOVE = (61, 67)
+_PIECES = {WHITE: 231, BLACK: 16}
+_DANGLING_NUMBER = re.compile(r" \d+\.$")
+_NARROW = 70  # columns
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """What the output may contain."""
+
+    colour: bool = False  # 256 colours by escape sequences
+    unicode: bool = False  # characters beyond ASCII
+    rewrites: bool = False  # a line can be written over
+
+    @property
+    def width(self) -> int:
+        """The present width of the window in columns."""
+        return shutil.get_terminal_size().columns
+
+    @property
+    def height(self) -> int:
+        """The present height of the window in lines."""
+        return shutil.get_terminal_size().lines
+
+    def bold(self, text: str) -> str:
+        """The text in bold, if possible."""
+        return f"\x1b[1m{text}\x1b[0m" if self.colour else text
+
+
+def detect(stream: TextIO, environ: Mapping[str, str] = os.environ, ascii_only: bool = False) -> Terminal:
+    """What `stream` can show, judged by NO_COLOR, TERM, its encoding, and whether it is a terminal."""
+    kind = environ.get("TERM", "xterm" if sys.platform == "win32" else "")
+    is_able = stream.isatty() and kind not in _WITHOUT_COLOUR and not kind.startswith("vt")
+    if is_able and sys.platform == "win32":
+        os.system("")  # switches escape sequences on in the old console window
+    encoding = (stream.encoding or "ascii").lower().replace("-", "")
+    return Terminal(
+        colour=is_able and not environ.get("NO_COLOR"),
+        unicode=not ascii_only and encoding == "utf8" and kind not in _WITHOUT_CHESS_GLYPHS,
+        rewrites=is_able,
+    )
+
+
+def draw(position: Position, terminal: Terminal, flipped: bool = False) -> str:
+    """The board of `position` with coordinates, the last move marked, and the captures of each side beside it."""
+    marked = _squares_of(position.moves[-1], position.turn) if position.moves else set()
+    ranks = range(8) if flipped else range(7, -1, -1)
+    files = range(7, -1, -1) if flipped else range(8)
+    rows = []
+    for rank in ranks:
+        cells = [_cell(position, 8 * rank + file, 8 * rank + file in marked, terminal) for file in files]
+        rows.append(f" {rank + 1} {''.join(cells)}")
+    top, bottom = (WHITE, BLACK) if flipped else (BLACK, WHITE)
+    rows[0] += _tray(position, top, terminal)
+    rows[-1] += _tray(position, bottom, terminal)
+    rows.append("   " + "".join(f" {SQUARE_NAMES[file][0]} " for file in files))
+    return "\n".join(row.rstrip() for row in rows)
+
+
+def _squares_of(move: Move, turn: int) -> set[int]:
+    """The squares to mark for the last move; `turn` is the side to move after it."""
+    if not move.is_castling:
+        return {move.from_square, move.to_square}
+    wing = 6 if move.to_square > move.from_square else 2
+    return {move.from_square, wing + (56 if turn == WHITE else 0)}
+
+
+def _cell(position: Position, square: int, is_marked: bool, terminal: Terminal) -> str:
+    """Three columns: the piece in the middle, on its square's colour or between brackets if marked."""
+    letter = position.piece_at(square)
+    if not terminal.colour:
+        left, right = "()" if is_marked else "  "
+        return f"{left}{letter or '.'}{right}"
+    is_light = (square + (square >> 3)) % 2
+    background = (_LAST_MOVE if is_marked else _SQUARES)[is_light]
+    colour = _PIECES[WHITE if letter and letter.isupper() else BLACK]
+    return f"\x1b[38;5;{colour};48;5;{background}m {_piece(letter, terminal)} \x1b[0m"
+
+
+def _piece(letter: str | None, terminal: Terminal) -> str:
+    if letter is None:
+        return " "
+    return _GLYPHS[letter.upper()] if terminal.colour and terminal.unicode else letter
+
+
+def _tray(position: Position, colour: int, terminal: Terminal) -> str:
+    """The captures of `colour`, heavy pieces first, and its lead in material."""
+    letters = [piece for square in range(64) if (piece := position.piece_at(square))]
+    own, foe = (str.upper, str.lower) if colour == WHITE else (str.lower, str.upper)
+    missing = [kind for kind, count in _STARTING_COUNTS.items() for _ in range(count - letters.count(foe(kind)))]
+    lead = sum(value * (letters.count(own(kind)) - letters.count(foe(kind))) for kind, value in _VALUES.items())
+    if not missing and lead <= 0:
+        return ""
+    taken = "".join(_piece(foe(kind), terminal) for kind in reversed(missing))
+    return f"  {taken}{f' +{lead}' if lead > 0 else ''}"
+
+
+class ThinkingLine:
+    """Shows the lines of one search: in place on a terminal, else only the last one.
+
+    With `keeps_all`, for analysis, all complete lines stay, including those of MultiPV.
+    """
+
+    def __init__(self, position: Position, terminal: Terminal, out: TextIO, keeps_all: bool = False) -> None:
+        self._board = board_of(position)
+        self._terminal = terminal
+        self._out = out
+        self._keeps_all = keeps_all
+        self._last: Line | None = None
+
+    def show(self, line: Line) -> None:
+        """Show a newer line."""
+        if line.multipv > 1 and not self._keeps_all:
+            return
+        if self._keeps_all and self._last is not None and self._is_next(self._last, line):
+            self.finish()
+        self._last = line
+        if self._terminal.rewrites:
+            self._out.write(f"\r{self._fitted(line)}\x1b[K")
+            self._out.flush()
+
+    def finish(self) -> None:
+        """Keep the last line on the screen."""
+        if self._last is not None:
+            self._out.write("\n" if self._terminal.rewrites else f"{self._fitted(self._last)}\n")
+        self._out.flush()
+
+    @staticmethod
+    def _is_next(old: Line, new: Line) -> bool:
+        """Whether a line differs from the one before by more than being newer."""
+        return old.bound == "" and (old.depth, old.multipv, old.pv) != (new.depth, new.multipv, new.pv)
+
+    def _fitted(self, line: Line) -> str:
+        """The line, cut after a move so that it does not wrap."""
+        columns = self._terminal.width - 1
+        text = line_text(line, self._board, is_narrow=columns < _NARROW)
+        return text if len(text) <= columns else _DANGLING_NUMBER.sub("", text[:columns].rpartition(" ")[0])

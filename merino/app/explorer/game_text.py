@@ -1,0 +1,318 @@
+"""Games as text and as the page has them: what is typed or pasted into its box is read, and games become PGN."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import chess
+import chess.pgn
+
+from merino.app.explorer.fields import MAX_MOVES, Fields, RequestError
+from merino.core.board.fen import START_FEN, FenError
+from merino.core.board.game import Position
+from merino.core.common.checks import abridged
+from merino.engine.notation.positions import completed, looks_like_fen
+from merino.engine.notation.san import (
+    MoveRejected,
+    board_of,
+    looks_like_move,
+    move_list,
+    named_moves,
+    read_move,
+    san,
+)
+from merino.eval.evaluation import Evaluation
+from merino.formats.pgn_stream import GameHeader, list_games
+from merino.formats.pgn_text import tree_text
+from merino.formats.sources import decoded
+from merino.study.annotate.pgn import GameSource, games_of
+from merino.study.setups import set_up
+
+MAX_GAMES = 500
+
+_FEN_FIELDS, _EPD_FIELDS = 6, 4
+_RESULT = re.compile(r"\s*[01=] (?=[^\s/]+/)")  # before a position, in lists that 'learn' keeps
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+_READS = "a move (Nf3), moves (1. e4 e5), a FEN, an EPD or a PGN"
+_MAX_SHOWN = 40  # characters of what was typed
+MAX_DEPTH = 20  # of variations within variations; deeper ones are not shown
+MAX_NAG = 255
+
+
+@dataclass(frozen=True)
+class GameView:
+    """A game: players, start and moves; `fault` says where it cannot be read further, or is null."""
+
+    number: int  # in its file, from 1
+    label: str
+    result: str
+    tags: Mapping[str, str]
+    fen: str  # where it begins
+    moves: tuple[PlayedMove, ...]
+    fault: str | None
+    comment: str = ""  # before the first move
+
+
+@dataclass(frozen=True)
+class Read:
+    """A text that was read: `kind` is fen, moves or pgn. `remark` is a further note.
+
+    A PGN of several games is only listed: `listed` says where each stands in the text, in bytes of UTF-8, and `games`
+    holds the first.
+    """
+
+    kind: str
+    games: tuple[GameView, ...]
+    remark: str | None = None
+    listed: tuple[GameHeader, ...] = ()
+
+
+@dataclass(frozen=True)
+class CoursePoint:
+    """A position of a game by the static evaluation; the first is the one before any move."""
+
+    fen: str
+    score_cp: int  # White's
+    expected_score: float  # White's, 0 to 1
+    terms: Mapping[str, float]  # net centipawns of each term that is not zero
+
+
+def read_text(text: str, position: Position | None, free: bool = False) -> Read:
+    """Read a text; moves without the number 1 continue from `position`. With `free`, a FEN may break the rules.
+
+    Raises FenError, MoveRejected and RequestError.
+    """
+    whole, text = text, text.strip().lstrip("\ufeff")
+    if not text:
+        raise RequestError("the text is empty: expected a FEN, an EPD, a PGN or moves")
+    if _ADDRESS.match(text):
+        raise RequestError("nothing is fetched from other sites: paste the FEN or the PGN that is shown there")
+    positions = _positions_in(text)
+    if positions:
+        return _read_position(positions, free)
+    if text.startswith("[") or set(text) & set("{(;"):
+        return _read_list(whole)
+    listed = move_list(text)
+    begins = listed.number == 1 and not listed.is_blacks
+    if free and position is None and not begins:
+        raise RequestError("the position on the board breaks the rules, so it has no moves")
+    moves = [text] if looks_like_move(text) else listed.moves
+    if not moves:
+        raise RequestError(_no_text(text))
+    start = Position() if begins or position is None else position.copy()
+    return Read("moves", (_played(start, moves),))
+
+
+def _no_text(text: str) -> str:
+    return f"'{abridged(text, _MAX_SHOWN)}' is none of what is read here: {_READS}"
+
+
+def read_game(content: bytes, number: int = 1) -> GameView:
+    """The game that is a text; raises RequestError if it is none. `number` is that in its file."""
+    source = next(games_of(decoded(content)), None)
+    if source is None:
+        raise RequestError("the text is not a game")
+    return replace(_game_of(source), number=number)
+
+
+def _read_list(text: str) -> Read:
+    content = text.encode()
+    listed, _ = list_games(content)
+    if len(listed) < 2:
+        return replace(read_pgn(text), listed=tuple(listed))
+    first = listed[0]
+    return Read("pgn", (read_game(content[first.start : first.start + first.size]),), listed=tuple(listed))
+
+
+def read_pgn(text: str) -> Read:
+    """The games of a PGN text, with their moves; raises RequestError if it holds none that can be read."""
+    found = list(islice(games_of(text), MAX_GAMES + 1))
+    sources = [source for source in found[:MAX_GAMES] if source.moves or source.fault or source.game.headers.get("FEN")]
+    if not sources:
+        raise RequestError("the PGN has no game with a move")
+    if all(source.fault for source in sources):
+        first = sources[0]
+        raise RequestError(f"game {first.number}, line {first.line}: {first.fault}")
+    remark = f"the first {MAX_GAMES} games of the file" if len(found) > MAX_GAMES else None
+    return Read("pgn", tuple(map(_game_of, sources)), remark)
+
+
+def course_of(start: Position, moves: list[str], evaluation: Evaluation) -> list[CoursePoint]:
+    """The evaluation before the first of the moves, coordinates, and after each; raises IllegalMoveError."""
+    current = start.copy()
+    points = [_point(current, evaluation)]
+    for move in moves:
+        current.push_uci(move)
+        points.append(_point(current, evaluation))
+    return points
+
+
+def _point(position: Position, evaluation: Evaluation) -> CoursePoint:
+    explanation = evaluation.explain(position.record)
+    nets = {line.name: line.net for line in explanation.lines if line.net}
+    return CoursePoint(position.fen(), explanation.score_white, explanation.expected_score, nets)
+
+
+def _positions_in(text: str) -> list[str]:
+    """The positions of a text, without comments and the results before them; none where it begins with none."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    positions = [_RESULT.sub("", line, count=1) for line in lines]
+    return positions if positions and looks_like_fen(positions[0]) else []
+
+
+def _read_position(lines: Sequence[str], free: bool) -> Read:
+    fields = lines[0].split()
+    remarks = [f"the first of {len(lines)} lines"] if len(lines) > 1 else []
+    counters = fields[_EPD_FIELDS:_FEN_FIELDS]
+    end = _FEN_FIELDS if all(field.isdigit() for field in counters) else _EPD_FIELDS
+    if fields[end:]:
+        remarks.append(" ".join(fields[end:]))  # the operations of an EPD
+        fields = fields[:end]
+    fen = " ".join(fields)
+    try:
+        if len(fields) == 1:
+            fen = _completed(fields[0])
+            remarks.append("a board alone: White to move, castling as kings and rooks stand")
+        fen = Position(fen).fen()
+    except FenError:
+        if not free:
+            raise
+        fen = set_up(fen).fen
+    return Read("fen", (GameView(1, "", "*", {}, fen, (), None),), "; ".join(remarks) or None)
+
+
+def _completed(board: str) -> str:
+    try:
+        return completed(board)
+    except ValueError:
+        return f"{board} w - - 0 1"  # which the reader of FENs refuses, with the reason
+
+
+def _played(start: Position, texts: list[str]) -> GameView:
+    if len(texts) > MAX_MOVES:
+        raise RequestError(f"these are more than {MAX_MOVES} moves")
+    current, played = start.copy(), [*_names(start)]
+    for number, text in enumerate(texts, start=1):
+        try:
+            move = read_move(current, text)
+        except MoveRejected as rejection:
+            if rejection.refusal is None and number == 1:
+                raise RequestError(_no_text(text)) from rejection
+            if len(texts) == 1:
+                raise
+            raise RequestError(f"move {number} of {len(texts)}, {rejection}") from rejection
+        played.append(PlayedMove(san(current, move), current.uci(move)))
+        current.push(move)
+    return GameView(1, "", "*", {}, start.start_fen(), tuple(played), None)
+
+
+def _names(position: Position) -> list[PlayedMove]:
+    """The moves that led to a position."""
+    start = Position(position.start_fen(), position.chess960)
+    return [PlayedMove(name, move) for name, move in named_moves(start, position.moves)]
+
+
+def _game_of(source: GameSource) -> GameView:
+    tags = dict(source.game.headers)
+    return GameView(
+        number=source.number,
+        label=source.label,
+        result=tags.get("Result", "*"),
+        tags=tags,
+        fen=source.start.fen(),
+        moves=tree_of(source.game, len(source.moves)),
+        fault=source.fault or None,
+        comment=source.game.comment,
+    )
+
+
+@dataclass(frozen=True)
+class PlayedMove:
+    """A move of a game, with its comment, signs, and the lines that were possible in its place.
+
+    `before` is the comment at the beginning of a line that it begins.
+    """
+
+    san: str
+    uci: str
+    comment: str = ""
+    nags: tuple[int, ...] = ()
+    variations: tuple[tuple[PlayedMove, ...], ...] = ()
+    before: str = ""
+
+
+def tree_of(game: chess.pgn.Game, plies: int) -> tuple[PlayedMove, ...]:
+    """The first `plies` moves of the main line, each with its variations."""
+    return _line(game, game.board(), 0)[:plies]
+
+
+def _line(node: chess.pgn.GameNode, board: chess.Board, depth: int) -> tuple[PlayedMove, ...]:
+    """What follows a node, whose position is on the board; the board is left as it was."""
+    found = list[PlayedMove]()
+    while node.variations:
+        main, *others = node.variations
+        variations = tuple(_variation(other, board, depth + 1) for other in others) if depth < MAX_DEPTH else ()
+        found.append(_move_of(main, board, variations))
+        board.push(main.move)
+        node = main
+    for _ in found:
+        board.pop()
+    return tuple(found)
+
+
+def _variation(start: chess.pgn.ChildNode, board: chess.Board, depth: int) -> tuple[PlayedMove, ...]:
+    first = replace(_move_of(start, board, ()), before=start.starting_comment)
+    board.push(start.move)
+    rest = _line(start, board, depth)
+    board.pop()
+    return (first, *rest)
+
+
+def _move_of(
+    node: chess.pgn.ChildNode, board: chess.Board, variations: tuple[tuple[PlayedMove, ...], ...]
+) -> PlayedMove:
+    return PlayedMove(board.san(node.move), board.uci(node.move), node.comment, tuple(sorted(node.nags)), variations)
+
+
+def pgn_of(fen: str, tags: Mapping[str, str], moves: Sequence[Fields], comment: str = "") -> str:
+    """A game as PGN: its tags, the comment before it, and its moves as the page sends them, like PlayedMove.
+
+    One without a result that ends on the board has the result of that. Raises RequestError, and ValueError for an
+    illegal move.
+    """
+    game = chess.pgn.Game()
+    for name, value in tags.items():
+        game.headers[name] = value
+    if fen != START_FEN:
+        game.setup(board_of(Position(fen)))
+    game.comment = comment
+    _add(game, game.board(), moves, 0)
+    outcome = game.end().board().outcome()
+    if outcome is not None and game.headers["Result"] == "*":
+        game.headers["Result"] = outcome.result()
+    return tree_text(game)
+
+
+def _add(node: chess.pgn.GameNode, board: chess.Board, moves: Sequence[Fields], depth: int) -> None:
+    """Append moves to a node, whose position is on the board; the board is left as it was."""
+    if depth > MAX_DEPTH:
+        raise RequestError(f"variations lie more than {MAX_DEPTH} deep in each other")
+    if len(moves) > MAX_MOVES:
+        raise RequestError(f"these are more than {MAX_MOVES} moves")
+    for fields in moves:
+        move = board.parse_uci(fields.text("uci"))
+        child = node.add_variation(
+            move,
+            comment=fields.text("comment", ""),
+            starting_comment=fields.text("before", ""),
+            nags=fields.whole_numbers("nags", MAX_NAG),
+        )
+        for variation in fields.lists("variations"):
+            _add(node, board, variation, depth + 1)
+        board.push(move)
+        node = child
+    for _ in moves:
+        board.pop()

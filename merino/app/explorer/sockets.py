@@ -1,0 +1,122 @@
+"""WebSockets: work on its own thread that reports its progress until it is done, stopped, or its tab is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from merino.app.explorer.fields import Fields
+from merino.app.explorer.server_state import ServerState
+from merino.app.explorer.stopping import FAULTS, INTERNAL_ERROR, Message, Say, Stop, reason_of
+from merino.core.common.errors import MerinoError
+
+MAX_AT_ONCE = 12  # pieces of work
+MAX_IDS = 10**9
+MAX_SOCKETS = 64  # open, all tabs together
+MAX_UNREAD = 500  # messages that a tab has not read; then its work waits
+BREATH_SECONDS = 0.008  # from the first message of a list, in which those that are said with it join it
+GATHERING_SECONDS = 0.06  # after a list of messages, in which those of the next list are collected
+
+# Does the work, reports its progress, and returns the last message.
+Work = Callable[[Fields, ServerState, Say, Stop], Message]
+
+
+class Channel:
+    """A WebSocket and its work: a message of at most `longest` characters starts new work and ends that before it."""
+
+    def __init__(self, socket: WebSocket, state: ServerState, work: Work, longest: int, running: set[Stop]) -> None:
+        self._socket, self._state, self._work, self._running = socket, state, work, running
+        self._longest = longest
+        self._outbox: asyncio.Queue[Message] = asyncio.Queue()
+        self._room = threading.Semaphore(MAX_UNREAD)  # in the outbox
+        self._is_closed = threading.Event()
+        self._loop = asyncio.get_running_loop()
+        self._stop = Stop()
+        self._thread: threading.Thread | None = None
+
+    async def serve(self) -> None:
+        """Handle messages until the tab is closed; then end the work."""
+        await self._socket.accept()
+        sender = asyncio.create_task(self._send())
+        try:
+            while not self._is_closed.is_set():
+                await self._hear(await self._socket.receive_text())
+        except (WebSocketDisconnect, KeyError):  # KeyError for a message that is not text
+            pass
+        finally:
+            self._stop.leave()
+            sender.cancel()
+
+    async def _hear(self, text: str) -> None:
+        if len(text) > self._longest:
+            await self._tell(f"the message is longer than {self._longest} characters")
+            return
+        try:
+            fields = Fields.read(text)
+            is_stop, number = fields.flag("stop"), fields.number("id", 0, MAX_IDS) or 0
+        except MerinoError as error:
+            await self._tell(str(error))
+            return
+        if is_stop:
+            self._stop.set()
+            return
+        self._stop.leave()
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
+        if len(self._running) >= MAX_AT_ONCE:
+            await self._tell(f"{MAX_AT_ONCE} tabs are already working")
+            return
+        self._stop = Stop()
+        self._running.add(self._stop)
+        self._thread = threading.Thread(
+            target=self._run, args=(fields, self._stop, number), name="explorer", daemon=True
+        )
+        self._thread.start()
+
+    def _run(self, fields: Fields, stop: Stop, number: int) -> None:
+        def say(message: Message) -> None:
+            self._say({"id": number, **message})
+
+        last: Message = {"type": "error", "error": INTERNAL_ERROR}
+        try:
+            last = self._work(fields, self._state, say, stop)
+        except FAULTS as error:
+            last = {"type": "error", "error": reason_of(error)}
+        finally:
+            self._running.discard(stop)
+            say(last)
+
+    def _say(self, message: Message) -> None:
+        """Report from the thread of the work, which waits where the tab does not read."""
+        while not self._room.acquire(timeout=GATHERING_SECONDS):
+            if self._is_closed.is_set():
+                return
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._outbox.put_nowait, message)
+
+    async def _tell(self, error: str) -> None:
+        """Report why a message cannot be understood, once the tab has read what was said before."""
+        while not self._room.acquire(blocking=False):
+            if self._is_closed.is_set():
+                return
+            await asyncio.sleep(GATHERING_SECONDS)
+        self._outbox.put_nowait({"type": "error", "error": error})
+
+    async def _send(self) -> None:
+        """Send the reports: the first and those said with it at once, those that come meanwhile as one list."""
+        try:
+            while True:
+                messages = [await self._outbox.get()]
+                await asyncio.sleep(BREATH_SECONDS)
+                while not self._outbox.empty():
+                    messages.append(self._outbox.get_nowait())
+                await self._socket.send_json(messages)
+                self._room.release(len(messages))
+                await asyncio.sleep(GATHERING_SECONDS)
+        except (WebSocketDisconnect, RuntimeError):
+            pass  # the tab has been closed meanwhile
+        finally:
+            self._is_closed.set()

@@ -1,0 +1,180 @@
+"""Studies of one player shown on the page: what their moves say, and exercises from their mistakes.
+
+The progress of practice is kept as `merino drill` keeps it: beside the file of games on the command line, or for games
+that the page sends in the user's folder, by the name of their file. Where that file is somebody else's, the player has
+one of their own.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from merino.app.explorer.fields import Fields, RequestError
+from merino.app.explorer.game_files import SentGames
+from merino.app.explorer.server_state import ServerState
+from merino.app.explorer.stopping import Message, Say, Stop
+from merino.core.common.errors import MerinoError
+from merino.core.common.files import held, writing
+from merino.core.common.user_files import user_folder
+from merino.engine.search.people import people
+from merino.engine.search.searcher import Searcher
+from merino.eval.families import default
+from merino.study.analyser import Analyser, analyser
+from merino.study.drill.exercises import ATTEMPTS, MAX_EXERCISES, Exercise, hint_for, reply_to
+from merino.study.drill.practice import (
+    OtherPlayerError,
+    Practice,
+    load_progress,
+    practice_from,
+    progress_file,
+    scheduling,
+)
+from merino.study.errors import StudyError
+from merino.study.profile.choices import MAX_CHOICES
+from merino.study.profile.players import folded, games_of_player
+from merino.study.profile.profile import as_object, profile_of
+
+MAX_NAME_BYTES = 100  # of a name that becomes part of that of a file
+_UNSAFE = re.compile(r"[^\w.-]+")
+
+
+class StoppedWorkError(MerinoError):
+    """The page has stopped the work."""
+
+
+def profile(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
+    """The profile of a `player` of games, as `merino profile --json` has it."""
+    evaluation, most = default(), fields.number("positions", 1, MAX_CHOICES) or MAX_CHOICES
+    with _games(fields, state) as (path, _), state.searchers.borrowed(evaluation) as searcher:
+        searching = _searching(searcher, stop)
+        player = games_of_player(path, fields.text("player"))
+        with _stoppable():
+            found = profile_of(player, evaluation, people(), most, lambda: searching, partial(_tell, say, stop))
+    return {"type": "done", "profile": as_object(found)}
+
+
+def drill(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
+    """The exercises from the mistakes of a `player`, and which are due; they are found once."""
+    evaluation, most = default(), fields.number("most", 1, MAX_EXERCISES) or MAX_EXERCISES
+    with _games(fields, state) as (path, named), state.searchers.borrowed(evaluation) as searcher:
+        searching, told = _searching(searcher, stop), partial(_tell, say, stop)
+
+        def practise(place: Path) -> tuple[Path, Practice]:
+            with writing(RequestError, place):
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with _stoppable(), held(place):
+                    player = fields.text("player")
+                    return place, practice_from(path, player, place, most, evaluation, lambda: searching, told)
+
+        try:
+            place, found = practise(progress_file(named))
+        except OtherPlayerError as error:
+            own = named.with_name(f"{named.name}.{_safe(folded(error.player))}")
+            place, found = practise(progress_file(own))
+    state.practices[str(place)] = found
+    return {
+        "type": "done",
+        "practice": str(place),
+        "attempts": ATTEMPTS,
+        "keeps": _keeps_progress(),
+        **_standing(found),
+    }
+
+
+def answer_exercise(fields: Fields, state: ServerState) -> Message:
+    """POST /api/drill/answer: what is said of a `move` in an exercise; without a move, a hint."""
+    _, exercise = _exercise(fields, state)
+    if not fields.has("move"):
+        return {"hint": hint_for(exercise)}
+    with state.searchers.borrowed(default()) as searcher:
+        reply = reply_to(exercise, fields.text("move"), default(), analyser(searcher))
+    told = {"move": reply.move, "right": reply.is_right, "sentence": reply.sentence}
+    return told | {"refutation": list(reply.refutation)}
+
+
+def review_exercise(fields: Fields, state: ServerState) -> Message:
+    """POST /api/drill/review: note whether an exercise was `found`, and say when it comes again."""
+    practice, exercise = _exercise(fields, state)
+    place = Path(fields.text("practice"))
+    with writing(RequestError, place), held(place):
+        opened, practice = practice, load_progress(place) or practice  # which others may have gone on with meanwhile
+        if practice.made_from != opened.made_from:
+            raise RequestError("the file of this practice now keeps another: open it again")
+        again = practice.review(exercise, fields.flag("found"), datetime.now(UTC))
+        practice.save(place)
+    state.practices[str(place)] = practice
+    return {"again": again.isoformat(), **_standing(practice)}
+
+
+def _standing(practice: Practice) -> dict[str, Any]:
+    """All exercises with their solutions, and those that are due, in the order in which they are asked."""
+    due = [exercise.identity for exercise in practice.due(datetime.now(UTC))]
+    exercises = {one.identity: one.as_json() | {"why": one.why} for one in practice.exercises}
+    return {"exercises": exercises, "due": due, "practised": len(practice.cards)}
+
+
+def _exercise(fields: Fields, state: ServerState) -> tuple[Practice, Exercise]:
+    practice = state.practices.get(fields.text("practice"))
+    if practice is None:
+        raise RequestError("this practice is no longer known: open it again")
+    wanted = fields.text("exercise")
+    for exercise in practice.exercises:
+        if exercise.identity == wanted:
+            return practice, exercise
+    raise RequestError(f"there is no exercise '{wanted[:40]}'")
+
+
+def _keeps_progress() -> bool:
+    """Whether it can be kept: the package that says when an exercise comes again is installed."""
+    try:
+        scheduling()
+    except StudyError:
+        return False
+    return True
+
+
+def _searching(searcher: Searcher, stop: Stop) -> Analyser:
+    return analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True, is_forgetful=True)
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Raise StoppedWorkError where a search has been stopped."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise StoppedWorkError("stopped") from error
+
+
+def _tell(say: Callable[[Message], None], stop: Stop, what: str, done: float) -> None:
+    say({"type": "progress", "what": what, "done": done})
+    if stop.is_set:
+        raise StoppedWorkError("stopped")
+
+
+@contextmanager
+def _games(fields: Fields, state: ServerState) -> Iterator[tuple[Path, Path]]:
+    """The file of the games, and that by whose name the progress of practice from them is kept.
+
+    With `file` they are those on the command line, else those that the request holds, for a while in a file.
+    """
+    if fields.flag("file"):
+        path = state.games_file().path
+        yield path, path
+        return
+    sent = SentGames.of(fields)
+    with tempfile.TemporaryDirectory(prefix="merino-") as folder, sent.naming():
+        yield sent.joined(Path(folder)), user_folder("data") / "drill" / _safe(sent.title)
+
+
+def _safe(name: str) -> str:
+    """A name as part of that of a file."""
+    plain = _UNSAFE.sub("_", name).strip(".").encode()[:MAX_NAME_BYTES]
+    return plain.decode(errors="ignore") or "games"

@@ -1,0 +1,201 @@
+"""`merino annotate game.pgn`: comments and signs for each move, as PGN, and the course of the game as a picture."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from merino.app.console import shared_options as shared
+from merino.app.console.command_line import Parser, file_path
+from merino.app.shell.output_files import check_apart, check_picture, holding_output
+from merino.app.shell.search_request import (
+    SearchRequest,
+    evaluation_of,
+    searcher_of,
+)
+from merino.core.common.command import CommandError, errors_named
+from merino.core.common.files import check_writable, writing
+from merino.core.common.interrupt import INTERRUPTED
+from merino.core.common.user_files import is_there
+from merino.engine.search.limits import Limits
+from merino.study.annotate.as_json import game_json
+from merino.study.annotate.pgn import GameSource, account, read_sources
+from merino.study.annotate.work import (
+    SIGNS,
+    AnnotatedGame,
+    AnnotationKeeper,
+    AnnotationRequest,
+    Partial,
+    annotate_games,
+)
+from merino.study.errors import StudyError
+from merino.study.shapley import MOVE_ERROR
+
+DEFAULT_NODES = 50_000  # a position, without another limit: the same on every machine
+MAX_NAMED = 20  # faulty games in the sentence at the end
+
+
+def run_annotate(arguments: Sequence[str]) -> int:
+    """Annotate the games of a file: 0, 1 if some are faulty, 130 after Ctrl-C. Raises CommandError."""
+    parser = _parser()
+    args = parser.parse_args(arguments)
+    if args.json and args.out:
+        parser.error("--json prints each game instead of writing it; leave out --out")
+    picture, out = args.plot, args.out
+    _check(picture, out, args.file)
+    evaluation = evaluation_of(args.weights, args.k, args.evalfile)
+    check_apart([picture, out], [Path(evaluation.name)], "annotate")
+    search = SearchRequest.of(args, Limits(nodes=DEFAULT_NODES))
+    with errors_named("annotate", StudyError):
+        sources = read_sources(args.file)
+        encoding = sources.encoding if out else "utf-8"
+        request = AnnotationRequest(
+            sources,
+            evaluation,
+            search.limits,
+            search.hash_mb,
+            search.threads,
+            encoding,
+            picture,
+            shared.asked_error(args),
+        )
+        progress = _AnnotationProgress(len(sources.games), args.quiet)
+        if out is None:
+            printed = _Printed(progress, is_silent=args.json)
+            return _annotate(request, search, printed, progress, args.quiet, args.json)
+        with holding_output(out, "annotate"), Partial(out, request.identity) as partial:
+            if partial.games and not args.quiet:
+                _tell(
+                    f"Continuing after game {len(partial.games)} of {len(sources.games)}, the end of '{partial.path}'."
+                )
+            kept = f"; the finished games are in '{partial.path}', and the same command continues from there"
+            with writing(CommandError, out, "annotate: ", kept):
+                return _annotate(request, search, partial, progress, args.quiet)
+
+
+class _Printed:
+    """Games printed as they are done, in UTF-8 or what the terminal reads, unless `is_silent`."""
+
+    def __init__(self, progress: _AnnotationProgress, is_silent: bool = False) -> None:
+        self.games: list[bytes] = []
+        self._progress, self._is_silent = progress, is_silent
+
+    def add(self, game: bytes) -> None:
+        self._progress.wipe()
+        if not self._is_silent:
+            print("\n" * bool(self.games) + game.decode(), flush=True)
+        self.games.append(game)
+
+    add_unfinished = add
+
+    def finish(self) -> None:
+        """Do nothing: there is nothing to finish."""
+
+
+class _AnnotationProgress:
+    """How far a game is, on a terminal."""
+
+    def __init__(self, count: int, is_quiet: bool) -> None:
+        self._count, self._is_watched = count, sys.stderr.isatty() and not is_quiet
+
+    def __call__(self, source: GameSource, done: int) -> None:
+        if self._is_watched:
+            text = f"{_head(source, self._count)}: ply {done} of {len(source.moves)}"
+            print(f"\r{text}\x1b[K", end="", file=sys.stderr)
+
+    def wipe(self) -> None:
+        """Leave the line empty, for what comes next."""
+        if self._is_watched:
+            print("\r\x1b[K", end="", file=sys.stderr)
+
+
+def _annotate(
+    request: AnnotationRequest,
+    search: SearchRequest,
+    keeper: AnnotationKeeper,
+    progress: _AnnotationProgress,
+    is_quiet: bool,
+    as_json: bool = False,
+) -> int:
+    """Annotate the games that are not yet done, and print a line about each, if asked also as JSON; the exit code."""
+    games = request.sources.games
+    try:
+        for game in annotate_games(request, searcher_of(search, request.evaluation), keeper, progress):
+            progress.wipe()
+            if as_json:
+                print(json.dumps(game_json(game.source, game.moves, game.is_whole)), flush=True)
+            if not is_quiet or game.source.fault:
+                _tell(_line_about(game, len(games), keeper))
+            if not game.is_whole:
+                return INTERRUPTED
+    finally:
+        progress.wipe()
+    faulty = [str(source.number) for source in games if source.fault]
+    if faulty:
+        named = ", ".join(faulty[:MAX_NAMED]) + ", ..." * (len(faulty) > MAX_NAMED)
+        _tell(f"Faulty games, copied unchanged: {len(faulty)} of {len(games)} games, number {named}")
+    return 1 if faulty else 0
+
+
+def _line_about(game: AnnotatedGame, count: int, keeper: AnnotationKeeper) -> str:
+    """What became of a game."""
+    source = game.source
+    if not game.is_whole:
+        return f"Interrupted; the work so far is kept{_where(keeper)}."
+    if source.fault:
+        return f"{_head(source, count)}, line {source.line}: {source.fault}; copied unchanged"
+    return f"{_head(source, count)}: {' '.join(account(game.moves)) if game.moves else 'no moves'}"
+
+
+def _head(source: GameSource, count: int) -> str:
+    return f"game {source.number} of {count}, {source.label}"
+
+
+def _where(keeper: AnnotationKeeper) -> str:
+    return f" in '{keeper.path}', from where the same command continues" if isinstance(keeper, Partial) else ""
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="merino annotate",
+        description="Annotate each move of games with evaluation, expected score, the terms it changes, and mistakes.",
+        notes=f"A mistake is rated by the expected score it loses: {SIGNS}.",
+        examples=("merino annotate games.pgn --out annotated.pgn --plot course.png",),
+    )
+    parser.add_argument("file", metavar="FILE.pgn", type=file_path, help="the games, plain or compressed")
+    shared.add_evaluation(parser)
+    shared.add_k(parser)
+    shared.add_search(parser, nodes=DEFAULT_NODES)
+    sentence = "write the PGN to this file (default: standard output)"
+    parser.group(shared.OUTPUT).add_argument("--out", metavar="FILE", type=file_path, help=sentence)
+    shared.add_shapley(parser, MOVE_ERROR, "also say what each mistake makes of the pieces, by Shapley values")
+    shared.add_json(parser, "print each game as a JSON object on a line, instead of PGN")
+    shared.add_plot(parser, "the evaluation of the game")
+    shared.add_quiet(parser)
+    return parser
+
+
+def _check(picture: Path | None, out: Path | None, games: Path) -> None:
+    """Fail before the work rather than after it; raises CommandError. The PGN may take the place of its games."""
+    check_apart([picture, out], [], "annotate")
+    check_apart([picture], [games], "annotate")
+    check_picture(picture, "annotate")
+    for path in (picture, out):
+        if path:
+            _check_target(path)
+
+
+def _check_target(path: Path) -> None:
+    """Raise CommandError where `path` cannot be written, and where a read-only file would be replaced."""
+    with writing(CommandError, path, "annotate: "):
+        check_writable(path)
+        if is_there(path) and not (os.access(path, os.W_OK) and path.stat().st_mode & 0o222):
+            raise PermissionError(errno.EACCES, "it is read-only")
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)

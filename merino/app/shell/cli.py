@@ -1,0 +1,278 @@
+"""The `merino` command: the table of its subcommands, from which its help is printed.
+
+Imports nothing heavy, and each command's module only when it is asked for: as `merino` or `merino uci` this is on
+the way to `uciok`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from merino.core.common.about import NAME, __version__
+from merino.core.common.command import Command, CommandError, UsageError, by_name, errors_named
+from merino.core.common.errors import MerinoError
+from merino.core.common.interrupt import INTERRUPTED, EndingAtOnce
+from merino.core.common.nearest import did_you_mean
+from merino.core.common.streams import (
+    complain,
+    escape_unwritable,
+    has_no_reader,
+    is_lost_output,
+    lost_output,
+    open_closed_streams,
+)
+from merino.engine.uci import serve_one
+from merino.engine.uci.commands import COMMANDS as UCI_COMMANDS
+from merino.eval.linear.own_file import use_own_terms
+
+OWN_TERMS = "--own-terms"  # before any command
+HELP = ("-h", "--help")  # the same as `help`, alone or after a command
+
+
+def _command(usage: str, function: str, sentence: str, aliases: tuple[str, ...] = ()) -> Command:
+    """A command whose module lies in this folder."""
+    return Command(usage, f"merino.app.shell.{function}", sentence, aliases)
+
+
+# Each function takes the arguments after the name and returns the exit code; if it takes any, it prints its help for
+# `-h` and `--help`. A command whose usage is its name takes no arguments and is never given any.
+COMMANDS = by_name(
+    (
+        Command("console [OPTIONS]", "merino.app.console:run_console", "Play, analyse and explain at a prompt."),
+        Command("uci", "merino.engine.uci:serve", "Speak UCI on standard input and output, for GUIs."),
+        Command(
+            "demo [OPTIONS]",
+            "merino.app.console.selfgame:play_game",
+            "Show a short game of Merino.",
+            ("selfgame",),
+        ),
+        _command("run [OPTIONS]", "cli:run", "Start the console on a terminal, else 'demo'."),
+        _command("perft N [FEN]", "commands:perft", "Count the leaf nodes N plies ahead, by root move."),
+        _command("evaluate FILE", "commands:evaluate", "Print the static evaluation of each FEN of a file."),
+        _command("epd FILE [--movetime MS]", "epd:run_epd", "Solve the positions of an EPD file."),
+        _command("learn FILE [FIRST LAST]", "learn:run_learn", "Learn the weights from games."),
+        _command("improve --hours H", "learn:run_improve", "Play, learn and prove by a match, again and again."),
+        _command(
+            "recipes FILE",
+            "recipes:run_recipes",
+            "Compare ways to learn, each by a match; 'article' has those of GreKo 2015 ML.",
+        ),
+        _command(
+            "plot [RECORD]",
+            "learn:run_plot",
+            "Draw how 'learn', 'improve', 'train' or 'night' went (needs matplotlib).",
+        ),
+        _command(
+            "points FILE ...",
+            "points:run_points",
+            "Estimate the values of the pieces from the games of PGN files.",
+            ("piece-values",),
+        ),
+        _command(
+            "explain FEN|FILE [MOVE]",
+            "explain:run_explain",
+            "Explain a position, or what a move changes, term by term.",
+        ),
+        _command(
+            "compare FEN MOVE MOVE",
+            "explain:run_compare",
+            "Compare two moves, or two weights files: A.txt B.txt [FEN].",
+        ),
+        _command("moves FEN", "explain:run_moves", "Rank the legal moves by search or, with --static, by evaluation."),
+        _command("explorer [FEN|FILE.pgn]", "explorer:run_explorer", "Show a position and its reasons in the browser."),
+        _command(
+            "annotate FILE.pgn", "annotate:run_annotate", "Annotate games: evaluation, terms and mistakes of each move."
+        ),
+        _command(
+            "profile GAMES.pgn --player NAME",
+            "profile:run_profile",
+            "Say what a player's moves value, and where they go wrong.",
+        ),
+        _command("drill GAMES.pgn --player NAME", "drill:run_drill", "Practise from a player's own mistakes."),
+        _command("match A B", "match:run_match", "Play a match: Elo, LOS, sequential test."),
+        _command(
+            "gauntlet A B ...", "tournament:run_gauntlet", "Play one player against several others and rate them."
+        ),
+        _command(
+            "round-robin A B ...",
+            "tournament:run_round_robin",
+            "Play each player against each other one and rate them.",
+        ),
+        _command("selfplay N", "selfplay:run_selfplay", "Write games of Merino against itself."),
+        _command(
+            "cluster [ADDRESS]", "cluster:run_cluster", "Explain how to use many machines; check and measure theirs."
+        ),
+        _command("spsa COMMAND ...", "spsa:run_spsa", "Tune parameters by games, scan one, simulate or plan a tune."),
+        _command(
+            "positions FILE ...",
+            "position_files:run_positions",
+            "Show, convert, shuffle or split files of scored positions.",
+        ),
+        _command("net FILE", "net:run_net", "Show the shape and training of a net, and its piece values."),
+        _command(
+            "account NET",
+            "account:run_account",
+            "Tell a net in the terms: the weights nearest to it, and where they fail.",
+        ),
+        _command(
+            "faithfulness NET FILE", "account:run_faithfulness", "Measure how far the words on a net can be trusted."
+        ),
+        _command(
+            "probes FILE NET ...",
+            "probes:run_probes",
+            "Ask what nets know of the terms and of motifs, by linear probes.",
+        ),
+        _command("train FILE ...", "train:run_train", "Train a net from scored positions."),
+        _command(
+            "night --hours H", "night:run_night", "Make stronger and stronger nets: play, train and prove by a match."
+        ),
+        _command(
+            "features EXPR [FEN]",
+            "features:run_features",
+            "Show a feature set of nets, and its features in a position.",
+        ),
+        _command(
+            "bench", "commands:bench", "Search fixed positions; print the node count, always the same, and the speed."
+        ),
+        _command("weights [FILE]", "commands:weights", "Show the weights in use and what the terms mean."),
+        _command(
+            "gui-config GUI",
+            "gui_config:print_config",
+            "Print the configuration for a GUI: cutechess, arena, lichess-bot, banksia or gnome-chess.",
+        ),
+        _command("warmup [PART ...]", "commands:warmup", "Compile Merino ahead of the first use."),
+        _command("clean-cache", "cli:clean_cache", "Delete the compiled code."),
+        _command("version", "cli:version", "Print the version.", ("-V", "--version")),
+        _command("help [COMMAND]", "cli:show_help", "Show this list, or the help of one command.", HELP),
+    )
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command in `argv` (sys.argv if None); the exit code: 0, 1 for a fault, 2 for a wrong command line."""
+    open_closed_streams()
+    escape_unwritable()
+    try:
+        code = _code_of(list(sys.argv[1:] if argv is None else argv))
+    except OSError as error:
+        if not is_lost_output(error):
+            raise
+        lost_output()
+        return _tell_lost(error)
+    lost = lost_output()
+    return code if lost is None else _tell_lost(lost)
+
+
+def _code_of(arguments: list[str]) -> int:
+    """The exit code of a command, once it has ended in any of the usual ways."""
+    try:
+        return _run(arguments)
+    except MerinoError as error:
+        sys.stdout.flush()
+        complain(f"merino: {error}")
+        return error.exit_code if isinstance(error, CommandError) else 1
+    except SystemExit as ending:  # the way of argparse after its help
+        return int(ending.code or 0)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _tell_lost(fault: OSError) -> int:
+    """Say that the output could not be written, unless the reader has closed it, as in `merino help | head -1`."""
+    if not has_no_reader(fault):
+        complain(f"merino: cannot write the output: {fault.strerror}")
+    return 1
+
+
+def is_terminal() -> bool:
+    """Whether both standard input and output are a terminal."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def run(arguments: list[str]) -> int:
+    """Start the console on a terminal, elsewhere a short game."""
+    return _run(["console" if is_terminal() else "demo", *arguments])
+
+
+def version(_: list[str]) -> int:
+    """Print name and version."""
+    print(f"{NAME} {__version__}")
+    return 0
+
+
+def clean_cache(_: list[str]) -> int:
+    """Delete the compiled code and print each deleted folder."""
+    from merino.core.compiled.cache import CacheError, remove_all  # noqa: PLC0415 (not on the way to uciok)
+
+    with errors_named("clean-cache", CacheError):
+        for folder in remove_all():
+            print(f"removed {folder}")
+    return 0
+
+
+def show_help(arguments: list[str]) -> int:
+    """Print the table of commands, or the help of one."""
+    if set(arguments) - set(HELP):
+        return _run([*arguments, HELP[-1]])
+    print(f"{NAME} {__version__}, a chess engine with an evaluation that learns\n")
+    print(f"usage: merino [{OWN_TERMS} FILE] [COMMAND]\n")
+    for command in dict.fromkeys(COMMANDS.values()):
+        print(_row(command))
+    print("\nWithout a command, Merino starts the console on a terminal, else UCI. It also runs a single UCI command,")
+    print("as in 'merino go depth 12'. 'merino COMMAND -h' shows the arguments, options and examples of a command.")
+    print(f"{OWN_TERMS} names a Python file with evaluation terms of your own.")
+    return 0
+
+
+def _run(arguments: list[str]) -> int:
+    arguments = _without_own_terms(arguments)
+    name, *rest = arguments or ["console" if is_terminal() else "uci"]
+    if name not in COMMANDS and name in UCI_COMMANDS:
+        if set(rest) & set(HELP):
+            print(_row(UCI_COMMANDS[name]))
+            return 0
+        serve_one(arguments)
+    command = _find(name, [*COMMANDS, *UCI_COMMANDS])
+    if rest and command.usage == command.name:
+        _refuse_arguments(command, rest)
+    with EndingAtOnce():
+        function = command.load()
+    code: int = function(rest)
+    return code
+
+
+def _without_own_terms(arguments: list[str]) -> list[str]:
+    """The arguments after --own-terms FILE, if they begin with that; the file is used from now on."""
+    option, *rest = arguments or [""]
+    if option.partition("=")[0] != OWN_TERMS:
+        return arguments
+    name, *rest = [option.partition("=")[2], *rest] if "=" in option else rest or [""]
+    if not name:
+        raise UsageError(f"{OWN_TERMS} needs a Python file")
+    try:
+        use_own_terms(name)
+    except OSError as error:
+        raise UsageError(f"{OWN_TERMS}: cannot read '{name}': {error.strerror}") from error
+    return rest
+
+
+def _refuse_arguments(command: Command, rest: Sequence[str]) -> None:
+    """Help for a command that takes nothing; raises UsageError for anything else."""
+    from merino.app.console.command_line import Parser  # noqa: PLC0415 (not on the way to uciok)
+
+    line = f"merino {command.name}"
+    Parser(prog=line, description=command.sentence, examples=(line,)).parse_args(rest)
+
+
+def _find(name: str, suggestions: Iterable[str]) -> Command:
+    """The command of this name; raises UsageError with the nearest of the suggestions."""
+    if name in COMMANDS:
+        return COMMANDS[name]
+    hint = did_you_mean(name, suggestions) or "; 'merino help' lists the commands"
+    raise UsageError(f"there is no command '{name[:40]}'{hint}")
+
+
+def _row(command: Command) -> str:
+    width = 2 + max(len(each.usage) for each in COMMANDS.values())
+    return f"  {command.usage:<{width}}{command.sentence}"

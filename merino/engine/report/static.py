@@ -1,0 +1,226 @@
+"""The part of a report that needs no search: terms, pieces, and the difference of two evaluations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from merino.core.board.bitboard import SQUARE_NAMES, WHITE
+from merino.engine.notation.scores import score_text
+from merino.engine.report.schema import (
+    VERSION,
+    BesidePieceReport,
+    BesideReport,
+    ChangeReport,
+    GroupReport,
+    PieceChangeReport,
+    PieceReport,
+    PositionReport,
+    ScoreReport,
+    StaticReport,
+    TermChangeReport,
+    TermReport,
+)
+from merino.engine.report.summary import summarise
+from merino.engine.search.limits import Score
+from merino.eval.evaluation import Evaluation
+from merino.eval.explanation import Change, Explanation, PieceValue, PieceValues, TermLine
+from merino.eval.linear.registry import Group
+
+NOISE = 1e-9  # centipawns; rounding error of a sum
+NOTHING = 0.0  # added to a number, so that it is never -0.0
+
+
+def report_evaluation(record: np.ndarray, fen: str, evaluation: Evaluation, with_pieces: bool = True) -> PositionReport:
+    """The report without search and moves of `record`, POSITION[1], whose FEN is `fen`."""
+    values = evaluation.value_pieces(record) if with_pieces else PieceValues(evaluation.explain(record), (), ())
+    explanation = values.explanation
+    return PositionReport(
+        version=VERSION,
+        fen=fen,
+        to_move="white" if explanation.turn == WHITE else "black",
+        fault=None,
+        ending=None,
+        evaluation=evaluation.name,
+        k=evaluation.k,
+        static=_static(explanation),
+        search=None,
+        terms=tuple(map(_term, explanation.lines)),
+        without_terms=explanation.without_terms,
+        groups=tuple(_group(group, explanation.of_group(group)) for group in Group if explanation.lines),
+        pieces=tuple(map(_piece, values.pieces)),
+        shared_cp=values.shared_cp,
+        shared_terms={credit.name: credit.cp for credit in values.shared},
+        moves=(),
+        summary=summarise(values),
+    )
+
+
+def with_beside(report: PositionReport, record: np.ndarray, evaluation: Evaluation | None) -> PositionReport:
+    """The report of POSITION[1], with a second evaluation of it added; unchanged for None."""
+    return report if evaluation is None else replace(report, beside=_beside(record, evaluation))
+
+
+def _beside(record: np.ndarray, evaluation: Evaluation) -> BesideReport:
+    values = evaluation.value_pieces(record)
+    pieces = map(_piece, values.pieces)
+    return BesideReport(
+        evaluation=evaluation.name,
+        score_cp=values.explanation.score_white,
+        expected_score=values.explanation.expected_score,
+        shared_cp=values.shared_cp,
+        pieces=tuple(BesidePieceReport(piece.square, piece.removal_cp, piece.attributed_cp) for piece in pieces),
+    )
+
+
+def report_change(change: Change) -> ChangeReport:
+    """The change by moves."""
+    return ChangeReport(
+        before_cp=change.before.score_white,
+        after_cp=change.after.score_white,
+        change_cp=change.score,
+        non_term_cp=change.non_term,
+        rule_cp=change.rule,
+        rounding_cp=change.rounding,
+        rule=change.after.rule,
+        terms=tuple(TermChangeReport(term.name, term.group.title, term.net) for term in change.by_size if term.net),
+    )
+
+
+def report_score(score: Score, turn: int, evaluation: Evaluation) -> ScoreReport:
+    """A score for the side `turn`, from White's view."""
+    sign = 1 if turn == WHITE else -1
+    text = score_text(score, turn)
+    if score.mate is not None:
+        return ScoreReport(None, sign * score.mate, text, float(sign * score.mate > 0))
+    return ScoreReport(sign * int(score), None, text, evaluation.expected_score(sign * int(score)))
+
+
+def report_piece_change(before: PieceReport, after: PieceReport | None) -> PieceChangeReport:
+    """The change of a piece by a move; without `after` it was captured."""
+    removal, attributed = before.removal_cp, before.attributed_cp
+    return PieceChangeReport(
+        piece=before.piece,
+        square=before.square,
+        piece_after=after.piece if after else None,
+        square_after=after.square if after else None,
+        removal_before_cp=removal,
+        removal_after_cp=after.removal_cp if after else None,
+        removal_change_cp=None if removal is None else ((after.removal_cp or 0) if after else 0) - removal,
+        attributed_before_cp=attributed,
+        attributed_after_cp=after.attributed_cp if after else None,
+        attributed_change_cp=None
+        if attributed is None
+        else ((after.attributed_cp or 0.0) if after else 0.0) - attributed,
+        shapley_before_cp=before.shapley_cp,
+        shapley_after_cp=after.shapley_cp if after else None,
+        shapley_change_cp=None
+        if before.shapley_cp is None
+        else ((after.shapley_cp or 0.0) if after else 0.0) - before.shapley_cp,
+    )
+
+
+def difference(first: ChangeReport, second: ChangeReport) -> ChangeReport:
+    """The difference of two changes of the same position: the second minus the first."""
+    groups = {term.name: term.group for term in (*first.terms, *second.terms)}
+    own, other = ({term.name: term.change_cp for term in change.terms} for change in (first, second))
+    return ChangeReport(
+        before_cp=first.after_cp,
+        after_cp=second.after_cp,
+        change_cp=second.after_cp - first.after_cp,
+        non_term_cp=second.non_term_cp - first.non_term_cp,
+        rule_cp=second.rule_cp - first.rule_cp,
+        rounding_cp=second.rounding_cp - first.rounding_cp,
+        rule=second.rule,
+        terms=_term_changes(groups, own, other, NOISE),
+    )
+
+
+def between(first: PositionReport, second: PositionReport) -> ChangeReport:
+    """The difference of two reports of a position; without terms if one of them has none.
+
+    A term that only one of two sets has counts as 0 in the other.
+    """
+    has_terms = bool(first.terms and second.terms)
+    sides = (first.terms, second.terms) if has_terms else ((), ())
+    groups = {term.name: term.group for terms in sides for term in terms}
+    own, other = ({term.name: term.net_cp for term in terms} for terms in sides)
+    whole = [report.static.non_term_cp if has_terms else report.static.sum_cp for report in (first, second)]
+    return ChangeReport(
+        before_cp=first.static.score_cp,
+        after_cp=second.static.score_cp,
+        change_cp=second.static.score_cp - first.static.score_cp,
+        non_term_cp=whole[1] - whole[0],
+        rule_cp=second.static.rule_cp - first.static.rule_cp,
+        rounding_cp=second.static.rounding_cp - first.static.rounding_cp,
+        rule=second.static.rule,
+        terms=_term_changes(groups, own, other),
+    )
+
+
+def _term_changes(
+    groups: Mapping[str, str], first: Mapping[str, float], second: Mapping[str, float], least: float = 0.0
+) -> tuple[TermChangeReport, ...]:
+    """The terms that differ by more than `least`, the most first; one that a side lacks counts as 0 there."""
+    changes = {name: second.get(name, 0.0) - first.get(name, 0.0) for name in groups}
+    terms = [TermChangeReport(name, groups[name], cp) for name, cp in changes.items() if abs(cp) > least]
+    return tuple(sorted(terms, key=lambda term: (-abs(term.change_cp), term.name)))
+
+
+def _static(explanation: Explanation) -> StaticReport:
+    return StaticReport(
+        score_cp=explanation.score_white,
+        sum_cp=explanation.sum,
+        non_term_cp=explanation.non_term,
+        rule=explanation.rule,
+        rule_cp=explanation.rule_cp,
+        rounding_cp=explanation.rounding,
+        expected_score=explanation.expected_score,
+        white_middlegame=explanation.middlegame[0],
+        black_middlegame=explanation.middlegame[1],
+        stage=explanation.stage,
+    )
+
+
+def _term(line: TermLine) -> TermReport:
+    return TermReport(
+        number=line.number,
+        name=line.name,
+        group=line.group.title,
+        multiplier=line.group.multiplier,
+        phase=line.phase.name.lower(),
+        weight=line.weight,
+        weight_mg=line.values[0],
+        weight_eg=line.values[1],
+        white_count=line.white_count + NOTHING,
+        black_count=line.black_count + NOTHING,
+        white_cp=line.white_cp + NOTHING,
+        black_cp=line.black_cp + NOTHING,
+        net_cp=line.net + NOTHING,
+        cells=line.cells,
+    )
+
+
+def _group(group: Group, lines: Sequence[TermLine]) -> GroupReport:
+    return GroupReport(
+        name=group.title,
+        multiplier=group.multiplier,
+        white_cp=math.fsum(line.white_cp for line in lines) + NOTHING,
+        black_cp=math.fsum(line.black_cp for line in lines) + NOTHING,
+        net_cp=math.fsum(line.net for line in lines) + NOTHING,
+    )
+
+
+def _piece(piece: PieceValue) -> PieceReport:
+    sign = 1 if piece.colour == WHITE else -1
+    return PieceReport(
+        square=SQUARE_NAMES[piece.square],
+        piece=piece.letter,
+        removal_cp=None if piece.removal is None else sign * piece.removal,
+        relative_pawns=None if piece.relative is None else sign * float(piece.relative) + NOTHING,
+        attributed_cp=None if piece.attributed is None else sign * piece.attributed + NOTHING,
+        terms={credit.name: sign * credit.cp + NOTHING for credit in piece.credits},
+    )

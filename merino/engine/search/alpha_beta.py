@@ -1,0 +1,178 @@
+"""A node of the alpha-beta tree: principal variation search (PVS), and the list of what a node tries, in order.
+
+All scores are for the side to move at the node, in centipawns. `s` is the search record of the thread.
+"""
+
+import numpy as np
+
+from merino.core.board.bitboard import ZERO
+from merino.core.board.move import NO_MOVE, SQUARES
+from merino.core.board.movegen import is_noisy
+from merino.core.compiled.jit import kernel
+from merino.engine.search.correction_history import set_static_eval, update_correction_history
+from merino.engine.search.history import note_eval_change, note_searched, update_histories
+from merino.engine.search.limits import KNOWN_WIN, MATE_SCORE, MAX_PLY
+from merino.engine.search.move_picker import init_move_picker, next_move
+from merino.engine.search.pruning import (
+    NO_CUTOFF,
+    mate_distance_pruning,
+    prune_move,
+    prune_node,
+    transposition_table_cutoff,
+)
+from merino.engine.search.reductions import (
+    hindsight_extension,
+    internal_iterative_reduction,
+    late_move_reduction,
+    singular_extension,
+)
+from merino.engine.search.state import INFINITE
+from merino.engine.search.static_eval import static_evaluation
+from merino.engine.search.tablebase_probe import tablebase_cutoff
+from merino.engine.search.transposition import (
+    EXACT,
+    LOWER_BOUND,
+    bound_of,
+    entry_is_pv,
+    entry_move,
+    entry_score,
+    probe,
+    store,
+)
+from merino.engine.search.tree import count_node, is_draw, make_move, search_child, update_pv
+
+DEEPER_PER_PLY = 2  # centipawns added to `deeper_margin` for each ply: a deeper second search needs a better score
+
+
+@kernel
+def alpha_beta(s, ply, alpha, beta, depth):
+    """Search the position at `ply` to `depth` plies, at least one, within (alpha, beta), fail-soft.
+
+    A node with an open window (beta - alpha > 1) is a PV node; its principal variation is left in `s.pv[ply]`.
+    """
+    here = s.plies[ply]
+    here.pv_length = 0
+    if count_node(s, ply) or ply > 0 and is_draw(s, ply):
+        return 0
+    if ply >= MAX_PLY:
+        return static_evaluation(s, ply)
+    alpha, beta = mate_distance_pruning(ply, alpha, beta)
+    if alpha >= beta:
+        return alpha
+    is_pv, is_excluding = beta - alpha > 1, here.excluded != NO_MOVE
+    tt_entry = ZERO if is_excluding else probe(s, ply)
+    if not is_pv and transposition_table_cutoff(tt_entry, entry_score(tt_entry, ply), beta, depth):
+        return entry_score(tt_entry, ply)
+    if not is_excluding:
+        here.tt_pv = is_pv or entry_is_pv(tt_entry)
+        set_static_eval(s, ply, tt_entry)
+        note_eval_change(s, ply)
+        score = tablebase_cutoff(s, ply, depth)
+        if score != NO_CUTOFF:
+            return score
+        depth += hindsight_extension(s, ply, depth)
+    s.plies[ply + 1].killers[0] = s.plies[ply + 1].killers[1] = NO_MOVE
+    s.plies[ply + 2].cutoffs = 0
+    may_prune = not is_pv and not is_excluding and not s.full_width and ply != s.null_move_verified_ply
+    if may_prune and s.positions[ply].checkers == ZERO:
+        score = prune_node(s, ply, alpha, beta, depth, tt_entry)
+        if score != NO_CUTOFF:
+            return score
+    score = singular_extension(s, ply, beta, depth, tt_entry)
+    if score != NO_CUTOFF:
+        return score
+    depth -= internal_iterative_reduction(s, ply, depth, tt_entry)
+    init_move_picker(s, ply, entry_move(tt_entry), False)
+    return search_moves(s, ply, alpha, beta, depth)
+
+
+@kernel
+def search_moves(s, ply, alpha, beta, depth):
+    """Search the moves that the move picker hands out; returns the best score, fail-soft."""
+    here, position = s.plies[ply], s.positions[ply]
+    old_alpha, best, best_move, searched = alpha, np.int64(-INFINITE), np.int64(NO_MOVE), 0
+    while True:
+        move = next_move(s, ply)
+        if move == NO_MOVE:
+            break
+        if move == here.excluded or ply == 0 and not is_searched_at_root(s, move):
+            continue
+        is_quiet = not is_noisy(position, move)
+        if best > -KNOWN_WIN and prune_move(s, ply, move, is_quiet, alpha, depth, searched):
+            continue
+        searched += 1
+        if ply == 0:
+            s.current_move, s.current_number = move, searched
+        before = s.nodes
+        score = search_move(s, ply, alpha, beta, depth, move, is_quiet, searched, best)
+        if ply == 0:
+            s.root_nodes[move & SQUARES] += s.nodes - before
+        if s.stopped:
+            return best if ply == 0 else 0
+        if score > best:
+            best = score
+            if score > alpha:
+                alpha, best_move = score, move
+                update_pv(s, ply, move)
+                if score >= beta:
+                    here.cutoffs += 1
+                    break
+        note_searched(s, ply, move, is_quiet)
+    if searched == 0:
+        if here.excluded != NO_MOVE:
+            return alpha
+        return ply - MATE_SCORE if position.checkers else 0
+    update_histories(s, ply, best_move, depth)
+    if here.excluded == NO_MOVE and (ply > 0 or s.root_count == 0):
+        store_result(s, ply, best, best_move, bound_of(best, old_alpha, beta), depth)
+    return best
+
+
+@kernel
+def store_result(s, ply, best, best_move, bound, depth):
+    """Store the result of a node in the table, and what it says of the static evaluation in the correction history."""
+    here, position = s.plies[ply], s.positions[ply]
+    store(s, ply, best_move, best, here.raw_eval, depth, bound, here.tt_pv)
+    if position.checkers != ZERO or best_move != NO_MOVE and is_noisy(position, best_move):
+        return  # the score comes from tactics, which a static evaluation cannot see
+    error = best - here.static_eval
+    if bound == EXACT or (bound == LOWER_BOUND) == (error > 0):
+        update_correction_history(s, ply, error, depth)
+
+
+@kernel
+def is_searched_at_root(s, move):
+    """Whether a move is searched at the root: all are, unless `root_moves` lists some."""
+    if s.root_count == 0:
+        return True
+    for index in range(s.root_count):
+        if s.root_moves[index] == move:
+            return True
+    return False
+
+
+@kernel
+def search_move(s, ply, alpha, beta, depth, move, is_quiet, searched, best):
+    """Principal variation search of one move.
+
+    The first move gets the full window. Later ones are expected to be worse, which a null window at reduced depth can
+    show. A move that fails high is searched again at full depth, and with the full window if its score lies in it.
+    """
+    here, p, is_pv = s.plies[ply], s.parameters, beta - alpha > 1
+    new_depth = depth - 1 + (here.extension if move == here.hash_move else 0)
+    reduction = late_move_reduction(s, ply, alpha, beta, depth, move, is_quiet, searched)
+    make_move(s, ply, move)
+    if searched == 1:
+        return search_child(s, ply, alpha, beta, new_depth, not is_pv and not here.is_cut_node)
+    if s.positions[ply + 1].checkers != ZERO:
+        reduction = 0  # a check may be forcing
+    here.reduction = reduction = max(0, min(reduction, new_depth - 1))
+    score = search_child(s, ply, alpha, alpha + 1, new_depth - reduction, reduction > 0 or not here.is_cut_node)
+    here.reduction = 0
+    if score > alpha and reduction > 0:
+        new_depth += score > best + p.deeper_margin + DEEPER_PER_PLY * new_depth
+        new_depth -= score < best + p.shallower_margin
+        score = search_child(s, ply, alpha, alpha + 1, new_depth, not here.is_cut_node)
+    if alpha < score < beta:
+        score = search_child(s, ply, alpha, beta, new_depth, False)
+    return score

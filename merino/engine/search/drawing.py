@@ -1,0 +1,53 @@
+"""What notebooks show, as HTML: the result of a search, and the report of a position, each beside its board."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+import chess
+import chess.svg
+
+from merino.core.board.game import Position
+from merino.core.board.move import Move
+from merino.core.common.tables import beside, html_table
+
+SIZE = 260  # pixels of the board
+MIN_SHOWN = 0.05  # centipawns of a term
+
+
+def searched_as_html(position: Position | None, told: Mapping[str, object], line: tuple[int, ...]) -> str:
+    """A table of what is told by its heads, with the line, beside the board with its first move.
+
+    Without a position the table alone.
+    """
+    if position is None:
+        return _table(told, " ".join(Move(move).uci() for move in line))
+    board = chess.Board(position.fen(), chess960=True)
+    table = _table(told, board.variation_san(chess.Move.from_uci(Move(move).uci(True)) for move in line))
+    arrows = [chess.svg.Arrow(Move(move).from_square, Move(move).to_square) for move in line[:1]]
+    drawn = chess.svg.board(chess.BaseBoard(board.board_fen()), arrows=arrows, size=SIZE)
+    return beside(drawn, table)
+
+
+def _table(told: Mapping[str, object], line: str) -> str:
+    cells = {**told, "Line": line or "no legal move"}
+    return html_table(list(cells), [list(cells.values())])
+
+
+def report_as_html(
+    fen: str, score: str, summary: Sequence[str], terms: Iterable[tuple[str, float, float, float]]
+) -> str:
+    """The sentences and the table of terms beside the board.
+
+    A term is its name, and centipawns of White, of Black and net; none that is 0 is shown.
+    """
+    board = chess.svg.board(chess.BaseBoard(fen.split(maxsplit=1)[0]), size=SIZE)
+    said = f"<p><b>{score}</b> {escape(' '.join(summary))}</p>"
+    rows = [
+        (name, f"{white:.1f}", f"{black:.1f}", f"{net:+.1f}")
+        for name, white, black, net in terms
+        if abs(net) >= MIN_SHOWN
+    ]
+    table = html_table(("Term", "White cp", "Black cp", "Net"), rows) if rows else ""
+    return beside(board, f"{said}{table}")

@@ -1,0 +1,102 @@
+"""Static exchange evaluation (SEE): what a move wins or loses when both sides keep capturing on its square."""
+
+from merino.core.board.attacks import bishop_attacks, rook_attacks
+from merino.core.board.bitboard import BISHOP, EMPTY, KING, PAWN, QUEEN, ROOK, ZERO, bit, type_of
+from merino.core.board.move import (
+    EN_PASSANT,
+    NORMAL,
+    PROMOTION,
+    QUEEN_PROMOTION,
+    destination_of,
+    kind_of,
+    origin_of,
+)
+from merino.core.board.position import attackers_to, occupied_squares, piece_on, side_to_move
+from merino.core.compiled.jit import entry, kernel
+
+_MAX_IN_AN_EXCHANGE = 1 << 16
+
+
+@kernel
+def captured_type(position, move):
+    """The type of the piece a move takes, or EMPTY; castling takes nothing."""
+    kind = kind_of(move)
+    if kind == EN_PASSANT:
+        return PAWN
+    if kind == NORMAL or kind >= PROMOTION:
+        return type_of(piece_on(position, destination_of(move)))
+    return EMPTY
+
+
+@kernel
+def see_at_least(s, position, move, threshold):
+    """Whether the exchange after a legal move gains at least `threshold` by `s.exchange_values`; pins are ignored."""
+    kind, target = kind_of(move), destination_of(move)
+    mover = type_of(piece_on(position, origin_of(move)))
+    balance = s.exchange_values[captured_type(position, move)] - threshold
+    if kind >= PROMOTION:
+        mover = QUEEN if kind == QUEEN_PROMOTION else kind - PROMOTION + 1
+        balance += s.exchange_values[mover] - s.exchange_values[PAWN]
+    if balance < 0:
+        return False
+    balance -= s.exchange_values[mover]
+    if balance >= 0:
+        return True
+    occupied = (occupied_squares(position) & ~bit(origin_of(move))) | bit(target)
+    if kind == EN_PASSANT:
+        occupied &= ~bit((origin_of(move) & 56) | (target & 7))
+    return _exchange(s, position, target, occupied, balance)
+
+
+@entry
+def exchange_gain(searches, positions, move):
+    """The gain of the exchange after a legal move in positions[0], by piece values."""
+    low, high = -_MAX_IN_AN_EXCHANGE, _MAX_IN_AN_EXCHANGE
+    while low < high:
+        threshold = (low + high + 1) >> 1
+        if see_at_least(searches[0], positions[0], move, threshold):
+            low = threshold
+        else:
+            high = threshold - 1
+    return low
+
+
+@kernel
+def _exchange(s, position, target, occupied, balance):
+    """Let both sides capture on `target` with their least piece in turn; whether the side that began is ahead.
+
+    `balance` is what it has if its piece on `target` is lost, negative.
+    """
+    diagonal = position.pieces[BISHOP] | position.pieces[QUEEN]
+    straight = position.pieces[ROOK] | position.pieces[QUEEN]
+    attackers = attackers_to(position, target, occupied) & occupied
+    beginner = side_to_move(position)
+    side = 1 - beginner
+    while True:
+        own = attackers & position.colours[side]
+        if own == ZERO:
+            break
+        kind = _least_type(position, own)
+        if kind == KING and attackers & position.colours[side ^ 1]:
+            break  # a king cannot take what is guarded
+        piece = own & position.pieces[kind]
+        occupied ^= piece & -piece
+        if kind == PAWN or kind == BISHOP or kind == QUEEN:
+            attackers |= bishop_attacks(target, occupied) & diagonal
+        if kind == ROOK or kind == QUEEN:
+            attackers |= rook_attacks(target, occupied) & straight
+        attackers &= occupied
+        side = 1 - side
+        balance = -balance - 1 - s.exchange_values[kind]
+        if balance >= 0:
+            break  # the other side is behind even if it loses nothing more
+    return side != beginner
+
+
+@kernel
+def _least_type(position, pieces):
+    """The least valuable type among `pieces`, which are not empty."""
+    for kind in range(KING):
+        if pieces & position.pieces[kind]:
+            return kind
+    return KING

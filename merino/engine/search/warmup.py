@@ -1,0 +1,171 @@
+"""Load compiled entries in advance, from the cache or by compiling them: those of play, or of each part of Merino."""
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from importlib import import_module
+
+import numpy as np
+
+from merino.core.board.game import Position
+from merino.core.board.perft import perft
+from merino.core.common.work import cores
+from merino.core.compiled.cache import CACHE_GROUPS, PLAY, remove_stale, write_inventory
+from merino.core.compiled.jit import CACHE, code_in_use, has_code, must_compile
+from merino.engine.search.limits import Limits
+from merino.engine.search.searcher import Searcher
+from merino.engine.search.state import new_search_record
+from merino.engine.search.strength import DEFAULT_ELO, at_elo
+from merino.engine.search.worker import link
+from merino.eval.families import default, load_net, own_names
+from merino.eval.net.network import Network, Shape
+from merino.eval.net.piece_family import net_evaluation
+
+log = logging.getLogger(__name__)
+
+MIN_PATIENCE = 60.0  # seconds for a second process to end after the first has done its part
+BESIDE = {
+    PLAY: ("formats",),
+    "match": ("study", "tune"),
+}  # what a second process compiles from the beginning of a part on
+
+
+def warm_up() -> float:
+    """Load or compile everything a game needs; returns the seconds it took.
+
+    What is compiled here is in the cache for the next start of any Merino with the same sources.
+    """
+    began = time.perf_counter()
+    if must_compile(link) and cores() > 1:
+        with _on_another_core():
+            link(new_search_record())  # the search: most of the work
+    searcher = Searcher(hash_mb=1)
+    _play_a_move().outcome()
+    searcher.search(Position(), Limits(depth=2))
+    searcher.strength = at_elo(DEFAULT_ELO)
+    searcher.search(_play_a_move(), Limits(depth=1))
+    _put_in_order()
+    return time.perf_counter() - began
+
+
+def _put_in_order() -> None:
+    """Note in the cache what play needs, and remove old caches."""
+    files = code_in_use()
+    if CACHE is None or not files:
+        return
+    try:
+        write_inventory(CACHE, PLAY, files)
+    except OSError as error:
+        log.warning("cannot note in %s what is compiled (%s): the next start counts as a first one", CACHE, error)
+    remove_stale(CACHE)
+
+
+@contextmanager
+def _on_another_core(*names: str) -> Iterator[None]:
+    """Let a second process compile these parts meanwhile, or without names the rest of play, and wait for it.
+
+    The rest is what play needs besides the search. The process has less to do than the block. If it takes twice as
+    long, it has been stopped, and this process does without it.
+    """
+    began = time.monotonic()
+    command = [sys.executable, "-P", "-m", "merino.engine.search.warmup", *names]
+    nothing = subprocess.DEVNULL
+    modules = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}  # from where this process has them
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing, env=modules) as process:
+        yield
+        patience = max(MIN_PATIENCE, time.monotonic() - began)
+        try:
+            process.wait(patience)
+        except subprocess.TimeoutExpired:
+            log.warning("the second process still compiles after %.0f s more: compiling the rest here", patience)
+            process.kill()
+    if process.returncode:
+        log.info("the second process ended with %d: compiling the rest here", process.returncode)
+
+
+def _compile_the_rest() -> None:
+    """What play needs besides the search itself: the rules and the evaluation."""
+    default().install(new_search_record())
+    _play_a_move().outcome()
+
+
+def _end_with_the_first_process() -> None:
+    """Standard input ends when the first process ends or gives up, however that comes about."""
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    os._exit(1)
+
+
+def _play_a_move() -> Position:
+    position = Position("r3k2r/8/8/8/8/8/4P3/R3K2R w KQkq - 0 1")
+    position.push_uci("e1g1")
+    position.pop()
+    return position
+
+
+def parts() -> dict[str, Callable[[], object]]:
+    """What warms up each part of Merino, play first. Each group above the engine has a module `warmup` for its own."""
+    return {PLAY: _warm_up_lowest, **{group: partial(_warm_up_group, group) for group in CACHE_GROUPS[1:]}}
+
+
+def warm_up_parts(names: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Warm parts up in this order, some on another core; yields each with the seconds that it was waited for."""
+    with ExitStack() as second:
+        for name in names:
+            began = time.perf_counter()
+            if any(name in others for others in BESIDE.values()):
+                second.close()  # waits for it: what it has compiled is in the cache
+            beside = [other for other in BESIDE.get(name, ()) if other in names and not has_code(other)]
+            if beside and cores() > 1:
+                second.enter_context(_on_another_core(*beside))
+            parts()[name]()
+            yield name, time.perf_counter() - began
+
+
+def _warm_up_group(group: str) -> None:
+    import_module(f"merino.{group}.warmup").warm_up()
+
+
+def _warm_up_lowest() -> None:
+    """Call every entry of the lowest group: what play needs, and what only commands call."""
+    warm_up()
+    _warm_up_nets(new_search_record())
+    for name in own_names(".net"):  # the code of some is that of their features
+        load_net(name).install(new_search_record())
+    position = Position()
+    perft(position.record, 1)
+    default().scores(position.record)
+    default().value_pieces(position.record)
+    default().attributed(position.record)
+    Searcher(hash_mb=1).exchange_gain(position, position.legal_moves[0])
+    from merino.engine.syzygy.probing import link as link_tables  # noqa: PLC0415 (few have the tables)
+
+    link_tables(new_search_record())
+
+
+def _warm_up_nets(record: np.ndarray) -> None:
+    """Score a position with empty nets, and install them in `record`, a scratch record SEARCH[1]."""
+    for shape in (Shape("H*V", 1), Shape("ALL", 1), Shape(piece_values=True)):
+        weights = {name: np.zeros(size, dtype=np.int16) for name, size in shape.layers().items()}
+        net = net_evaluation(Network(shape, weights, 1.0))
+        net.scores(Position().record)
+        net.install(record)
+
+
+def _be_second(names: Sequence[str]) -> None:
+    """The work of a second process."""
+    threading.Thread(target=_end_with_the_first_process, daemon=True).start()
+    if not names:
+        _compile_the_rest()
+    for name in names:
+        parts()[name]()
+
+
+if __name__ == "__main__":
+    _be_second(sys.argv[1:])

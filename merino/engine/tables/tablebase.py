@@ -1,0 +1,105 @@
+"""Syzygy endgame tables: which moves keep the result at the root, by python-chess, and results for the search."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import chess
+import chess.syzygy
+
+from merino.core.board.game import FIFTY_MOVES, Position
+from merino.core.board.move import Move
+from merino.core.common.user_files import check_folder, user_path
+from merino.engine.notation.san import as_chess_move, board_of
+from merino.engine.syzygy.layout import DRAW, WIN
+from merino.engine.syzygy.results import ResultTables
+
+
+class TablebaseError(ValueError):
+    """Tables that cannot be used; the message says why."""
+
+
+class Tables(Protocol):
+    """The part of `chess.syzygy.Tablebase` used here, and the folders. Both methods raise KeyError without a table."""
+
+    path: str
+
+    @property
+    def results(self) -> ResultTables:
+        """Those of results, for the search."""
+
+    def probe_wdl(self, board: chess.Board) -> int:
+        """The result for the side to move: WIN to LOSS."""
+
+    def probe_dtz(self, board: chess.Board) -> int:
+        """Plies to the next capture or pawn move, negative for a side that loses."""
+
+
+class Advice(NamedTuple):
+    """The moves that keep the result, and how many positions were looked up."""
+
+    moves: list[Move]
+    hits: int
+
+
+class _FolderTables(chess.syzygy.Tablebase):
+    """Those of some folders, as the user has written them."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.path = path
+
+    @cached_property
+    def results(self) -> ResultTables:
+        """See Tables."""
+        files = {Path(table.path).stem: Path(table.path) for table in self.wdl.values()}
+        return ResultTables(files)
+
+
+def open_tables(path: str) -> Tables:
+    """The tables in the folders of `path`, separated by the system's separator; raises TablebaseError."""
+    tables = _FolderTables(path)
+    for folder in filter(None, path.split(os.pathsep)):
+        try:
+            found = tables.add_directory(str(check_folder(user_path(folder))))
+        except OSError as error:
+            raise TablebaseError(f"cannot read '{folder}': {error.strerror}") from error
+        if not found:
+            raise TablebaseError(f"no tables in '{folder}'")
+    return tables
+
+
+def advise(tables: Tables, position: Position) -> Advice | None:
+    """The moves that keep the result; None if a table that is needed is missing. Raises TablebaseError.
+
+    Of winning moves these are the ones nearest to the next capture or pawn move, so that each makes progress.
+    """
+    board = board_of(position)
+    if chess.popcount(board.occupied) > chess.syzygy.TBPIECES or board.castling_rights:
+        return None
+    try:
+        ranked = {move: _rank(tables, board, as_chess_move(move, board.chess960)) for move in position.legal_moves}
+    except KeyError:
+        return None
+    except (OSError, IndexError, ValueError) as error:
+        raise TablebaseError(f"a broken table: {error}") from error
+    best = max(ranked.values(), default=None)
+    return Advice([move for move, rank in ranked.items() if rank == best], len(ranked))
+
+
+def _rank(tables: Tables, board: chess.Board, move: chess.Move) -> tuple[int, int]:
+    """The value of a move: its result for the mover; among wins, the shorter one."""
+    board.push(move)
+    try:
+        if board.is_checkmate():
+            return WIN, 1
+        result, distance = -tables.probe_wdl(board), abs(tables.probe_dtz(board))
+        if abs(result) == WIN and distance + board.halfmove_clock >= FIFTY_MOVES:
+            result //= 2  # too late for the fifty-move rule
+        # A capture or pawn move is itself what the distance counts to.
+        return result, -distance if result > DRAW and board.halfmove_clock else 0
+    finally:
+        board.pop()

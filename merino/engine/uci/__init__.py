@@ -1,0 +1,153 @@
+"""UCI on standard input and output: reads lines, finds the command in each and runs it.
+
+Everything here is ready before numba is loaded, so that `uciok` comes at once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import NoReturn
+
+from merino.core.common.command import Command, CommandError
+from merino.core.common.errors import MerinoError
+from merino.core.common.interrupt import INTERRUPTED
+from merino.core.common.streams import complain
+from merino.core.compiled.compiling import WATCH
+from merino.engine.uci import commands
+from merino.engine.uci.commands import COMMANDS, STANDARD
+from merino.engine.uci.output import Output
+from merino.engine.uci.session import UciSession
+
+TERMINATION_SECONDS = 0.35  # for the final output after SIGTERM; the sender may kill us soon after
+_CHUNK_BYTES = 1 << 16
+
+
+def serve(_: Sequence[str] = (), first_line: str = "") -> NoReturn:
+    """Serve the GUI on standard input until `quit` or the end of input, then end the process.
+
+    `first_line` is run before the input.
+    As with Stockfish the end of input stops the search, which still gives its move; a count or a bench is finished.
+    SIGTERM ends everything at once in an orderly way: the search gives its move, the log is closed, and the code is 0.
+    """
+    session = _new_session()
+    try:
+        for line in chain([first_line], read_lines(sys.stdin.fileno())):
+            session.output.heard(line)
+            execute(session, line)
+            if session.is_over:
+                break
+        else:
+            session.finish()
+        session.close()
+    except KeyboardInterrupt:
+        _leave(INTERRUPTED)
+    except CommandError as error:
+        complain(f"merino: {error}")
+        _leave(error.exit_code)
+    _leave(0)
+
+
+def serve_one(words: Sequence[str]) -> NoReturn:
+    """Run one command, wait for the search it starts and end the process; Ctrl-C ends the search early.
+
+    The exit code is 1 if a fault was reported.
+    """
+    session = _new_session()
+    session.waits_for_compiler = True
+    try:
+        execute(session, " ".join(words))
+        session.wait()
+    except KeyboardInterrupt:
+        session.close()
+        _leave(INTERRUPTED)
+    _leave(int(session.output.has_faults))
+
+
+def read_lines(descriptor: int) -> Iterator[str]:
+    """The input lines, of any length, each as soon as it ends in LF, CRLF or CR; invalid bytes are replaced.
+
+    Raises CommandError if the input cannot be read.
+    """
+    parts: list[bytes] = []
+    while chunk := _read(descriptor):
+        *ended, rest = chunk.replace(b"\r", b"\n").split(b"\n")
+        for end in ended:
+            yield _decode([*parts, end])
+            parts = []
+        parts.append(rest)
+    yield _decode(parts)
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, _CHUNK_BYTES)
+    except OSError as error:
+        raise CommandError(f"cannot read the input: {error.strerror}") from error
+
+
+def execute(session: UciSession, line: str) -> None:
+    """Run the command in a line, if there is one; anything unknown is ignored."""
+    if line.lstrip().startswith("#"):
+        return
+    command, rest = find_command(line)
+    if command is not None:
+        commands.run(session, command, rest)
+    elif session.debug and line.strip():
+        session.output.info(f"unknown command: '{line.strip()[:60]}'")
+
+
+def find_command(line: str) -> tuple[Command | None, str]:
+    """The command of a line and the text after its name; None where there is none.
+
+    As the protocol has it, unknown words before a command are skipped: `joho isready` means `isready`. This applies to
+    the protocol's own commands; the others, some of them single letters, must come first.
+    """
+    words = line.split()
+    for index, word in enumerate(words):
+        command = STANDARD.get(word) if index else COMMANDS.get(word.lower())
+        if command is not None:
+            return command, "".join(line.split(None, index + 1)[index + 1 :])
+    return None, ""
+
+
+def _new_session() -> UciSession:
+    """A session on standard output that reports faults of all threads, so that no GUI waits for its move for ever."""
+    WATCH.is_silent = True  # `engine.uci.cold_start` informs the GUI; other output might confuse it
+    session = UciSession(Output(sys.stdout.buffer))
+
+    def fail(fault: threading.ExceptHookArgs) -> None:
+        if isinstance(fault.exc_value, MerinoError):  # no fault of the program, but a sentence for the user
+            session.output.error(fault.exc_value)
+            os._exit(1)
+        sys.excepthook(fault.exc_type, fault.exc_value or fault.exc_type(), fault.exc_traceback)
+        name = fault.thread.name if fault.thread else "thread"
+        session.output.error(f"{name}: {fault.exc_type.__name__}: {fault.exc_value}")
+        os._exit(1)
+
+    threading.excepthook = fail
+    if hasattr(signal, "sigwait"):  # Windows has no signals to wait for
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # for all threads: they are started after this
+        threading.Thread(target=_end_on_sigterm, args=(session,), name="sigterm", daemon=True).start()
+    return session
+
+
+def _end_on_sigterm(session: UciSession) -> NoReturn:
+    """End the process on SIGTERM, whatever the other threads do: one of them may be compiling."""
+    signal.sigwait({signal.SIGTERM})
+    session.close(TERMINATION_SECONDS)
+    os._exit(0)  # nothing is flushed: a thread may be writing to a GUI that has stopped reading
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process now. The interpreter's own end takes longer, and crashes while a thread still compiles."""
+    sys.stdout.flush()
+    os._exit(code)
+
+
+def _decode(parts: Sequence[bytes]) -> str:
+    return b"".join(parts).decode("utf-8", "replace").lstrip("\ufeff")

@@ -1,0 +1,400 @@
+"""The state of one UCI session: the engine loading in the background, the position, the options, the search.
+
+Commands run on the thread that reads the input, searches on threads of their own. Imports nothing heavy: numba is
+loaded in the background once the first command has been answered.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
+
+from merino.core.common.errors import MerinoError
+from merino.core.common.threads import until_set
+from merino.core.compiled.compiling import WATCH
+from merino.engine.search.limits import DEFAULT_HASH_MB, Line, Score, SearchResult
+from merino.engine.uci.background import BackgroundJobs, FileWork, IsStopped
+from merino.engine.uci.clocks import Lag, NodeClock, tables_seconds
+from merino.engine.uci.cold_start import ColdStart
+from merino.engine.uci.options import OptionError, UciOption, Value, find
+from merino.engine.uci.output import Output, Report
+
+if TYPE_CHECKING:
+    from merino.core.board.game import Position
+    from merino.engine.search.limits import Limits
+    from merino.engine.search.tablebase_probe import TablebaseProbe
+    from merino.engine.tables.tablebase import Advice
+    from merino.engine.uci.runtime import Runtime
+
+GLANCE_SECONDS = 0.3  # how long `setoption` waits for its file; a local disk takes less
+FILE_SECONDS = 3.0  # how long other commands wait for a file, from its `setoption` on
+LAST_WORDS_SECONDS = 3.0  # how long `quit` waits at most for the bestmove of a running search
+
+
+class UciSession:
+    """One GUI, or one user at a pipe. Only the thread that runs the commands calls its methods, except `close`.
+
+    It is the Dialogue that options act on.
+    """
+
+    def __init__(self, output: Output) -> None:
+        self.output = output
+        self.debug = False
+        self.is_over = False  # set by `quit`
+        self.show_wdl = False
+        self.waits_for_compiler = False  # whether even a first start waits for the compiler, as without a GUI
+        self.position: Position | None = None  # None: not loaded yet, or the last one sent was wrong
+        self._runtime: Runtime | None = None
+        self._loaded = threading.Event()
+        self.cold = ColdStart(output, self._loaded)
+        self.cold.is_prepared = self.is_prepared
+        self._background_jobs = BackgroundJobs()
+        self._written = BackgroundJobs()  # files that commands write; nothing stops them
+        self.turn = threading.RLock()  # held while a command runs: the end of a cold start runs one too
+        self._loader: threading.Thread | None = None
+        self._pending: dict[str, Value] = {}  # options by name that wait for an idle engine, or for their file
+        self._opening: dict[
+            str, tuple[Value, FileWork[object]]
+        ] = {}  # of such options: value, and the work on its file
+        self._slow_said: set[str] = set()  # the names of those whose file has been said to be slow
+        self._is_searching = False  # until just before the bestmove: after it a GUI may set options
+        self.go_received = float("inf")  # when the last `go` came, by time.perf_counter(): its clock runs since then
+        self._bestmove_said = threading.Event()
+        self._bestmove_said.set()
+        self._weights_said = ""
+        self._lag = Lag()
+        self._node_clock = NodeClock()
+        self._consulted: FileWork[Advice | None] | None = None  # what the endgame tables were asked last
+
+    @property
+    def chess960(self) -> bool:
+        """Whether castling is written as king takes own rook."""
+        return self.cold.chess960
+
+    @chess960.setter
+    def chess960(self, is_on: bool) -> None:
+        self.cold.chess960 = is_on
+
+    def note_opponent(self, opponent: str) -> None:
+        """Note the opponent, for debugging."""
+        if self.debug:
+            self.output.info(f"opponent: {opponent or 'unknown'}")
+
+    def log_to(self, file: BinaryIO | None) -> None:
+        """Append all input and output to an open file; None ends that."""
+        self.output.log_to(file)
+
+    def start_loading(self) -> None:
+        """Load and warm up the engine in the background; does nothing the second time."""
+        if self._loader is None:
+            self._loader = threading.Thread(target=self._load, name="loader", daemon=True)
+            self._loader.start()
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the engine is loaded; loading it begins at the first question."""
+        self.start_loading()
+        return self._loaded.is_set()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the engine is loaded with the evaluation that options name; loading begins as by `is_loaded`."""
+        self.start_loading()
+        return self.cold.is_ready
+
+    def wait_until_ready(self) -> bool:
+        """Wait until the engine is loaded with the options set, or as long as a GUI allows; whether it is loaded."""
+        self.start_loading()
+        self.cold.wait_until_ready()
+        if self._loaded.is_set():
+            self.ready()
+        return self._loaded.is_set()
+
+    def ready(self, seconds: float | None = None) -> Runtime:
+        """The engine, once it is loaded with the options set so far.
+
+        What is not read and compiled in this time since its `setoption`, FILE_SECONDS for None, comes later.
+        """
+        runtime = self._wait_until_loaded()
+        self._apply_pending(runtime, FILE_SECONDS if seconds is None else seconds)
+        return runtime
+
+    def is_prepared(self, seconds: float) -> bool:
+        """Whether the evaluations that options name can be put into use, now or before this time is over.
+
+        One whose file is slow is not waited for, nor are those that come after the search.
+        """
+        if self._is_searching:
+            return True
+        for name, value in list(self._pending.items()):
+            option = find(name)
+            if option.prepares and not self._work(option, value).is_settled(FILE_SECONDS, seconds):
+                return False
+        return True
+
+    def wait_until_prepared(self) -> None:
+        """Wait for that, however long it takes."""
+        self._wait_until_loaded()
+        while not self.is_prepared(FILE_SECONDS):
+            pass
+
+    def set_position(self, make: Callable[[], Position]) -> None:
+        """Set up the position that `make` returns; none if it raises ValueError."""
+        self._wait_until_loaded()
+        self.position = None
+        try:
+            self.position = make()
+        except ValueError as error:
+            self.output.error(f"position: {error}")
+
+    def set_option(self, name: str, text: str) -> None:
+        """Give an option a new value: at once where possible, else when engine and search allow it."""
+        try:
+            option = find(name)
+            wished = option.read(text)
+        except OptionError as error:
+            self.output.error(error)
+            return
+        value = option.clamp(wished)
+        if value != wished:
+            self.output.info(f"{option.name} {wished} is out of range; {value} is used")
+        self._opening.pop(option.name, None)
+        self._slow_said.discard(option.name)
+        if option.is_about_dialogue and self._is_opened(option, value, GLANCE_SECONDS):
+            self._apply(option, value)
+            return
+        self._pending.pop(option.name, None)  # so that the order is that of the last settings
+        self._pending[option.name] = value
+        if self._is_searching and option.needs_idle:
+            self.output.info(f"{option.name} takes effect when the search ends")
+        elif self._runtime is not None:
+            self._apply_pending(self._runtime, GLANCE_SECONDS)
+
+    def new_game(self) -> None:
+        """End the search and clear tables and histories."""
+        self.cold.stop()
+        self.end_search()
+        self._lag.forget()
+        self._node_clock.forget()
+        self.set_option("Clear Hash", "")
+
+    def search(self, limits: Limits) -> None:
+        """Start a search of the position, after a running one has given its move."""
+        self.end_search()
+        self._background_jobs.stop()
+        runtime = self.ready(GLANCE_SECONDS)
+        if self.position is None:
+            self.output.error("there is no valid position to search")
+            self.output.say("bestmove (none)")
+            return
+        self._say_weights(runtime)
+        position = self.position.copy()
+        position.chess960 = self.chess960
+        k = runtime.evaluation.k if self.show_wdl else None
+        booked = runtime.book_move(position, limits)
+        if booked is None:
+            self._start(runtime, position, limits, k)
+        else:
+            line = Line(0, 0, 1, Score(0), "", 0, 0, 0, 0, (booked,))
+            Report(self.output, position.uci, k).done(SearchResult(booked, None, line))
+
+    def _start(self, runtime: Runtime, position: Position, limits: Limits, k: float | None) -> None:
+        """Start a search by the engine itself, whose lines tell WDL by K if it is given."""
+        searcher = runtime.searcher
+        is_real_time = searcher.nodestime == 0
+        if is_real_time:
+            self._lag.go_came(position.keys, position.turn, limits)
+        else:
+            limits = self._node_clock.limits(position.keys, position.turn, limits)
+        advice, tablebases = self._consult_tables(runtime, position, limits)
+        searcher.tablebases = tablebases
+        hits = advice.hits if advice else 0
+        report = Report(self.output, position.uci, k, lambda: hits + (tablebases.hits if tablebases else 0))
+        waited = max(0.0, 1000 * (time.perf_counter() - self.go_received))
+
+        def done(result: SearchResult) -> None:
+            self._lag.move_made(waited + searcher.planned)
+            self._node_clock.move_made(searcher.planned)
+            self._is_searching = False
+            if tablebases is not None and tablebases.fault is not None:
+                self._drop_tables(runtime, tablebases.fault)
+            report.done(result)
+            self._bestmove_said.set()
+
+        self._is_searching = True
+        self._bestmove_said.clear()
+        searcher.lag = self._lag.milliseconds
+        left, advised = limits.after(int(waited) if is_real_time else 0), advice.moves if advice else ()
+        searcher.start(position, left, report.line, done, report.current_move, advised)
+
+    def run_in_background(self, work: Callable[[IsStopped], object]) -> None:
+        """Run `work` after the background jobs before it; `stop` or the next search tells it to end."""
+        self.end_search()
+        self._background_jobs.start(work)
+
+    def write(self, work: Callable[[], object]) -> None:
+        """Do work that writes a file, after what was to be written before; a slow disk is waited for only a glance."""
+        self._written.start(lambda _: work())
+        self._written.wait(GLANCE_SECONDS)
+
+    def stop(self) -> None:
+        """Let a running search give its move now, and background jobs end."""
+        self.cold.stop_waiting()
+        self._stop_search()
+        self._background_jobs.stop()
+
+    def ponder_hit(self) -> None:
+        """The move pondered on was played: the running search continues within its limits."""
+        self.cold.ponder_hit()
+        if self._runtime is not None and self._is_searching:
+            self._node_clock.ponder_hit()
+            self._runtime.searcher.ponder_hit()
+
+    def wait(self) -> None:
+        """Wait for a running search to give its move by itself, and for background jobs."""
+        self.cold.wait()
+        until_set(self._bestmove_said)
+        self._background_jobs.wait()
+        self._written.wait()
+
+    def end_search(self) -> None:
+        """Stop a running search and wait for its move."""
+        self._stop_search()
+        until_set(self._bestmove_said)
+
+    def close(self, seconds: float = LAST_WORDS_SECONDS) -> None:
+        """End the session: stop the search and wait for its move and for files, at most this long.
+
+        Background jobs are dropped, and so is a `go` that waits for the engine to be loaded. Any thread may call it.
+        """
+        deadline = time.monotonic() + seconds
+        self.stop()
+        self.cold.wait_for_answer(seconds)
+        self._bestmove_said.wait(max(0.0, deadline - time.monotonic()))
+        self._written.wait(max(0.0, deadline - time.monotonic()))
+        self.output.close(max(0.0, deadline - time.monotonic()))
+
+    def finish(self) -> None:
+        """Wait without a limit for the move of a `go` that waits for the engine, for background jobs, and for files."""
+        self.cold.stop()
+        self._background_jobs.wait()
+        self._written.wait()
+
+    def _stop_search(self) -> None:
+        if self._runtime is not None and self._is_searching:
+            self._runtime.searcher.stop()
+
+    def _load(self) -> None:
+        from merino.core.compiled.cache import is_play_compiled  # noqa: PLC0415 (not on the way to uciok)
+        from merino.engine.uci.info_log import tell  # noqa: PLC0415 (neither)
+
+        tell(self.output)
+        WATCH.on_begin = self.cold.note_compiler
+        self.cold.judge(is_play_compiled())
+        from merino.engine.uci.runtime import Position, Runtime  # noqa: PLC0415 (the one import that brings in numba)
+
+        runtime = Runtime(DEFAULT_HASH_MB)
+        self.position = Position()
+        self._runtime = runtime
+        self._loaded.set()
+
+    def _wait_until_loaded(self) -> Runtime:
+        self.start_loading()
+        until_set(self._loaded)
+        assert self._runtime is not None
+        return self._runtime
+
+    def _apply_pending(self, runtime: Runtime, seconds: float) -> None:
+        """Apply the options set so far, except those that must wait for the end of a search or for a slow file."""
+        if self.cold.is_waiting:
+            return  # a `go` that waits for the compiler will apply them
+        self.cold.wait()  # one that is being handed over uses these options too
+        seconds = GLANCE_SECONDS if self._is_searching else seconds
+        for name in list(self._pending):
+            option = find(name)
+            if option.needs_idle:
+                if self._is_searching:
+                    continue
+                until_set(self._bestmove_said)
+            if not self._is_opened(option, self._pending[name], seconds):
+                continue
+            engine = None if option.is_about_dialogue else runtime
+            if self._apply(option, self._pending.pop(name), engine) and option.is_evaluation:
+                self._weights_said = ""
+                self._say_weights(runtime)
+
+    def _is_opened(self, option: UciOption, value: Value, seconds: float) -> bool:
+        """Whether the file that an option names is open; waits until this time after the beginning, and says if not."""
+        if option.opens is None:
+            return True
+        work = self._work(option, value)
+        if work.is_done(seconds):
+            return True
+        if seconds == FILE_SECONDS and option.name not in self._slow_said:
+            self._slow_said.add(option.name)
+            doing = "made ready" if work.is_read else "read"
+            self.output.info(f"{option.name}: '{value}' is still being {doing}; until then it stays unchanged")
+        return False
+
+    def _work(self, option: UciOption, value: Value) -> FileWork[object]:
+        """What opens the file that an option names, begun now if it is not under way."""
+        found = self._opening.get(option.name)
+        if found is None or found[0] != value:
+            found = self._opening[option.name] = value, FileWork(partial(option.opened, value), option.prepares)
+        return found[1]
+
+    def _apply(self, option: UciOption, value: Value, runtime: Runtime | None = None) -> bool:
+        """Apply a value to the engine, to this dialogue for None; returns whether that worked, and prints why not."""
+        opening = self._opening.pop(option.name, None)
+        try:
+            opened = value if opening is None else opening[1].result()
+            if runtime is None:
+                option.apply(self, opened)
+            else:
+                option.apply_to(runtime, opened)
+        except MemoryError as error:
+            fault = str(error) or "not enough memory"
+        except OSError as error:
+            fault = f"cannot open '{value}': {error.strerror}"
+        except (MerinoError, ValueError) as error:
+            fault = str(error)
+        except Exception as error:  # noqa: BLE001  (whatever is in a file, it must not end the game)
+            fault = f"'{value}': {type(error).__name__}: {error}"
+        else:
+            return True
+        self.output.error(f"{option.name}: {fault}; it stays unchanged")
+        return False
+
+    def _consult_tables(
+        self, runtime: Runtime, position: Position, limits: Limits
+    ) -> tuple[Advice | None, TablebaseProbe | None]:
+        """What the endgame tables say of the position, and the tables for the search, if they answer in time."""
+        if runtime.tables is None or limits.mate or (self._consulted and not self._consulted.is_done(0)):
+            return None, None  # there are none, a mate is looked for, or they still have not answered before
+        work: FileWork[Advice | None] = FileWork(partial(runtime.advice, position.copy()))
+        self._consulted = work
+        if not work.is_done(tables_seconds(limits, position.turn)):
+            self.output.info("SyzygyPath: the disk of the tablebases is slow; this move is searched without them")
+            return None, None
+        try:
+            return work.result(), runtime.tablebases()
+        except ValueError as error:
+            self._drop_tables(runtime, error)
+            return None, None
+
+    def _drop_tables(self, runtime: Runtime, fault: Exception | str) -> None:
+        self.output.error(f"SyzygyPath: {fault}; the tablebases are no longer used")
+        runtime.tables = None
+
+    def _say_weights(self, runtime: Runtime) -> None:
+        """Print which weights are in use, unless they were printed last."""
+        if runtime.weights_error:
+            self.output.error(runtime.weights_error)
+            runtime.weights_error = ""
+        in_use = f"net: {runtime.net_file}" if runtime.net_file else f"weights: {runtime.weights_file}"
+        if self._weights_said != in_use:
+            self._weights_said = in_use
+            self.output.info(in_use)

@@ -1,0 +1,249 @@
+"""A score and where it comes from, for every family: by terms where it has them, and by pieces.
+
+For a family without terms, the whole score is `non_term`. All are frozen dataclasses; nothing here prints. A `Change`
+is the difference between two explanations, after moves or by another evaluation.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from merino.core.board.bitboard import BLACK, WHITE
+from merino.eval.draws import after_rules, rule_of
+from merino.eval.material import game_stage
+from merino.eval.outlook import expected_score
+
+if TYPE_CHECKING:
+    from merino.eval.linear.registry import Group, Phase
+
+
+@dataclass(frozen=True)
+class TermLine:
+    """What one term adds for each side.
+
+    Counts include phase share and group multiplier, so `weight` times count is centipawns. `weight` is what its two
+    values, those of middlegame and endgame, come to at the stage of the position. A table, which has many weights, has
+    a weight of 1 and counts in centipawns.
+    """
+
+    number: int  # from 1, in the order of the weights; that of its first weight for a table
+    name: str
+    group: Group
+    phase: Phase
+    weight: float
+    white_count: float
+    black_count: float
+    values: tuple[float, float]
+    cells: int = 0  # how many weights a table has; 0 for a term that is none
+
+    @property
+    def white_cp(self) -> float:
+        """White's centipawns."""
+        return self.weight * self.white_count
+
+    @property
+    def black_cp(self) -> float:
+        """Black's centipawns, as Black counts them: good for Black if positive."""
+        return self.weight * self.black_count
+
+    @property
+    def net(self) -> float:
+        """Centipawns for White."""
+        return self.white_cp - self.black_cp
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A score and where it comes from. Everything is in centipawns."""
+
+    lines: tuple[TermLine, ...]  # empty where a family has no terms
+    score_white: int  # the engine's own number, after the draw rules, from White's side
+    after_rule: float  # the sum after the draw rules, not yet rounded
+    turn: int  # WHITE or BLACK
+    rule: str | None  # the draw rule that changed the sum, if any
+    middlegame: tuple[float, float]  # how much White's and Black's middlegame terms count; the endgame has the rest
+    k: float  # the scale of the expected score
+    stage: float  # 1 with all pieces on the board to 0 without: the share of the first of a weight's two values
+    non_term: float = 0.0  # the part of the sum that comes from no term: all of it for a family without terms
+    without_terms: str | None = None  # the reason why there are no terms, None if there are
+
+    @property
+    def sum(self) -> float:
+        """White's score before draw rules and rounding: the sum of the lines and `non_term`."""
+        return math.fsum(line.net for line in self.lines) + self.non_term
+
+    @property
+    def rule_cp(self) -> float:
+        """What the draw rules add to the sum."""
+        return self.after_rule - self.sum
+
+    @property
+    def rounding(self) -> float:
+        """What rounding to whole centipawns adds: sum, rule and this are the score."""
+        return self.score_white - self.after_rule
+
+    @property
+    def expected_score(self) -> float:
+        """The share of the points White may expect, wins plus half the draws, 0..1."""
+        return expected_score(self.score_white, self.k)
+
+    def of_group(self, group: Group) -> tuple[TermLine, ...]:
+        """The lines of one group."""
+        return tuple(line for line in self.lines if line.group is group)
+
+    def group_net(self, group: Group) -> float:
+        """Centipawns for White of one group."""
+        return math.fsum(line.net for line in self.of_group(group))
+
+
+def explain_whole(record: np.ndarray, white_score: float, score: int, k: float, reason: str) -> Explanation:
+    """The explanation of POSITION[1] by a family without terms; `reason` says why there are none.
+
+    `white_score` is White's before draw rules, `score` that of the side to move after them.
+    """
+    turn = int(record[0]["side"])
+    shares, stage = game_stage(record)
+    return Explanation(
+        lines=(),
+        score_white=-score if turn == BLACK else score,
+        after_rule=after_rules(record, white_score),
+        turn=turn,
+        rule=rule_of(record, white_score),
+        middlegame=shares,
+        k=k,
+        stage=stage,
+        non_term=white_score,
+        without_terms=reason,
+    )
+
+
+@dataclass(frozen=True)
+class TermChange:
+    """One term before and after."""
+
+    before: TermLine
+    after: TermLine
+
+    @property
+    def name(self) -> str:
+        """The name of the term."""
+        return self.before.name
+
+    @property
+    def group(self) -> Group:
+        """Its group."""
+        return self.before.group
+
+    @property
+    def net(self) -> float:
+        """Centipawns that White gained by it."""
+        return self.after.net - self.before.net
+
+
+@dataclass(frozen=True)
+class Change:
+    """Two evaluations and their difference. Terms, `non_term`, rule and rounding sum to the change of the score."""
+
+    before: Explanation
+    after: Explanation
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether both evaluations have terms."""
+        return bool(self.before.lines and self.after.lines)
+
+    @property
+    def terms(self) -> tuple[TermChange, ...]:
+        """All terms in the order of the registry, none where one of the two has none."""
+        return tuple(map(TermChange, self.before.lines, self.after.lines)) if self.has_terms else ()
+
+    @property
+    def by_size(self) -> tuple[TermChange, ...]:
+        """All terms, the largest change first, equal ones by name."""
+        return tuple(sorted(self.terms, key=lambda term: (-abs(term.net), term.name)))
+
+    @property
+    def score(self) -> int:
+        """Centipawns that White gained in all."""
+        return self.after.score_white - self.before.score_white
+
+    @property
+    def non_term(self) -> float:
+        """The part that comes from no term: all but rule and rounding if one of the two has no terms."""
+        if self.has_terms:
+            return self.after.non_term - self.before.non_term
+        return self.after.sum - self.before.sum
+
+    @property
+    def rule(self) -> float:
+        """The part that comes from draw rules."""
+        return self.after.rule_cp - self.before.rule_cp
+
+    @property
+    def rounding(self) -> float:
+        """The part that comes from rounding."""
+        return self.after.rounding - self.before.rounding
+
+    def of_group(self, group: Group) -> float:
+        """Centipawns that White gained by one group."""
+        return math.fsum(term.net for term in self.terms if term.group is group)
+
+
+@dataclass(frozen=True)
+class Credit:
+    """A term to which a piece adds, or that pieces share. `count` includes phase share and group multiplier."""
+
+    number: int  # that of its `TermLine`
+    name: str
+    count: float
+    cp: float  # weight times count
+
+
+@dataclass(frozen=True)
+class PieceValue:
+    """One piece. All values are centipawns for its owner, except `relative`, which is in pawns."""
+
+    square: int  # 0 for a1 to 63 for h8
+    letter: str  # "N" for a white knight, "n" for a black one
+    removal: int | None  # None for kings
+    relative: float | None  # None for kings, and where a pawn weighs nothing
+    attributed: float | None  # what it adds to the score: by its terms, or as a net values it; None where none tells
+    credits: tuple[Credit, ...] = ()  # the terms it adds to, in the order of the registry
+
+    @property
+    def colour(self) -> int:
+        """WHITE or BLACK."""
+        return WHITE if self.letter.isupper() else BLACK
+
+
+@dataclass(frozen=True)
+class PieceValues:
+    """All pieces of a position and what they share. White's attributed less Black's plus `shared_cp` is the sum."""
+
+    explanation: Explanation
+    pieces: tuple[PieceValue, ...]  # from a1 to h8
+    shared: tuple[Credit, ...] = ()  # by term, for White; not given to any one piece, or taken off again
+
+    @property
+    def is_attributed(self) -> bool:
+        """Whether each piece has a known share of the score."""
+        return all(piece.attributed is not None for piece in self.pieces)
+
+    @property
+    def shared_cp(self) -> float | None:
+        """The shared rest in centipawns for White, None if the pieces have no known shares."""
+        if self.shared:
+            return math.fsum(credit.cp for credit in self.shared)
+        return self.explanation.sum - self.attributed(WHITE) + self.attributed(BLACK) if self.is_attributed else None
+
+    def attributed(self, colour: int) -> float:
+        """The sum of the attributed values of one colour's pieces, in centipawns."""
+        return math.fsum(piece.attributed or 0.0 for piece in self.pieces if piece.colour == colour)
+
+    def at(self, square: int) -> PieceValue | None:
+        """The piece on a square, None where there is none."""
+        return next((piece for piece in self.pieces if piece.square == square), None)

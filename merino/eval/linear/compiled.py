@@ -1,0 +1,273 @@
+"""The compiled forms of a set of terms: its score in the search, its sum, and the counts of one side.
+
+score = sum over terms of weight * feature, where feature = White's count - Black's, each times phase share and group
+multiplier. All are made from the set, compiled once for it, and called through their addresses, so that code which
+uses a set is compiled for all of them together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core.errors import NumbaError
+
+from merino.core.board.bitboard import U64
+from merino.core.board.position import POSITION
+from merino.core.compiled.calls import counts_address, evaluation_address, sum_address
+from merino.core.compiled.jit import entry, in_python, kernel
+from merino.core.compiled.memory import array_at
+from merino.eval.evaluation import EvaluationError
+from merino.eval.linear.pawn_table import pawn_king_key, pawn_table_at, place_of_pawns
+from merino.eval.linear.registry import Term, TermSet, TermTable
+from merino.eval.material import middlegame_share, stage_of
+
+# Of what numba says: its colours, the functions that it names, and the line that says what is wrong.
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_FUNCTION = re.compile(r"<function (\w+) at ")
+_REASON = re.compile(r"(?:Failed in nopython mode pipeline[^\n]*\n\s*)+([^\n]+)")
+_MAX_REASON = 150  # characters
+
+
+class Addresses(NamedTuple):
+    """The addresses of a set's kernels, uint64, for `call_sum` and `call_counts`.
+
+    `weighted_sum` (position, weights of its stage) -> White's score before rules and rounding. `side_counts` (position,
+    colour, squares, out) fills out, float64[terms], with the side's counts times phase share and group multiplier; its
+    own pieces on `squares`, as it sees them, do not count.
+    """
+
+    weighted_sum: np.uint64
+    side_counts: np.uint64
+
+
+class _Lines(NamedTuple):
+    """A line for a term that stands alone, and one for a table; what stands in braces is filled in for each.
+
+    {index} is the place of its first weight, {size} the number of a table's; {phase}, {multiplier}, {count} and {total}
+    are the term's.
+    """
+
+    term: str
+    table: str
+
+
+def _for_each_term(
+    terms: TermSet,
+    arguments: str,
+    lines: _Lines,
+    names: Mapping[str, Any],
+    start: str = "",
+    end: str = "",
+    wanted: Callable[[Term | TermTable], bool] = lambda _: True,
+) -> Any:
+    """A kernel with a line for each wanted term or table in order; `names` are what the lines use besides.
+
+    numba compiles such lines in half the time of a loop over the functions that count, which it would unroll itself.
+    """
+    made, known = [], dict(names)
+    for each, places in terms.to_read():
+        if not wanted(each):
+            continue
+        index, multiplier = places.start, each.group.multiplier
+        if isinstance(each, TermTable):
+            known[f"total_{index}"] = each.total
+            size = len(each.cells)
+            made.append(lines.table.format(index=index, size=size, total=f"total_{index}", multiplier=multiplier))
+        else:
+            known[f"count_{index}"] = each.count
+            filled = lines.term.format(
+                index=index, count=f"count_{index}", phase=int(each.phase), multiplier=multiplier
+            )
+            made.append(filled)
+    source = "\n    ".join([f"def each_term({arguments}):", *filter(None, [start, *made, end])])
+    exec(compile(source, f"<the terms: {lines.term}>", "exec"), known)
+    return kernel(known["each_term"])
+
+
+@kernel
+def _weighed_at(cells, index, amount):
+    """An `at` of tables: so much of a cell, times its weight. `cells` are the weights, the first place, the size."""
+    weights, first, _ = cells
+    return amount * weights[first + index]
+
+
+@kernel
+def _weighed_inside(cells, index, amount):
+    """The same for tables of a user, who may ask for a cell that a table lacks: it is the nearest that it has."""
+    weights, first, size = cells
+    return amount * weights[first + min(max(index, 0), size - 1)]
+
+
+@kernel
+def _counted_at(cells, index, amount):
+    """An `at` of tables that notes so much of a cell, times a share: `cells` are out, first place, size, share.
+
+    A cell that the table lacks makes its first one NaN.
+    """
+    out, first, size, share = cells
+    if 0 <= index < size:
+        out[first + index] += amount * share
+    else:
+        out[first] = np.nan
+    return 0.0
+
+
+@kernel
+def phase_shares(side_view):
+    """How much a term of each `Phase` counts for a side, by the pieces that its opponent has left."""
+    middlegame = middlegame_share(side_view.enemy_units)
+    return 1.0, middlegame, 1.0 - middlegame
+
+
+class _PartialSums(NamedTuple):
+    """Kernels (views and phase shares of both sides, weights) -> White's score by some of the terms, float64."""
+
+    pawns: Any  # the terms that depend on pawns and kings alone
+    others: Any
+
+
+@cache
+def _sums_of(terms: TermSet) -> _PartialSums:
+    arguments = "white, black, white_shares, black_shares, weights"
+    lines = _Lines(
+        term="score += weights[{index}] * "
+        "({multiplier} * (white_shares[{phase}] * {count}(white) - black_shares[{phase}] * {count}(black)))",
+        table="score += {multiplier} * ({total}(white, weighed_at, (weights, {index}, {size})) - "
+        "{total}(black, weighed_at, (weights, {index}, {size})))",
+    )
+    names = {"weighed_at": _weighed_inside if terms.version else _weighed_at}
+    start, end = "score = 0.0", "return score"
+    return _PartialSums(
+        pawns=_for_each_term(terms, arguments, lines, names, start, end, lambda each: each.pawns_and_kings),
+        others=_for_each_term(terms, arguments, lines, names, start, end, lambda each: not each.pawns_and_kings),
+    )
+
+
+@cache
+def weighted_sum_of(terms: TermSet) -> Any:
+    """The kernel (position, weights) -> White's score before rules and rounding, float64.
+
+    `weights` is float64[terms], those of the position's stage.
+    """
+    by_pawns, by_others = _sums_of(terms)
+    views = terms.views
+
+    @kernel
+    def weighted_sum(position, weights):
+        white, black = views(position)
+        white_shares, black_shares = phase_shares(white), phase_shares(black)
+        pawns = by_pawns(white, black, white_shares, black_shares, weights)
+        return pawns + by_others(white, black, white_shares, black_shares, weights)
+
+    return weighted_sum
+
+
+@cache
+def _remembered_sum_of(terms: TermSet) -> Any:
+    """The kernel (position, stage, weights, address of the pawn table) -> what `weighted_sum_of` returns."""
+    by_pawns, by_others = _sums_of(terms)
+    views = terms.views
+
+    @kernel
+    def remembered_sum(position, stage, weights, pawn_table):
+        white, black = views(position)
+        white_shares, black_shares = phase_shares(white), phase_shares(black)
+        keys, scores = pawn_table_at(pawn_table)
+        key = pawn_king_key(position, stage)
+        place = place_of_pawns(key)
+        if keys[place] != key:
+            keys[place], scores[place] = key, by_pawns(white, black, white_shares, black_shares, weights)
+        return scores[place] + by_others(white, black, white_shares, black_shares, weights)
+
+    return remembered_sum
+
+
+def has_pawn_terms(terms: TermSet) -> bool:
+    """Whether the search remembers some terms of the set by pawns and kings alone, in the table of `pawn_table`."""
+    return any(term.pawns_and_kings for term in terms)
+
+
+def install(terms: TermSet, records: np.ndarray) -> None:
+    """Let these search records use this set; raises EvaluationError for a term of the user's that does not compile."""
+    with _compiling(terms):
+        install_of(terms)(records)
+
+
+@contextmanager
+def _compiling(terms: TermSet) -> Iterator[None]:
+    """Report what numba says of a user's terms in a line, as an EvaluationError."""
+    try:
+        yield
+    except NumbaError as error:
+        said = _COLOURS.sub("", str(error))
+        names = {_function_of(each).__name__: f"the term {each.name}" for each, _ in terms.to_read()}
+        culprit = next((names[name] for name in _FUNCTION.findall(said) if name in names), f"the set '{terms.name}'")
+        reason = (_REASON.findall(said) or [said])[-1].strip()
+        raise EvaluationError(f"{culprit} does not compile: {reason[:_MAX_REASON]}") from error
+
+
+def _function_of(each: Term | TermTable) -> Callable[..., Any]:
+    """What counts a term or a table, in Python."""
+    return in_python(each.total if isinstance(each, TermTable) else each.count)
+
+
+@cache
+def install_of(terms: TermSet) -> Any:
+    """The entry (search record) that lets it use this set; `evaluation_data` are the weights of each stage in turn.
+
+    `accumulators` is the address of its pawn table, if the set `has_pawn_terms`.
+    """
+    weighted_sum, number, row_bytes = weighted_sum_of(terms), len(terms), U64(8 * len(terms))
+    remembers, remembered_sum = has_pawn_terms(terms), _remembered_sum_of(terms)
+
+    @kernel
+    def white_score(s, ply):
+        """White's score at `ply` of a search record before draw rules, float64."""
+        position = s.positions[ply]
+        stage = stage_of(position)
+        row = s.evaluation_data + U64(stage) * row_bytes  # chosen once, as the sum has no stages
+        weights = array_at(row, np.float64, number)
+        if remembers:
+            return remembered_sum(position, stage, weights, s.accumulators)
+        return weighted_sum(position, weights)
+
+    @entry(of=terms.key)
+    def install(records):
+        s = records[0]
+        s.evaluation = evaluation_address(white_score, s)
+
+    return install
+
+
+@cache
+def addresses_of(terms: TermSet) -> Addresses:
+    """Where the kernels of a set are; compiles them if they are not on the disk."""
+    weighted_sum, view_without = weighted_sum_of(terms), terms.view_without
+    lines = _Lines(
+        term="out[{index}] = {multiplier} * shares[{phase}] * {count}(side_view)",
+        table="{total}(side_view, counted_at, (out, {index}, {size}, {multiplier}))",
+    )
+    fill_counts = _for_each_term(
+        terms, "side_view, shares, out", lines, {"counted_at": _counted_at}, start="out[:] = 0.0"
+    )
+
+    @kernel
+    def side_counts(position, colour, squares, out):
+        side_view = view_without(position, colour, squares)
+        fill_counts(side_view, phase_shares(side_view), out)
+        return 0
+
+    @entry(of=terms.key)
+    def link(positions, out, addresses):
+        addresses[0] = sum_address(weighted_sum, positions[0], out)
+        addresses[1] = counts_address(side_counts, positions[0], out)
+
+    found = np.zeros(2, dtype=np.uint64)
+    with _compiling(terms):
+        link(np.zeros(1, dtype=POSITION), np.zeros(len(terms)), found)
+    return Addresses(found[0], found[1])

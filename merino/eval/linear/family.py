@@ -1,0 +1,188 @@
+"""The family of the terms: a sum of weights times counts, kept in a weights file."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from merino.core.compiled.memory import aligned_bytes
+from merino.eval.evaluation import WIDTH, Evaluation, Number
+from merino.eval.explanation import Explanation, PieceValues
+from merino.eval.linear.compiled import has_pawn_terms, install
+from merino.eval.linear.evaluate import scores_of, white_scores_of
+from merino.eval.linear.explain import attributed_of, explain, value_pieces
+from merino.eval.linear.pawn_table import BYTES
+from merino.eval.linear.phases import SUFFIXES, by_stage, halves, simplest, with_values
+from merino.eval.linear.registry import TERMS, Group, Phase, Term, TermSet, TermTable
+from merino.eval.linear.search_numbers import WITH_TERMS
+from merino.eval.linear.weights import as_mapping, k_in, note_of_k, parse, save, set_in
+from merino.eval.outlook import DEFAULT_K
+
+_PHASE_NAMES = {Phase.ALWAYS: "", Phase.MIDDLEGAME: "middlegame", Phase.ENDGAME: "endgame"}
+_SQUARE = re.compile(r"[a-h][1-8]")
+_INDENT, _ROW_WIDTH, _CELL, MAX_COLUMNS = " " * 6, 10, 5, 10  # characters, and cells in a line
+
+
+class LinearEvaluation(Evaluation):
+    """A set of terms under these weights in centipawns: float64[terms] in the order of the set, or two phases of it."""
+
+    has_terms = has_attributed = True
+
+    def __init__(self, weights: np.ndarray, k: float = DEFAULT_K, name: str = "terms", terms: TermSet = TERMS) -> None:
+        self.terms = terms
+        self.weights = simplest(np.asarray(weights, dtype=np.float64), len(terms))
+        self._table = by_stage(self.weights, len(terms))
+        self.weights.setflags(write=False)
+        self.k, self.name = k, name
+
+    @classmethod
+    def of_text(cls, text: str, source: str) -> LinearEvaluation:
+        """The weights in a file's text, and the K fitted with them; `source` names the file. Raises WeightsError."""
+        terms = set_in(text, source)
+        return cls(parse(text, source, terms), k_in(text, source), source, terms)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The weights, the set that they are for unless it is the default, and its version if it is the user's own."""
+        of = {} if self.terms is TERMS else {"terms": self.terms.name}
+        version = {"version": self.terms.version} if self.terms.version else {}
+        return {"weights": self.weights.tolist(), **of, **version}
+
+    def install(self, record: np.ndarray) -> object:
+        """See Evaluation."""
+        pawn_table = aligned_bytes(BYTES) if has_pawn_terms(self.terms) else None
+        install(self.terms, record)  # may raise, while the record is as it was
+        record[0]["evaluation_data"] = self._table.ctypes.data
+        record[0]["accumulators"] = 0 if pawn_table is None else pawn_table.ctypes.data
+        return self._table, pawn_table
+
+    def white_scores(self, positions: np.ndarray) -> np.ndarray:
+        """See Evaluation."""
+        return white_scores_of(positions, self.weights, self.terms)
+
+    def scores(self, positions: np.ndarray) -> np.ndarray:
+        """See Evaluation; one pass, so that it adds up in the same order as the search."""
+        return scores_of(positions, self.weights, self.terms)
+
+    @property
+    def numbers(self) -> Mapping[str, Number]:
+        """The weights by term, if both phases share one, and those of each phase: `KnightOutpost_mg`, `_eg`."""
+        found = dict[str, Number]()
+        for term, *pair in zip(self.terms, *halves(self.weights, len(self.terms)), strict=True):
+            low, high = map(float, term.bounds)
+            if pair[0] == pair[1]:
+                found[term.name] = Number(float(pair[0]), low, high)
+            for suffix, value in zip(SUFFIXES, pair, strict=True):
+                found[term.name + suffix] = Number(float(value), low, high, part_of=term.name)
+        return found
+
+    def with_numbers(self, values: Mapping[str, float]) -> LinearEvaluation:
+        """See Evaluation."""
+        super().with_numbers(values)
+        return LinearEvaluation(with_values(self.weights, values, self.terms), self.k, self.name, self.terms)
+
+    @property
+    def search_numbers(self) -> Mapping[str, int]:
+        """See Evaluation; those of all sets of terms."""
+        return WITH_TERMS
+
+    def save(self, path: Path, header: Iterable[str] = ()) -> None:
+        """Write a weights file."""
+        save(path, self.weights, [*header, note_of_k(self.k)] if self.k != DEFAULT_K else header, self.terms)
+
+    def describe(self, width: int = WIDTH) -> str:
+        """The terms: name, weight, bounds, when they count, and the chess in a sentence."""
+        return render_terms(self.weights, self.terms, width)
+
+    def explain(self, record: np.ndarray) -> Explanation:
+        """The score by terms, which sum to it."""
+        return explain(record, self.weights, self.k, self.terms)
+
+    def value_pieces(self, record: np.ndarray) -> PieceValues:
+        """What each piece is worth, three ways."""
+        return value_pieces(record, self.weights, self.k, self.terms)
+
+    def attributed(self, positions: np.ndarray) -> np.ndarray:
+        """See Evaluation."""
+        return attributed_of(positions, self._table, self.terms)
+
+    def named(self) -> dict[str, float]:
+        """The weights by name."""
+        return as_mapping(self.weights, self.terms)
+
+
+def render_terms(weights: np.ndarray, terms: TermSet = TERMS, width: int = WIDTH) -> str:
+    """The table of terms: number, name, weight in use, bounds, when it counts, and the chess in a sentence.
+
+    A weight with two values shows that of the middlegame and that of the endgame; a table shows those of its cells.
+    """
+    rows, pairs = [], np.transpose(halves(weights, len(terms)))
+    is_split = bool((pairs[:, 0] != pairs[:, 1]).any())
+    if is_split:
+        rows.append(f"{'two values: middlegame, endgame':>37}")
+    for group in (group for group in Group if any(term.group is group for term in terms)):
+        rows.append(f"{group.title} (times {group.multiplier:g})")
+        for each, at in terms.to_read():
+            if each.group is group:
+                rows += _head(each, at, pairs[at], is_split)
+                rows.append(textwrap.fill(each.sentence, width, initial_indent=_INDENT, subsequent_indent=_INDENT))
+                rows += picture(each, pairs[at]) if isinstance(each, TermTable) else []
+    return "\n".join(row.rstrip() for row in rows)
+
+
+def _head(each: Term | TermTable, at: slice, pairs: np.ndarray, is_split: bool) -> list[str]:
+    """The line that begins what is told of a term or table: number, name, weight, bounds, and when it counts."""
+    if isinstance(each, TermTable):
+        return [f"{at.start + 1:3} {each.name}, a table of {len(each.cells)} (numbers {at.start + 1} to {at.stop})"]
+    low, high = each.bounds
+    first, last = pairs[0]
+    value = f"{first + 0.0:6.6g}" + (f"{last + 0.0:6.6g}" if first != last else " " * 6 * is_split)
+    return [f"{at.start + 1:3} {each.name:<21}{value}  {f'{low}..{high}':<10} {_PHASE_NAMES[each.phase]}"]
+
+
+def picture(table: TermTable, values: np.ndarray) -> list[str]:
+    """The cells of a table, middlegame and endgame below each other where they differ; `values` is float64[cells, 2].
+
+    A cell that the table lacks is a dot.
+    """
+    same = bool((values[:, 0] == values[:, 1]).all())
+    rows, columns, places = _shape(table.cells)
+    found: list[str] = []
+    for phase, title in ((0, ""),) if same else ((0, "middlegame"), (1, "endgame")):
+        for first in range(0, len(columns), MAX_COLUMNS):
+            shown = columns[first : first + MAX_COLUMNS]
+            head = title if first == 0 else ""
+            found.append(f"{_INDENT}{head:{_ROW_WIDTH}}" + "".join(f"{name:>{_width(shown)}}" for name in shown))
+            for row in rows:
+                cells = (places.get((row, column)) for column in shown)
+                told = ("." if place is None else f"{round(values[place, phase]) + 0}" for place in cells)
+                found.append(f"{_INDENT}{row:{_ROW_WIDTH}}" + "".join(f"{text:>{_width(shown)}}" for text in told))
+    return found
+
+
+def _width(columns: Sequence[str]) -> int:
+    """The characters of a column."""
+    return max(_CELL, *(len(name) + 1 for name in columns))
+
+
+def _shape(cells: Sequence[str]) -> tuple[list[str], list[str], dict[tuple[str, str], int]]:
+    """The names of rows and columns as they are drawn, and which cell stands where."""
+    parts = [_parts(cell) for cell in cells]
+    places = {part: index for index, part in enumerate(parts)}
+    rows, columns = (list(dict.fromkeys(names)) for names in zip(*parts, strict=True))
+    if all(_SQUARE.fullmatch(cell) for cell in cells):
+        rows.reverse()  # the own back rank is below
+    return rows, columns, places
+
+
+def _parts(cell: str) -> tuple[str, str]:
+    """The row and the column of a cell."""
+    if _SQUARE.fullmatch(cell):
+        return cell[1], cell[0]
+    row, _, column = cell.partition("_")
+    return (row, column) if column else ("", row)

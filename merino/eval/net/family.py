@@ -1,0 +1,219 @@
+"""The family of the nets as an `Evaluation`: installation, updates by ply, scores from scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from merino.core.board.bitboard import U64
+from merino.core.board.position import POSITION, side_to_move
+from merino.core.common.quoting import in_one_line
+from merino.core.compiled.calls import evaluation_address
+from merino.core.compiled.jit import entry
+from merino.core.compiled.lanes import LANES, LANES_SIZE
+from merino.core.compiled.memory import CACHE_LINE, aligned_bytes
+from merino.eval.evaluation import WIDTH, Evaluation, EvaluationError
+from merino.eval.net import play
+from merino.eval.net.features import SCRATCH
+from merino.eval.net.file import as_text, digest, save_net
+from merino.eval.net.lists import install_by_lists, list_bytes
+from merino.eval.net.network import FINE_SQUARE, MAX_MEN, MAX_PIECES, QV, SCALE, NetError, Network
+from merino.eval.net.play import fill_sums, net_at, output_of, white_score
+from merino.eval.net.rows import NO_ROW, ROW_OF_FEATURE, is_by_piece, rows_of_pieces
+from merino.eval.net.updates import install_of, kept_bytes, obstacle
+from merino.eval.net.view import VIEW_SIZE
+
+
+class NetEvaluation(Evaluation):
+    """A net."""
+
+    keeps_search_numbers = True
+
+    def __init__(self, network: Network, name: str = "net") -> None:
+        self.network, self.name, self.k = network, name, network.k
+        self._numbers, self._arrays = _laid_out(network)
+
+    def __reduce__(self) -> tuple[type[NetEvaluation], tuple[Network, str], dict[str, float]]:
+        """Another process lays its arrays out anew: addresses mean nothing there. K may be another than the net's."""
+        return type(self), (self.network, self.name), {"k": self.k}
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The file of the net, as text."""
+        return {"net": as_text(self.network)}
+
+    def install(self, record: np.ndarray) -> object:
+        """See Evaluation."""
+        plies = record.dtype["plies"].shape[0]
+        numbers = self._numbers.copy()
+        row = LANES_SIZE * int(numbers[play.BLOCKS])
+        numbers[play.PLIES] = plies
+        numbers[play.OTHERS] = 2 * plies * row + -(-8 * plies // CACHE_LINE) * CACHE_LINE  # behind sums and keys
+        wanted = self.network.shape.feature_set
+        others = list_bytes(wanted, plies) if obstacle(wanted) else kept_bytes(wanted, plies, row)
+        kept = aligned_bytes(int(numbers[play.OTHERS]) + others)
+        self._install(record)  # may raise, while the record is as it was
+        record[0]["accumulators"], record[0]["evaluation_data"] = kept.ctypes.data, numbers.ctypes.data
+        return kept, numbers, self._arrays
+
+    def _install(self, record: np.ndarray) -> None:
+        wanted = self.network.shape.feature_set
+        if is_by_piece(wanted):
+            _install(record)
+        elif obstacle(wanted):
+            install_by_lists(record)
+        else:
+            install_of(wanted, int(self._numbers[play.BLOCKS]))(record)
+
+    def white_scores(self, positions: np.ndarray) -> np.ndarray:
+        """See Evaluation; raises EvaluationError for more men than a legal board has."""
+        scores = np.zeros(len(positions))
+        _scores_from_scratch(countable(positions), self._numbers, self._sums(), scores)
+        return scores
+
+    def _sums(self) -> np.ndarray:
+        """Memory for the sums of both views. Compiled code would free an array of its own after taking its address."""
+        return np.zeros(2 * LANES * int(self._numbers[play.BLOCKS]), dtype=np.int16)
+
+    def save(self, path: Path, header: Iterable[str] = ()) -> None:
+        """Write a net file; `header` is added to the description of the net."""
+        notes = list(header)
+        about = {**self.network.about, "notes": notes} if notes else self.network.about
+        save_net(replace(self.network, k=self.k, about=about), path)
+
+    @property
+    def search_numbers(self) -> Mapping[str, int]:
+        """Those in its file."""
+        return self.network.search
+
+    def with_search_numbers(self, values: Mapping[str, int]) -> NetEvaluation:
+        """See Evaluation."""
+        other = copy(self)
+        other.network = replace(self.network, search=dict(values))
+        return other
+
+    def describe(self, width: int = WIDTH) -> str:
+        """Its shape and how it was made."""
+        lines = [f"{self.network.shape}; K {self.k:.1f}; {digest(self.network)}"]
+        lines += _entries({"search": self.network.search} if self.network.search else {})
+        lines += _entries(self.network.about)
+        return "\n".join(in_one_line(line)[:width] for line in lines)
+
+
+def countable(positions: np.ndarray) -> np.ndarray:
+    """POSITION[n], with so many men that the lists of active features have room for them; raises EvaluationError."""
+    found = np.asarray(positions, dtype=POSITION)
+    men = int(np.bitwise_count(found["colours"]).sum(axis=1).max(initial=0))
+    if men > MAX_MEN:
+        raise EvaluationError(f"a net counts {MAX_MEN} men at most, and here are {men}")
+    return found
+
+
+def _entries(about: Mapping[str, Any], indent: str = "") -> list[str]:
+    """The entries of a header, one line each."""
+    lines = []
+    for name, value in about.items():
+        if isinstance(value, Mapping):
+            lines += [f"{indent}{name}:", *_entries(value, indent + "  ")]
+        elif isinstance(value, Sequence) and value and all(isinstance(each, Mapping) for each in value):
+            lines.append(f"{indent}{name}:")
+            lines += [f"{indent}  {', '.join(f'{key} {each[key]}' for key in each)}" for each in value]
+        else:
+            lines.append(f"{indent}{name}: {value}")
+    return lines
+
+
+def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The numbers of `eval.net.play`, uint64, and the arrays at their addresses."""
+    shape, weights = network.shape, network.weights
+    wanted = shape.feature_set
+    inputs = _with_values(weights) if shape.piece_values else weights["inputs"]
+    blocks = -(-inputs.shape[1] // LANES)
+    width = LANES * blocks
+    arrays = {
+        play.INPUTS: _widened(inputs, width),
+        play.INPUT_BIAS: _widened(weights["input_bias"][None], width),
+        play.OUTPUT_BIAS: weights["output_bias"],
+        play.UNITS: _units(network),
+        play.PROGRAM: wanted.program,
+    }
+    if is_by_piece(wanted):
+        arrays[play.PIECE_ROWS] = arrays[play.INPUTS][rows_of_pieces(wanted).reshape(2, -1).T]
+    second = -(-shape.second // play.FOUR) * play.FOUR
+    if second:
+        arrays[play.MIDDLE] = _halves(_widened(weights["middle"], second).T, shape.hidden, width)
+        arrays[play.MIDDLE_BIAS] = _widened(weights["middle_bias"][None], second)
+        arrays[play.OUTPUT] = _widened(weights["output"], second)
+    elif not shape.piece_values:
+        arrays[play.OUTPUT] = _halves(weights["output"], shape.hidden, width)
+    numbers = np.zeros(play.NUMBERS, dtype=np.uint64)
+    kept = []
+    for place, array in arrays.items():
+        block = aligned_bytes(max(array.nbytes, 1))
+        block[: array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        numbers[place] = block.ctypes.data
+        kept.append(block)
+    numbers[play.BLOCKS], numbers[play.SECOND], numbers[play.HIDDEN] = blocks, second, shape.hidden
+    numbers[play.MEN_SHIFT] = shape.men_shift
+    numbers[play.SQUARES], numbers[play.MOST] = shape.activation == "screlu", network.quanta.qa
+    numbers[play.FACTOR] = FINE_SQUARE // network.quanta.qa if network.quanta.is_fine else 0
+    numbers[play.FEATURES], numbers[play.MAX_ACTIVE], numbers[play.TERMS] = wanted.size, wanted.most, len(wanted.terms)
+    return numbers, kept
+
+
+def _units(network: Network) -> np.ndarray:
+    """The content of `play.UNITS`."""
+    quanta, found = network.quanta, np.zeros(play.UNITS_SIZE)
+    found[play.TO_BIAS] = quanta.qc / (quanta.of_neurons(network.shape.activation) * quanta.qb)
+    found[play.OF_BIAS], found[play.ONE] = SCALE / quanta.qc, quanta.qc
+    found[play.TO_OUTPUT], found[play.OF_OUTPUT] = quanta.qb / quanta.qc, SCALE / quanta.qb
+    return found
+
+
+def _with_values(weights: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The input rows of a piece-value net, each followed by the row and the constant of its piece, int16[features, n].
+
+    Rows of the other side's pieces are followed by zeros. Raises NetError.
+    """
+    constants = weights["value_constants"]
+    largest = int(np.abs(constants.astype(np.int64)).max(initial=0))
+    if largest * MAX_PIECES > np.iinfo(np.int16).max:
+        raise NetError(f"a constant of {largest} / {QV} is too large: the sum of {MAX_PIECES} overflows 16 bits")
+    behind = np.concatenate([weights["values"], constants[:, None]], axis=1)
+    rows = np.where((ROW_OF_FEATURE == NO_ROW)[:, None], 0, behind[ROW_OF_FEATURE])
+    return np.concatenate([weights["inputs"], rows.astype(np.int16)], axis=1)
+
+
+def _widened(rows: np.ndarray, width: int) -> np.ndarray:
+    """The rows padded with zeros, int16[n, width]."""
+    found = np.zeros((len(rows), width), dtype=np.int16)
+    found[:, : rows.shape[1]] = rows
+    return found
+
+
+def _halves(rows: np.ndarray, hidden: int, width: int) -> np.ndarray:
+    """Rows over both views, each half padded with zeros."""
+    return np.concatenate([_widened(rows[:, :hidden], width), _widened(rows[:, hidden:], width)], axis=1)
+
+
+@entry
+def _install(records):
+    s = records[0]
+    s.evaluation = evaluation_address(white_score, s)
+
+
+@entry
+def _scores_from_scratch(positions, numbers, memory, scores):
+    net, sums = net_at(numbers.ctypes.data), U64(memory.ctypes.data)
+    view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
+    active = np.zeros((2, 1 + np.int64(numbers[play.MAX_ACTIVE])), dtype=np.int32)
+    for index in range(len(positions)):
+        fill_sums(net, positions[index], sums, view, scratch, active)
+        side = side_to_move(positions[index])
+        score = output_of(net, positions[index], sums + U64(side) * net.row, sums + U64(1 - side) * net.row)
+        scores[index] = -score if side else score

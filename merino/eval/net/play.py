@@ -1,0 +1,369 @@
+"""The score of a net in a search: the first-layer sums of each ply (accumulators), updated from the moves made.
+
+All loops run over blocks of 32 neurons, one value for the processor; layers are padded with zeros to a multiple of 32.
+Rows of weights and sums are passed by address.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+
+from merino.core.board.bitboard import U64, WHITE, popcount
+from merino.core.board.makemove import NOTHING, changes_of
+from merino.core.board.position import occupied_squares, side_to_move
+from merino.core.compiled.jit import kernel
+from merino.core.compiled.lanes import (
+    LANES_SIZE,
+    clipped_lanes,
+    load_lanes,
+    no_sums,
+    products_of_lanes,
+    squared_lanes,
+    store_lanes,
+    total_of,
+)
+from merino.core.compiled.memory import array_at
+from merino.eval.accumulators import last_valid
+from merino.eval.net.features import PROGRAM_WIDTH, SCRATCH, active_features
+from merino.eval.net.network import output_for
+from merino.eval.net.view import VIEW_SIZE, look
+
+# The content of a record's `evaluation_data`: numbers and addresses, uint64.
+(
+    BLOCKS,  # of the first layer
+    SECOND,  # neurons of the second layer, padded to a multiple of FOUR with such as count for nothing
+    SQUARES,  # 1 for squared clipped ReLU
+    FEATURES,
+    PIECE_ROWS,  # int16[14 * 64, 2, 32 * blocks]: what a piece on a square adds to both sums, if features are pieces
+    INPUTS,  # int16[features, 32 * blocks]
+    INPUT_BIAS,
+    MIDDLE,  # int16[second, 64 * blocks]
+    MIDDLE_BIAS,
+    OUTPUT,  # int16[outputs, 64 * blocks], or int16[outputs, second] behind a second layer
+    OUTPUT_BIAS,  # int16[outputs]
+    PROGRAM,  # of the feature set, int64[terms, PROGRAM_WIDTH]
+    TERMS,
+    MAX_ACTIVE,  # maximum number of features active at once
+    PLIES,
+    HIDDEN,  # neurons of the first layer, without padding
+    MEN_SHIFT,  # tells the output by the number of men (`eval.net.network.output_for`)
+    UNITS,  # float64[UNITS_SIZE], see below
+    MOST,  # 1.0 in the sums of the first layer
+    FACTOR,  # by which a neuron is multiplied before its square is cut to 16 bits; 0 where squares are exact
+    OTHERS,  # where in `accumulators` what a way to update keeps besides sums and keys begins
+    NUMBERS,
+) = range(22)
+
+# What 1 in the products of neurons and weights is in those of the biases, a bias in centipawns, 1.0 in the biases; what
+# 1 in the biases is in the weights of the output, and such a weight in centipawns.
+TO_BIAS, OF_BIAS, ONE, TO_OUTPUT, OF_OUTPUT, UNITS_SIZE = range(6)
+
+# The content of `accumulators`: sums int16[plies, 2, 32 * blocks], keys uint64[plies], and from OTHERS on what a way to
+# update keeps besides (`eval.net.updates`, `eval.net.lists`).
+
+
+FOUR = 4  # neurons of the second layer that are computed at a time
+output_by = kernel(output_for)
+
+
+class Net(NamedTuple):
+    """The numbers of a net in use, and the addresses of its arrays."""
+
+    blocks: types.int64
+    row: types.uint64  # bytes of a row of weights or sums
+    second: types.int64
+    squares: types.boolean
+    most: types.int64  # 1.0 in the sums
+    factor: types.int64
+    numbers: Any  # uint64[NUMBERS]
+
+
+@kernel(makes_arrays=True)
+def net_at(address):
+    """The `Net` at an address."""
+    numbers = array_at(address, np.uint64, NUMBERS)
+    blocks = np.int64(numbers[BLOCKS])
+    squares, most, factor = numbers[SQUARES] != 0, np.int64(numbers[MOST]), np.int64(numbers[FACTOR])
+    return Net(blocks, U64(LANES_SIZE * blocks), np.int64(numbers[SECOND]), squares, most, factor, numbers)
+
+
+@kernel
+def change_one(new, old, added, removed, blocks):
+    """New = old + one row of weights - another; arguments are addresses of rows."""
+    for block in range(blocks):
+        at = U64(LANES_SIZE * block)
+        store_lanes(new + at, load_lanes(old + at) + load_lanes(added + at) - load_lanes(removed + at))
+
+
+@kernel
+def _change_two(new, old, added, removed, taken, blocks):
+    """New = old + one row of weights - two others: a capture."""
+    for block in range(blocks):
+        at = U64(LANES_SIZE * block)
+        less = load_lanes(removed + at) + load_lanes(taken + at)
+        store_lanes(new + at, load_lanes(old + at) + load_lanes(added + at) - less)
+
+
+@kernel
+def copy_row(new, old, blocks):
+    """New = old; both are addresses of rows."""
+    for block in range(blocks):
+        at = U64(LANES_SIZE * block)
+        store_lanes(new + at, load_lanes(old + at))
+
+
+@kernel
+def add_row(sums, row, blocks):
+    """Add a row of the weights to the sums; both are addresses."""
+    for block in range(blocks):
+        at = U64(LANES_SIZE * block)
+        store_lanes(sums + at, load_lanes(sums + at) + load_lanes(row + at))
+
+
+@kernel
+def subtract_row(sums, row, blocks):
+    """Subtract a row of the weights from the sums; both are addresses."""
+    for block in range(blocks):
+        at = U64(LANES_SIZE * block)
+        store_lanes(sums + at, load_lanes(sums + at) - load_lanes(row + at))
+
+
+@kernel
+def row_of(net, feature):
+    """The address of a feature's weights."""
+    return net.numbers[INPUTS] + U64(feature) * net.row
+
+
+def piece_mover(row_at):
+    """The kernel (net, side, place, changed, old, new, blocks): the sums `new` after a move, from `old`; by address.
+
+    `row_at(net, side, place, piece_on_square)` is the kernel that says where the row is that a piece adds to these sums
+    of a side with its king on this place.
+    """
+
+    @kernel
+    def move_pieces(net, side, place, changed, old, new, blocks):
+        if changed.removed == NOTHING:
+            copy_row(new, old, blocks)
+            return
+        added, removed = row_at(net, side, place, changed.added), row_at(net, side, place, changed.removed)
+        if changed.removed_too == NOTHING:
+            change_one(new, old, added, removed, blocks)
+            return
+        _change_two(new, old, added, removed, row_at(net, side, place, changed.removed_too), blocks)
+        if changed.added_too != NOTHING:
+            add_row(new, row_at(net, side, place, changed.added_too), blocks)
+
+    return move_pieces
+
+
+@kernel
+def _row_of_both(net, side, place, piece_on_square):
+    """Where the row is that a piece adds to the sums of both sides, wherever the kings are."""
+    return net.numbers[PIECE_ROWS] + U64(piece_on_square) * (U64(2) * net.row)
+
+
+_move_in_both = piece_mover(_row_of_both)
+
+
+@kernel
+def fill_sums(net, position, sums, view, scratch, active):
+    """The sums of a position from scratch, int16[2, width] at the address `sums`.
+
+    The active features are written to `active`, int32[2, 1 + most]: for each side their number, then the features.
+    """
+    program = program_of(net)
+    for side in range(2):
+        look(position, side, view)
+        count = active_features(view, program, scratch, active[side, 1:])
+        active[side, 0] = count
+        own = sums + U64(side) * net.row
+        copy_row(own, net.numbers[INPUT_BIAS], net.blocks)
+        for index in range(count):
+            add_row(own, row_of(net, active[side, 1 + index]), net.blocks)
+
+
+@kernel(makes_arrays=True)
+def program_of(net):
+    """The program of the net's feature set."""
+    return array_at(net.numbers[PROGRAM], np.int64, (np.int64(net.numbers[TERMS]), PROGRAM_WIDTH))
+
+
+@kernel
+def _squared_products(neurons, weights, _):
+    """Clipped sums squared, by their weights."""
+    return products_of_lanes(neurons * weights, neurons)
+
+
+@kernel
+def _fine_products(neurons, weights, factor):
+    """Clipped sums squared and cut to 16 bits, by their weights."""
+    return products_of_lanes(squared_lanes(neurons, factor), weights)
+
+
+@kernel
+def _clipped_products(neurons, weights, _):
+    """Clipped sums by their weights."""
+    return products_of_lanes(neurons, weights)
+
+
+def _row_sum_of(products):
+    """The kernel (own, other, weights, net): the sum over both views by a row of weights, int64; rows by address.
+
+    Its unit is told by `Quanta`. A sum of 1,024 neurons fits 32 bits in each lane (`eval.net.network.finest`).
+    """
+
+    @kernel
+    def row_sum(own, other, weights, net):
+        ours, theirs = no_sums(), no_sums()  # apart, as every addition waits for the one before it
+        for block in range(net.blocks):
+            at = U64(LANES_SIZE * block)
+            row = weights + at
+            neurons = clipped_lanes(load_lanes(own + at), 0, net.most)
+            ours = ours + products(neurons, load_lanes(row), net.factor)
+            neurons = clipped_lanes(load_lanes(other + at), 0, net.most)
+            theirs = theirs + products(neurons, load_lanes(row + net.row), net.factor)
+        return total_of(ours + theirs)
+
+    return row_sum
+
+
+def _four_sums_of(products):
+    """The kernel that returns the sums by four rows of weights: the neurons of both views are loaded once for all."""
+
+    @kernel
+    def both(mine, theirs, row, net):
+        ours = products(mine, load_lanes(row), net.factor)
+        return ours + products(theirs, load_lanes(row + net.row), net.factor)
+
+    @kernel
+    def four_sums(own, other, weights, net):
+        a, b, c, d = no_sums(), no_sums(), no_sums(), no_sums()
+        size = U64(2) * net.row
+        for block in range(net.blocks):
+            at = U64(LANES_SIZE * block)
+            mine = clipped_lanes(load_lanes(own + at), 0, net.most)
+            theirs = clipped_lanes(load_lanes(other + at), 0, net.most)
+            row = weights + at
+            a, b = a + both(mine, theirs, row, net), b + both(mine, theirs, row + size, net)
+            row += U64(2) * size
+            c, d = c + both(mine, theirs, row, net), d + both(mine, theirs, row + size, net)
+        return total_of(a), total_of(b), total_of(c), total_of(d)
+
+    return four_sums
+
+
+_squared_sum, _clipped_sum = _row_sum_of(_squared_products), _row_sum_of(_clipped_products)
+_fine_sum = _row_sum_of(_fine_products)
+_four_squared_sums, _four_clipped_sums = _four_sums_of(_squared_products), _four_sums_of(_clipped_products)
+_four_fine_sums = _four_sums_of(_fine_products)
+
+
+@kernel
+def output_of(net, position, own, other):
+    """The score of a position in centipawns for the side to move, float64.
+
+    `own` and `other` are the addresses of the sums of both views, the side to move's first.
+    """
+    numbers = net.numbers
+    place = output_by(popcount(occupied_squares(position)), np.int64(numbers[MEN_SHIFT]))
+    bias = array_at(numbers[OUTPUT_BIAS] + U64(2 * place), np.int16, 1)[0]
+    units = array_at(numbers[UNITS], np.float64, UNITS_SIZE)
+    if net.second:
+        return (bias * units[TO_OUTPUT] + _behind_second(net, place, own, other, units)) * units[OF_OUTPUT]
+    weights = numbers[OUTPUT] + U64(2 * place) * net.row
+    if not net.squares:
+        total = _clipped_sum(own, other, weights, net)
+    elif net.factor:
+        total = _fine_sum(own, other, weights, net)
+    else:
+        total = _squared_sum(own, other, weights, net)
+    return (total * units[TO_BIAS] + bias) * units[OF_BIAS]
+
+
+@kernel
+def _behind_second(net, place, own, other, units):
+    """The sum of the second layer's neurons by the weights of the output `place`."""
+    output = array_at(net.numbers[OUTPUT] + U64(2 * place * net.second), np.int16, net.second)
+    bias = array_at(net.numbers[MIDDLE_BIAS], np.int16, net.second)
+    value = 0.0
+    for first in range(0, net.second, FOUR):
+        weights = net.numbers[MIDDLE] + U64(2 * first) * net.row
+        if not net.squares:
+            sums = _four_clipped_sums(own, other, weights, net)
+        elif net.factor:
+            sums = _four_fine_sums(own, other, weights, net)
+        else:
+            sums = _four_squared_sums(own, other, weights, net)
+        for index in range(FOUR):
+            active = min(max((sums[index] * units[TO_BIAS] + bias[first + index]) / units[ONE], 0.0), 1.0)
+            value += output[first + index] * (active * active if net.squares else active)
+    return value
+
+
+@kernel
+def white_score(s, ply):
+    """White's score at `ply` of a search record before draw rules, float64, if features are pieces."""
+    net = net_at(s.evaluation_data)
+    update_sums(s, net, ply, next_by_piece, fill_root)
+    return score_at(s, net, ply)
+
+
+@kernel
+def update_sums(s, net, ply, update, fill):
+    """Make the sums of a ply valid: from the last valid ones, `update(s, net, p)` makes those of ply p + 1 from p.
+
+    Where none are, `fill(s, net)` makes those of the root.
+    """
+    keys = keys_of(s, net)
+    known = last_valid(s, keys, ply)
+    if known < 0:
+        fill(s, net)
+        known, keys[0] = 0, s.positions[0].key
+    for at in range(known, ply):
+        update(s, net, at)
+        keys[at + 1] = s.positions[at + 1].key
+
+
+@kernel
+def next_by_piece(s, net, ply):
+    """Make the sums of the next ply from those of this one, if features are pieces."""
+    changed = changes_of(s.positions[ply], s.plies[ply].move)
+    _move_in_both(net, WHITE, 0, changed, sums_at(s, net, ply), sums_at(s, net, ply + 1), 2 * net.blocks)
+
+
+@kernel
+def sums_at(s, net, ply):
+    """The address of the sums of a ply, int16[2, 32 * blocks]."""
+    return s.accumulators + U64(2 * ply) * net.row
+
+
+@kernel(makes_arrays=True)
+def keys_of(s, net):
+    """The keys of the positions of the kept sums, by ply, uint64[plies]."""
+    plies = np.int64(net.numbers[PLIES])
+    return array_at(sums_at(s, net, plies), np.uint64, plies)
+
+
+@kernel
+def others_at(s, net):
+    """The address of what a way to update keeps besides sums and keys; a cache line begins there."""
+    return s.accumulators + net.numbers[OTHERS]
+
+
+@kernel(makes_arrays=True)
+def fill_root(s, net):
+    """Make the sums of the root from scratch if features are pieces."""
+    view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
+    active = array_at(others_at(s, net), np.int32, (2, 1 + np.int64(net.numbers[MAX_ACTIVE])))
+    fill_sums(net, s.positions[0], s.accumulators, view, scratch, active)
+
+
+@kernel
+def score_at(s, net, ply):
+    """White's score at a ply whose sums are up to date."""
+    sums, side = sums_at(s, net, ply), side_to_move(s.positions[ply])
+    own, other = sums + U64(side) * net.row, sums + U64(1 - side) * net.row
+    score = output_of(net, s.positions[ply], own, other)  # a single call, so that it is inlined
+    return score if side == WHITE else -score

@@ -1,0 +1,364 @@
+"""Positions with results, one per line: EPD and FEN in the forms that tuners use, and Merino's own `.fen` files.
+
+A line is a FEN of four to six fields and then the result for White: `c9 "1-0";`, `[0.5]`, `;1-0`, `"1/2-1/2"`, `1-0`
+or, behind a bar, `| 1.0`. GreKo's `1 FEN`, `0 FEN` and `= FEN` are read too. `c7` names the game of a position and
+`c8` the plies to its end. `ce` is a score in centipawns for the side to move; the first of two numbers behind bars is
+one for White: `| 35 | 1.0`. Lines that begin with # are skipped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from merino.core.board.bitboard import WHITE, ZERO
+from merino.core.board.fen import FenError, parse_fen
+from merino.core.board.position import POSITION
+from merino.core.compiled.jit import entry, kernel
+from merino.core.compiled.memory import record_dtype
+from merino.formats.fen_text import MAX_FEN_BYTES, NOT_PLAIN, read_fen, read_number, write_fen, write_number
+from merino.formats.pgn_games import Fault
+from merino.formats.pgn_scores import MATE, NO_SCORE
+from merino.formats.pgn_tokens import UNFINISHED, WHITE_WON, codes, matches, result_at
+
+READ, IN_CHECK, BAD_FEN, NO_RESULT = range(4)
+NO_GAME, NO_END = np.uint64(0), -1
+MAX_TO_END = int(np.iinfo(np.int16).max)  # plies to the end of a game; more count as these
+
+LINE = record_dtype(
+    [
+        ("start", np.int64),  # offset of the line
+        ("stop", np.int64),
+        ("number", np.int64),  # of the line, from 0
+        ("state", np.int64),  # READ, or what is wrong with it
+        ("result", np.float64),  # White's, 0..1; NaN if none was found
+        ("game", np.uint64),  # a hash of the game's name, or NO_GAME
+        ("to_end", np.int64),  # plies, or NO_END
+        ("score", np.int64),  # centipawns, or NO_SCORE
+        ("by_mover", np.int64),  # whether it is for the side to move, not for White
+    ],
+)
+_BETWEEN = codes(" \t\r\n,;|=[]()\"'")
+_BLANK = codes(" \t")
+_GAME, _TO_END, _RESULT, _SCORE = (np.frombuffer(name, dtype=np.uint8) for name in (b"c7", b"c8", b"c9", b"ce"))
+_MAX_REMARK = 80
+_REMARKS = tuple(
+    np.frombuffer(f' c9 "{result}"; c8 "'.encode(), dtype=np.uint8) for result in ("0-1", "1/2-1/2", "1-0")
+)
+_GAME_REMARK = np.frombuffer(b'"; c7 "', dtype=np.uint8)
+_SCORE_REMARK = np.frombuffer(b" ce ", dtype=np.uint8)
+_HASH_START, _HASH_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The lines of a text: POSITION[n], float32[n] results for White, uint64[n] games, int16[n] plies to the end.
+
+    `scores`, int16[n], are White's in centipawns, as `formats.pgn_scores` has them. NO_GAME, NO_END and NO_SCORE mark
+    what a line does not give. Lines where the king is attacked are left out.
+    """
+
+    positions: np.ndarray
+    results: np.ndarray
+    games: np.ndarray
+    to_end: np.ndarray
+    scores: np.ndarray
+    faults: tuple[Fault, ...]
+
+    def only(self, which: np.ndarray) -> Labelled:
+        """The positions for which `which`, bool[n], is true."""
+        if which.all():
+            return self  # the usual case, without the time for copies
+        return replace(
+            self,
+            positions=self.positions[which],
+            results=self.results[which],
+            games=self.games[which],
+            to_end=self.to_end[which],
+            scores=self.scores[which],
+        )
+
+
+def read_labelled(text: bytes, lines_before: int = 0) -> Labelled:
+    """All lines of a text that begins after this many lines of its file."""
+    data = np.frombuffer(text, dtype=np.uint8)
+    capacity = text.count(b"\n") + text.count(b"\r") + 1
+    lines, positions = np.zeros(capacity, dtype=LINE), np.zeros(capacity, dtype=POSITION)
+    count = int(_read_lines(data, lines, positions))
+    lines, positions = lines[:count], positions[:count]
+    faults: list[Fault] = []
+    for index in np.flatnonzero(lines["state"] >= BAD_FEN):
+        reason = _settle(data, lines[index], positions[index : index + 1])
+        if reason:
+            faults.append(Fault(int(lines["number"][index]) + 1 + lines_before, reason))
+    good = lines["state"] == READ
+    kept = lines[good]
+    return Labelled(
+        positions if good.all() else positions[good],
+        kept["result"].astype(np.float32),
+        kept["game"],
+        np.clip(kept["to_end"], NO_END, MAX_TO_END).astype(np.int16),
+        _for_white(kept, positions["side"][good]),
+        tuple(faults),
+    )
+
+
+def _for_white(lines: np.ndarray, side: np.ndarray) -> np.ndarray:
+    """The scores of LINE[n] from White's view, int16[n]; `side` is who is to move."""
+    turned = (lines["by_mover"] == 1) & (side != WHITE) & (lines["score"] != NO_SCORE)
+    return np.where(turned, -lines["score"], lines["score"]).astype(np.int16)
+
+
+def _settle(data: np.ndarray, line: np.void, positions: np.ndarray) -> str:
+    """Decide on a line that is not plainly correct: fill in its position, or say what is wrong with it."""
+    words = bytes(data[line["start"] : line["stop"]]).decode("latin-1").split()
+    if words and words[0] in ("1", "0", "="):
+        words = words[1:]
+    counters = [word.isdigit() for word in words[4:6]]
+    count = 4 + (counters.index(False) if False in counters else len(counters))
+    if line["state"] == BAD_FEN:
+        try:
+            positions[0] = parse_fen(" ".join(words[:count]).replace(";", " "))[0]
+        except FenError as error:
+            return str(error)
+        line["state"] = IN_CHECK if positions["checkers"][0] else READ
+    if np.isnan(line["result"]):
+        line["state"] = NO_RESULT
+        return 'no result: neither c9 "1-0" nor [1.0] nor 1-0'
+    return ""
+
+
+@entry
+def _read_lines(data, lines, positions):
+    """Fill LINE[n] and POSITION[n] from the lines of a text; returns their number."""
+    at, found, number = 0, 0, 0
+    while at < len(data):
+        stop = at
+        while stop < len(data) and data[stop] != ord("\n") and data[stop] != ord("\r"):
+            stop += 1
+        start = at
+        while start < stop and _BLANK[data[start]]:
+            start += 1
+        if start < stop and data[start] != ord("#"):
+            line = lines[found]
+            line.start, line.stop, line.number = start, stop, number
+            _read_line(data, line, positions[found])
+            found += 1
+        number += 1
+        at = stop + 2 if stop + 1 < len(data) and data[stop] == ord("\r") and data[stop + 1] == ord("\n") else stop + 1
+    return found
+
+
+@kernel
+def _read_line(data, line, position):
+    at, stop = line.start, line.stop
+    line.state, line.result, line.game, line.to_end = READ, np.nan, NO_GAME, NO_END
+    line.score, line.by_mover = NO_SCORE, 0
+    if at + 1 < stop and data[at + 1] == ord(" "):
+        result = _greko_result(data[at])
+        if result >= 0:
+            line.result = result
+            at += 2
+    after = read_fen(data, at, stop, position)
+    if after == NOT_PLAIN:
+        line.state = BAD_FEN
+        after = at
+        for _ in range(4):  # fields, whatever they contain
+            while after < stop and not _BLANK[data[after]]:
+                after += 1
+            while after < stop and _BLANK[data[after]]:
+                after += 1
+    elif position.checkers != ZERO:
+        line.state = IN_CHECK
+    _read_remarks(data, after, line)
+    if line.state == READ and np.isnan(line.result):
+        line.state = NO_RESULT
+
+
+@kernel
+def _greko_result(letter):
+    """The result that GreKo writes before a FEN, 1, 0 or =; -1 for anything else."""
+    if letter == ord("="):
+        return 0.5
+    if letter == ord("0") or letter == ord("1"):
+        return float(letter - ord("0"))
+    return -1.0
+
+
+@kernel
+def _read_remarks(data, at, line):
+    """Read result, game, plies to the end and score from what follows the FEN."""
+    named = False  # whether the result is from c9, which no other word replaces
+    bars = 0
+    while at < line.stop:
+        sign = data[at]
+        if _BETWEEN[sign]:
+            at += 1
+            if sign == ord("|"):
+                bars += 1
+                if bars == 1 and _has_bar(data, at, line.stop):
+                    line.score = _centipawns_at(data, _next_word(data, at, line.stop), line.stop)
+                    at = _word_end(data, _next_word(data, at, line.stop), line.stop)
+                    continue
+            if sign == ord("[") or sign == ord("|"):
+                result = _score_at(data, _next_word(data, at, line.stop), line.stop)
+                if result >= 0 and not named:
+                    line.result = result
+            continue
+        word, at = at, _word_end(data, at, line.stop)
+        is_code = at - word == 2
+        if is_code and matches(data, word, at, _GAME):
+            line.game, at = _hash_of_value(data, _next_word(data, at, line.stop), line.stop)
+        elif is_code and matches(data, word, at, _TO_END):
+            word = _next_word(data, at, line.stop)
+            at, number = read_number(data, word, line.stop)
+            line.to_end = number if at >= 0 else NO_END
+            at = _word_end(data, word, line.stop)
+        elif is_code and matches(data, word, at, _SCORE):
+            word = _next_word(data, at, line.stop)
+            line.score, line.by_mover = _centipawns_at(data, word, line.stop), 1
+            at = _word_end(data, word, line.stop)
+        elif is_code and matches(data, word, at, _RESULT):
+            word = _next_word(data, at, line.stop)
+            line.result, at, named = _result_or_score(data, word, line.stop), _word_end(data, word, line.stop), True
+        elif not named and result_at(data, word, at) != UNFINISHED:
+            line.result = _result_or_score(data, word, at)
+
+
+@kernel
+def _has_bar(data, at, stop):
+    """Whether another bar follows."""
+    while at < stop and data[at] != ord("|"):
+        at += 1
+    return at < stop
+
+
+@kernel
+def _centipawns_at(data, at, stop):
+    """The whole number at `at`, clamped as scores are; NO_SCORE if there is none."""
+    sign = -1 if at < stop and data[at] == ord("-") else 1
+    if at < stop and (data[at] == ord("-") or data[at] == ord("+")):
+        at += 1
+    after, number = read_number(data, at, stop)
+    is_whole = after >= 0 and after == _word_end(data, at, stop)  # not pawns, as in 0.35
+    return sign * min(number, MATE) if is_whole else NO_SCORE
+
+
+@kernel
+def _next_word(data, at, stop):
+    while at < stop and _BETWEEN[data[at]]:
+        at += 1
+    return at
+
+
+@kernel
+def _word_end(data, at, stop):
+    while at < stop and not _BETWEEN[data[at]]:
+        at += 1
+    return at
+
+
+@kernel
+def _hash_of_value(data, at, stop):
+    """(hash of the text from `at` to its quote or semicolon, offset behind); never NO_GAME."""
+    end = at
+    while end < stop and data[end] != ord('"') and data[end] != ord(";"):
+        end += 1
+    return hash_of_text(data, at, end), end
+
+
+@kernel
+def hash_of_text(data, start, stop):
+    """What tells a text from others, uint64; never 0."""
+    code = _HASH_START
+    for at in range(start, stop):
+        code = (code ^ np.uint64(data[at])) * _HASH_FACTOR
+    return max(code, np.uint64(1))
+
+
+@kernel
+def _result_or_score(data, at, stop):
+    """White's result at `at`, written 1-0 or 1.0; NaN if there is none."""
+    result = result_at(data, at, stop)
+    if result != UNFINISHED:
+        return float(result) / WHITE_WON
+    score = _score_at(data, at, stop)
+    return score if score >= 0 else np.nan
+
+
+@kernel
+def _score_at(data, at, stop):
+    """The number from 0 to 1 that the word at `at` is, or -1."""
+    end, value, unit, point = _word_end(data, at, stop), 0.0, 1.0, False
+    if at == end:
+        return -1.0
+    for place in range(at, end):
+        if data[place] == ord(".") and not point:
+            point = True
+        elif ord("0") <= data[place] <= ord("9"):
+            value = 10 * value + (np.int64(data[place]) - ord("0"))
+            unit *= 10.0 if point else 1.0
+        else:
+            return -1.0
+    return value / unit if value <= unit else -1.0
+
+
+def write_labelled(
+    positions: np.ndarray,
+    results: np.ndarray,
+    game: np.ndarray,
+    to_end: np.ndarray,
+    games_before: int = 0,
+    scores: np.ndarray | None = None,
+) -> bytes:
+    """The lines of POSITION[n], each with its result, the plies to the end of its game, and the number of the game.
+
+    `scores`, int16[n], are White's, NO_SCORE where missing; None if there are none at all. `game` is int32[n], an
+    index to `results`, float32[games], White's 0, 0.5 or 1; `to_end` int16[n], 0 or more. Games are numbered from
+    `games_before` + 1 on. Raises ValueError for a negative number.
+    """
+    least = min(to_end.min(initial=0), game.min(initial=0), games_before)
+    if least < 0:
+        raise ValueError(f"a labelled line cannot hold the negative number {least}")
+    text = np.empty(len(positions) * (MAX_FEN_BYTES + _MAX_REMARK), dtype=np.uint8)
+    doubled = np.rint(2 * results).astype(np.int64)
+    white_scores = np.zeros(0, dtype=np.int16) if scores is None else scores
+    return text[: _write_lines(positions, game, to_end, doubled, games_before, white_scores, text)].tobytes()
+
+
+@entry
+def _write_lines(positions, game, to_end, results, games_before, scores, text):
+    at = 0
+    for index in range(len(positions)):
+        at = write_fen(positions[index], text, at)
+        at = _write(_REMARKS[results[game[index]]], text, at)
+        at = write_number(int(to_end[index]), text, at)
+        at = _write(_GAME_REMARK, text, at)
+        at = write_number(games_before + game[index] + 1, text, at)
+        text[at], text[at + 1] = ord('"'), ord(";")
+        at += 2
+        if len(scores) and scores[index] != NO_SCORE:
+            at = _write_score(scores[index] if positions[index].side == WHITE else -scores[index], text, at)
+        text[at] = ord("\n")
+        at += 1
+    return at
+
+
+@kernel
+def _write(remark, text, at):
+    """Put a remark, uint8[n], into the text; the offset behind it."""
+    for index in range(len(remark)):
+        text[at + index] = remark[index]
+    return at + len(remark)
+
+
+@kernel
+def _write_score(score, text, at):
+    at = _write(_SCORE_REMARK, text, at)
+    if score < 0:
+        text[at] = ord("-")
+        at += 1
+    at = write_number(abs(int(score)), text, at)
+    text[at] = ord(";")
+    return at + 1

@@ -1,0 +1,147 @@
+"""Where games start: openings, and files of them.
+
+Files have lines of FEN or EPD, the first moves of PGN games, plain or compressed, or are a Polyglot book, from which
+random lines are made.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import chess.pgn
+
+from merino.core.board.fen import START_FEN, FenError
+from merino.core.board.game import IllegalMoveError, Position
+from merino.core.common.user_files import OPENINGS, user_path
+from merino.engine.notation.games import PgnLines, VariantError, loaded, read_game
+from merino.engine.tables.book import Book, BookError
+from merino.formats.sources import SourceError, plain_name, read_text_file
+
+MAX_PGN_PLIES = 16  # of a game
+BOOK_PLIES = 12
+_GAME = re.compile(r"^\[\w+ |\b\d+\.", re.MULTILINE)
+_BOOK, _GAMES = ".bin", ".pgn"  # endings of files
+
+
+class OpeningError(ValueError):
+    """Openings that cannot be read or made; the message says why."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The start of a game: a FEN and the book moves from it, as coordinates; those of Chess960 if the FEN needs it."""
+
+    fen: str = START_FEN
+    moves: tuple[str, ...] = ()
+
+    def position(self) -> Position:
+        """The position after the moves, with its history; raises FenError and IllegalMoveError."""
+        position = Position(self.fen)
+        position.push_all(self.moves)
+        return position
+
+
+class FileOpenings:
+    """The openings of a file in an order drawn by a seed; they repeat when all are used."""
+
+    def __init__(self, path: Path, seed: int, plies: int | None = None) -> None:
+        """`plies` are taken from a game or a book. Raises OpeningError."""
+        try:
+            path = user_path(path)
+        except OSError as error:
+            raise OpeningError(f"cannot read openings '{path}': {error.strerror}") from error
+        self._path, self._seed, self._plies = path, seed, plies
+        self._book = _open_book(path) if plain_name(path).suffix.lower() == _BOOK else None
+        self._entries = [] if self._book else _entries(path)
+        Random(seed).shuffle(self._entries)
+
+    def __len__(self) -> int:
+        """How many there are before they repeat; 0 for a book, which is not a list."""
+        return len(self._entries)
+
+    def opening(self, number: int) -> Opening:
+        """The opening with this number, which ends before its game is over; raises OpeningError if it is faulty."""
+        if self._book is not None:
+            return self._walk(self._book, Random(f"{self._seed} {number}"))
+        index, text = self._entries[number % len(self._entries)]
+        place = f"{'game' if _holds_games(self._path) else 'line'} {index}"
+        try:
+            opening = self._of_game(index, text) if _holds_games(self._path) else Opening(_fen(text))
+            position = opening.position()
+        except VariantError as error:
+            raise OpeningError(f"{self._path}: {error}") from error
+        except (FenError, IllegalMoveError) as error:
+            raise OpeningError(f"{self._path}, {place}: {error}") from error
+        while position.moves and position.outcome() is not None:
+            position.pop()
+        if position.outcome() is not None:
+            raise OpeningError(f"{self._path}, {place}: the game is already over")
+        return Opening(opening.fen, opening.moves[: len(position.moves)])
+
+    def _of_game(self, index: int, text: str) -> Opening:
+        game = read_game(PgnLines(io.StringIO(text)))
+        if game is None or game.errors:
+            raise OpeningError(f"{self._path}, game {index}: {game.errors[0] if game else 'no game'}")
+        found = loaded(game, index).position
+        start = Position(found.start_fen())  # which castles as `Opening.position`, whatever the tags say
+        return Opening(start.fen(), tuple(map(start.uci, found.moves[: self._plies or MAX_PGN_PLIES])))
+
+    def _walk(self, book: Book, random: Random) -> Opening:
+        """Random moves of the book by their weights, until it ends."""
+        position = Position()
+        for _ in range(self._plies or BOOK_PLIES):
+            move = book.move(position, random)
+            if move is None:
+                break
+            position.push(move)
+        return Opening(position.start_fen(), tuple(position.uci(move) for move in position.moves))
+
+
+def _open_book(path: Path) -> Book:
+    try:
+        return Book(path)
+    except BookError as error:
+        raise OpeningError(str(error)) from error
+
+
+def _entries(path: Path) -> list[tuple[int, str]]:
+    """The number of the line or game of each opening in a file, and its text."""
+    try:
+        text = read_text_file(path, OPENINGS)
+    except OSError as error:
+        raise OpeningError(f"cannot read openings '{path}': {error.strerror or error}") from error
+    except SourceError as error:
+        raise OpeningError(str(error)) from error
+    if _holds_games(path):
+        found = list(enumerate(_games(text), start=1))
+    else:
+        lines = enumerate(text.splitlines(), start=1)
+        found = [(number, line) for number, line in lines if line.strip() and not line.startswith("#")]
+    if not found:
+        raise OpeningError(f"'{path}' holds no openings")
+    return found
+
+
+def _holds_games(path: Path) -> bool:
+    return plain_name(path).suffix.lower() == _GAMES
+
+
+def _games(text: str) -> Iterator[str]:
+    """The text of each game of a PGN: what has tags or numbers of moves."""
+    lines, begin = io.StringIO(text), 0
+    while chess.pgn.skip_game(lines):
+        begin, game = lines.tell(), text[begin : lines.tell()]
+        if _GAME.search(game):
+            yield game
+
+
+def _fen(line: str) -> str:
+    """The FEN in a line of an EPD file: four fields, and the two counters if they are there."""
+    fields = line.partition(";")[0].split()
+    counters = fields[4:6]
+    return " ".join(fields[:4] + (counters if len(counters) == 2 and all(map(str.isdigit, counters)) else []))

@@ -1,0 +1,390 @@
+"""Files of positions with scores and results, read in any format as streams of packed positions, and written.
+
+The formats are packed files (`formats.packed`), games with scores (PGN, `formats.viriformat`), and lines of text, `FEN
+| score | result` from White's view, or EPD with `ce` (for the side to move) and `c9`.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from enum import Enum, auto
+from pathlib import Path
+from typing import IO, TypeVar
+
+import numpy as np
+
+from merino.core.board.fen import FenError, parse_fen
+from merino.core.common.user_files import first_there
+from merino.core.common.work import in_order
+from merino.core.compiled.jit import entry
+from merino.formats.fen_text import MAX_FEN_BYTES, write_fen
+from merino.formats.packed import (
+    PACKED,
+    Filter,
+    PackedError,
+    checked_blocks,
+    open_packed,
+    pack,
+    unpack,
+    with_checks,
+)
+from merino.formats.packed_blocks import AT_ONCE, PackedBlocks, joined, open_blocks, spooled
+from merino.formats.packed_triples import triples_of_games
+from merino.formats.pgn_games import play_games
+from merino.formats.pgn_stream import GamesText, games_of
+from merino.formats.scored_games import ScoredGames, packed_of, scaled, scored_games
+from merino.formats.sources import STANDARD_INPUT, Source, is_compressed, open_source, plain_name, writing_source
+from merino.formats.viriformat import holds_viriformat, is_games_file, read_viriformat
+
+BUCKET = 1 << 22  # positions shuffled in memory
+TEXT_ENDINGS, EPD_ENDINGS = (".txt", ".fen"), (".epd",)
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
+_RESULTS = {"0": 0, "0.0": 0, "0-1": 0, "0.5": 1, "1/2": 1, "1/2-1/2": 1, "1": 2, "1.0": 2, "1-0": 2}
+_CE = re.compile(r"\bce (-?\d{1,5});")
+_C9 = re.compile(r'\bc9 "([^"]*)";')
+_TAG = re.compile(rb'[\r\n]\[\w+ "')
+
+Report = Callable[[float | None], object]
+_T = TypeVar("_T")
+
+
+def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -> Iterator[np.ndarray]:
+    """The positions of a file, some PACKED[n] at a time; `report` is called with the share done.
+
+    The filter applies to games only: other files hold positions chosen before. Raises PackedError, also where scores
+    should look ahead and there are no games, and SourceError.
+    """
+    with open_source(path) as source:
+        contents = _contents_of(source)
+        if chosen.ahead and contents not in (_FileContents.PGN, _FileContents.VIRIFORMAT):
+            raise PackedError(
+                f"{source.name} holds positions, of which none tells what came after it: --lambda needs games"
+            )
+        if contents is _FileContents.PACKED:
+            yield from _of_packed(path, source, report)
+        elif contents is _FileContents.LINES:
+            yield from _of_lines(path, source, report)
+        else:
+            for games in _games(source, contents, report):
+                yield packed_of(games, chosen)
+
+
+def rescaled(records: np.ndarray, factor: float) -> np.ndarray:
+    """PACKED[n] with scores times a factor, as `scored_games.scaled`."""
+    if factor == 1:
+        return records
+    found = records.copy()
+    found["score"] = scaled(found["score"], factor)
+    return found
+
+
+def all_positions(path: Path) -> np.ndarray:
+    """All positions of a file, PACKED[n]; raises PackedError, also if there are none, and SourceError."""
+    parts = [part for part in packed_positions(path, Filter()) if len(part)]
+    if not parts:
+        raise PackedError(f"'{path}' holds no position with a score and a result")
+    return np.concatenate(parts)
+
+
+def evenly(records: np.ndarray, most: int) -> np.ndarray:
+    """At most so many of PACKED[n], evenly from the first to the last."""
+    return records[np.linspace(0, len(records) - 1, min(most, len(records))).astype(np.int64)]
+
+
+def training_positions(
+    paths: Sequence[Path],
+    chosen: Filter,
+    folder: Path,
+    of_moves: bool = False,
+    report: Callable[[Path], Report] | None = None,
+) -> PackedBlocks:
+    """The positions of files, those of games through a filter: packed files where they lie, others by way of `folder`.
+
+    With `of_moves` these are the triples of `packed_triples`. `report` gives what is called while a file is read.
+    Raises PackedError, also if there are none, SourceError and OSError.
+    """
+    with ExitStack() as opened:
+        parts = []
+        for path in paths:
+            tell = report(path) if report else None
+            if not of_moves and not chosen.ahead and _can_be_read_in_place(path):
+                part = open_blocks(path)
+            else:
+                part = spooled(packed_triples(path, tell) if of_moves else packed_positions(path, chosen, tell), folder)
+            parts.append(opened.enter_context(part))
+        found = joined(parts)
+        if not len(found):
+            wanted = (
+                "no position with a score and a result; --rescore 1000 makes scores for games without them, by searches"
+            )
+            raise PackedError(f"'{paths[0]}' holds {'no finished game with a choice of moves' if of_moves else wanted}")
+        opened.pop_all()  # closed by the caller
+    return found
+
+
+def _can_be_read_in_place(path: Path) -> bool:
+    if path == STANDARD_INPUT or first_there([path]) is None or is_compressed(path):
+        return False
+    with open_source(path) as source:
+        return _contents_of(source) is _FileContents.PACKED
+
+
+def games_with_scores(path: Path, report: Report | None = None) -> Iterator[ScoredGames]:
+    """The games of a file, PGN or viriformat, some at a time; raises PackedError and SourceError."""
+    with open_source(path) as source:
+        contents = _contents_of(source)
+        if contents not in (_FileContents.PGN, _FileContents.VIRIFORMAT):
+            raise PackedError(f"{source.name} holds positions, of which no games can be made")
+        yield from _games(source, contents, report)
+
+
+def _games(source: Source, contents: _FileContents, report: Report | None) -> Iterator[ScoredGames]:
+    if contents is _FileContents.PGN:
+        return _of_games(source, scored_games, report)
+    return _reported(read_viriformat(source), source, report)
+
+
+def _reported(parts: Iterable[_T], source: Source, report: Report | None) -> Iterator[_T]:
+    """The parts of a file as they come, with a report after each."""
+    for part in parts:
+        yield part
+        if report:
+            report(source.done)
+
+
+class _FileContents(Enum):
+    """What a file may hold."""
+
+    PACKED = auto()
+    PGN = auto()
+    VIRIFORMAT = auto()
+    LINES = auto()  # one position each
+
+
+def _contents_of(source: Source) -> _FileContents:
+    """What a file holds, by its first bytes; only before the first read."""
+    if b"\0" in source.head[:4096] or is_games_file(source.path):
+        return _FileContents.VIRIFORMAT if holds_viriformat(source) else _FileContents.PACKED
+    has_tags = source.head.lstrip().startswith(b"[") or _TAG.search(source.head)  # maybe behind comments
+    return _FileContents.PGN if has_tags and not source.holds_positions() else _FileContents.LINES
+
+
+def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np.ndarray]:
+    if source.is_passing or is_compressed(path):
+        yield from _reported(checked_blocks(_blocks_in(source), source.name), source, report)
+        return
+    records = open_packed(path)
+    for first in range(0, len(records), AT_ONCE):
+        yield records[first : first + AT_ONCE]
+        if report:
+            report(min(1.0, (first + AT_ONCE) / len(records)))
+
+
+def _blocks_in(source: Source) -> Iterator[np.ndarray]:
+    """The records of a compressed file or a pipe, PACKED[n] at a time; raises PackedError if the last is cut off."""
+    content, size = b"", 0
+    while piece := source.read(AT_ONCE * PACKED.itemsize - len(content)):
+        content, size = content + piece, size + len(piece)
+        if len(content) == AT_ONCE * PACKED.itemsize:
+            yield np.frombuffer(content, dtype=PACKED)
+            content = b""
+    if len(content) % PACKED.itemsize:
+        raise PackedError(f"{source.name} holds no packed positions: {size} bytes are not a multiple of 32")
+    yield np.frombuffer(content, dtype=PACKED)
+
+
+def packed_triples(path: Path, report: Report | None = None) -> Iterator[np.ndarray]:
+    """The triples of the games of a PGN file, as of `triples_of_games`; raises PackedError and SourceError."""
+    with open_source(path) as source:
+        if _contents_of(source) is not _FileContents.PGN:
+            raise PackedError(f"{source.name} is not PGN: PQR learns from the moves of games")
+        yield from _of_games(source, triples_of_games, report)
+
+
+def _of_games(source: Source, made_of: Callable[..., _T], report: Report | None = None) -> Iterator[_T]:
+    """What `made_of` makes of the games of a PGN, and of how many come before them, some games at a time."""
+
+    def made(piece: GamesText) -> _T:
+        games = play_games(piece.data, piece.table, 1, piece.lines_before)
+        return made_of(games, games_before=piece.games_before)
+
+    return _reported(in_order(made, games_of(source)), source, report)
+
+
+def _of_lines(path: Path, source: Source, report: Report | None) -> Iterator[np.ndarray]:
+    number = 0
+    for text in source.lines():
+        positions, scores, results = [], [], []
+        for line in text.decode("utf-8", "replace").splitlines():
+            number += 1
+            if not line.strip() or line.startswith("#"):
+                continue
+            try:
+                fen, score, result = _line(line)
+                record = parse_fen(fen)
+            except (ValueError, FenError) as error:
+                raise PackedError(f"{path}:{number}: {error}") from error
+            positions.append(record)
+            scores.append(score)
+            results.append(result)
+        if positions:
+            records = np.concatenate(positions)
+            yield pack(records, np.array(scores), np.array(results), np.full(len(records), -1))
+        if report:
+            report(source.done)
+
+
+def _line(line: str) -> tuple[str, int, int]:
+    """FEN, White's score and White's result, 0..2, of a line; raises ValueError."""
+    if line.count("|") == 2:
+        fen, score, result = (part.strip() for part in line.split("|"))
+        if result.strip("[]") not in _RESULTS:
+            raise ValueError(f"{result[:20]!r} is not a result such as 1.0")
+        if not re.fullmatch(r"[+-]?\d{1,5}", score):
+            raise ValueError(f"{score[:20]!r} is not a score in centipawns")
+        return fen, _bounded(int(score)), _RESULTS[result.strip("[]")]
+    score_found, result_found = _CE.search(line), _C9.search(line)
+    if not score_found or not result_found or result_found[1] not in _RESULTS:
+        raise ValueError(f"neither 'FEN | score | result' nor EPD with ce and c9: {line[:60]!r}")
+    fen = " ".join(line.split()[:4])
+    sign = 1 if fen.split()[1:2] == ["w"] else -1
+    return fen, sign * _bounded(int(score_found[1])), _RESULTS[result_found[1]]
+
+
+def _bounded(score: int) -> int:
+    if abs(score) >= 1 << 15:
+        raise ValueError(f"the score {score} does not fit into two bytes")
+    return score
+
+
+def write_packed_file(path: Path, chunks: Iterable[np.ndarray]) -> int:
+    """Write positions as `writing_packed` does; returns their number, and raises OSError and SourceError."""
+    with writing_packed(path) as written:
+        for chunk in chunks:
+            written.add(chunk)
+    return written.count
+
+
+class PackedWriter:
+    """Positions on their way to a file: packed, or as text by its ending."""
+
+    def __init__(self, file: IO[bytes], ending: str) -> None:
+        self._file, self._ending = file, ending
+        self.count = 0  # of the positions so far
+
+    def add(self, chunk: np.ndarray) -> None:
+        """Write PACKED[n]; raises OSError."""
+        is_text = self._ending in TEXT_ENDINGS + EPD_ENDINGS
+        self._file.write(as_text(chunk, self._ending) if is_text else with_checks(chunk).tobytes())
+        self.count += len(chunk)
+
+
+@contextmanager
+def writing_packed(path: Path) -> Iterator[PackedWriter]:
+    """A packed file, or text by its ending, compressed or not, that takes the place of `path` as `writing_source` does.
+
+    Raises OSError and SourceError.
+    """
+    with writing_source(path) as file:
+        yield PackedWriter(file, plain_name(path).suffix.lower())
+
+
+def as_text(records: np.ndarray, ending: str) -> bytes:
+    """PACKED[n] as lines of text for a file with this ending. White is to move, as the colours are not known."""
+    positions = unpack(records)
+    text, ends = np.empty(len(positions) * MAX_FEN_BYTES, dtype=np.uint8), np.zeros(len(positions), dtype=np.int64)
+    _write_fens(positions, text, ends)
+    whole, at = text.tobytes(), 0
+    lines = []
+    for end, score, result in zip(ends.tolist(), records["score"].tolist(), records["result"].tolist(), strict=True):
+        fen = whole[at:end].decode()
+        if ending in EPD_ENDINGS:
+            result_text = ("0-1", "1/2-1/2", "1-0")[result]
+            lines.append(f'{" ".join(fen.split()[:4])} ce {score}; c9 "{result_text}";\n')
+        else:
+            lines.append(f"{fen} | {score} | {result / 2}\n")
+        at = end
+    return "".join(lines).encode()
+
+
+@entry
+def _write_fens(positions, text, ends):
+    at = 0
+    for index in range(len(positions)):
+        at = write_fen(positions[index], text, at)
+        ends[index] = at
+
+
+def shuffled(chunks: Iterable[np.ndarray], folder: Path, seed: int, bucket: int = BUCKET) -> Iterator[np.ndarray]:
+    """The positions in an order drawn by a seed, through files in `folder` if they do not fit into one bucket.
+
+    Each position goes to a bucket by chance, and each bucket is shuffled in memory. Raises OSError.
+    """
+    draw = np.random.default_rng(seed)
+    waiting: list[np.ndarray] = []
+    chunks = iter(chunks)
+    while sum(map(len, waiting)) < bucket:
+        chunk = next(chunks, None)
+        if chunk is None:
+            whole = np.concatenate(waiting) if waiting else np.zeros(0, dtype=PACKED)
+            yield draw.permutation(whole)
+            return
+        waiting.append(chunk)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".merino-shuffle-") as name:
+        yield from _by_buckets((chunk for part in (waiting, chunks) for chunk in part), Path(name), draw, bucket)
+
+
+def _by_buckets(
+    chunks: Iterator[np.ndarray], folder: Path, draw: np.random.Generator, bucket: int
+) -> Iterator[np.ndarray]:
+    """Distribute the positions over files, again if one gets too large, and shuffle each."""
+    files: list[IO[bytes]] = [(folder / str(number)).open("w+b") for number in range(16)]
+    try:
+        for chunk in chunks:
+            places = draw.integers(len(files), size=len(chunk))
+            for number, file in enumerate(files):
+                file.write(chunk[places == number].tobytes())
+        for number, file in enumerate(files):
+            size = file.tell() // PACKED.itemsize
+            file.seek(0)
+            if size <= bucket:
+                yield draw.permutation(np.frombuffer(bytearray(file.read()), dtype=PACKED))
+            else:
+                deeper = folder / f"{number}-more"
+                deeper.mkdir()
+                yield from _by_buckets(_parts(file), deeper, draw, bucket)
+    finally:
+        for file in files:
+            file.close()
+
+
+def _parts(file: IO[bytes]) -> Iterator[np.ndarray]:
+    while content := file.read(AT_ONCE * PACKED.itemsize):
+        yield np.frombuffer(content, dtype=PACKED)
+
+
+def is_held_out(games: np.ndarray, share: float, first: int = 0, seed: int | None = None) -> np.ndarray:
+    """Which positions, bool[n], belong to games kept aside, by their numbers; about `share` of all games.
+
+    Numbers are those of PACKED records. Where games are unknown, 0, positions are kept aside one by one, by their
+    places; that of the first is `first`. Those of a `seed` are drawn without regard to those of none, which validate:
+    both parts of a file that is split by a seed have some of these.
+    """
+    unknown = games == 0
+    if seed is not None:
+        mixed = np.where(unknown, first + np.arange(len(games)), games).astype(np.uint64) * _MIXER
+        for word in (np.uint64(seed % (1 << 64)), np.uint64(0)):
+            mixed = (mixed ^ mixed >> np.uint64(32) ^ word) * _MIXER
+        return _fraction(mixed) < share
+    drawn = _fraction(games.astype(np.uint64) * _MIXER)
+    if unknown.any():
+        drawn[unknown] = ((first + np.flatnonzero(unknown)) * 0.6180339887498949) % 1.0
+    return drawn < share
+
+
+def _fraction(mixed: np.ndarray) -> np.ndarray:
+    """Hashes, uint64[n], as numbers from 0 to below 1."""
+    return (mixed >> np.uint64(40)).astype(np.float64) / (1 << 24)

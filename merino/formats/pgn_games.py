@@ -1,0 +1,396 @@
+"""Games from PGN text: where each begins, and its moves, resolved to legal ones.
+
+Two passes, both compiled. `scan` finds games, tags and results. `play` resolves the moves of a range of games from
+their starting positions; ranges may be played by several threads at once. A game that cannot be read keeps its place
+with a fault, and reading continues with the next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from merino.core.board.bitboard import BLACK
+from merino.core.board.fen import START_FEN, FenError, parse_fen
+from merino.core.board.makemove import make
+from merino.core.board.movegen import MAX_MOVES
+from merino.core.board.position import POSITION
+from merino.core.compiled.jit import entry, kernel
+from merino.core.compiled.memory import copy_record, record_dtype
+from merino.engine.notation.variants import is_played
+from merino.formats.pgn_moves import AMBIGUOUS, ILLEGAL, resolve
+from merino.formats.pgn_scores import NO_SCORE, OF_MOVER, OF_POSITION, score_between
+from merino.formats.pgn_tokens import (
+    AFTER_GAP,
+    END,
+    MOVE,
+    NUMBER_ONE,
+    OPEN_COMMENT,
+    TAG,
+    UNFINISHED,
+    matches,
+    next_token,
+    result_at,
+)
+from merino.formats.sources import decoded
+
+TAG_NAMES = ("Result", "FEN", "White", "Black", "WhiteElo", "BlackElo", "Date", "ECO", "Variant", "Event")
+_TAG_LENGTHS = np.array([len(name) for name in TAG_NAMES])
+_TAG_BYTES = np.array([list(name.ljust(12).encode()) for name in TAG_NAMES], dtype=np.uint8)
+
+GAME = record_dtype(
+    [
+        ("start", np.int64),  # offset of the game: its first tag or move
+        ("text", np.int64),  # offset of its moves
+        ("end", np.int64),  # offset behind its last token
+        ("result", np.int8),  # BLACK_WON, DRAWN, WHITE_WON or UNFINISHED
+        ("tags", np.int64, (len(TAG_NAMES), 2)),  # start and end of each tag's value; both 0 if it is missing
+        ("first", np.int64),  # index of its first move
+        ("plies", np.int32),  # how many moves there are
+        ("fault", np.int8),  # 0, or what is wrong with it
+        ("fault_at", np.int64),  # offset of the word at fault
+        ("position", np.int32),  # its starting position
+    ],
+)
+MAX_GAME_BYTES = 1 << 25  # bytes; a text without one whole game in so many has none, or is not PGN
+NO_FAULT, ILLEGAL_MOVE, AMBIGUOUS_MOVE, NULL_MOVE, BAD_FEN, BAD_VARIANT, UNCLOSED, CONTRADICTION = range(8)
+_REASONS = {
+    ILLEGAL_MOVE: "is not a legal move here",
+    AMBIGUOUS_MOVE: "could be more than one move",
+    NULL_MOVE: "is a null move, which chess does not allow",
+    BAD_VARIANT: "is a variant that Merino does not play",
+    UNCLOSED: "opens a comment that is never closed",
+    CONTRADICTION: "is not the result in the tag",
+}
+_RESULT, _FEN, _VARIANT, _EVENT = (TAG_NAMES.index(name) for name in ("Result", "FEN", "Variant", "Event"))
+
+
+@kernel
+def _tag_row(data, start, stop):
+    """The row in TAG_NAMES of the tag data[start:stop], or -1."""
+    at = start + 1
+    while data[at] == ord(" ") or data[at] == ord("\t"):
+        at += 1
+    length = 0
+    while at + length < stop and data[at + length] > ord(" ") and data[at + length] != ord('"'):
+        length += 1
+    for row in range(len(_TAG_BYTES)):
+        if length == _TAG_LENGTHS[row] and matches(data, at, stop, _TAG_BYTES[row, :length]):
+            return row
+    return -1
+
+
+@kernel
+def _read_tag(data, start, stop, game, row):
+    """Note the place of a tag's value, between its first and last quote."""
+    opening = start
+    while data[opening] != ord('"'):
+        opening += 1
+    closing = stop - 1
+    while data[closing] != ord('"'):
+        closing -= 1
+    if closing > opening:
+        game.tags[row, 0], game.tags[row, 1] = opening + 1, closing
+
+
+@kernel
+def _begins_anew(game, row, fresh):
+    """Whether a tag starts a new game after tags without moves: "Event", or after a gap any repeated tag."""
+    return game.tags[row, 0] > 0 and (row == _EVENT or fresh == AFTER_GAP)
+
+
+@kernel
+def _begin(game, start):
+    game.start = game.text = game.end = start
+    game.result = UNFINISHED
+    game.tags[:] = 0
+    game.plies = game.fault = game.position = 0
+    game.first = game.fault_at = 0
+
+
+@kernel
+def _finish(data, game, moves, at, keeps_empty):
+    """Set the result of a game, from the text behind its moves or else from its tag; returns whether to keep it.
+
+    `at` is the place of the result in the text. If it differs from the tag's, that is a fault: either may be wrong.
+    A game without moves is kept with `keeps_empty`, if it has tags.
+    """
+    in_tag = result_at(data, game.tags[_RESULT, 0], game.tags[_RESULT, 1])
+    if game.result == UNFINISHED:
+        game.result = in_tag
+    elif in_tag != UNFINISHED and in_tag != game.result and game.fault == NO_FAULT:
+        game.fault, game.fault_at = CONTRADICTION, at
+    return moves > 0 or game.fault == UNCLOSED or keeps_empty and game.text > game.start
+
+
+@kernel
+def is_finished(game):
+    """Whether a game has moves and a result, and no fault."""
+    return game.fault == NO_FAULT and game.result != UNFINISHED and game.plies > 0
+
+
+@entry
+def _scan(data, games, keeps_empty):
+    """Fill GAME[n] with the games of the text; returns their number, which may be more than fit.
+
+    Games without moves are left out, unless `keeps_empty`.
+    """
+    found, at, end, last = 0, 0, len(data), len(games) - 1
+    begun, moves = False, 0
+    while True:
+        kind, start, stop, fresh = next_token(data, at, end)
+        game = games[min(found, last)]
+        over = kind == END or moves > 0 and kind == TAG
+        if over or kind == MOVE and (fresh == AFTER_GAP and moves > 0 or fresh == NUMBER_ONE and moves > 1):
+            if begun and _finish(data, game, moves, start, keeps_empty):
+                found += 1
+                game = games[min(found, last)]
+            begun, moves = False, 0
+            if kind == END:
+                return found
+        if not begun:
+            _begin(game, start)
+            begun = True
+        if kind == TAG:
+            row = _tag_row(data, start, stop)
+            if row >= 0:
+                if _begins_anew(game, row, fresh):
+                    found += _finish(data, game, moves, start, keeps_empty)
+                    game = games[min(found, last)]
+                    _begin(game, start)
+                _read_tag(data, start, stop, game, row)
+            game.text = stop
+        elif kind == MOVE:
+            moves += 1
+        else:
+            if kind == OPEN_COMMENT:
+                game.fault, game.fault_at = UNCLOSED, start
+            else:
+                game.result = result_at(data, start, stop)
+            found += _finish(data, game, moves, start, keeps_empty)
+            begun, moves = False, 0
+        game.end = at = stop
+
+
+@entry
+def _play(data, games, first, last, starts, moves, scores):
+    """Resolve the moves of games[first:last] into `moves` from its beginning; returns the number written.
+
+    `scores` gets the scores in comments for the positions after the moves; it may be empty.
+    """
+    stack = np.zeros(2, dtype=POSITION)
+    scratch = np.zeros(MAX_MOVES, dtype=np.int32)
+    written = 0
+    for number in range(first, last):
+        game = games[number]
+        game.first, game.plies = written, 0
+        if game.fault != NO_FAULT:
+            continue
+        copy_record(stack[0], starts[game.position])
+        written = _play_game(data, game, stack, scratch, moves, scores, written)
+    return written
+
+
+@kernel
+def _play_game(data, game, stack, scratch, moves, scores, written):
+    """Resolve the moves of one game; returns the end of all moves written. A game with a fault writes none."""
+    at, plies, began = game.text, 0, written
+    while True:
+        kind, start, stop, _ = next_token(data, at, game.end)
+        if len(scores) and plies:
+            _note_score(stack[plies & 1], scores, written - 1, plies, score_between(data, at, start))
+        if kind != MOVE:
+            break
+        move = resolve(stack[plies & 1], scratch, data, start, stop)
+        if move <= 0:
+            game.fault_at = start
+            game.fault = ILLEGAL_MOVE if move == ILLEGAL else AMBIGUOUS_MOVE if move == AMBIGUOUS else NULL_MOVE
+            return began
+        make(stack[(plies + 1) & 1], stack[plies & 1], move)
+        moves[written] = move
+        written += 1
+        plies += 1
+        at = stop
+    game.plies = plies
+    return written
+
+
+@kernel
+def _note_score(position, scores, index, plies, found):
+    """Store the score behind move `index`, which led to `position`, as White's score."""
+    kind, value = found
+    scores[index] = NO_SCORE
+    if kind == OF_POSITION:
+        scores[index] = value
+    elif kind == OF_MOVER and plies > 1:  # of the position before the move; its mover is no longer to move
+        scores[index - 1] = value if position.side == BLACK else -value
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A game that could not be read."""
+
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Games:
+    """The games of a text: GAME[n] (those with a fault have no moves), int16 moves of all, POSITION[m] they start from.
+
+    `scores`, int16, are those in comments, for the position after each move, from White's view as in
+    `formats.pgn_scores`; empty if not requested.
+    """
+
+    table: np.ndarray
+    moves: np.ndarray
+    starts: np.ndarray
+    data: np.ndarray
+    lines_before: int = 0  # in the file, before `data`
+    scores: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int16))
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def tag(self, number: int, name: str) -> str:
+        """The value of a tag of game `number`, "" if it is missing."""
+        start, stop = self.table["tags"][number, TAG_NAMES.index(name)]
+        return re.sub(r'\\(["\\])', r"\1", decoded(self.data[start:stop]))
+
+    def faults(self) -> Iterator[Fault]:
+        """What is wrong with each game that could not be read."""
+        faulty = self.table[self.table["fault"] != NO_FAULT]
+        lines = np.searchsorted(_line_ends(self.data), faulty["fault_at"]) + 1 + self.lines_before
+        for game, line in zip(faulty, lines, strict=True):
+            yield Fault(int(line), self._reason(game))
+
+    def _reason(self, game: np.void) -> str:
+        at, fault = int(game["fault_at"]), int(game["fault"])
+        if fault == BAD_FEN:
+            return f"the tag FEN: {_fen_fault(self._value(game, _FEN))}"
+        if fault == BAD_VARIANT:
+            return f"{decoded(self._value(game, _VARIANT))[:40]!r} {_REASONS[fault]}"
+        word = re.match(rb"[^\s{}();$!?\[\]]*", bytes(self.data[at : at + 100]))
+        return f"{decoded(word[0] if word and word[0] else self.data[at : at + 1])[:20]!r} {_REASONS[fault]}"
+
+    def _value(self, game: np.void, row: int) -> np.ndarray:
+        start, stop = game["tags"][row]
+        return self.data[start:stop]
+
+
+def _line_ends(data: np.ndarray) -> np.ndarray:
+    """The offsets of the characters that end a line."""
+    carriage = np.flatnonzero(data == ord("\r"))
+    alone = carriage[data[np.minimum(carriage + 1, len(data) - 1)] != ord("\n")]
+    return np.sort(np.concatenate([np.flatnonzero(data == ord("\n")), alone]))
+
+
+def _fen_fault(value: np.ndarray) -> str:
+    try:
+        parse_fen(decoded(value))
+    except FenError as error:
+        return str(error)
+    return ""
+
+
+def read_games(text: bytes | np.ndarray, threads: int = 2, with_scores: bool = False) -> Games:
+    """Every game of a PGN text that has moves."""
+    return play_games(*scan_games(text), threads, with_scores=with_scores)
+
+
+def scan_games(text: bytes | np.ndarray, keeps_empty: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The bytes of a text and its games, GAME[n], with moves not yet resolved; without moves only if `keeps_empty`."""
+    data = np.frombuffer(text, dtype=np.uint8) if isinstance(text, bytes) else text.view()
+    data.flags.writeable = False  # so that kernels are compiled for one type of array only
+    return data, _scan_all(data, keeps_empty)
+
+
+def whole_games(text: bytes, keeps_empty: bool = False) -> tuple[np.ndarray, np.ndarray, int]:
+    """The games of a text that will continue: (its bytes, GAME[n] of the complete ones, offset of the next one).
+
+    The last game, or an open comment, may continue in the text that follows, unless the text is longer than any game
+    can be. The text must end at the end of a line.
+    """
+    data, table = scan_games(text, keeps_empty)
+    if len(data) > MAX_GAME_BYTES:
+        return data, table, len(data)
+    count = max(0, len(table) - 1)
+    in_comment = np.flatnonzero((table["fault"] == UNCLOSED) & (table["end"] > text.rfind(b"{")))
+    if len(in_comment):
+        count = min(count, int(in_comment[0]))
+    return data, table[:count], int(table["start"][count]) if len(table) else 0
+
+
+def play_games(
+    data: np.ndarray, table: np.ndarray, threads: int = 1, lines_before: int = 0, with_scores: bool = False
+) -> Games:
+    """The games of `table` with their moves; `data` begins after this many lines of its file."""
+    _mark_variants(data, table)
+    starts = _starting_positions(data, table)
+    bounds = np.linspace(0, len(table), max(1, min(threads, len(table) // 64)) + 1).astype(np.int64)
+    spans = list(pairwise(bounds))
+    with ThreadPoolExecutor(len(spans)) as pool:
+        blocks = list(pool.map(lambda span: _play_span(data, table, starts, with_scores, *span), spans))
+    offset = 0
+    for (first, last), (block, _) in zip(spans, blocks, strict=True):
+        table["first"][first:last] += offset
+        offset += len(block)
+    moves, scores = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    return Games(table, moves, starts, data, lines_before, scores)
+
+
+def _scan_all(data: np.ndarray, keeps_empty: bool) -> np.ndarray:
+    table = np.zeros(len(data) // 600 + 64, dtype=GAME)
+    count = int(_scan(data, table, keeps_empty))
+    if count >= len(table):  # the last place is reused once the table is full
+        table = np.zeros(count + 1, dtype=GAME)
+        count = int(_scan(data, table, keeps_empty))
+    return table[:count]
+
+
+def _play_span(
+    data: np.ndarray, table: np.ndarray, starts: np.ndarray, with_scores: bool, first: int, last: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The moves of some games, and their scores if requested."""
+    if first == last:
+        return np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.int16)
+    capacity = int(table["end"][last - 1] - table["text"][first]) // 2 + 16  # a move has two letters and a blank
+    moves, scores = np.zeros(capacity, dtype=np.int16), np.zeros(capacity * with_scores, dtype=np.int16)
+    count = _play(data, table, first, last, starts, moves, scores)
+    return moves[:count].copy(), scores[:count].copy()
+
+
+def _mark_variants(data: np.ndarray, table: np.ndarray) -> None:
+    """Mark games of chess variants."""
+    spans = table["tags"][:, _VARIANT]
+    for number in np.flatnonzero((spans[:, 1] > spans[:, 0]) & (table["fault"] == NO_FAULT)):
+        start, stop = spans[number]
+        if not is_played(decoded(data[start:stop])):
+            table["fault"][number], table["fault_at"][number] = BAD_VARIANT, start
+
+
+def _starting_positions(data: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """POSITION[m]: the usual start first, then one for each different FEN tag. Marks games whose FEN is bad."""
+    places: dict[bytes, int] = {START_FEN.encode(): 0}
+    positions = [parse_fen(START_FEN)]
+    spans = table["tags"][:, _FEN]
+    for number in np.flatnonzero((spans[:, 1] > spans[:, 0]) & (table["fault"] == NO_FAULT)):
+        start, stop = spans[number]
+        fen = bytes(data[start:stop])
+        if fen not in places:
+            try:
+                positions.append(parse_fen(decoded(fen)))
+            except FenError:
+                table["fault"][number], table["fault_at"][number] = BAD_FEN, start
+                continue
+            places[fen] = len(positions) - 1
+        table["position"][number] = places[fen]
+    return np.concatenate(positions)

@@ -1,0 +1,146 @@
+"""Games as PGN text: tag pairs, results and terminations, comments, move numbers, lines. Reading is in `pgn_tokens`.
+
+A comment is one word of the move text; lines break only between words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+
+import chess
+import chess.pgn
+
+from merino.core.board.fen import START_FEN
+
+WIDTH = 80  # columns
+UNKNOWN_TAGS = dict.fromkeys(["Event", "Site", "Date", "Round", "White", "Black"], "?") | {"Date": "????.??.??"}
+
+_BLANKS = dict.fromkeys([*range(32), 127], " ")  # characters that tags and comments must not contain
+_NO_BRACES = str.maketrans("{}", "()")
+_KEEPS_THE_NEXT = re.compile(r"[({]|\d+\.+|\[%\w+")  # words that must not end a line
+# And characters that must not begin one: a line that begins with % is skipped by readers.
+_KEEPS_TO_THE_LAST = ("$", "%", "}", ")")
+
+
+class PgnTermination(StrEnum):
+    """The values of the tag Termination, as the PGN standard lists them."""
+
+    ABANDONED = "abandoned"
+    ADJUDICATION = "adjudication"
+    DEATH = "death"
+    EMERGENCY = "emergency"
+    NORMAL = "normal"
+    RULES_INFRACTION = "rules infraction"
+    TIME_FORFEIT = "time forfeit"
+    UNTERMINATED = "unterminated"
+
+
+def tag_pair(name: str, value: str) -> str:
+    """`[White "Morphy"]`: the value on one line, its quotes and backslashes escaped."""
+    quoted = value.translate(_BLANKS).replace("\\", "\\\\").replace('"', '\\"')
+    return f'[{name} "{quoted}"]'
+
+
+def plain_value(value: str) -> str:
+    """The value of a tag as read by python-chess, without the backslashes of quotes that it leaves in."""
+    return re.sub(r'\\(["\\])', r"\1", value)
+
+
+def start_tags(fen: str, chess960: bool = False) -> dict[str, str]:
+    """The tags of a game that starts from this FEN; none for the usual start, unless it is one of Chess960."""
+    variant = {"Variant": "Chess960"} if chess960 else {}
+    return variant if fen == START_FEN else {"SetUp": "1", "FEN": fen} | variant
+
+
+def comment(text: str) -> str:
+    """The text in braces; braces in the text are replaced, because PGN cannot write them."""
+    return f"{{ {text.translate(_BLANKS).translate(_NO_BRACES)} }}"
+
+
+def push_move(board: chess.Board, move: chess.Move, follows_move: bool) -> Iterator[str]:
+    """Play a move; returns its words: with a number before White's move, and before Black's if no move precedes it."""
+    if board.turn == chess.WHITE:
+        yield f"{board.fullmove_number}."
+    elif not follows_move:
+        yield f"{board.fullmove_number}..."
+    yield board.san_and_push(move)
+
+
+def wrapped(words: Iterable[str], width: int = WIDTH) -> list[str]:
+    """The words in lines of at most this many columns; a longer word has a line of its own."""
+    lines, line = [], ""
+    for word in words:
+        if line and len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line] if line else lines
+
+
+def game_text(tags: Mapping[str, str], words: Iterable[str], width: int = WIDTH) -> str:
+    """A whole game, with an empty line after it; the last word is the result."""
+    pairs = [tag_pair(name, value) for name, value in tags.items()]
+    return "\n".join([*pairs, "", *wrapped(words, width), "", ""])
+
+
+def tree_text(game: chess.pgn.Game, width: int = WIDTH) -> str:
+    """A whole game from python-chess, with comments, signs and variations, and an empty line after it."""
+    writer = _Writer()
+    game.accept(writer)
+    return game_text(writer.tags, _kept_together(writer.words), width)
+
+
+class _Writer(chess.pgn.BaseVisitor[None]):
+    """Collects the tags and words of a game; blanks in a comment separate words too."""
+
+    def __init__(self) -> None:
+        self.tags: dict[str, str] = {}
+        self.words: list[str] = []
+        self._follows_move = False
+
+    def visit_header(self, tagname: str, tagvalue: str) -> None:
+        self.tags[tagname] = plain_value(tagvalue)
+
+    def begin_variation(self) -> None:
+        self._add("(")
+
+    def end_variation(self) -> None:
+        self._add(")")
+
+    def visit_comment(self, comment: str) -> None:
+        self._add("{", *comment.translate(_BLANKS).replace("}", ")").split(), "}")
+
+    def visit_nag(self, nag: int) -> None:
+        self.words.append(f"${nag}")
+
+    def visit_move(self, board: chess.Board, move: chess.Move) -> None:
+        self._add(*push_move(board.copy(stack=False), move, self._follows_move))
+        self._follows_move = True
+
+    def visit_result(self, result: str) -> None:
+        self._add(result)
+
+    def result(self) -> None:
+        """Nothing; the fields hold what was collected."""
+
+    def _add(self, *words: str) -> None:
+        self.words += words
+        self._follows_move = False
+
+
+def _kept_together(words: Iterable[str]) -> Iterator[str]:
+    """The words, joined by blanks where a line must not break."""
+    line = ""
+    for word in words:
+        last = line.rpartition(" ")[2]
+        if line and (_KEEPS_THE_NEXT.fullmatch(last) or word.startswith(_KEEPS_TO_THE_LAST)):
+            line += f" {word}"
+        else:
+            if line:
+                yield line
+            line = word
+    if line:
+        yield line

@@ -1,0 +1,150 @@
+"""What a feature set costs in play: how many features are active and how many a move changes, and the time of that."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from merino.core.board.game import Position
+from merino.core.board.makemove import make
+from merino.core.board.position import POSITION
+from merino.core.common.timing import cpu_seconds, medians_in_turns
+from merino.core.compiled.calls import call_evaluation
+from merino.core.compiled.jit import entry, kernel
+from merino.core.compiled.memory import copy_record
+from merino.engine.search.state import new_search_record
+from merino.eval.net.family import NetEvaluation
+from merino.eval.net.features import SCRATCH, FeatureSet, active_features, features
+from merino.eval.net.network import Network, Shape, quantised
+from merino.eval.net.play import keys_of, net_at
+from merino.eval.net.view import VIEW_SIZE, look
+from merino.formats.pgn_games import NO_FAULT, Games
+
+BASE = "ALL"  # what others are compared with
+PLIES, REPEATS, ROUNDS = 60, 1000, 9
+# Added and removed by a move in the table of the thesis. It counted what is active from White's view and what changes
+# from the mover's, so that part of the removals was lost: a move takes at least one piece off its square.
+THESIS_SLIP = {"ALL": (0.98, 0.60)}
+
+
+@dataclass(frozen=True)
+class FeatureChange:
+    """Means over moves and both sides' views: active before a move, added and removed by it."""
+
+    name: str
+    active: float
+    added: float
+    removed: float
+
+
+@dataclass(frozen=True)
+class FeatureChanges:
+    """The features that the moves of some games change, by block."""
+
+    moves: int
+    blocks: tuple[FeatureChange, ...]
+    often: tuple[np.ndarray, ...]  # how often each feature of a block is active after a move, int64[size], both views
+
+
+def measure_changes(wanted: FeatureSet, games: Iterable[Games]) -> FeatureChanges:
+    """The active features of each part of a feature set, and those that a move changes."""
+    parts = [features(part.name) for part in wanted.parts]
+    sums = np.zeros((len(parts), 3), dtype=np.int64)
+    often = tuple(np.zeros(part.size, dtype=np.int64) for part in parts)
+    moves = 0
+    for some in games:
+        for row, part, counts in zip(sums, parts, often, strict=True):
+            active, marks = np.zeros((2, part.most), dtype=np.int32), np.zeros(part.size, dtype=np.int64)
+            _count_changes(some.table, some.moves, some.starts, part.program, active, marks, counts, row)
+        moves += int(some.table["plies"][some.table["fault"] == NO_FAULT].sum())
+    means = sums / max(1, 2 * moves)
+    blocks = tuple(FeatureChange(part.name, *map(float, row)) for part, row in zip(parts, means, strict=True))
+    return FeatureChanges(moves, blocks, often)
+
+
+@entry
+def _count_changes(games, moves, starts, program, active, marks, often, sums):
+    """Add the active, added and removed features of both views over all moves of the games to `sums`, int64[3].
+
+    `often`, int64[features], counts what is active after each move.
+    """
+    stack = np.zeros(2, dtype=POSITION)
+    view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
+    stamp = 0
+    for number in range(len(games)):
+        game = games[number]
+        if game.fault != NO_FAULT:
+            continue
+        copy_record(stack[0], starts[game.position])
+        for ply in range(game.plies):
+            make(stack[1], stack[0], np.int64(moves[game.first + ply]))
+            for side in range(2):
+                stamp += 1
+                _add_change(stack, side, program, active, marks, stamp, often, sums, view, scratch)
+            copy_record(stack[0], stack[1])
+
+
+@kernel
+def _add_change(stack, side, program, active, marks, stamp, often, sums, view, scratch):
+    """Add the changes of one move from the view of `side`; `stamp` marks the features active before."""
+    look(stack[0], side, view)
+    before = active_features(view, program, scratch, active[0])
+    look(stack[1], side, view)
+    after = active_features(view, program, scratch, active[1])
+    for index in range(before):
+        marks[active[0, index]] = stamp
+    kept = 0
+    for index in range(after):
+        kept += marks[active[1, index]] == stamp
+        often[active[1, index]] += 1
+    sums[0] += before
+    sums[1] += after - kept
+    sums[2] += before - kept
+
+
+def update_costs(shapes: Sequence[Shape]) -> list[float]:
+    """Nanoseconds of CPU time for an update and an output of each shape, measured in turns.
+
+    The nets are random; each score along a line of random moves follows from the sums of the ply before.
+    """
+    records, installed = [], []  # the second is what must be kept alive
+    for shape in shapes:
+        records.append(_line())
+        installed.append(NetEvaluation(_random_net(shape)).install(records[-1]))
+        _replay(records[-1], PLIES, 1)
+    works = [partial(_replay, record, PLIES, REPEATS) for record in records]
+    medians = medians_in_turns([partial(cpu_seconds, work) for work in works], ROUNDS)
+    return [seconds / REPEATS / PLIES * 1e9 for seconds in medians]
+
+
+def _random_net(shape: Shape) -> Network:
+    draw = np.random.default_rng(1)
+    return quantised(shape, {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}, 200.0, {})
+
+
+def _line() -> np.ndarray:
+    """A search record that holds a line of random moves."""
+    record, position, draw = new_search_record(), Position(), random.Random(1)
+    record[0]["positions"][0] = position.record[0]
+    for ply in range(PLIES):
+        move = draw.choice(position.legal_moves)
+        position.push(move)
+        record[0]["plies"][ply]["move"], record[0]["positions"][ply + 1] = move, position.record[0]
+    return record
+
+
+@entry
+def _replay(records, plies, repeats):
+    """The sum of the scores along the line, each from the sums of the ply before."""
+    s, total = records[0], 0.0
+    keys = keys_of(s, net_at(s.evaluation_data))
+    call_evaluation(s.evaluation, s, 0)
+    for _ in range(repeats):
+        for ply in range(1, plies + 1):
+            keys[ply] = 0
+            total += call_evaluation(s.evaluation, s, ply)
+    return total

@@ -1,0 +1,338 @@
+"""The settings and the state of a run in rounds, and its folder.
+
+The state is the one file that counts: replaced as a whole at the end of each round, so that a killed run continues
+where it was. The games, the result and the states of the matches of each round stay in its folder. `table.csv` and
+`log.txt` are for people.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import IO, Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+
+from merino.core.common.about import __version__
+from merino.core.common.files import is_draft, remove_held, try_lock, write_together
+from merino.core.common.sealed import as_json, from_json
+from merino.core.common.tables import csv_text
+from merino.core.common.user_files import STATE, faults_named, is_there, open_to_append, read_user_file
+from merino.eval.linear.registry import Group, TermSet
+from merino.learn.errors import LearnError
+from merino.match.prove import StrengthTest
+from merino.match.statistics import Sprt
+from merino.match.time_control import CLEAR_WIN, RandomMoves, TimeControl
+
+_SEEDS_A_ROUND = 10  # seeds of a round; each of its steps has its own
+LOCK, LOG, TABLE = "lock", "log.txt", "table.csv"
+PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns, as beginners are told: pawn, knight, bishop, rook, queen
+SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts beside those of a test
+_UNSAID = dict.fromkeys(("share", "shape"), "what the positions bear")  # settings that need not be said
+
+
+def check_share(share: float) -> None:
+    """Raise LearnError unless this can be the share of the result in a target."""
+    if not 0 <= share <= 1:
+        raise LearnError(f"the share of the result is from 0 to 1, not {share:g}")
+
+
+@dataclass(frozen=True)
+class RoundPlan:
+    """The settings of a run, the same throughout the life of its folder.
+
+    A round plays `games` games of the best against itself at `nodes` a move, learns from those of the last `window`
+    rounds, and tests what it has learned against the best: at `match_nodes` a move, in at most `match_games` games, by
+    an SPRT of normalised Elo between `elo0` and `elo1`. After each proof, `gauge` games measure the Elo of the
+    best; 0 for none.
+    """
+
+    nodes: int = 1500
+    games: int = 2000
+    window: int = 4
+    match_nodes: int = 2000
+    match_games: int = 4000
+    elo0: float = 0.0
+    elo1: float = 10.0
+    gauge: int = 200
+    seed: int = 1
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for `json.dumps`."""
+        found: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return found
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """The plan that `as_json` wrote, with defaults for what a former version did not know.
+
+        Raises TypeError or ValueError for anything else.
+        """
+        return cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
+
+    def check(self) -> Self:
+        """The plan, if its numbers make sense together; raises LearnError."""
+        if self.elo0 >= self.elo1:
+            raise LearnError(f"the test needs elo0 below elo1, not {self.elo0:g} and {self.elo1:g}")
+        try:
+            Sprt(self.elo0, self.elo1)
+        except ValueError as error:
+            raise LearnError(f"of the bounds of the test, {error}") from error
+        return self
+
+    def check_same(self, given: Mapping[str, Any], where: object) -> None:
+        """Raise LearnError if `given` differs from the settings in the folder `where`, or no run can use these now."""
+        try:
+            self.check()
+        except LearnError as error:
+            raise LearnError(f"'{where}' was begun with other rules: {error}; give a new folder") from error
+        mine = self.as_json()
+        other = [name for name, value in given.items() if mine[name] != value]
+        if other:
+            differing = ", ".join(
+                f"{name} {_shown(name, mine[name])}, not {_shown(name, given[name])}" for name in other
+            )
+            raise LearnError(f"'{where}' has other settings: {differing}; leave them out, or give a new folder")
+
+    def seed_of(self, number: int, step: int) -> int:
+        """A seed that no other step of any round has."""
+        return self.seed * 1_000_003 + number * _SEEDS_A_ROUND + step
+
+    def random_moves(self, number: int) -> RandomMoves:
+        """The random moves that make the games of a round differ."""
+        return RandomMoves(early=6, early_loss=100, seed=self.seed_of(number, 0))
+
+    def learns_from(self, number: int) -> range:
+        """The rounds whose games a round learns from."""
+        return range(max(1, number - self.window + 1), number + 1)
+
+    def trial(self, number: int) -> StrengthTest:
+        """The match that decides on what a round has learned."""
+        return StrengthTest(
+            Sprt(self.elo0, self.elo1),
+            TimeControl(nodes=self.match_nodes),
+            self.match_games,
+            "{new} is stronger than {old}.",
+            "{new} does not gain so much.",
+            "",
+            adjudication=CLEAR_WIN,
+            seed=self.seed_of(number, 2),
+        )
+
+    def gauge_trial(self, number: int, step: int = 3) -> StrengthTest:
+        """A match that decides nothing; `step` is that of its seed."""
+        return replace(self.trial(number), most_games=self.gauge, seed=self.seed_of(number, step))
+
+
+def _shown(name: str, value: float | str | None) -> str:
+    """A setting in an error."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:.15g}" if isinstance(value, int | float) else str(value or _UNSAID.get(name, "unlimited"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """A finished round. Elo is that of its match, with half the width of its 95% interval; None without a match.
+
+    `verdict` is "H1" if what it learned is the best, "H0" if not, "open" if the match ended undecided, or without a
+    match "same" and "worse": nothing new was learned, or the error on validation games rose. `from_start` is the Elo of
+    the best against the start in a separate match, None without one. An Elo without bounds, of a match in which one
+    side had all points, is infinite.
+    """
+
+    number: int
+    verdict: str
+    games: int
+    positions: int
+    match_games: int
+    elo: float | None
+    elo_error: float | None
+    from_start: float | None
+    from_start_error: float | None
+    seconds: float = 0.0
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether what it learned became the best."""
+        return self.verdict == "H1"
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The round that `asdict` made; raises KeyError, TypeError or ValueError."""
+        return cls(**{field.name: data[field.name] for field in fields(cls)})
+
+
+PlanT = TypeVar("PlanT", bound=RoundPlan)
+RoundT = TypeVar("RoundT", bound=Round)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopState(Generic[PlanT, RoundT]):
+    """The finished rounds of a run that began with the file `start_name`. `seconds` are those of the present round."""
+
+    columns: ClassVar[Mapping[str, str]]  # of the table: attributes of a round with the formats of their values
+
+    plan: PlanT
+    start_name: str
+    rounds: tuple[RoundT, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def last_proven(self) -> int:
+        """The number of the round that found the best, 0 for the start."""
+        return max((found.number for found in self.rounds if found.is_proven), default=0)
+
+    @property
+    def hours(self) -> list[float]:
+        """The hours that had passed at the end of each round."""
+        return [float(hours) for hours in np.cumsum([found.seconds for found in self.rounds]) / 3600]
+
+    def with_round(self, found: RoundT) -> Self:
+        """The state after another round."""
+        return replace(self, rounds=(*self.rounds, found))
+
+    def table(self) -> str:
+        """The rounds as comma-separated values, a line each under a header; `hours` come second."""
+        first, *others = self.columns
+        rows = [[first, "hours", *others]]
+        for found, hours in zip(self.rounds, self.hours, strict=True):
+            cells = [_cell(getattr(found, name), self.columns[name]) for name in others]
+            rows.append([str(found.number), f"{hours:.3f}", *cells])
+        return csv_text(rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for `json.dumps`."""
+        return {
+            "version": __version__,
+            "plan": self.plan.as_json(),
+            "start": self.start_name,
+            "seconds": self.seconds,
+            "rounds": [asdict(found) for found in self.rounds],
+        }
+
+
+def _cell(value: float | str | None, form: str) -> str:
+    return "" if value is None else f"{value:{form}}"
+
+
+StateT = TypeVar("StateT", bound="LoopState[Any, Any]")
+
+
+class RunFolder(ABC, Generic[StateT]):
+    """The folder of a run, locked against other runs.
+
+    A context manager, which unlocks it, and leaves nothing of a run that was refused before it had a state.
+    """
+
+    command: str  # whose runs these are
+    state_name: str  # of the file of the state
+    round_name = "round"  # of the folders of rounds
+
+    def __init__(self, path: Path) -> None:
+        """Raises LearnError if it cannot be made or another run has locked it."""
+        self.path = path
+        try:
+            self._made = [each for each in (path, *path.parents) if not is_there(each)]
+            path.mkdir(parents=True, exist_ok=True)
+            self._has_made_lock = not is_there(path / LOCK)
+            self._lock = self._locked()
+        except OSError as error:
+            reason = "it is not a folder" if isinstance(error, FileExistsError | NotADirectoryError) else error.strerror
+            raise LearnError(f"cannot use the folder '{path}': {reason}") from error
+
+    def _locked(self) -> IO[bytes]:
+        """The lock file, open and locked; raises OSError, and LearnError if another run has it."""
+        while True:
+            file = open_to_append(self.path / LOCK)
+            if not try_lock(file):
+                file.close()
+                fault = f"another {self.command} is running in '{self.path}': wait for it, or give another folder"
+                raise LearnError(fault)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), (self.path / LOCK).stat()):
+                    return file
+            file.close()  # a run that was refused removed it before we had the lock
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._has_made_lock and not is_there(self.path / self.state_name):
+            remove_held(self.path / LOCK, self._lock)
+            with suppress(OSError):  # it is empty no longer
+                for folder in self._made:
+                    folder.rmdir()
+        else:
+            self._lock.close()
+
+    @classmethod
+    def round_path(cls, path: Path, number: int) -> Path:
+        """The folder of a round of the run in the folder `path`."""
+        return path / f"{cls.round_name}-{number:04}"
+
+    def of_round(self, number: int) -> Path:
+        """The folder of a round; made if it does not exist."""
+        path = self.round_path(self.path, number)
+        path.mkdir(exist_ok=True)
+        return path
+
+    def load(self) -> StateT | None:
+        """The finished rounds, None in a new folder; raises LearnError."""
+        path = self.path / self.state_name
+        if not is_there(path):
+            others = [each.name for each in self.path.iterdir() if each.name != LOCK and not is_draft(each)]
+            if others:
+                raise LearnError(f"'{self.path}' holds other files ({min(others)}): give a new folder")
+            return None
+        return self.read(path)
+
+    @abstractmethod
+    def read(self, path: Path) -> StateT:
+        """The state in a file; raises LearnError."""
+
+    @abstractmethod
+    def contents(self, state: StateT) -> dict[str, bytes]:
+        """The files beside the state that follow from it, by name; those that need not change may be left out."""
+
+    def save(self, state: StateT) -> None:
+        """Write the finished rounds; raises OSError.
+
+        The state comes first: after a kill the next run makes the others from it, and knows the folder as its own.
+        """
+        contents = {self.state_name: as_json(state.as_json(), indent=1), **self.contents(state)}
+        write_together({self.path / name: content for name, content in contents.items()})
+
+    def log(self, line: str) -> None:
+        """Add a line to the log; raises OSError."""
+        with open_to_append(self.path / LOG) as file:
+            file.write(f"{line}\n".encode())
+
+
+@contextmanager
+def read_state(path: Path, form: str, command: str) -> Iterator[dict[str, Any]]:
+    """The JSON of a state of this form, which `command` wrote; raises LearnError, also for what it lacks."""
+    with faults_named(path, f"the state of {command}", LearnError):
+        data = from_json(read_user_file(path, STATE), str(path))
+        if data.get("format") != form or data.get("version") != __version__:
+            raise LearnError(f"'{path}' is of another version of Merino: give a new folder")
+        yield data
+
+
+def pieces_alone(terms: TermSet) -> np.ndarray:
+    """What a run begins with from nothing: weights of a set, of one phase, that know the values of the pieces alone.
+
+    Raises LearnError where the set does not begin with the five kinds of pieces, as those of Merino do.
+    """
+    weights = np.zeros(len(terms))
+    if any(term.group is not Group.MATERIAL or term.bounds[1] < max(PIECES) for term in terms[: len(PIECES)]):
+        raise LearnError(
+            f"the set '{terms.name}' does not begin with the values of pawn, knight, bishop, rook and queen"
+        )
+    weights[: len(PIECES)] = PIECES
+    return weights

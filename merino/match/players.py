@@ -1,0 +1,280 @@
+"""Players: Merino with chosen weights or search parameters, or another engine."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from merino.core.common.checks import instance, whole_number
+from merino.core.common.json_text import writable
+from merino.core.common.nearest import did_you_mean
+from merino.core.common.quoting import words_of
+from merino.core.common.user_files import first_there, is_there, user_path
+from merino.engine.search.parameters import PARAMETERS, current_name, parameters_for
+from merino.engine.search.people import Style, read_style
+from merino.engine.uci.options import OPTIONS
+from merino.eval.evaluation import Evaluation, EvaluationError
+from merino.eval.families import default, load_evaluation, load_net, shipped
+from merino.eval.linear.weights import names_like
+from merino.match.errors import PlayerError
+
+DEFAULT = "default"
+EVAL_FILE = OPTIONS["evalfile"].name  # the word for a net
+STYLE_FILE = OPTIONS["stylefile"].name  # the word for a profile
+SHARED = ("threads", "hash")  # settings that every engine has, by the words of SETTINGS
+# The options of Merino that a player can set, by the word for it.
+SETTINGS = {option.setting.partition("=")[0]: option for option in OPTIONS.values() if option.setting}
+# Options of other engines by which they get what SHARED names; the last ones in the XBoard protocol.
+HASH_OPTIONS, THREAD_OPTIONS = ("Hash", "memory"), ("Threads", "Number of Threads", "cores")
+_OPTION = "option."  # before the name of an option of another engine
+PROTOCOLS = ("engine", "xboard")  # prefixes; "engine" speaks UCI
+
+
+def _forms(shared: bool) -> str:
+    """The settings of every engine, or those of Merino alone, as users write them."""
+    return ", ".join(f"'{option.setting}'" for word, option in SETTINGS.items() if (word in SHARED) is shared)
+
+
+FORMS = (
+    "'default', a weights file or net, the name of one that comes with Merino (full, gen12), search parameters or "
+    "weights (name=value,VAL_N=300), both (weights.txt,name=value), or another engine: its command "
+    "(stockfish,option.Skill Level=5), which speaks UCI, or xboard:COMMAND; 'name=X' names a player, "
+    f"{_forms(shared=True)} work for every player, {_forms(shared=False)} for Merino"
+)
+
+
+@dataclass(frozen=True)
+class OwnPlayer:
+    """Merino with this evaluation and these search parameters (order of the registry; None for the evaluation's).
+
+    `options` are further values of SETTINGS, by their words. Raises TypeError and ValueError for what cannot be used.
+    """
+
+    label: str
+    evaluation: Evaluation = field(default_factory=default)
+    parameters: tuple[int, ...] | None = None
+    threads: int = 1
+    hash_mb: int | None = None  # None for the default of the match
+    overhead: int | None = None  # milliseconds per move spent outside the search, on a clock; None for the default
+    options: Mapping[str, int] = field(default_factory=dict)
+    style: Style | None = None  # whose play to resemble
+    style_file: str = ""  # where the style was read, if in a file
+
+    def __post_init__(self) -> None:
+        instance("label", self.label, str, "a text")
+        instance("evaluation", self.evaluation, Evaluation, "an Evaluation, as load_evaluation returns it")
+        instance("options", self.options, Mapping, "a mapping from words to whole numbers")
+        instance("style", self.style, (Style, NoneType), "a Style, as read_player reads it, or None")
+        _check_parameters(self.parameters)
+        for word, value in self.settings.items():
+            _check(word, value)
+
+    @property
+    def settings(self) -> dict[str, int]:
+        """What it is given of SETTINGS, by their words."""
+        given = {"threads": self.threads, "hash": self.hash_mb, "overhead": self.overhead, **self.options}
+        return {word: value for word, value in given.items() if value is not None}
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its search has one thread and nothing special, so that compiled games can be played with it."""
+        return self.threads == 1 and not self.options and self.style is None
+
+    def identity(self) -> dict[str, Any]:
+        """Everything its play depends on, for comparison with an earlier run."""
+        numbers = {"threads": self.threads, "hash": self.hash_mb, "overhead": self.overhead, **self.options}
+        parameters = self.parameters or parameters_for(self.evaluation)
+        style = {"style": self.style.coefficients.tolist()} if self.style else {}
+        return self.evaluation.identity | {"parameters": list(parameters), **numbers, **style}
+
+
+@dataclass(frozen=True)
+class OtherPlayer:
+    """Another engine: a command and its options."""
+
+    label: str
+    command: tuple[str, ...]
+    options: dict[str, str] = field(default_factory=dict)
+    speaks_xboard: bool = False
+    threads: int | None = None  # None for one
+    hash_mb: int | None = None  # None for the default of the match
+
+    def __post_init__(self) -> None:
+        instance("label", self.label, str, "a text")
+        instance("command", self.command, tuple, "a tuple of words, such as ('stockfish',)")
+        if not self.command:
+            raise ValueError("command must name a program, such as ('stockfish',)")
+        for word in self.command:
+            instance("each word of command", word, str, "a text")
+        instance("options", self.options, dict, "a dict of names and values")
+        for name, value in (("threads", self.threads), ("hash_mb", self.hash_mb)):
+            if value is not None:
+                whole_number(name, value, 1)  # it has maxima of its own
+
+    def option(self, names: Sequence[str]) -> str | None:
+        """The value that it is given for an option of one of these names, in any case; None if it is given none."""
+        given = {name.lower(): value for name, value in self.options.items()}
+        return next((given[name.lower()] for name in names if name.lower() in given), None)
+
+    def identity(self) -> dict[str, Any]:
+        """Everything known about it, for comparison with an earlier run."""
+        numbers = {"threads": self.threads, "hash": self.hash_mb}
+        return {"command": list(self.command), "options": self.options, **numbers}
+
+
+def _check(word: str, value: int) -> None:
+    """Raise TypeError or ValueError for a value that this one of SETTINGS cannot have."""
+    if word not in SETTINGS:
+        raise ValueError(f"a player has no option '{word}'{did_you_mean(word, SETTINGS)}")
+    low, high = SETTINGS[word].bounds or (0, 1)
+    whole_number(f"the player's {SETTINGS[word].setting}", value, low, high)
+
+
+def _check_parameters(parameters: tuple[int, ...] | None) -> None:
+    """Raise TypeError or ValueError for what are not numbers of the search, one for each, within its bounds."""
+    if parameters is None:
+        return
+    instance("parameters", parameters, tuple, "a tuple of whole numbers in the order of their registry")
+    if len(parameters) != len(PARAMETERS):
+        raise ValueError(f"parameters must be {len(PARAMETERS)} numbers, not {len(parameters)}")
+    for row, value in zip(PARAMETERS, parameters, strict=True):
+        whole_number(row.name, value, *row.bounds)
+
+
+Player = OwnPlayer | OtherPlayer
+
+
+def read_player(text: str) -> Player:
+    """Read a player in any of FORMS; raises PlayerError."""
+    head, settings = "", {}
+    for index, part in enumerate(text.split(",")):
+        name, equals, value = part.partition("=")
+        if equals and (index or not _begins_command(part)):
+            if name.strip() in settings:
+                raise PlayerError(f"player '{text}': '{name.strip()}' is set twice")
+            settings[name.strip()] = value.strip()
+        elif index:
+            raise PlayerError(f"player '{text}': '{part}' must have the form name=value")
+        else:
+            head = part.strip()
+    label = str(writable(settings.pop("name", text)))
+    try:
+        command = _command(head)
+    except ValueError as error:
+        raise PlayerError(f"player '{text}': {error}") from error
+    if command:
+        return _other(text, label, command, head.startswith("xboard:"), settings)
+    return _own(text, label, head, settings)
+
+
+def _begins_command(part: str) -> bool:
+    """Whether a text with an equals sign is a command line: `lc0 --weights=net.pb`, not `razor_depth=2`."""
+    prefix, colon, _ = part.partition(":")
+    name = part.partition("=")[0].strip()
+    return bool(colon and prefix.strip() in PROTOCOLS or re.search(r"[\s/\\]", name))
+
+
+def find_program(name: str) -> str | None:
+    """The path of a program, or None; the full path if its folder is given, as in `./engine` or `~/engine`."""
+    folder_named = "/" in name or os.sep in name
+    try:
+        return shutil.which(str(user_path(name).absolute()) if folder_named else name)
+    except (OSError, ValueError):  # a name that no program can have
+        return None
+
+
+def command_of(text: str) -> tuple[str, ...]:
+    """The words of a command line, the program by its full path; none if there is no such program.
+
+    A path with blanks needs no quotes where it is all there is. Raises ValueError for a quote that does not end.
+    """
+    whole = find_program(text)
+    if whole:
+        return (whole,)
+    words = words_of(text)
+    found = find_program(words[0]) if words else None
+    return (found, *words[1:]) if found else ()
+
+
+def _command(head: str) -> tuple[str, ...]:
+    """The command line of an engine; empty if `head` does not name one."""
+    prefix, colon, rest = head.partition(":")
+    if colon and prefix in PROTOCOLS:
+        words = command_of(rest)
+        if not words:
+            raise PlayerError(f"player '{head}': program not found")
+        return words
+    if not head or shipped(head) or first_there([Path(head)]) and not _is_program(head):
+        return ()
+    return command_of(head)
+
+
+def _is_program(file: str) -> bool:
+    """Whether a file is to be executed: on some file systems every file may be, an evaluation too."""
+    if not os.access(file, os.X_OK):
+        return False
+    try:
+        load_evaluation(file)
+    except EvaluationError:
+        return True
+    return False
+
+
+def _other(text: str, label: str, command: tuple[str, ...], xboard: bool, settings: dict[str, str]) -> OtherPlayer:
+    numbers = {name: _whole(text, name, settings.pop(name)) for name in SHARED if name in settings}
+    wrong = [name for name in settings if not name.startswith(_OPTION)]
+    if wrong:
+        raise PlayerError(f"player '{text}': write an option of another engine as {_OPTION}{wrong[0]}=...")
+    options = {name.removeprefix(_OPTION).strip(): value for name, value in settings.items()}
+    try:
+        return OtherPlayer(label, command, options, xboard, numbers.get("threads"), numbers.get("hash"))
+    except ValueError as error:
+        raise PlayerError(f"player '{text}': {error}") from error
+
+
+def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlayer:
+    if head and not shipped(head) and not _is_file_named(head):
+        hint = did_you_mean(Path(head).name, (DEFAULT, *names_like(Path(head))))
+        hint = hint or "; 'merino match -h' shows what a player can be"
+        raise PlayerError(f"player '{text}': '{head}' is neither a weights file nor a program{hint}")
+    own = {name: _whole(text, name, settings.pop(name)) for name in SETTINGS if name in settings}
+    try:
+        net, style = settings.pop(EVAL_FILE, ""), settings.pop(STYLE_FILE, "")
+        terms = default() if head in ("", DEFAULT) else load_evaluation(head)
+        evaluation = load_net(net) if net else terms
+        weights = {name: _whole(text, name, settings.pop(name)) for name in evaluation.bounds if name in settings}
+        evaluation = evaluation.with_numbers(weights)
+        known = [parameter.name for parameter in PARAMETERS]
+        for name in settings:
+            if current_name(name) not in known:
+                words = (*SETTINGS, EVAL_FILE, STYLE_FILE, *known, *evaluation.bounds)
+                hint = did_you_mean(name.removeprefix(_OPTION), words)
+                raise PlayerError(f"player '{text}': there is no search parameter or weight '{name}'{hint}")
+        numbers = {name: _whole(text, name, value) for name, value in settings.items()}
+        parameters = parameters_for(evaluation, numbers)
+        named = own.pop("threads", 1), own.pop("hash", None), own.pop("overhead", None)
+        return OwnPlayer(label, evaluation, parameters, *named, own, read_style(style) if style else None, style)
+    except OSError as error:
+        raise PlayerError(f"player '{text}': '{style}' cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise PlayerError(f"player '{text}': {error}") from error
+
+
+def _is_file_named(name: str) -> bool:
+    try:
+        return is_there(user_path(name))
+    except OSError:
+        return False
+
+
+def _whole(text: str, name: str, value: str) -> int:
+    try:
+        return int(value)
+    except ValueError as error:
+        raise PlayerError(f"player '{text}': {name} = {value!r} is not a whole number") from error

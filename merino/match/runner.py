@@ -1,0 +1,356 @@
+"""Runs a match: plays its pairs as an ordered map of work; counts, shows, tests and saves its games.
+
+The games and their order are the same for every executor and number of threads.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Executor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import NamedTuple
+
+from merino.core.board.fen import FenError
+from merino.core.common.files import overwritten, writing
+from merino.core.common.interrupt import Postponed
+from merino.core.common.quoting import counted
+from merino.core.common.runs import Run, RunName, at_work, begun
+from merino.core.common.tables import html_table
+from merino.core.common.work import RemoteExecutor, WorkError, ordered, threads
+from merino.formats.openings import Opening, OpeningError
+from merino.match.config import Board, MatchConfig, OpeningSource
+from merino.match.errors import MatchError
+from merino.match.games import Game, Tally
+from merino.match.keeping import MatchKeeper, PositionFile, holding
+from merino.match.pgn import write_game
+from merino.match.report import GameRate, live_line, signed
+from merino.match.statistics import Estimate, Sprt, estimate
+
+AHEAD = 4  # blocks under way for each thread or slot; the finished ones among them wait for an earlier one
+AT_ONCE = 2  # blocks handed out for each slot: while one is played the next one travels, and no slot has long to do
+BLOCK_SECONDS = 1.0  # that a remote worker needs for a block, so that sending it costs next to nothing
+MAX_PAIRS = 256  # of a block
+SHOW_EVERY = 0.5  # seconds
+SAVE_EVERY = 2.0
+
+
+@dataclass(frozen=True)
+class MatchOutput:
+    """What a match writes besides its result."""
+
+    show: Callable[[str], object] | None = None  # called with the live line several times a second
+    pgn: Path | None = None  # games are appended to it
+    state: Path | None = None  # the match is resumed from it after an interruption
+    event: str = "Merino match"
+    line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line  # what is shown
+    say: Callable[[str], object] | None = None  # called with remarks, in sentences
+    positions: Path | None = None  # packed positions are appended to it
+    played: Callable[[Game], object] | None = None  # called with each game, in order
+
+
+@dataclass
+class MatchResult:
+    """A match, or the part of it that was played."""
+
+    tally: Tally
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    @property
+    def estimate(self) -> Estimate:
+        """The strength of the first player against the second, with its error."""
+        return estimate(self.tally.counts)
+
+    def _repr_html_(self) -> str:
+        """What Jupyter shows: the points of the first player and its strength."""
+        losses, draws, wins = self.tally.points
+        strength = signed(self.estimate.elo, self.estimate.elo_error) if self.tally.games else ""
+        cells = {"Games": self.tally.games, "Won": wins, "Drawn": draws, "Lost": losses, "Elo (95%)": strength}
+        return html_table(list(cells), [list(cells.values())])
+
+
+class BrokenOffError(MatchError):
+    """A match that cannot continue; `result` is the part that was played."""
+
+    def __init__(self, reason: str, result: MatchResult) -> None:
+        super().__init__(reason)
+        self.result = result
+
+
+def run_match(
+    config: MatchConfig,
+    threads: int,
+    sprt: Sprt | None = None,
+    output: MatchOutput | None = None,
+    executor: Executor | None = None,
+) -> MatchResult:
+    """Play until all games are played, the test is decided, or Ctrl-C; `threads` pairs at a time.
+
+    `executor` plays them, a `RemoteExecutor` as many at a time as it has slots; None for threads of this process.
+    Resumes from the state file, if there is one, and holds it meanwhile. Raises MatchError, or BrokenOffError once
+    games have been played.
+    """
+    output = output or MatchOutput()
+    with holding(output.state):
+        return _Match(config, sprt, output).run(threads, executor)
+
+
+class _Match:
+    """A match in progress."""
+
+    def __init__(self, config: MatchConfig, sprt: Sprt | None, output: MatchOutput) -> None:
+        self._config, self._sprt, self._output = config, sprt, output
+        _check_apart(config, output)
+        skip, path = config.random_moves.early, output.positions
+        self._positions = None if path is None else PositionFile(path, skip)
+        self._keeper = MatchKeeper(output.pgn, output.state, config.identity(), self._positions)
+        self._result = MatchResult(*self._keeper.load())
+        self._first = self._result.tally.games
+        self._say(self._keeper.catch_up(self._is_over()))
+        if self._first and not self._is_over():
+            self._say(f"{self._first} of {config.games} games are already played; continuing.")
+        self._saved = self._shown = time.monotonic()
+        self._began = self._saved - self._result.seconds
+
+    def run(self, threads: int, executor: Executor | None) -> MatchResult:
+        """Play."""
+        games = play_match(self._config, self._config.games, threads, self._first, executor, self._say)
+        boards = executor.slots if isinstance(executor, RemoteExecutor) else threads
+        try:
+            self._play(games, GameRate(boards))
+        except KeyboardInterrupt:
+            self._result.interrupted = True
+        except (OpeningError, FenError, MatchError, WorkError) as error:
+            raise BrokenOffError(str(error), self._result) from error
+        finally:
+            try:
+                self._save()
+            finally:
+                games.close()
+        return self._result
+
+    def _play(self, games: Generator[Game, None, None], pace: GameRate) -> None:
+        """Count the games, and from time to time save and show the state."""
+        while not self._is_over():
+            game = next(games)
+            now = time.monotonic()
+            pace.note(now)
+            self._take(game)
+            if now - self._saved >= SAVE_EVERY:
+                self._save()
+            if self._output.show is not None and now - self._shown >= SHOW_EVERY:
+                self._shown = now
+                self._output.show(self._output.line(self._result.tally, self._config.games, pace.speed, self._sprt))
+
+    def _is_over(self) -> bool:
+        """Whether all games are played, or the test is decided; the test is checked after whole pairs."""
+        tally = self._result.tally
+        if tally.games >= self._config.games:
+            return True
+        return self._sprt is not None and tally.games % 2 == 0 and bool(self._sprt.verdict(tally.counts))
+
+    def _take(self, game: Game) -> None:
+        """Take a game whole: into the files and the tally, or into none of them."""
+        first, second = self._config.players
+        text, positions = "", b""
+        if self._output.pgn is not None:
+            text = write_game(game, (first.label, second.label), self._output.event, date.today())
+        if self._positions is not None:
+            positions = self._positions.bytes_of(game)
+        with Postponed():
+            self._keeper.add(text, positions)
+            self._result.tally.add(game)
+        if self._output.played is not None:
+            self._output.played(game)
+
+    def _save(self) -> None:
+        """Write the games and the state; raises BrokenOffError."""
+        self._saved = time.monotonic()
+        self._result.seconds = self._saved - self._began
+        try:
+            self._keeper.save(self._result.tally, self._result.seconds)
+        except MatchError as error:
+            raise BrokenOffError(str(error), self._result) from error
+
+    def _say(self, sentence: str) -> None:
+        if sentence and self._output.say is not None:
+            self._output.say(sentence)
+
+
+def _check_apart(config: MatchConfig, output: MatchOutput) -> None:
+    """Raise MatchError if games would be written into a file that the match reads, or two outputs into one file."""
+    with writing(MatchError):
+        fault = overwritten(filter(None, (output.pgn, output.positions, output.state)), config.files)
+    if fault is not None:
+        raise MatchError(fault)
+
+
+@dataclass(frozen=True)
+class PairBlock:
+    """Some pairs of a match that are to be played together, by number: plain data, for any process."""
+
+    pairs: tuple[tuple[int, ...], ...]  # the games of each, the even number for the first player's White
+    openings: tuple[Opening | str, ...] = ()  # of each, or what is wrong with it; none where the seed says them
+
+
+class PlayedPairs(NamedTuple):
+    """The games of a block, and the seconds that they took."""
+
+    games: tuple[Game, ...]
+    seconds: float
+
+
+class _Table(NamedTuple):
+    """What a thread keeps from block to block."""
+
+    openings: OpeningSource | None
+    board: Board
+
+
+@dataclass(frozen=True)
+class BlockPlayer:
+    """What plays the blocks of a match, here or in another process."""
+
+    config: MatchConfig
+    run: RunName
+
+    def __call__(self, block: PairBlock) -> PlayedPairs:
+        """The games of a block; none of its last if its run has ended. Raises what a board or an opening raises."""
+        began, games = time.perf_counter(), list[Game]()
+        with at_work(self.run) as run:
+            if run is not None:
+                table = run.kept(lambda: self._set_up(run))
+                for index, numbers in enumerate(block.pairs):
+                    games += _play_pair(table, run, numbers, _opening(table, block, index))
+        return PlayedPairs(tuple(games), time.perf_counter() - began)
+
+    def _set_up(self, run: Run) -> _Table:
+        source = None if self.config.openings else self.config.source()
+        table = _Table(source, self.config.board(run.stop_flag))
+        run.watch(table.board)
+        return table
+
+
+def _opening(table: _Table, block: PairBlock, index: int) -> Opening:
+    """The opening of a pair; raises OpeningError."""
+    if table.openings is not None:
+        return table.openings.opening(block.pairs[index][0] // 2)
+    found = block.openings[index]
+    if isinstance(found, str):
+        raise OpeningError(found)
+    return found
+
+
+def _play_pair(table: _Table, run: Run, numbers: tuple[int, ...], opening: Opening) -> list[Game]:
+    """The games of one pair; none if they were stopped."""
+    games = []
+    for number in numbers:
+        game = None if run.is_stopped else table.board.play(number, opening, number % 2 == 0)
+        if game is None:
+            return []
+        games.append(game)
+    return games
+
+
+class _PairBlocks:
+    """The blocks of a match, as they are asked for.
+
+    A remote worker gets enough pairs for BLOCK_SECONDS, by what earlier ones took; towards the end fewer, so that
+    all workers have something to do. Which pairs are in which block decides nothing.
+    """
+
+    def __init__(self, config: MatchConfig, games: int, first: int, remote: RemoteExecutor | None) -> None:
+        """Raises OpeningError where there is a file of openings that cannot be read."""
+        self._next, self._first, self._games = first // 2, first, games
+        self._config, self._source = config, config.source() if config.openings else None
+        self._remote = remote
+        self._seconds: float | None = None  # of a pair, once one has been played
+
+    @property
+    def remark(self) -> str:
+        """What to say of games that are the same as earlier ones, since their openings come again; "" if none are."""
+        different = self._config.different_games(self._source)
+        if different is None or different >= self._games:
+            return ""
+        has = f"'{self._config.openings}' has {counted(different // 2, 'opening')}"
+        return f"{has}: the games from number {different + 1} on are those before once more, and prove nothing."
+
+    def note(self, block: PairBlock, played: PlayedPairs) -> None:
+        """A block has been played."""
+        seconds = played.seconds / len(block.pairs)
+        self._seconds = seconds if self._seconds is None else self._seconds + (seconds - self._seconds) / 4
+
+    def __iter__(self) -> Iterator[PairBlock]:
+        return self
+
+    def __next__(self) -> PairBlock:
+        left = (self._games + 1) // 2 - self._next
+        if left < 1:
+            raise StopIteration
+        count = 1
+        if self._remote is not None and self._seconds is not None:
+            count = min(
+                round(BLOCK_SECONDS / max(self._seconds, 1e-3)), -(-left // (2 * self._remote.slots)), MAX_PAIRS
+            )
+        pairs = range(self._next, self._next + max(1, count))
+        self._next = pairs.stop
+        games = tuple(tuple(range(max(2 * p, self._first), min(2 * p + 2, self._games))) for p in pairs)
+        return PairBlock(
+            games, () if self._source is None else tuple(opening_or_fault(self._source, pair) for pair in pairs)
+        )
+
+
+def opening_or_fault(source: OpeningSource, pair: int) -> Opening | str:
+    """An opening of a file, which only this process may have; a fault in it is raised when it is its turn."""
+    try:
+        return source.opening(pair)
+    except OpeningError as error:
+        return str(error)
+
+
+def play_match(
+    config: MatchConfig,
+    games: int,
+    at_a_time: int,
+    first: int = 0,
+    executor: Executor | None = None,
+    say: Callable[[str], object] | None = None,
+) -> Generator[Game, None, None]:
+    """Yield the games of a match from number `first` on, in order. Closing the iterator stops the match.
+
+    `executor` plays `at_a_time` pairs at a time, a `RemoteExecutor` as many as it has slots; None for threads of
+    this process. Games under way end at once when the match is stopped, in this process and on the workers of a
+    `RemoteExecutor`; what others still play is dropped. `say` gets a remark, or "". Raises what a board or an opening
+    raises, and WorkError.
+    """
+    remote = executor if isinstance(executor, RemoteExecutor) else None
+    count = max(1, min(at_a_time, (games + 1) // 2 - first // 2))
+    with ExitStack() as stack:
+        workers = executor or stack.enter_context(threads(count))
+        run = stack.enter_context(begun())
+        blocks, under_way = _PairBlocks(config, games, first, remote), deque[PairBlock]()
+        if say is not None:
+            say(blocks.remark)
+        play, queue = BlockPlayer(config, run), _noted(blocks, under_way)
+        if remote is None:
+            results = ordered(workers, play, queue, AHEAD * count)
+        else:
+            results = ordered(remote, play, queue, lambda: AHEAD * remote.slots, lambda: AT_ONCE * remote.slots)
+        stack.enter_context(closing(results))
+        if remote is not None:
+            stack.callback(remote.stop, run)
+        for played in results:
+            blocks.note(under_way.popleft(), played)
+            yield from played.games
+
+
+def _noted(blocks: _PairBlocks, under_way: deque[PairBlock]) -> Iterator[PairBlock]:
+    """The blocks, each noted as it is handed out."""
+    for block in blocks:
+        under_way.append(block)
+        yield block

@@ -1,0 +1,313 @@
+"""How a line of the search wins material: by a piece that hangs, by a motif of its first move, by a promotion.
+
+A motif counts only where its line takes what it attacks.
+
+Threats are what the other side would win so if it were to move now.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cached_property
+
+import chess
+
+from merino.core.board.game import FIFTY_MOVES, Position
+from merino.engine.notation.san import as_chess_move, board_of
+from merino.engine.notation.scores import score_text
+from merino.engine.report.phrases import listed
+from merino.engine.search.limits import Limits
+from merino.study.analyser import Analyser
+from merino.study.reasons.motifs import (
+    MIN_PIECE_WON,
+    WORTH,
+    boards_along,
+    discovered_by,
+    exchange,
+    exchanged,
+    fork_targets,
+    is_hanging,
+    kind_at,
+    men,
+    pawns_of,
+    piece_name,
+    pins_by,
+    placed,
+    settled_plies,
+    skewers_by,
+    taken_on,
+    wins_piece,
+    worth_at,
+)
+
+MIN_GAIN = 1  # pawns that a line must win to count as winning something
+SHOWN = 6  # plies of a line
+MAX_BESIDE = 2  # times what the first capture wins that a line may win, for that capture to be what is told
+COUNTED = 12  # plies of a line in which something must be won to be told, and that are shown if it is
+REPETITION = "repetition"
+
+
+@dataclass(frozen=True)
+class FoundLine:
+    """A line of the search from a board, and the moves to mate for the side that begins it, None without a mate.
+
+    `is_even` says whether it has the score of a draw: the last moves of another may be played on after a win.
+    """
+
+    board: chess.Board
+    moves: tuple[chess.Move, ...]
+    mate: int | None
+    is_even: bool = True
+
+    @cached_property
+    def _boards(self) -> list[chess.Board]:
+        return boards_along(self.board, self.moves)
+
+    def after(self, plies: int) -> chess.Board:
+        """The board after so many of its moves, for the caller to change."""
+        return self._boards[plies].copy(stack=False)
+
+    @property
+    def text(self) -> str:
+        """Its first moves with their numbers, as far as it is shown."""
+        return self.board.variation_san(list(self.moves[: self.shown]))
+
+    @property
+    def whole(self) -> str:
+        """All of its moves with their numbers."""
+        return self.board.variation_san(list(self.moves))
+
+    @property
+    def shown(self) -> int:
+        """The plies that are shown of it: a few, and up to the last capture or promotion that counts."""
+        pairs = zip(self._boards, self.moves[: self._counted], strict=False)
+        telling = [ply for ply, (board, move) in enumerate(pairs, start=1) if board.is_capture(move) or move.promotion]
+        return max(SHOWN, *telling, 0)
+
+    @cached_property
+    def settled(self) -> int | None:
+        """The plies up to the last position, of those that count, where no piece can be won at once; None without."""
+        return settled_plies(self._boards[: COUNTED + 1])
+
+    @cached_property
+    def gain(self) -> int:
+        """The pawns that the side that begins it has won by it, less what the other side can take there.
+
+        If it is the side's turn there, it can save one piece: only the second largest capture counts.
+        """
+        side, last = self.board.turn, self._boards[self._counted]
+        targets = chess.SquareSet(last.occupied_co[side] & ~last.kings)
+        captures = sorted((exchange(last, square, not side) for square in targets), reverse=True)
+        lost = captures[1:2] if last.turn == side else captures[:1]
+        return balance(last, side) - balance(self.board, side) - sum(lost)
+
+    @cached_property
+    def _counted(self) -> int:
+        """The plies after which its gain is counted: not where the side that begins it is about to win a piece back."""
+        side, plies = self.board.turn, range(min(len(self.moves), COUNTED), -1, -1)
+        boards = self._boards
+        return next((count for count in plies if boards[count].turn != side or not wins_piece(boards[count])), 0)
+
+    @cached_property
+    def won(self) -> tuple[Counter[chess.PieceType], Counter[chess.PieceType]]:
+        """What each side takes where the gain is counted, the side that begins first; like for like is left out."""
+        given, taken = exchanged(self.board, self._boards[self._counted], self.board.turn)
+        return taken, given
+
+    @cached_property
+    def captures(self) -> list[tuple[chess.PieceType, chess.Square]]:
+        """The pieces that the side that begins it takes, each with its square then, where the gain is counted."""
+        pairs = zip(self._boards[: self._counted : 2], self.moves[::2], strict=False)
+        taken = ((board, taken_on(board, move)) for board, move in pairs)
+        return [(kind_at(board, square), square) for board, square in taken if square is not None]
+
+    @cached_property
+    def draw(self) -> str | None:
+        """How it ends in a draw: "perpetual check", "repetition", "stalemate", "the fifty-move rule"; None if not."""
+        if not self.is_even:
+            return None
+        last = self._boards[-1]
+        if last.is_stalemate():
+            return "stalemate"
+        keys = [board.epd() for board in self._boards]
+        if keys[-1] not in keys[:-1]:
+            return "the fifty-move rule" if last.is_fifty_moves() else None
+        cycle = self._boards[keys.index(keys[-1]) + 1 :]
+        is_chased = any(all(board.is_check() for board in cycle if board.turn == side) for side in chess.COLORS)
+        return "perpetual check" if is_chased else REPETITION
+
+    @property
+    def promotes(self) -> bool:
+        """Whether the side that begins it has a promoted piece where its gain is counted, or has got something for it.
+
+        It gets something by what the piece takes, or by taking what has taken it.
+        """
+        side, last, lost_on = self.board.turn, self._boards[self._counted], None
+        if any(_is_kept(last, square) for square in chess.SquareSet(last.promoted & last.occupied_co[side])):
+            return True
+        for board, move in zip(self._boards, self.moves[: self._counted], strict=False):
+            taken, promoted = taken_on(board, move), chess.SquareSet(board.promoted & board.occupied_co[side])
+            if board.turn != side:
+                lost_on = taken if taken is not None and taken in promoted else None
+            elif taken is not None and (move.promotion or move.from_square in promoted or taken == lost_on):
+                return True
+        return False
+
+
+class Means(Enum):
+    """What wins material."""
+
+    HANGING = auto()
+    HANGING_PAWN = auto()
+    FORK = auto()
+    SKEWER = auto()
+    PIN = auto()
+    DISCOVERY = auto()
+    PROMOTION = auto()
+    MATERIAL = auto()
+
+
+@dataclass(frozen=True)
+class Win:
+    """How a line wins material: a sentence without a full stop, and the square of the piece that hangs, if one does."""
+
+    means: Means
+    sentence: str
+    square: chess.Square | None = None
+
+
+def win_by(line: FoundLine, gain: int, mover: str = "it") -> Win | None:
+    """How a line wins so many pawns for the side that begins it; None if it does not. `mover` names its first move."""
+    if not line.moves:
+        return None
+    taken = taken_on(line.board, line.moves[0])
+    worth = 0 if taken is None else exchange(line.board, taken, line.board.turn)
+    if taken is not None and line.gain / MAX_BESIDE <= worth <= line.gain and worth and not _is_answered(line):
+        means = Means.HANGING_PAWN if line.board.piece_type_at(taken) == chess.PAWN else Means.HANGING
+        return Win(means, f"the {piece_name(line.board, taken)} can be taken", taken)
+    if gain < MIN_GAIN:
+        return None
+    if line.promotes:
+        return _motif(line) or Win(Means.PROMOTION, "a pawn promotes")
+    return _motif(line) or Win(Means.MATERIAL, f"{mover} wins {_spoils(line, gain)}")
+
+
+def more_of(gain: int) -> str:
+    """So many pawns in words: "a pawn"."""
+    return "a pawn" if gain == 1 else f"material worth {gain} pawns"
+
+
+def _spoils(line: FoundLine, gain: int) -> str:
+    """What a line wins in words: "a rook for a bishop" where it takes just so much, else its worth."""
+    taken, given = line.won
+    if not taken or pawns_of(taken) - pawns_of(given) != gain:
+        begins = f", first the {placed(*line.captures[0])}" if line.captures and gain > 1 else ""
+        return more_of(gain) + begins
+    won = listed(taken)
+    if taken.total() == 1:
+        (kind,) = taken
+        places = [square for each, square in line.captures if each == kind]
+        won = f"the {placed(kind, places[0])}" if len(places) == 1 else won
+    return f"{won} for {listed(given)}" if given else won
+
+
+def balance(board: chess.Board, side: chess.Color) -> int:
+    """The pawns by which a side is ahead in material."""
+    return pawns_of(men(board, side)) - pawns_of(men(board, not side))
+
+
+def _is_kept(board: chess.Board, promoted: chess.Square) -> bool:
+    """Whether a promoted piece is still worth more than a pawn if the other side, where it is to move, takes it."""
+    piece = board.piece_at(promoted)
+    assert piece
+    lost = 0 if board.turn == piece.color else exchange(board, promoted, board.turn)
+    return worth_at(board, promoted) - lost > WORTH[chess.PAWN]
+
+
+def _is_answered(line: FoundLine) -> bool:
+    """Whether the first move, a capture, is answered by winning a piece elsewhere."""
+    board = line.after(1)
+    square = taken_on(board, line.moves[1]) if len(line.moves) > 1 else None
+    if square is None or square == line.moves[0].to_square:
+        return False
+    return exchange(board, square, board.turn) >= MIN_PIECE_WON
+
+
+def _motif(line: FoundLine) -> Win | None:
+    """The motif of the first move of a line that wins by it.
+
+    What can be taken with a profit neither pins nor drives away.
+    """
+    move, board, name = line.moves[0], line.after(1), line.board.san(line.moves[0])
+    targets = fork_targets(board, move.to_square)
+    if targets and _takes(line, targets):
+        largest = sorted(targets, key=lambda target: -worth_at(board, target))[:2]
+        said = " and the ".join(piece_name(board, target) for target in largest)
+        return Win(Means.FORK, f"{name} attacks the {said}")
+    for means, verb, found in (
+        (Means.SKEWER, "drives away", skewers_by(board, move.to_square)),
+        (Means.PIN, "pins", pins_by(board, move.to_square)),
+    ):
+        for front, behind in () if is_hanging(board, move.to_square) else found:
+            if _takes(line, [front, behind]):
+                said = f"{name} {verb} the {piece_name(board, front)} before the {piece_name(board, behind)}"
+                return Win(means, said)
+    targets = discovered_by(line.board, move)
+    if targets and _takes(line, targets):
+        return Win(Means.DISCOVERY, f"{name} uncovers an attack on the {piece_name(board, targets[0])}")
+    return None
+
+
+def _takes(line: FoundLine, targets: Iterable[chess.Square]) -> bool:
+    """Whether the second or third move of the side that begins the line takes one of these pieces, moved or not."""
+    wanted = set(targets)
+    board = line.after(1)
+    for index, move in enumerate(line.moves[1:6], start=1):
+        if index % 2 and move.from_square in wanted and board.piece_type_at(move.from_square) != chess.KING:
+            wanted.discard(move.from_square)
+            wanted.add(move.to_square)
+        elif not index % 2 and taken_on(board, move) in wanted:
+            return True
+        board.push(move)
+    return False
+
+
+@dataclass(frozen=True)
+class Threat:
+    """What the other side threatens: its move, coordinates, and a sentence with the line.
+
+    `score`, White's, and `depth` are those of the search in which it was its turn.
+    """
+
+    move: str
+    sentence: str
+    score: str
+    depth: int
+
+
+def threat_in(position: Position, analyser: Analyser, limits: Limits) -> Threat | None:
+    """What the other side would win if it were to move; None if nothing, or in check."""
+    board = board_of(position)
+    if board.is_check() or not position.legal_moves:
+        return None
+    board.push(chess.Move.null())  # its counters may get beyond those that a FEN may have
+    passed = Position(f"{board.epd()} {min(board.halfmove_clock, FIFTY_MOVES)}", position.chess960)
+    if not passed.legal_moves:
+        return None
+    for found in analyser(passed, limits):
+        moves = tuple(as_chess_move(move, position.chess960) for move in found.pv)
+        mate = found.score.mate
+        line = FoundLine(board.copy(stack=False), moves, mate if mate and mate > 0 else None)
+        said = _sentence(line, "White" if passed.turn == 0 else "Black")
+        return Threat(moves[0].uci(), said, score_text(found.score, passed.turn), found.depth) if said else None
+    return None
+
+
+def _sentence(line: FoundLine, side: str) -> str | None:
+    if line.mate:
+        return f"{side} threatens mate in {line.mate}: {line.text}."
+    win = win_by(line, line.gain)
+    return f"{side} threatens {line.board.san(line.moves[0])}: {win.sentence} ({line.text})." if win else None

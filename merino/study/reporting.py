@@ -1,0 +1,283 @@
+"""Makes the report of a position: with its moves, with or without a search, with Shapley values, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from merino.core.board.bitboard import SQUARE_NAMES, WHITE
+from merino.core.board.game import Position
+from merino.core.board.move import Move
+from merino.engine.notation.san import board_of, named_moves, san_line, san_moves
+from merino.engine.report.schema import (
+    LineReport,
+    MoveReport,
+    PieceChangeReport,
+    PieceReport,
+    PositionReport,
+    SearchReport,
+    ShapleyReport,
+    WordsReport,
+    WordTermReport,
+)
+from merino.engine.report.static import report_change, report_evaluation, report_piece_change, report_score
+from merino.engine.report.summary import ending_sentence
+from merino.engine.search.limits import Limits, Line, Score
+from merino.eval.evaluation import Evaluation
+from merino.eval.explanation import Change, Explanation
+from merino.study.analyser import Analyser
+from merino.study.errors import StudyError
+from merino.study.setups import Setup
+from merino.study.shapley import DEFAULT_ERROR, shapley_values
+from merino.study.words.telling import tell
+
+LINES = 3  # of the best moves
+TAIL = 6  # plies at the end of a line among which its last quiet position is looked for
+
+
+def report_position(
+    position: Position,
+    evaluation: Evaluation,
+    analyser: Analyser | None = None,
+    limits: Limits | None = None,
+    shapley: float | None = None,
+) -> PositionReport:
+    """The report of a position and all its legal moves: by the evaluation, or by an analyser's search within `limits`.
+
+    With `shapley`, a standard error in centipawns, it has the Shapley values of the pieces before and after each move.
+    Raises StudyError where the search was too short for all moves.
+    """
+    moves = position.legal_moves
+    found = dict[int, Line]()
+    if analyser and moves:
+        found = {line.pv[0]: line for line in analyser(position, limits or Limits(), len(moves))}
+        if len(found) < len(moves):
+            raise StudyError(f"the search was too short for all {len(moves)} moves")
+    report = _with_moves(position, moves, evaluation, found)
+    if shapley is not None:
+        report = _with_pieces(report, position, moves, evaluation, shapley)
+    return replace(report, moves=tuple(sorted(report.moves, key=lambda move: (move.rank, move.san))))
+
+
+def report_alone(position: Position, evaluation: Evaluation) -> PositionReport:
+    """The report of a position without its moves; where the game is over, the summary tells how it ended."""
+    report = report_evaluation(position.record, position.fen(), evaluation)
+    outcome = position.outcome()
+    if outcome is None:
+        return report
+    reason = outcome.termination.value
+    return replace(report, ending=reason, summary=(ending_sentence(reason, outcome.winner),))
+
+
+def ending_after(position: Position, move: Move) -> str | None:
+    """A sentence on how a legal move ends the game, None if it goes on."""
+    outcome = _after(position, [move]).outcome()
+    return None if outcome is None else ending_sentence(outcome.termination.value, outcome.winner)
+
+
+def report_moves(
+    position: Position,
+    moves: Sequence[Move],
+    evaluation: Evaluation,
+    analyser: Analyser | None = None,
+    limits: Limits | None = None,
+    with_pieces: bool = False,
+    shapley: float | None = None,
+) -> PositionReport:
+    """The report of a position and of some of its legal moves, in their order, each searched by itself within `limits`.
+
+    With `with_pieces` each move has its changes of the pieces, with `shapley` also those of their Shapley values, of
+    this standard error in centipawns. A search too short for a line leaves that out.
+    """
+    found = dict[int, Line]()
+    if analyser:
+        for move in moves:
+            for line in analyser(position, replace(limits or Limits(), search_moves=[move])):
+                found[move] = line
+    report = _with_moves(position, moves, evaluation, found)
+    if not with_pieces and shapley is None:
+        return report
+    return _with_pieces(report, position, moves, evaluation, shapley)
+
+
+def _with_pieces(
+    report: PositionReport, position: Position, moves: Sequence[Move], evaluation: Evaluation, shapley: float | None
+) -> PositionReport:
+    """The report with what each of its moves, in this order, changes of the pieces."""
+    if shapley is not None:
+        report = with_shapley(report, position.record, evaluation, shapley)
+    changed = []
+    for move, reported in zip(moves, report.moves, strict=True):
+        record = _after(position, [move]).record
+        after = report_evaluation(record, "", evaluation)
+        if shapley is not None:
+            after = with_shapley(after, record, evaluation, shapley, _origins(report.pieces, after.pieces))
+        changed.append(replace(reported, pieces=piece_changes(report.pieces, after.pieces)))
+    return replace(report, moves=tuple(changed))
+
+
+def report_setup(setup: Setup, evaluation: Evaluation) -> PositionReport:
+    """The report of a position as set up, by the evaluation alone; without moves where the rules do not allow it."""
+    if setup.position is not None:
+        return report_position(setup.position, evaluation)
+    return replace(report_evaluation(setup.record, setup.fen, evaluation), fault=setup.fault)
+
+
+def with_shapley(
+    report: PositionReport,
+    record: np.ndarray,
+    evaluation: Evaluation,
+    error: float = DEFAULT_ERROR,
+    origins: Mapping[int, int] | None = None,
+) -> PositionReport:
+    """The report of POSITION[1] with the Shapley values of its pieces; `error` and `origins` as of `shapley_values`."""
+    values = shapley_values(record, evaluation, error, origins)
+    known = {SQUARE_NAMES[value.square]: value for value in values.pieces}
+    pieces = tuple(
+        replace(piece, shapley_cp=known[piece.square].value, shapley_error_cp=known[piece.square].error)
+        for piece in report.pieces
+    )
+    about = ShapleyReport(values.baseline, values.score, values.error, values.orders)
+    return replace(report, pieces=pieces, shapley=about)
+
+
+def with_words(report: PositionReport, record: np.ndarray, evaluation: Evaluation) -> PositionReport:
+    """The report of POSITION[1] with its score told in the terms, if the evaluation has none and the position is legal.
+
+    The summary then has these sentences in place of the one that there are no terms.
+    """
+    if evaluation.has_terms or report.fault is not None:
+        return report
+    told = tell(record, evaluation)
+    rest = {SQUARE_NAMES[part.square]: part.cp for part in told.parts}
+    terms = tuple(WordTermReport(term.name, term.cp) for term in told.terms)
+    return replace(
+        report,
+        pieces=tuple(replace(piece, rest_cp=rest[piece.square]) for piece in report.pieces),
+        words=WordsReport(terms, told.rest, told.r2, told.sentences),
+        summary=tuple(
+            said
+            for sentence in report.summary
+            for said in (told.sentences if sentence == f"{report.without_terms}." else (sentence,))
+        ),
+    )
+
+
+def ranks(values: Sequence[int]) -> list[int]:
+    """The rank of each value, the largest first from 1; equal values share one."""
+    ordered = sorted(values, reverse=True)
+    return [ordered.index(value) + 1 for value in values]
+
+
+def _with_moves(
+    position: Position, moves: Sequence[Move], evaluation: Evaluation, found: Mapping[int, Line]
+) -> PositionReport:
+    """The report with these moves and what has been found of them, ranked by search if all were searched."""
+    report = report_alone(position, evaluation)
+    before, board = evaluation.explain(position.record), board_of(position)
+    sign = 1 if position.turn == WHITE else -1
+    changes = [Change(before, evaluation.explain(_after(position, [move]).record)) for move in moves]
+    by_search = len(found) == len(moves)
+    values = [
+        int(found[move].score) if by_search else sign * change.after.score_white
+        for move, change in zip(moves, changes, strict=True)
+    ]
+    reports = [
+        MoveReport(
+            rank=rank,
+            san=name,
+            uci=position.uci(move),
+            score=report_score(found[move].score, position.turn, evaluation) if move in found else None,
+            expected_score=change.after.expected_score,
+            change=report_change(change),
+            pv=san_line(board, found[move].pv) if move in found else "",
+            pieces=None,
+        )
+        for move, name, rank, change in zip(moves, san_moves(position, moves), ranks(values), changes, strict=True)
+    ]
+    searched = [(found[move], each) for move, each in zip(moves, reports, strict=True) if move in found]
+    searched.sort(key=lambda pair: (pair[1].rank, pair[1].san))
+    return replace(
+        report,
+        search=_search(position, evaluation, before, searched[:LINES]),
+        moves=tuple(reports),
+    )
+
+
+def _search(
+    position: Position, evaluation: Evaluation, before: Explanation, searched: Sequence[tuple[Line, MoveReport]]
+) -> SearchReport | None:
+    """The result of the search with its best lines; None if there is none."""
+    if not searched:
+        return None
+    lines = []
+    for line, move in searched:
+        moves, end = quiet_end(position, line.pv, line.score, position.turn, evaluation)
+        lines.append(
+            LineReport(
+                rank=move.rank,
+                depth=line.depth,
+                text=san_line(board_of(position), moves),
+                moves=tuple(move for _, move in named_moves(position, moves)),
+                score=report_score(line.score, position.turn, evaluation),
+                change=report_change(Change(before, end)),
+            )
+        )
+    best = searched[0][0]
+    return SearchReport(best.depth, best.nodes, lines[0].score, tuple(lines))
+
+
+def quiet_end(
+    position: Position, moves: Sequence[int], score: Score, turn: int, evaluation: Evaluation
+) -> tuple[tuple[int, ...], Explanation]:
+    """The moves of a line to the position whose evaluation a search reports, and that evaluation.
+
+    `score` is that of the search, as the side `turn` sees it. A line ends before the exchanges that follow, or in the
+    middle of one. So the position is chosen from the last ones as the one whose evaluation is nearest to the score of
+    the search, the later of equals. A line that mates, or that draws by ending the game, is taken as a whole.
+    """
+    sign = 1 if turn == WHITE else -1
+    lengths = range(len(moves), max(0, len(moves) - TAIL), -1)
+    ends = [(length, evaluation.explain(_after(position, moves[:length]).record)) for length in lengths]
+    if score.mate is not None or (score == 0 and _after(position, moves).outcome() is not None):
+        return tuple(moves), ends[0][1]
+    length, end = min(ends, key=lambda pair: abs(pair[1].score_white - sign * score))
+    return tuple(moves[:length]), end
+
+
+def _after(position: Position, moves: Iterable[int]) -> Position:
+    """A copy of the position with these legal moves played."""
+    after = position.copy()
+    for move in moves:
+        after.push(move)
+    return after
+
+
+def piece_changes(before: Sequence[PieceReport], after: Sequence[PieceReport]) -> tuple[PieceChangeReport, ...]:
+    """The change of each of the pieces `before` a legal move, in their order; `after` are the pieces after it."""
+    there = {piece.square: piece for piece in after}
+    now = {origin: there[square] for square, origin in _squares_before(before, after).items()}
+    return tuple(report_piece_change(piece, now.get(piece.square)) for piece in before)
+
+
+def _squares_before(before: Sequence[PieceReport], after: Sequence[PieceReport]) -> dict[str, str]:
+    """Where each of the pieces `after` a legal move stood before it, by its square."""
+    kept = {(piece.square, piece.piece) for piece in before} & {(piece.square, piece.piece) for piece in after}
+    gone = [piece for piece in before if (piece.square, piece.piece) not in kept]
+    return {
+        piece.square: piece.square if (piece.square, piece.piece) in kept else _origin(piece, gone).square
+        for piece in after
+    }
+
+
+def _origins(before: Sequence[PieceReport], after: Sequence[PieceReport]) -> dict[int, int]:
+    """The same by numbers of squares."""
+    return {SQUARE_NAMES.index(to): SQUARE_NAMES.index(at) for to, at in _squares_before(before, after).items()}
+
+
+def _origin(arrived: PieceReport, gone: Iterable[PieceReport]) -> PieceReport:
+    """The piece of those that have left their squares which has arrived: the same one, or the pawn it was."""
+    own = [piece for piece in gone if piece.piece.isupper() == arrived.piece.isupper()]
+    return next((piece for piece in own if piece.piece == arrived.piece), own[0])

@@ -1,0 +1,305 @@
+"""The account of an evaluation by the terms: the weights of the terms that come nearest to its scores.
+
+Around a position they are fitted to its neighbours, which moves and small changes make of it, by ridge regression:
+a weight departs from a starting value as far as the neighbours ask for it. How far that is, follows from what the
+account leaves over, so that scores that the terms tell completely give back their weights. The starting values are
+those of the account of the whole evaluation where there is one, else zero.
+
+The account of a whole net is a small file that comes with it, or lies beside it, and is made by a command.
+It holds the weights of the terms, in two phases, that come nearest to the net's scores over many positions, what share
+of the scores they tell, and where they fail.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from merino.core.board.bitboard import QUEEN, WHITE, ZERO
+from merino.core.board.makemove import make_null
+from merino.core.board.movegen import MAX_MOVES, make_each
+from merino.core.board.position import POSITION
+from merino.core.common.user_files import SETTINGS, faults_named, read_user_file
+from merino.core.compiled.jit import entry
+from merino.core.compiled.memory import copy_record
+from merino.eval.evaluation import Evaluation
+from merino.eval.linear.evaluate import NUMBER_OF_TERMS, features_of, stages_of
+from merino.eval.linear.family import LinearEvaluation
+from merino.eval.linear.phases import halves
+from merino.eval.linear.registry import TERMS
+from merino.eval.linear.weights import SHIPPED
+from merino.eval.material import FULL_BOARD
+from merino.eval.net.family import NetEvaluation
+from merino.eval.net.file import digest
+from merino.study.errors import StudyError
+from merino.study.shapley import Coalitions
+
+LEEWAY = 15.0  # centipawns that a weight may depart from its starting value without much ado
+MAX_NEIGHBOURS = 4096  # by moves
+_ROUNDS = 4  # of finding out how much the account leaves over
+_MIN_RIDGE = 1e-6  # keeps weights that nothing tells at their starting values
+ENDING = ".account.json"  # of the file beside X.net
+VERSION = 1
+MAX_SCORE = 1000.0  # centipawns; what is decided is left out
+HELD_OUT = 10  # one position of so many is kept for the R2
+MIN_POSITIONS = 1000
+MAX_NUMBER = 1e9  # of a file, far beyond any useful one
+
+
+@dataclass(frozen=True)
+class Account:
+    """Weights of two phases, float64[2 * terms], that come nearest to White's scores before the draw rules.
+
+    `to_move` is for the side to move and `constant` for White, in centipawns; `r2` is the share of the variation of
+    the scores that they tell, up to 1: of each position by what the account of all others says of it.
+    """
+
+    weights: np.ndarray
+    to_move: float
+    constant: float
+    r2: float
+
+    def evaluation(self, k: float, name: str) -> LinearEvaluation:
+        """The terms under these weights."""
+        return LinearEvaluation(self.weights, k, name)
+
+
+def columns_of(positions: np.ndarray) -> np.ndarray:
+    """What the numbers of an account are multiplied with in POSITION[n]: float64[n, 2 * terms + 2].
+
+    The features of middlegame and endgame, then the side to move, 1 for White and -1 for Black, and 1.
+    """
+    features, share = features_of(positions), stages_of(positions)[:, None] / FULL_BOARD
+    turn = np.where(positions["side"] == WHITE, 1.0, -1.0)[:, None]
+    return np.concatenate([features * share, features * (1 - share), turn, np.ones_like(turn)], axis=1)
+
+
+def account_of(
+    columns: np.ndarray, scores: np.ndarray, start: np.ndarray | None = None, told_of: int | None = None
+) -> Account:
+    """The account of White's scores, float64[n], of positions with these columns; `start` is float64[2 * terms].
+
+    Its R2 is that of the first `told_of` positions, by default of all.
+    """
+    prior = np.zeros(columns.shape[1])
+    if start is not None:
+        prior[: len(start)] = start
+    squares, target = columns.T @ columns, columns.T @ (scores - columns @ prior)
+    steady = np.ones(len(prior))
+    steady[2 * NUMBER_OF_TERMS :] = 0.0  # the constants are free
+    variance = 0.0
+    for _ in range(_ROUNDS):
+        tied = squares + np.diag(variance / LEEWAY**2 * steady + _MIN_RIDGE)
+        numbers = prior + np.linalg.solve(tied, target)
+        variance = float(np.mean((scores - columns @ numbers) ** 2))
+    asked, known = columns[:told_of], scores[:told_of]
+    found = _by_others(asked, known, asked @ numbers, tied)
+    return Account(numbers[: 2 * NUMBER_OF_TERMS], float(numbers[-2]), float(numbers[-1]), told(known, found))
+
+
+def _by_others(columns: np.ndarray, scores: np.ndarray, found: np.ndarray, tied: np.ndarray) -> np.ndarray:
+    """What the account without a position says of it, for each: what it asks for itself, its leverage, is taken out."""
+    leverage = np.einsum("ij,ji->i", columns, np.linalg.solve(tied, columns.T))
+    return scores - (scores - found) / np.maximum(1 - leverage, _MIN_RIDGE)
+
+
+def told(scores: np.ndarray, found: np.ndarray) -> float:
+    """R2: the share of the variation of `scores` that `found` tells; 1 where there is none to tell."""
+    variation = float(((scores - scores.mean()) ** 2).sum())
+    return 1 - float(((scores - found) ** 2).sum()) / variation if variation else 1.0
+
+
+def account_around(record: np.ndarray, evaluation: Evaluation, start: np.ndarray | None = None) -> Account:
+    """The account around the legal POSITION[1]; its R2 is that of the neighbours by moves, 0 for a mate without any."""
+    by_moves, by_removal = neighbours(record), without_pieces(record)
+    columns, scores = (
+        np.concatenate([part(by_moves), part(by_removal)]) for part in (columns_of, evaluation.white_scores)
+    )
+    found = account_of(columns, scores, start, len(by_moves))
+    return found if len(by_moves) > 1 else replace(found, r2=0.0)
+
+
+@entry
+def _fill_neighbours(positions, moves, found):
+    """Fill POSITION[n] with a legal position, those one ply and two plies on, and those one ply after a null move."""
+    position = positions[0]
+    copy_record(found[0], position)
+    ahead = make_each(position, moves, found, 1)
+    count = ahead
+    if position.checkers == ZERO:
+        make_null(found[count], position)
+        count = make_each(found[count], moves, found, count + 1)
+    for index in range(1, ahead):
+        count = make_each(found[index], moves, found, count)
+    return count
+
+
+def neighbours(record: np.ndarray) -> np.ndarray:
+    """The legal POSITION[1] itself, first, and what up to two plies make of it, for both sides: POSITION[n]."""
+    found = np.empty(MAX_NEIGHBOURS, dtype=POSITION)
+    return found[: _fill_neighbours(record, np.zeros(MAX_MOVES, dtype=np.int32), found)]
+
+
+def without_pieces(record: np.ndarray) -> np.ndarray:
+    """POSITION[1] without each single piece, and without each pair: POSITION[n]; see `Coalitions` for kings."""
+    game = Coalitions(record, lambda positions: np.zeros(len(positions)))
+    squares = game.sets_of(np.arange(len(game.squares)))
+    first, second = np.triu_indices(len(squares))
+    return game.positions(squares.sum(dtype=np.uint64) & ~(squares[first] | squares[second]))
+
+
+@dataclass(frozen=True)
+class Share:
+    """What an account tells of the scores of a kind of positions: R2, and the mean difference in centipawns."""
+
+    positions: int
+    r2: float
+    mean_error_cp: float
+
+
+@dataclass(frozen=True)
+class WholeAccount:
+    """The account of a net over many positions; `weights` by term, for middlegame and endgame.
+
+    `net` is its digest. The shares are those of positions that were kept out of the fit: all, and by `kinds`.
+    """
+
+    version: int
+    net: str
+    name: str
+    source: str
+    weights: Mapping[str, tuple[float, float]]
+    to_move: float
+    constant: float
+    all: Share
+    kinds: Mapping[str, Share]
+
+    def vector(self) -> np.ndarray:
+        """The weights, float64[2 * terms], 0 for a term that it does not name."""
+        pairs = [self.weights.get(term.name, (0.0, 0.0)) for term in TERMS]
+        return np.array(pairs, dtype=np.float64).T.ravel()
+
+
+def whole_account(evaluation: NetEvaluation, positions: np.ndarray, source: str) -> WholeAccount:
+    """The account over POSITION[n], in random order or that of games; `source` says where they are from.
+
+    Raises StudyError for too few positions.
+    """
+    scores = evaluation.white_scores(positions)
+    positions, scores = positions[np.abs(scores) <= MAX_SCORE], scores[np.abs(scores) <= MAX_SCORE]
+    if len(positions) < MIN_POSITIONS:
+        raise StudyError(f"an account needs {MIN_POSITIONS} positions that are not decided, not {len(positions)}")
+    kept = np.arange(len(positions)) % HELD_OUT == 0
+    columns = columns_of(positions)
+    columns[:, -1] = 0.0  # a net sees both sides alike: what is left over is due to who moves, in files always White
+    account = account_of(columns[~kept], scores[~kept])
+    found = columns[kept] @ np.concatenate([account.weights, [account.to_move, account.constant]])
+    middlegame, endgame = halves(account.weights, NUMBER_OF_TERMS)
+    return WholeAccount(
+        VERSION,
+        digest(evaluation.network),
+        Path(evaluation.name).stem,
+        source,
+        {term.name: (round(a, 2), round(b, 2)) for term, a, b in zip(TERMS, middlegame, endgame, strict=True)},
+        round(account.to_move, 2),
+        round(account.constant, 2),
+        _share(scores[kept], found),
+        {name: _share(scores[kept][which], found[which]) for name, which in _kinds(positions[kept]) if which.any()},
+    )
+
+
+def _share(scores: np.ndarray, found: np.ndarray) -> Share:
+    return Share(len(scores), round(told(scores, found), 4), round(float(np.abs(scores - found).mean()), 1))
+
+
+def _kinds(positions: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Kinds of positions by what is on the board, boolean[n] each."""
+    stages, queens = stages_of(positions), positions["pieces"][:, QUEEN] != 0
+    yield "pawns only", stages == 0
+    yield "endgame without queens", (stages > 0) & (2 * stages <= FULL_BOARD) & ~queens
+    yield "endgame with queens", (2 * stages <= FULL_BOARD) & queens
+    yield "middlegame without queens", (2 * stages > FULL_BOARD) & ~queens
+    yield "middlegame with queens", (2 * stages > FULL_BOARD) & queens
+
+
+def content_of(account: WholeAccount) -> bytes:
+    """The content of its file."""
+    return (json.dumps(asdict(account), indent=1) + "\n").encode()
+
+
+def load_account(path: Path) -> WholeAccount:
+    """The account in a file; raises StudyError."""
+    with faults_named(path, "the account of a net", StudyError):
+        found = _account_in(json.loads(read_user_file(path, SETTINGS)))
+    if found.version != VERSION:
+        raise StudyError(f"'{path}' is an account of version {found.version}, not {VERSION}")
+    return found
+
+
+def _account_in(fields: dict[str, Any]) -> WholeAccount:
+    """The account in JSON data; raises one of the errors that `load_account` tells."""
+    return WholeAccount(
+        version=fields["version"],
+        weights={name: (_number(pair[0]), _number(pair[1])) for name, pair in fields["weights"].items()},
+        to_move=_number(fields["to_move"]),
+        constant=_number(fields["constant"]),
+        all=_share_in(fields["all"]),
+        kinds={name: _share_in(share) for name, share in fields["kinds"].items()},
+        **{name: _text(fields[name]) for name in ("net", "name", "source")},
+    )
+
+
+def _share_in(fields: dict[str, Any]) -> Share:
+    return Share(int(_number(fields["positions"])), _number(fields["r2"]), _number(fields["mean_error_cp"]))
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_NUMBER:
+        raise ValueError(f"{value!r:.40} is no number within {MAX_NUMBER:g}")
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r:.40} is no text")
+    return value
+
+
+@cache
+def _accounts_for(net: Path) -> Mapping[str, WholeAccount]:
+    """The accounts that come with Merino or lie beside a net, by the digest of their net.
+
+    What cannot be read is left out, but for one that has the name of the net; that raises StudyError.
+    """
+    found, own = {}, net.with_suffix(ENDING)
+    for path in (path for folder in (SHIPPED, net.parent) for path in sorted(folder.glob(f"*{ENDING}"))):
+        try:
+            account = load_account(path)
+        except StudyError:
+            if path == own:
+                raise
+        else:
+            found[account.net] = account
+    return found
+
+
+def account_for(evaluation: Evaluation) -> WholeAccount | None:
+    """The account that comes with a net or lies beside it; None if there is none, or for another evaluation.
+
+    Raises StudyError for a damaged one that has the name of the net.
+    """
+    if not isinstance(evaluation, NetEvaluation):
+        return None
+    return _accounts_for(Path(evaluation.name).absolute()).get(digest(evaluation.network))
+
+
+def start_of(evaluation: Evaluation) -> np.ndarray | None:
+    """The weights from which the account around a position starts, float64[2 * terms]; None for none."""
+    account = account_for(evaluation)
+    return None if account is None else account.vector()

@@ -1,7 +1,0 @@
-"""Errors of studies."""
-
-from merino.inner.core.common.errors import MerinoError
-
-
-class StudyError(MerinoError):
-    """Something that cannot be studied, or a file that cannot be written; the message says what and why."""

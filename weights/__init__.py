@@ -1,1 +1,0 @@
-"""Shipped weights files. Data only."""

@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.markdown import markdown_table
-from merino.app.cluster.address import ClusterAddress, Needs
-from merino.app.cluster.connection import ClusterSession, session
 from merino.core.common.timing import cpu_seconds
 from merino.core.common.work import ordered
 from merino.eval.linear.weights import defaults
 from merino.formats.pgn_games import read_games
+from merino.lab.cluster.address import ClusterAddress, Needs
+from merino.lab.cluster.connection import ClusterSession, session
 from merino.learn.inputs import split
 from merino.learn.loss_and_gradient import Detail, gather
 from merino.learn.positions import Selection, block_of_games

@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 from benchmarks.clock import line
 from benchmarks.fitting import GAMES as FILE
 from benchmarks.matches import NODES
-from merino.app.cluster.address import ClusterAddress, Needs
-from merino.app.cluster.connection import ClusterError, ClusterSession, session
 from merino.core.common.work import RemoteExecutor, ordered
 from merino.eval.linear.weights import defaults
+from merino.lab.cluster.address import ClusterAddress, Needs
+from merino.lab.cluster.connection import ClusterError, ClusterSession, session
 from merino.learn.inputs import ReadOptions, read_rows
 from merino.learn.loss_and_gradient import Detail, Samples, gather
 from merino.learn.positions import Selection

@@ -9,8 +9,8 @@ from benchmarks.evaluation import random_positions
 from merino.core.common.timing import cpu_seconds
 from merino.eval.net.network import Shape
 from merino.formats.packed import pack
-from merino.learn.net.feature_costs import BASE, PLIES, ROUNDS, update_costs
-from merino.learn.net.training import Trainer, TrainingSettings
+from merino.lab.nets.feature_costs import BASE, PLIES, ROUNDS, update_costs
+from merino.lab.nets.training import Trainer, TrainingSettings
 from tools.feature_sets import SETS
 
 SHAPES = (

@@ -5,8 +5,8 @@ from pathlib import Path
 from benchmarks.clock import line
 from merino.core.common.timing import cpu_seconds, medians_in_turns
 from merino.formats.pgn_games import read_games
-from merino.study.points.values import SAMPLES, point_values
-from merino.study.points.vectors import vectors_of_games
+from merino.lab.points.values import SAMPLES, point_values
+from merino.lab.points.vectors import vectors_of_games
 
 OWN_GAMES = Path(__file__).parents[1] / "games" / "selfplay.pgn"
 COPIES = 30  # of our own games: more than 20,000

@@ -4,9 +4,9 @@ from functools import partial
 
 from benchmarks.clock import line
 from merino.core.common.timing import cpu_seconds, medians_in_turns
-from merino.tune import paper
-from merino.tune.curves import SETTINGS
-from merino.tune.simulator import CONTENDERS, DEFAULT_CONTENDERS, Contender, simulate
+from merino.lab.tune import paper
+from merino.lab.tune.curves import SETTINGS
+from merino.lab.tune.simulator import CONTENDERS, DEFAULT_CONTENDERS, Contender, simulate
 
 PAIRS, SHOWN, ROUNDS = 10_000, 16, 5  # SHOWN parameters, for which the speed of each method is printed
 

@@ -38,8 +38,6 @@ from merino.app.console.unfinished import ConsoleGame, KeptGame, Offer, Unfinish
 from merino.app.explorer.app import create_app
 from merino.app.explorer.game_text import read_text as read_pasted
 from merino.app.explorer.server_state import ServerState
-from merino.app.shell.net import positions_of as positions_of_net
-from merino.app.shell.recipes import read_comparison as read_recipes
 from merino.core.board.fen import parse_fen
 from merino.core.board.game import Position
 from merino.core.common.array_files import as_npz, from_npz
@@ -64,14 +62,23 @@ from merino.formats.pgn_games import read_games
 from merino.formats.scored_games import scored_games
 from merino.formats.sources import open_source
 from merino.formats.viriformat import as_viriformat
-from merino.learn import recipes as comparisons
+from merino.lab.article import recipes as comparisons
+from merino.lab.article.command import read_comparison as read_recipes
+from merino.lab.nets.net_command import positions_of as positions_of_net
+from merino.lab.nets.night.report import summary
+from merino.lab.nets.night.state import Generation, GenerationData, LadderMatch, NightPlan, NightState
+from merino.lab.nets.night.state import load_state as load_night
+from merino.lab.nets.training import Trainer, TrainingSettings
+from merino.lab.people.drill.exercises import Exercise, as_anki, as_pgn, hint_for
+from merino.lab.people.drill.practice import Practice, load_progress
+from merino.lab.points.reading import read_source, render_matrix
+from merino.lab.points.vectors import Vectors
+from merino.lab.tune.parameters import own_parameters
+from merino.lab.tune.parameters import read_file as read_tuned
+from merino.lab.tune.tuning import Tune, load_tune
 from merino.learn.improve import learner
 from merino.learn.improve.state import ImproveState, Plan, TermsRound, load_state
 from merino.learn.inputs import ReadOptions, read_rows
-from merino.learn.net.training import Trainer, TrainingSettings
-from merino.learn.night.report import summary
-from merino.learn.night.state import Generation, GenerationData, LadderMatch, NightPlan, NightState
-from merino.learn.night.state import load_state as load_night
 from merino.learn.positions import Selection
 from merino.learn.report import FORMAT as RECORD_FORMAT
 from merino.learn.report import load_record
@@ -81,16 +88,9 @@ from merino.match.games import Tally
 from merino.match.keeping import MatchKeeper, PositionFile
 from merino.study.annotate.pgn import read_sources
 from merino.study.annotate.work import Partial
-from merino.study.drill.exercises import Exercise, as_anki, as_pgn, hint_for
-from merino.study.drill.practice import Practice, load_progress
-from merino.study.points.reading import read_source, render_matrix
-from merino.study.points.vectors import Vectors
 from merino.study.probes.nights import PROBES_NAME, keep_probes, kept_probes, told
 from merino.study.probes.probe import Probed
 from merino.study.words.account import load_account
-from merino.tune.parameters import own_parameters
-from merino.tune.parameters import read_file as read_tuned
-from merino.tune.tuning import Tune, load_tune
 from tests.boards import KIWIPETE, MATED
 from tests.test_explorer import PORT
 from tests.test_net_training import sample

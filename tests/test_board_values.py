@@ -15,11 +15,11 @@ from merino.app.shell.cli import main
 from merino.core.board.game import Position
 from merino.core.board.position import POSITION
 from merino.eval.families import default
-from merino.study.points.board import QUANTILES, BoardValues, board_values
-from merino.study.points.report import board_as_csv
-from merino.study.points.sets import Filters
-from merino.study.points.text import render_board
-from merino.study.points.vectors import PHASES, PIECES
+from merino.lab.points.board import QUANTILES, BoardValues, board_values
+from merino.lab.points.report import board_as_csv
+from merino.lab.points.sets import Filters
+from merino.lab.points.text import render_board
+from merino.lab.points.vectors import PHASES, PIECES
 
 # A long game that White wins, one that Black wins and one that is drawn; the second ends with few pieces.
 GAMES = """[White "Good"]\n[Black "Bad"]\n[Result "1-0"]

@@ -18,11 +18,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from merino.app.cluster import connection, preparation
-from merino.app.cluster.address import ClusterAddress, Needs
-from merino.app.cluster.connection import ClusterError, ClusterSession, session
-from merino.app.cluster.executor import Workers
-from merino.app.cluster.preparation import difference, identity, inspect
 from merino.app.shell.cli import main
 from merino.core.common.files import lock
 from merino.core.common.runs import RunName, at_work, stop_here
@@ -33,6 +28,13 @@ from merino.eval.linear.own_file import ENVIRONMENT_VARIABLE
 from merino.eval.net import play
 from merino.eval.net.family import NetEvaluation
 from merino.formats.openings import OpeningError
+from merino.lab.cluster import connection, preparation
+from merino.lab.cluster.address import ClusterAddress, Needs
+from merino.lab.cluster.connection import ClusterError, ClusterSession, session
+from merino.lab.cluster.executor import Workers
+from merino.lab.cluster.preparation import difference, identity, inspect
+from merino.lab.tune.playing import play_tune
+from merino.lab.tune.tuning import Tune
 from merino.learn.procedure import learn_from_files
 from merino.learn.request import Events, LearnRequest
 from merino.match.config import MatchConfig
@@ -42,8 +44,6 @@ from merino.match.players import OtherPlayer, OwnPlayer
 from merino.match.runner import MatchOutput, play_match, run_match
 from merino.match.statistics import Sprt
 from merino.match.time_control import TimeControl
-from merino.tune.playing import play_tune
-from merino.tune.tuning import Tune
 from tests.dask_processes import DaskCluster, kill, wait_for
 from tests.fake_remote import FakeRemote
 from tests.rows import few_games

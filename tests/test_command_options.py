@@ -13,8 +13,8 @@ import pytest
 from merino.app.console.command_line import Parser
 from merino.app.console.learn_options import read_arguments
 from merino.app.shell.cli import COMMANDS, HELP, main
-from merino.app.shell.cluster import PAGE
 from merino.engine.uci.options import OptionError, find
+from merino.lab.cluster.command import PAGE
 
 # Each older or foreign spelling, and what it stands for.
 OTHER_SPELLINGS = {

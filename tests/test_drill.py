@@ -24,11 +24,11 @@ from merino.core.board.game import Position
 from merino.core.common.sealed import from_json
 from merino.engine.search.limits import Limits, Line, Score
 from merino.eval.families import default
-from merino.study.drill import exercises
-from merino.study.drill.exercises import Exercise, as_anki, as_pgn
-from merino.study.drill.practice import Practice, load_progress, practice_from, renewed
+from merino.lab.people.drill import exercises
+from merino.lab.people.drill.exercises import Exercise, as_anki, as_pgn
+from merino.lab.people.drill.practice import Practice, load_progress, practice_from, renewed
+from merino.lab.people.profile.players import PlayerGames, games_of_player
 from merino.study.errors import StudyError
-from merino.study.profile.players import PlayerGames, games_of_player
 from tests.pipes import pipe_with
 
 # After five moves White, far behind, overlooks a mate on the back rank.
@@ -151,7 +151,7 @@ def practise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *lines: str) -> tu
     path.write_text(GAME)
     if not place.exists():
         progress = Practice("", (exercise(),))
-        monkeypatch.setattr("merino.study.drill.practice.exercises_of", lambda *_: list(progress.exercises))
+        monkeypatch.setattr("merino.lab.people.drill.practice.exercises_of", lambda *_: list(progress.exercises))
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
     return place, main(["drill", str(path), "--player", "Me", "--quiet"])
 
@@ -320,7 +320,7 @@ def test_names_with_quotes_stay_one_value_in_a_study() -> None:
 
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no pipes with names here")
 def test_games_through_a_pipe_make_no_exercises_as_they_cannot_be_told_apart(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("merino.study.drill.practice.exercises_of", lambda *_: [exercise()])
+    monkeypatch.setattr("merino.lab.people.drill.practice.exercises_of", lambda *_: [exercise()])
     place = tmp_path / "p.json"
     with (
         pipe_with(GAME.encode()) as pipe,
@@ -332,7 +332,7 @@ def test_games_through_a_pipe_make_no_exercises_as_they_cannot_be_told_apart(tmp
 
 
 def test_what_was_practised_stays_where_new_games_have_no_mistake(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("merino.study.drill.practice.exercises_of", lambda *_: [])
+    monkeypatch.setattr("merino.lab.people.drill.practice.exercises_of", lambda *_: [])
     (games := tmp_path / "games.pgn").write_text(GAME)
     with pytest.raises(StudyError, match="no exercises: 1 game of 'Me' without a mistake"):
         practice_from(games, "Me", tmp_path / "p.json", 1, default(), lambda: fail)

@@ -50,8 +50,8 @@ from merino.engine.search.people import people
 from merino.engine.search.strength import at_level
 from merino.eval.families import DEFAULT_FILE, default, load, load_evaluation
 from merino.eval.linear.registry import TERMS
-from merino.study.drill.exercises import Exercise
-from merino.study.drill.practice import Practice, load_progress
+from merino.lab.people.drill.exercises import Exercise
+from merino.lab.people.drill.practice import Practice, load_progress
 from merino.study.reporting import report_position
 from tests.rows import few_games
 

@@ -14,10 +14,10 @@ from merino.eval.net.file import load_net
 from merino.eval.net.kings import KINGS
 from merino.eval.net.network import MAX_WEIGHT, Shape, exact_scores
 from merino.formats.packed import unpack
+from merino.lab.nets.factorising import extended, factorised, folded
+from merino.lab.nets.starting import random_layers
+from merino.lab.nets.training import Trainer, TrainingSettings
 from merino.learn.errors import TrainingError
-from merino.learn.net.factorising import extended, factorised, folded
-from merino.learn.net.starting import random_layers
-from merino.learn.net.training import Trainer, TrainingSettings
 from tests.test_net import random_net
 from tests.test_net_training import sample
 

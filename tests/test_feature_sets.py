@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from merino.eval.net.network import Shape
-from merino.learn.net.training import Trained, Trainer, TrainingState
+from merino.lab.nets.training import Trained, Trainer, TrainingState
 from merino.match import runner
 from merino.match.config import MatchConfig
 from merino.match.games import Game

@@ -15,12 +15,12 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.eval.net.network import Shape
+from merino.lab.nets import gpu, training
+from merino.lab.nets.factorising import factorised
+from merino.lab.nets.gpu import GpuGradient
+from merino.lab.nets.gradient import Gradient, Layout, Objective
+from merino.lab.nets.training import Trainer, TrainingSettings
 from merino.learn.errors import TrainingError
-from merino.learn.net import gpu, training
-from merino.learn.net.factorising import factorised
-from merino.learn.net.gpu import GpuGradient
-from merino.learn.net.gradient import Gradient, Layout, Objective
-from merino.learn.net.training import Trainer, TrainingSettings
 from tests.test_net_training import sample, weights_of
 
 OBJECTIVE = Objective(0.3, 200.0, 1.6, score_k=150.0)

@@ -26,13 +26,13 @@ from merino.formats.pgn_games import read_games
 from merino.formats.pgn_scores import MATE, NO_SCORE
 from merino.formats.scored_games import scored_games
 from merino.formats.sources import Source
+from merino.lab.nets import records
 from merino.learn import inputs, rescoring
 from merino.learn.errors import LearnError
 from merino.learn.gain import Learned, learn
 from merino.learn.inputs import ReadOptions, _Text, read_rows, split
 from merino.learn.loss_and_gradient import gather
 from merino.learn.minimisers import METHODS, FitCallback
-from merino.learn.net import records
 from merino.learn.positions import Selection
 from merino.learn.report import Seconds, summarise
 from merino.learn.request import Events

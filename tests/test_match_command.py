@@ -22,7 +22,7 @@ import chess.polyglot
 import numpy as np
 import pytest
 
-from merino.app.shell import match, selfplay, spsa
+from merino.app.shell import match, selfplay
 from merino.app.shell.cli import main
 from merino.core.board.fen import START_FEN
 from merino.core.board.game import Position
@@ -35,6 +35,7 @@ from merino.engine.search.strength import MAX_ELO, at_elo
 from merino.engine.uci.options import OPTIONS, UciOption
 from merino.eval.linear.weights import DEFAULT_FILE
 from merino.formats.openings import FileOpenings, Opening, OpeningError
+from merino.lab.tune import spsa_command as spsa
 from merino.match.boards import PythonBoard
 from merino.match.config import MatchConfig
 from merino.match.engines import EngineFault, OtherEngine, OwnEngine, Situation, centipawns, start_engine

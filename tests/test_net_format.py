@@ -13,7 +13,7 @@ from merino.engine.search.bench import POSITIONS
 from merino.eval.families import find_net, load_net
 from merino.eval.net.file import as_bytes, save_net
 from merino.eval.net.network import Shape, quantised
-from merino.learn.net.starting import random_layers
+from merino.lab.nets.starting import random_layers
 from tests.test_docs import ROOT
 
 PAGE = (ROOT / "docs" / "nets.md").read_text(encoding="utf-8").partition("## The format of nets\n")[2]

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from merino.app.shell.cli import main
-from merino.app.shell.net import run_net
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError
 from merino.engine.search.limits import Limits
@@ -28,11 +27,12 @@ from merino.eval.net.network import Network, Shape
 from merino.eval.net.piece_family import net_evaluation
 from merino.formats.packed import PACKED, Filter, check_packed, with_checks
 from merino.formats.packed_files import packed_positions
+from merino.lab.nets.net_command import run_net
+from merino.lab.tune.parameters import own_parameters
 from merino.match.errors import MatchError, PlayerError
 from merino.match.games import Tally
 from merino.match.keeping import MatchKeeper, PositionFile
 from merino.match.players import OwnPlayer, read_player
-from merino.tune.parameters import own_parameters
 from tests.boards import KIWIPETE
 from tests.talk import Talk
 from tests.test_net import random_net

@@ -9,15 +9,15 @@ import chess
 import numpy as np
 import pytest
 
-from merino.app.shell.features import run_features
 from merino.app.shell.learn import run_plot
 from merino.core.common.command import CommandError, UsageError
 from merino.eval.net.features import features
 from merino.eval.net.file import save_net
 from merino.eval.net.network import Shape, quantised
 from merino.formats.pgn_games import read_games
-from merino.learn.net.feature_costs import measure_changes
-from merino.learn.net.plots import (
+from merino.lab.nets.feature_costs import measure_changes
+from merino.lab.nets.features_command import run_features
+from merino.lab.nets.plots import (
     PICTURES,
     STRONGEST,
     NetRun,
@@ -27,7 +27,7 @@ from merino.learn.net.plots import (
     strongest,
     weights_by_square,
 )
-from merino.learn.net.starting import random_layers
+from merino.lab.nets.starting import random_layers
 from tests.rows import SELFPLAY
 from tests.test_features import records
 

@@ -15,7 +15,6 @@ import chess
 import numpy as np
 import pytest
 
-from merino.app.shell import train
 from merino.app.shell.cli import main
 from merino.core.board.bitboard import KING
 from merino.core.board.fen import parse_fen
@@ -27,13 +26,13 @@ from merino.eval.net.network import Shape, exact_scores
 from merino.eval.net.piece_family import net_evaluation
 from merino.eval.net.shape_text import parse_shape
 from merino.formats.packed import open_packed, pack, unpack
-from merino.learn.errors import TrainingError
-from merino.learn.net import bearing, gradient
-from merino.learn.net.backpropagation import learn_scores
-from merino.learn.net.bearing import MIN_STEPS, Bearing, course_for
-from merino.learn.net.gradient import Gradient, Layout, Objective
-from merino.learn.net.starting import check_part, is_part, layers_of, random_layers
-from merino.learn.net.training import (
+from merino.lab.nets import bearing, gradient
+from merino.lab.nets import train_command as train
+from merino.lab.nets.backpropagation import learn_scores
+from merino.lab.nets.bearing import MIN_STEPS, Bearing, course_for
+from merino.lab.nets.gradient import Gradient, Layout, Objective
+from merino.lab.nets.starting import check_part, is_part, layers_of, random_layers
+from merino.lab.nets.training import (
     FURTHER_EPOCHS,
     FURTHER_RATE,
     Trained,
@@ -43,6 +42,7 @@ from merino.learn.net.training import (
     fit_k,
     learned_by,
 )
+from merino.learn.errors import TrainingError
 from merino.match.games import Tally
 from merino.match.prove import GAIN, Proof
 from tests.test_features import boards, records

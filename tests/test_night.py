@@ -16,9 +16,7 @@ from typing import IO, Any
 import numpy as np
 import pytest
 
-from merino.app.shell import night as shell
 from merino.app.shell.cli import main
-from merino.app.shell.night import run_night
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.sealed import as_json, from_json
 from merino.core.common.user_files import user_folder
@@ -28,17 +26,19 @@ from merino.eval.net.file import digest, load_net, save_net
 from merino.eval.net.network import NetError, Network, Shape, quantised
 from merino.eval.net.shape_text import parse_shape
 from merino.formats.packed_files import games_with_scores, rescaled
+from merino.lab.nets import bearing, training
+from merino.lab.nets import night_command as shell
+from merino.lab.nets.bearing import BORNE, bearing_for, caution, epochs_for, games_to_teach
+from merino.lab.nets.gradient import Gradient, Layout, Objective
+from merino.lab.nets.night import learner, start
+from merino.lab.nets.night.learner import Lesson, fit_generation, learned_before, shape_for
+from merino.lab.nets.night.report import summary
+from merino.lab.nets.night.start import begin
+from merino.lab.nets.night.state import NightFolder, NightPlan, NightState, load_state, nothing
+from merino.lab.nets.night_command import run_night
+from merino.lab.nets.starting import is_part, random_layers
+from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.learn.errors import LearnError, TrainingError
-from merino.learn.net import bearing, training
-from merino.learn.net.bearing import BORNE, bearing_for, caution, epochs_for, games_to_teach
-from merino.learn.net.gradient import Gradient, Layout, Objective
-from merino.learn.net.starting import is_part, random_layers
-from merino.learn.net.training import FURTHER_EPOCHS, FURTHER_RATE
-from merino.learn.night import learner, start
-from merino.learn.night.learner import Lesson, fit_generation, learned_before, shape_for
-from merino.learn.night.report import summary
-from merino.learn.night.start import begin
-from merino.learn.night.state import NightFolder, NightPlan, NightState, load_state, nothing
 from merino.learn.plots import NIGHT_PICTURES, draw
 from merino.learn.request import Events
 from merino.learn.rounds import state as rounds_state

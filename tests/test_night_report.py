@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from merino.app.explorer.runs import report
-from merino.app.shell import night
 from merino.app.shell.cli import main
 from merino.core.common.sealed import as_json, from_json
 from merino.eval.families import find_net
 from merino.eval.net.file import digest, load_net
-from merino.learn.net import bearing
-from merino.learn.night import ladder, learner
-from merino.learn.night.ladder import rungs_of
-from merino.learn.night.report import summary
-from merino.learn.night.start import begin
-from merino.learn.night.state import LadderMatch, NightFolder, NightState, load_state
+from merino.lab.nets import bearing
+from merino.lab.nets import night_command as night
+from merino.lab.nets.night import ladder, learner
+from merino.lab.nets.night.ladder import rungs_of
+from merino.lab.nets.night.report import summary
+from merino.lab.nets.night.start import begin
+from merino.lab.nets.night.state import LadderMatch, NightFolder, NightState, load_state
 from merino.learn.plots import _nets_ladder
 from merino.learn.request import Events
 from merino.learn.rounds.loop import Finished, Until

@@ -11,9 +11,9 @@ from merino.engine.search.parameters import (
     parameter_values,
 )
 from merino.eval.families import default
+from merino.lab.tune.parameters import TunedParameter, TuneError, own_parameters
+from merino.lab.tune.playing import check_own
 from merino.match.players import read_player
-from merino.tune.parameters import TunedParameter, TuneError, own_parameters
-from merino.tune.playing import check_own
 
 
 def test_every_old_name_of_a_parameter_sets_the_one_of_today() -> None:

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from merino.formats.pgn_games import read_games
-from merino.study.points import values
-from merino.study.points.claims import CONDITIONS, MARGIN, STUDIED, Condition, PointsVerdict
-from merino.study.points.regression import LAST_STEP, PENALTY, Cells, bootstrap, cells_of, fit_all
-from merino.study.points.text import render, render_graph
-from merino.study.points.values import (
+from merino.lab.points import values
+from merino.lab.points.claims import CONDITIONS, MARGIN, STUDIED, Condition, PointsVerdict
+from merino.lab.points.regression import LAST_STEP, PENALTY, Cells, bootstrap, cells_of, fit_all
+from merino.lab.points.text import render, render_graph
+from merino.lab.points.values import (
     HALF,
     MAX_BALANCE,
     SCALE,
@@ -27,7 +27,7 @@ from merino.study.points.values import (
     point_values,
     score_graph,
 )
-from merino.study.points.vectors import PIECES, Vectors, joined, vectors_of_games
+from merino.lab.points.vectors import PIECES, Vectors, joined, vectors_of_games
 
 OWN_GAMES = Path(__file__).parents[1] / "games" / "selfplay.pgn"
 TRUE_WEIGHTS = np.array([0.6, 1.5, 1.7, 2.6, 5.0])

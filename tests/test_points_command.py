@@ -21,10 +21,9 @@ from merino.app.shell.cli import main
 from merino.formats import pgn_stream
 from merino.formats.pgn_games import read_games
 from merino.formats.sources import SourceError
-from merino.study.errors import StudyError
-from merino.study.points import values
-from merino.study.points.claims import CONDITIONS, PointsVerdict
-from merino.study.points.reading import (
+from merino.lab.points import values
+from merino.lab.points.claims import CONDITIONS, PointsVerdict
+from merino.lab.points.reading import (
     PointsRequest,
     PointsSource,
     SourceFaults,
@@ -34,9 +33,10 @@ from merino.study.points.reading import (
     sets_of,
     values_of,
 )
-from merino.study.points.sets import DRAWN, LOST, TAGS, WON, Collection, Filters, grouped
-from merino.study.points.values import HALF, score_graph
-from merino.study.points.vectors import FEATURES, PIECES, Vectors, vectors_of_games
+from merino.lab.points.sets import DRAWN, LOST, TAGS, WON, Collection, Filters, grouped
+from merino.lab.points.values import HALF, score_graph
+from merino.lab.points.vectors import FEATURES, PIECES, Vectors, vectors_of_games
+from merino.study.errors import StudyError
 from tests.pipes import pipe_with
 
 OWN_GAMES = Path(__file__).parents[1] / "games" / "selfplay.pgn"
@@ -322,7 +322,7 @@ def test_without_matplotlib_a_picture_says_what_to_install(
     own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("merino.app.shell.points.read_source", None)  # so that a game that is read ends the test
+    monkeypatch.setattr("merino.lab.points.command.read_source", None)  # so that a game that is read ends the test
     picture, matrix = tmp_path / "graph.png", tmp_path / "matrix.csv"
     assert main(["points", own, "--plot", str(picture)]) == 1
     assert capsys.readouterr().err == (

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from merino.app.shell.cli import main
-from merino.app.shell.profile import run_profile
 from merino.core.board.fen import to_fen
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError
@@ -24,11 +23,12 @@ from merino.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS
 from merino.engine.search.people import Prior, as_toml, from_toml, people
 from merino.eval.families import default
 from merino.eval.linear.registry import TERMS
+from merino.lab.people.profile.choices import Choices, FittedChoice, choices_of, fit, judged, likelihoods
+from merino.lab.people.profile.players import games_of_player
+from merino.lab.people.profile.profile import cross_validated
+from merino.lab.people.profile.tastes import tastes_of
+from merino.lab.people.profile_command import run_profile
 from merino.study.errors import StudyError
-from merino.study.profile.choices import Choices, FittedChoice, choices_of, fit, judged, likelihoods
-from merino.study.profile.players import games_of_player
-from merino.study.profile.profile import cross_validated
-from merino.study.profile.tastes import tastes_of
 
 GAME = """[White "{white}"]
 [Black "{black}"]

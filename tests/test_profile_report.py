@@ -16,9 +16,8 @@ from merino.engine.search.choice import COLUMNS, FIRST_HABIT
 from merino.engine.search.limits import Limits
 from merino.eval.families import default
 from merino.eval.material import FULL_BOARD
-from merino.match.statistics import t_95
-from merino.study.profile.choices import Choices, choices_of
-from merino.study.profile.groups import (
+from merino.lab.people.profile.choices import Choices, choices_of
+from merino.lab.people.profile.groups import (
     Interval,
     JudgedMoves,
     difference,
@@ -29,11 +28,12 @@ from merino.study.profile.groups import (
     share_by_game,
     share_of,
 )
-from merino.study.profile.mistakes import Mistakes, losses_of, mistakes_of, sights_of, temptations_of
-from merino.study.profile.openings import openings_of
-from merino.study.profile.players import PlayerGames, games_of_player
-from merino.study.profile.tastes import TermTaste
-from merino.study.profile.text import taste_parts
+from merino.lab.people.profile.mistakes import Mistakes, losses_of, mistakes_of, sights_of, temptations_of
+from merino.lab.people.profile.openings import openings_of
+from merino.lab.people.profile.players import PlayerGames, games_of_player
+from merino.lab.people.profile.tastes import TermTaste
+from merino.lab.people.profile.text import taste_parts
+from merino.match.statistics import t_95
 from tests.test_profile import made_up, pgn
 
 # After five moves White leaves the queen to a pawn, and Black does not take it.

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from merino.app.console.learning import learn_weights
-from merino.app.shell.recipes import ARTICLE, read_comparison, run_recipes
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.sealed import as_json, from_json
 from merino.eval.linear.phases import phases_of
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import SHIPPED, load
+from merino.lab.article.command import ARTICLE, read_comparison, run_recipes
+from merino.lab.article.recipe_matches import Limit
+from merino.lab.article.recipes import Comparing, Comparison, Recipe, RecipeResult
 from merino.learn.errors import LearnError
-from merino.learn.recipe_matches import Limit
-from merino.learn.recipes import Comparing, Comparison, Recipe, RecipeResult
 from merino.learn.request import Events, LearnRequest
 from merino.match.games import Tally
 from merino.match.time_control import TimeControl

@@ -26,8 +26,8 @@ from merino.eval.net.file import as_bytes, as_text, as_unsealed_bytes, digest, l
 from merino.eval.net.network import NetError, Shape
 from merino.formats.packed import PackedError, open_packed, with_checks, without_checks
 from merino.formats.packed_files import write_packed_file
+from merino.lab.nets.training import Trainer, TrainingSettings, recipe_of
 from merino.learn.errors import TrainingError
-from merino.learn.net.training import Trainer, TrainingSettings, recipe_of
 from merino.match.errors import MatchError
 from merino.match.games import Tally
 from merino.match.keeping import MatchKeeper
@@ -240,7 +240,7 @@ def test_a_state_of_a_training_of_merino_1_0_goes_on(tmp_path: Path) -> None:
 
 def test_two_equal_trainings_give_equal_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = train(tmp_path, "first")
-    monkeypatch.setattr("merino.learn.net.training.time.monotonic", iter(range(1 << 20)).__next__)  # a slower machine
+    monkeypatch.setattr("merino.lab.nets.training.time.monotonic", iter(range(1 << 20)).__next__)  # a slower machine
     assert train(tmp_path, "second") == first
 
 

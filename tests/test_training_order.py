@@ -11,9 +11,9 @@ from merino.eval.net.network import Shape
 from merino.formats.packed import Filter, PackedError, with_checks, without_checks
 from merino.formats.packed_blocks import PackedBlocks, blocks_of, joined, open_blocks, spooled
 from merino.formats.packed_files import is_held_out, training_positions
-from merino.learn.net import order
-from merino.learn.net.order import TrainingOrder
-from merino.learn.net.training import Trainer, TrainingSettings, recipe_of
+from merino.lab.nets import order
+from merino.lab.nets.order import TrainingOrder
+from merino.lab.nets.training import Trainer, TrainingSettings, recipe_of
 from tests.test_net_training import sample
 
 SHARE = 0.1

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.app.shell.spsa import run_spsa
 from merino.core.common.command import CommandError
 from merino.eval.evaluation import Number
 from merino.eval.families import default
-from merino.tune.arena import arena_table, checks, read_arena, standings, values_after
-from merino.tune.parameters import TuneError, own_parameters
-from merino.tune.tuning import Tune
+from merino.lab.tune.arena import arena_table, checks, read_arena, standings, values_after
+from merino.lab.tune.parameters import TuneError, own_parameters
+from merino.lab.tune.spsa_command import run_spsa
+from merino.lab.tune.tuning import Tune
 
 OWN = """
 games = 8

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from merino.app.shell.cli import main
-from merino.app.shell.spsa import run_spsa
 from merino.core.board.fen import START_FEN, parse_fen
 from merino.core.common.command import CommandError, UsageError
 from merino.engine.search.parameters import OLD_NAMES, PARAMETERS
@@ -19,10 +18,9 @@ from merino.eval.families import default, load, load_net
 from merino.eval.linear.phases import SUFFIXES
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import as_mapping, defaults, save
-from merino.match.rng import seed_state
-from merino.tune.estimators import after, estimate, initial_state, next_pair
-from merino.tune.methods import DEFAULT, METHODS
-from merino.tune.parameters import (
+from merino.lab.tune.estimators import after, estimate, initial_state, next_pair
+from merino.lab.tune.methods import DEFAULT, METHODS
+from merino.lab.tune.parameters import (
     TunedParameter,
     TuneError,
     check,
@@ -37,8 +35,10 @@ from merino.tune.parameters import (
     rounding_warnings,
     settings_for,
 )
-from merino.tune.rules import PairResult
-from merino.tune.tuning import load_tune
+from merino.lab.tune.rules import PairResult
+from merino.lab.tune.spsa_command import run_spsa
+from merino.lab.tune.tuning import load_tune
+from merino.match.rng import seed_state
 from tests.test_docs import ROOT, commands
 
 FISHTEST = "RookOpen_mg, 17, 0, 60, 5, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n"

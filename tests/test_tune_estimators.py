@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from merino.core.compiled.jit import in_python
+from merino.lab.tune.beliefs import PARABOLA, VAR_S, best_level
+from merino.lab.tune.estimators import after, deviations, estimate, gain_over, initial_state, intervals, next_pair
+from merino.lab.tune.methods import METHODS, number_of
+from merino.lab.tune.methods.adaptive import MAX_HANDICAP
+from merino.lab.tune.methods.auto import BANK, LEVELS
+from merino.lab.tune.parameters import TunedParameter, settings_for
+from merino.lab.tune.rules import BETA, MAX_PERTURBATION, EstimatorSettings, Method, PairResult, State
 from merino.match.rng import seed_state
 from merino.match.statistics import score_of
-from merino.tune.beliefs import PARABOLA, VAR_S, best_level
-from merino.tune.estimators import after, deviations, estimate, gain_over, initial_state, intervals, next_pair
-from merino.tune.methods import METHODS, number_of
-from merino.tune.methods.adaptive import MAX_HANDICAP
-from merino.tune.methods.auto import BANK, LEVELS
-from merino.tune.parameters import TunedParameter, settings_for
-from merino.tune.rules import BETA, MAX_PERTURBATION, EstimatorSettings, Method, PairResult, State
 
 STEPS = (((220, 80), (1, -1), 2), ((210, 75), (-1, -1), -1), ((200, 70), (1, 1), 0), ((195, 68), (1, -1), 1))
 EXAMPLE = {

@@ -16,8 +16,6 @@ import chess.engine
 import numpy as np
 import pytest
 
-from merino.app.shell import tune_games
-from merino.app.shell.spsa import run_spsa
 from merino.core.board.fen import START_FEN
 from merino.core.common.array_files import as_npz, from_npz
 from merino.core.common.command import CommandError, UsageError
@@ -27,14 +25,11 @@ from merino.engine.search.parameters import PARAMETERS, parameters_for
 from merino.eval.evaluation import EvaluationError, Number
 from merino.eval.families import default
 from merino.eval.linear.weights import defaults
-from merino.match.games import Tally
-from merino.match.players import OtherPlayer, OwnPlayer, Player, read_player
-from merino.match.runner import MatchResult
-from merino.match.time_control import Clock, TimeControl
-from merino.tune import tuning
-from merino.tune.methods import METHODS, method_of
-from merino.tune.parameters import MAX_COST, TunedParameter, TuneError, check, read_lines
-from merino.tune.playing import (
+from merino.lab.tune import tune_command as tune_games
+from merino.lab.tune import tuning
+from merino.lab.tune.methods import METHODS, method_of
+from merino.lab.tune.parameters import MAX_COST, TunedParameter, TuneError, check, read_lines
+from merino.lab.tune.playing import (
     PairOutcome,
     PlayPair,
     TunePair,
@@ -47,9 +42,14 @@ from merino.tune.playing import (
     proof_terms,
     tuned_values,
 )
-from merino.tune.report import draw, remaining_loss, result_lines
-from merino.tune.rules import PairResult
-from merino.tune.tuning import Configuration, Tune, configuration_from, configuration_hash, load_tune, replay
+from merino.lab.tune.report import draw, remaining_loss, result_lines
+from merino.lab.tune.rules import PairResult
+from merino.lab.tune.spsa_command import run_spsa
+from merino.lab.tune.tuning import Configuration, Tune, configuration_from, configuration_hash, load_tune, replay
+from merino.match.games import Tally
+from merino.match.players import OtherPlayer, OwnPlayer, Player, read_player
+from merino.match.runner import MatchResult
+from merino.match.time_control import Clock, TimeControl
 
 ROWS = (
     TunedParameter("RookOpen_mg", 17, -200, 200, 30),
@@ -536,7 +536,7 @@ def test_a_repeated_tune_goes_on_and_ends_as_if_it_had_not_been_interrupted(tmp_
     whole, broken = tmp_path / "whole.npz", tmp_path / "broken.npz"
     assert run_spsa([*order, str(whole)]) == 0
     with monkeypatch.context() as patch:
-        patch.setattr("merino.app.shell.tune_games.play_tune", partial(play_tune, play=interrupted_at(5)))
+        patch.setattr("merino.lab.tune.tune_command.play_tune", partial(play_tune, play=interrupted_at(5)))
         assert run_spsa([*order, str(broken)]) == 130
     assert 0 < len(load_tune(broken).done) < 8
     capsys.readouterr()
@@ -621,8 +621,8 @@ def test_what_a_picture_needs_is_looked_for_before_the_games(
     if command != "tune":
         play(Tune.new(configuration(pairs=4))).save(state)
     before = set(tmp_path.iterdir())
-    monkeypatch.setattr("merino.app.shell.tune_games.play_tune", refuse_to_play)
-    monkeypatch.setattr("merino.app.shell.tune_games.replay", refuse_to_play)
+    monkeypatch.setattr("merino.lab.tune.tune_command.play_tune", refuse_to_play)
+    monkeypatch.setattr("merino.lab.tune.tune_command.replay", refuse_to_play)
     said = "extra 'plots'" if lacking == "matplotlib" else f"cannot write '{picture}': there is no such folder"
     with pytest.raises(MerinoError, match=re.escape(said)):
         run_spsa([command, str(file if command == "tune" else state), "--plot", str(picture)])
@@ -632,7 +632,7 @@ def test_what_a_picture_needs_is_looked_for_before_the_games(
 def test_where_the_tuned_weights_go_is_looked_at_before_the_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "rook.txt"
     file.write_text("RookOpen_mg, 17, -200, 200, 5, 0.002\n")
-    monkeypatch.setattr("merino.app.shell.tune_games.play_tune", refuse_to_play)
+    monkeypatch.setattr("merino.lab.tune.tune_command.play_tune", refuse_to_play)
     with pytest.raises(UsageError, match="the tuned evaluation would replace"):
         run_spsa(["tune", str(file), "--state", str(tmp_path / "rook.npz")])
     assert file.read_text().startswith("RookOpen_mg, 17")
@@ -659,7 +659,7 @@ def test_a_tune_is_never_replaced_by_its_result(
     if command == "resume":
         play(Tune.new(configuration(pairs=4))).save(Path(state))
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    monkeypatch.setattr("merino.app.shell.tune_games.play_tune", refuse_to_play)
+    monkeypatch.setattr("merino.lab.tune.tune_command.play_tune", refuse_to_play)
     with pytest.raises(UsageError, match=f"the {what} would replace the tune in '{state}'"):
         run_spsa([command, *(["rook.txt", "--state"] if command == "tune" else []), state, *options])
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
@@ -678,7 +678,7 @@ def test_on_a_full_disk_the_values_so_far_are_shown_and_the_file_named(
         real(tune, path)
 
     monkeypatch.setattr(Tune, "save", full)
-    monkeypatch.setattr("merino.app.shell.tune_games.play_tune", partial(play_tune, play=judge()))
+    monkeypatch.setattr("merino.lab.tune.tune_command.play_tune", partial(play_tune, play=judge()))
     with pytest.raises(CommandError, match=re.escape(f"spsa: cannot write '{state}': No space left on device")):
         run_spsa(["resume", str(state)])
     assert "bspsa after 4 pairs:" in capsys.readouterr().out

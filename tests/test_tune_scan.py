@@ -11,20 +11,16 @@ import numpy as np
 import pytest
 
 from merino.app.shell import match_options
-from merino.app.shell.spsa import run_spsa
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.interrupt import INTERRUPTED
 from merino.eval.families import default
-from merino.match.games import Tally
-from merino.match.runner import MatchResult
-from merino.match.statistics import estimate
-from merino.tune.arena import _left
-from merino.tune.estimators import initial_state
-from merino.tune.methods import METHODS
-from merino.tune.parameters import TunedParameter, TuneError, fishtest_lines, settings_for
-from merino.tune.report import gain_line, value_table
-from merino.tune.rules import ExpectedGain
-from merino.tune.scan import (
+from merino.lab.tune.arena import _left
+from merino.lab.tune.estimators import initial_state
+from merino.lab.tune.methods import METHODS
+from merino.lab.tune.parameters import TunedParameter, TuneError, fishtest_lines, settings_for
+from merino.lab.tune.report import gain_line, value_table
+from merino.lab.tune.rules import ExpectedGain
+from merino.lab.tune.scan import (
     Scan,
     ScanPoint,
     draw_scan,
@@ -37,6 +33,10 @@ from merino.tune.scan import (
     values_between,
     verdict,
 )
+from merino.lab.tune.spsa_command import run_spsa
+from merino.match.games import Tally
+from merino.match.runner import MatchResult
+from merino.match.statistics import estimate
 
 PAIRS = 400
 SCORES = (0, 0.25, 0.5, 0.75, 1)

@@ -6,15 +6,14 @@ from collections import deque
 import numpy as np
 import pytest
 
-from merino.match.rng import seed_state
-from merino.tune import paper
-from merino.tune.curves import DRAW_RATE, SETTINGS, START, TOTAL_ELO
-from merino.tune.estimators import after, estimate, initial_state, next_pair
-from merino.tune.methods import METHODS
-from merino.tune.methods.spsa import STABILITY_SHARE
-from merino.tune.plan import advice, loss_left, pairs_needed, spsa_step
-from merino.tune.rules import ALPHA, PairResult
-from merino.tune.simulator import (
+from merino.lab.tune import paper
+from merino.lab.tune.curves import DRAW_RATE, SETTINGS, START, TOTAL_ELO
+from merino.lab.tune.estimators import after, estimate, initial_state, next_pair
+from merino.lab.tune.methods import METHODS
+from merino.lab.tune.methods.spsa import STABILITY_SHARE
+from merino.lab.tune.plan import advice, loss_left, pairs_needed, spsa_step
+from merino.lab.tune.rules import ALPHA, PairResult
+from merino.lab.tune.simulator import (
     CONTENDERS,
     TAU,
     RunEnd,
@@ -26,6 +25,7 @@ from merino.tune.simulator import (
     simulate,
     tuner_settings,
 )
+from merino.match.rng import seed_state
 
 FEW_RUNS = 8
 

@@ -112,14 +112,14 @@ def test_parts_without_code_are_compiled_beside_others(
 ) -> None:
     monkeypatch.setattr(warmup, "must_compile", lambda _: False)
     monkeypatch.setattr(warmup, "has_code", lambda group: group == "study")
-    assert [name for name, _ in warmup.warm_up_parts([PLAY, "formats", "match", "study", "tune"])] == [
+    assert [name for name, _ in warmup.warm_up_parts([PLAY, "formats", "match", "study", "lab"])] == [
         PLAY,
         "formats",
         "match",
         "study",
-        "tune",
+        "lab",
     ]
-    assert [process.args[4:] for process in second_processes] == [["formats"], ["tune"]]
+    assert [process.args[4:] for process in second_processes] == [["formats"], ["lab"]]
     assert [process.returncode for process in second_processes] == [0, 0]
 
 

@@ -19,7 +19,6 @@ from merino.app.console.learn_options import learn_parser
 from merino.app.console.registry import COMMANDS as CONSOLE_COMMANDS
 from merino.app.console.registry import Section
 from merino.app.shell.cli import COMMANDS
-from merino.app.shell.points import points_parser
 from merino.engine.search.parameters import PARAMETERS, by_name, parameters_for
 from merino.engine.uci.options import OPTIONS, UciOption
 from merino.eval.families import default
@@ -28,8 +27,9 @@ from merino.eval.linear.phases import halves
 from merino.eval.linear.registry import TERMS, Group, TermSet, TermTable
 from merino.eval.linear.sets import set_named
 from merino.eval.linear.weights import defaults
-from merino.tune.curves import SETTINGS
-from merino.tune.methods import METHODS
+from merino.lab.points.command import points_parser
+from merino.lab.tune.curves import SETTINGS
+from merino.lab.tune.methods import METHODS
 from tools.report_schema import schema
 
 ROOT = Path(__file__).resolve().parent.parent

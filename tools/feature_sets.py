@@ -27,8 +27,6 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.markdown import markdown_table
-from merino.app.cluster.address import FORMS, ClusterAddress, Needs
-from merino.app.cluster.connection import cluster_executor
 from merino.app.shell.epd import solve
 from merino.core.board.game import Position
 from merino.core.common.files import write_whole
@@ -41,9 +39,11 @@ from merino.eval.net.file import load_net, save_net
 from merino.eval.net.network import Network, Shape
 from merino.formats.epd import read_tasks
 from merino.formats.packed import open_packed
-from merino.learn.net.feature_costs import BASE
-from merino.learn.net.gradient import Objective
-from merino.learn.net.training import Trainer, TrainingSettings, TrainingState, fit_k
+from merino.lab.cluster.address import FORMS, ClusterAddress, Needs
+from merino.lab.cluster.connection import cluster_executor
+from merino.lab.nets.feature_costs import BASE
+from merino.lab.nets.gradient import Objective
+from merino.lab.nets.training import Trainer, TrainingSettings, TrainingState, fit_k
 from merino.match.config import MatchConfig
 from merino.match.players import OwnPlayer
 from merino.match.runner import MatchOutput, run_match

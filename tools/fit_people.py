@@ -23,8 +23,8 @@ from merino.eval.families import default
 from merino.formats.pgn_games import play_games
 from merino.formats.pgn_stream import games_of
 from merino.formats.sources import open_source
-from merino.study.profile.choices import MAX_CHOICES, Choices, choices_of, fit
-from merino.study.profile.players import PlayerGames, games_of_player
+from merino.lab.people.profile.choices import MAX_CHOICES, Choices, choices_of, fit
+from merino.lab.people.profile.players import PlayerGames, games_of_player
 
 WIDE = np.repeat([30.0, 3.0, 1.0], [FIRST_HABIT, FIRST_TERM - FIRST_HABIT, len(COLUMNS) - FIRST_TERM])
 MIN_SPREAD = 0.02  # of a coefficient, so that no player is taken to be just like the others

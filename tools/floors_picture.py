@@ -21,12 +21,12 @@ GROUPS = (  # colour, what it says, and its folders
     (
         "#f2b56b",
         "for people and programs",
-        ("merino", "app/shell", "app/explorer", "app/console", "engine/uci"),
+        ("lab", "merino", "app/shell", "app/explorer", "app/console", "engine/uci"),
     ),
     (
         "#a8cf8e",
         "the work on games and weights",
-        ("app/cluster", "study", "tune", "learn", "match", "formats"),
+        ("study", "learn", "match", "formats"),
     ),
     (
         "#8db7e8",

@@ -15,17 +15,17 @@ from pathlib import Path
 
 import numpy as np
 
-from merino.app.shell.recipes import read_comparison, source
 from merino.core.common.errors import MerinoError
 from merino.core.common.progress import LivePrinter
 from merino.eval.families import load_net
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.weights import load_any
+from merino.lab.article.command import read_comparison, source
+from merino.lab.article.recipe_matches import ComparisonStoppedError
+from merino.lab.article.recipes import Comparing, Comparison, Recipe, RecipeResult
 from merino.learn.positions import one_of_each_game
 from merino.learn.ranking import Moves, moves_of, rank_figure
 from merino.learn.reading import MAX_PLIES
-from merino.learn.recipe_matches import ComparisonStoppedError
-from merino.learn.recipes import Comparing, Comparison, Recipe, RecipeResult
 from merino.learn.request import DEFAULT_TEACHER, Events
 from merino.match.statistics import estimate
 

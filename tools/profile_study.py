@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from merino.engine.search.people import People, people
-from merino.study.profile.choices import MAX_CHOICES, Choices, Foretold, fit
-from merino.study.profile.players import PlayerGames
-from merino.study.profile.profile import cross_validated
+from merino.lab.people.profile.choices import MAX_CHOICES, Choices, Foretold, fit
+from merino.lab.people.profile.players import PlayerGames
+from merino.lab.people.profile.profile import cross_validated
 from tools.fit_people import choices_in
 
 

@@ -38,11 +38,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from merino.app.cluster.address import FORMS, ClusterAddress, Needs
-from merino.app.cluster.connection import cluster_executor
 from merino.core.common.errors import MerinoError
 from merino.core.common.progress import LivePrinter
 from merino.core.common.work import RemoteExecutor, cores, ordered, threads
+from merino.lab.cluster.address import FORMS, ClusterAddress, Needs
+from merino.lab.cluster.connection import cluster_executor
 from merino.match.config import MatchConfig
 from merino.match.players import read_player
 from merino.match.report import summary

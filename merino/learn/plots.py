@@ -11,9 +11,9 @@ from merino.core.common.pictures import GREY, SETTINGS, load_matplotlib, saved
 from merino.core.common.quoting import counted
 from merino.eval.linear.phases import SUFFIXES, halves
 from merino.eval.linear.registry import Group
+from merino.lab.nets.night.report import ladder_of
+from merino.lab.nets.night.state import NightState
 from merino.learn.improve.state import ImproveState
-from merino.learn.night.report import ladder_of
-from merino.learn.night.state import NightState
 from merino.learn.rounds.state import LoopState, Round
 
 INTERVAL = 1.96  # standard errors on each side of a 95% interval

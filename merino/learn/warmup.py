@@ -7,22 +7,14 @@ import numpy as np
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.phases import shares_of_phases
 from merino.eval.linear.weights import defaults
-from merino.eval.net.features import features
-from merino.eval.net.network import Shape
 from merino.formats.labelled import read_labelled
-from merino.formats.packed import Filter
 from merino.formats.pgn_games import read_games
-from merino.formats.scored_games import packed_of, scored_games
 from merino.learn.calibration import calibration
 from merino.learn.fen_file import lines_of
 from merino.learn.gain import learn
 from merino.learn.inputs import split
 from merino.learn.loss_and_gradient import carrier_counts
 from merino.learn.minimisers import METHODS, FitCallback
-from merino.learn.net.feature_costs import measure_changes, update_costs
-from merino.learn.net.gradient import Objective
-from merino.learn.net.position_counts import count_positions
-from merino.learn.net.training import Trainer, TrainingSettings
 from merino.learn.positions import Equal, Quiet, Selection, block_of_games, is_open, select_quiet, with_strays
 from merino.learn.products import MANY_TERMS, products_of
 from merino.learn.ranking import moves_of
@@ -33,29 +25,9 @@ from merino.learn.settings import Settings
 # Enough for `check_rows` to skip positions: numba compiles anew for an array with a stride.
 _MOVES = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc6 dxc6 5. d4 exd4 6. Qxd4 Qxd4 7. Nxd4 Bd7"
 _GAMES = "".join(f'[Result "{result}"]\n\n{_MOVES} {result}\n\n' for result in ("1-0", "0-1", "1/2-1/2") * 80)
-_SCORED_GAME = '[Result "1-0"]\n\n1. e4 { [%eval 0.2] } e5 { [%eval 0.1] } 2. Nf3 1-0\n\n'
 
 
 def warm_up() -> None:
-    """All of it."""
-    warm_up_nets()
-    warm_up_fit()
-
-
-def warm_up_nets() -> None:
-    """Measure what moves change in features and what an update costs, and train a net on the positions of a game."""
-    games = read_games(_SCORED_GAME.encode())
-    measure_changes(features("ALL"), [games])
-    update_costs([Shape()])
-    records = np.repeat(packed_of(scored_games(games), Filter()), 48)
-    records["game"] = np.arange(len(records))
-    count_positions([[records]])
-    for objective in (Objective(), Objective(pqr=True)):
-        settings = TrainingSettings(Shape("H", 1), objective, epochs=1, validation=0.5)
-        Trainer(records, settings, threads=1).run()
-
-
-def warm_up_fit() -> None:
     """Make rows of a few games and labelled positions, and learn from them by each method."""
     weights = defaults()
     block = block_of_games(read_games(_GAMES.encode()), Selection())

@@ -26,7 +26,7 @@ from merino.eval.linear.weights import load
 from merino.eval.net.file import load_net
 from merino.formats.packed import PackedError, open_packed, unpack
 from merino.formats.viriformat import games_in
-from merino.tune.tuning import load_tune
+from merino.lab.tune.tuning import load_tune
 
 # The time that something took, how long a PGN was when it was last looked at, and a checksum that includes them.
 _LEFT_OUT = {"seconds", "reading_seconds", "at", "checksum", "play_seconds", "train_seconds", "nodes_a_second"}

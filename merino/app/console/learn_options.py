@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from merino.app.cluster.address import ClusterAddress
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, as_read_by, natural, number_or, positive, whole
 from merino.core.common.checks import number_of
@@ -17,6 +16,7 @@ from merino.core.common.nearest import did_you_mean
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.registry import TERMS, TermSet
 from merino.eval.linear.weights import active_file, set_of
+from merino.lab.cluster.address import ClusterAddress
 from merino.learn.minimisers import METHODS
 from merino.learn.positions import Equal, Quiet, Selection
 from merino.learn.request import (

@@ -11,8 +11,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TextIO
 
-from merino.app.cluster.address import Needs
-from merino.app.cluster.connection import cluster_executor
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser
 from merino.app.console.learn_options import (
@@ -34,6 +32,8 @@ from merino.core.common.work import WorkError
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.sets import set_named
 from merino.formats.sources import SourceError
+from merino.lab.cluster.address import Needs
+from merino.lab.cluster.connection import cluster_executor
 from merino.learn.errors import LearnStoppedError
 from merino.learn.improve.learner import begin
 from merino.learn.improve.state import DEFAULT_FOLDER, ImproveState, Plan

@@ -7,7 +7,6 @@ import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
-from merino.app.cluster.address import ClusterAddress
 from merino.app.console.command_line import OUTPUT as _OUTPUT
 from merino.app.console.command_line import (
     KeyValues,
@@ -28,6 +27,7 @@ from merino.app.console.command_line import (
 from merino.core.common.command import CommandError
 from merino.core.common.files import write_fault
 from merino.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits
+from merino.lab.cluster.address import ClusterAddress
 
 if TYPE_CHECKING:
     from merino.learn.rounds.state import RoundPlan

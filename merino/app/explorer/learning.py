@@ -20,6 +20,8 @@ from merino.eval.evaluation import Evaluation
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.phases import column_names, phases_of
 from merino.eval.linear.registry import TermSet
+from merino.lab.points.reading import PointsRequest, read_source, sets_of, values_of
+from merino.lab.points.report import as_object
 from merino.learn.errors import LearnError, LearnStoppedError
 from merino.learn.minimisers import METHODS, Step
 from merino.learn.positions import Selection
@@ -28,8 +30,6 @@ from merino.learn.report import load_record
 from merino.learn.request import DEFAULT_SELECTION, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest
 from merino.learn.settings import Settings
 from merino.learn.targets import RESULT, Target
-from merino.study.points.reading import PointsRequest, read_source, sets_of, values_of
-from merino.study.points.report import as_object
 
 MAX_NODES, MAX_A_GAME = 1_000_000, 1000  # of the search of a position; positions of a game
 

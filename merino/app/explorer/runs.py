@@ -15,9 +15,9 @@ from merino.app.explorer.server_state import ServerState
 from merino.app.explorer.stopping import Message, Say, Stop
 from merino.core.common.user_files import is_there
 from merino.eval.evaluation import Evaluation
+from merino.lab.nets.night.report import as_plain, ladder_of, summary
+from merino.lab.nets.night.state import STATE_NAME, NightState, load_state
 from merino.learn.errors import LearnError
-from merino.learn.night.report import as_plain, ladder_of, summary
-from merino.learn.night.state import STATE_NAME, NightState, load_state
 from merino.match.prove import GAIN, StrengthTest
 from merino.study.probes.nights import PROBES_NAME, kept_probes
 from merino.study.probes.probe import Probed

@@ -13,8 +13,8 @@ from merino.core.common.json_text import finite
 from merino.core.common.user_files import user_folder
 from merino.core.common.work import cores
 from merino.eval.evaluation import Evaluation
-from merino.learn.night.start import begin
-from merino.learn.night.state import DEFAULT_FOLDER
+from merino.lab.nets.night.start import begin
+from merino.lab.nets.night.state import DEFAULT_FOLDER
 from merino.learn.request import Events
 from merino.learn.rounds.loop import Until
 from merino.match.games import Game, Tally

@@ -14,7 +14,7 @@ from merino.app.explorer.game_files import GamesFile
 from merino.app.explorer.server_runs import ServerMatch, ServerNight
 from merino.engine.search.searcher import Searcher
 from merino.eval.evaluation import Evaluation
-from merino.study.drill.practice import Practice
+from merino.lab.people.drill.practice import Practice
 
 
 class Searchers:

@@ -26,9 +26,8 @@ from merino.core.common.user_files import user_folder
 from merino.engine.search.people import people
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import default
-from merino.study.analyser import Analyser, analyser
-from merino.study.drill.exercises import ATTEMPTS, MAX_EXERCISES, Exercise, hint_for, reply_to
-from merino.study.drill.practice import (
+from merino.lab.people.drill.exercises import ATTEMPTS, MAX_EXERCISES, Exercise, hint_for, reply_to
+from merino.lab.people.drill.practice import (
     OtherPlayerError,
     Practice,
     load_progress,
@@ -36,10 +35,11 @@ from merino.study.drill.practice import (
     progress_file,
     scheduling,
 )
+from merino.lab.people.profile.choices import MAX_CHOICES
+from merino.lab.people.profile.players import folded, games_of_player
+from merino.lab.people.profile.profile import as_object, profile_of
+from merino.study.analyser import Analyser, analyser
 from merino.study.errors import StudyError
-from merino.study.profile.choices import MAX_CHOICES
-from merino.study.profile.players import folded, games_of_player
-from merino.study.profile.profile import as_object, profile_of
 
 MAX_NAME_BYTES = 100  # of a name that becomes part of that of a file
 _UNSAFE = re.compile(r"[^\w.-]+")

@@ -35,6 +35,11 @@ def _command(usage: str, function: str, sentence: str, aliases: tuple[str, ...] 
     return Command(usage, f"merino.app.shell.{function}", sentence, aliases)
 
 
+def _lab(usage: str, function: str, sentence: str, aliases: tuple[str, ...] = ()) -> Command:
+    """A command of the lab, which is imported when it is asked for and not before."""
+    return Command(usage, f"merino.lab.{function}", sentence, aliases)
+
+
 # Each function takes the arguments after the name and returns the exit code; if it takes any, it prints its help for
 # `-h` and `--help`. A command whose usage is its name takes no arguments and is never given any.
 COMMANDS = by_name(
@@ -53,9 +58,9 @@ COMMANDS = by_name(
         _command("epd FILE [--movetime MS]", "epd:run_epd", "Solve the positions of an EPD file."),
         _command("learn FILE [FIRST LAST]", "learn:run_learn", "Learn the weights from games."),
         _command("improve --hours H", "learn:run_improve", "Play, learn and prove by a match, again and again."),
-        _command(
+        _lab(
             "recipes FILE",
-            "recipes:run_recipes",
+            "article.command:run_recipes",
             "Compare ways to learn, each by a match; 'article' has those of GreKo 2015 ML.",
         ),
         _command(
@@ -63,9 +68,9 @@ COMMANDS = by_name(
             "learn:run_plot",
             "Draw how 'learn', 'improve', 'train' or 'night' went (needs matplotlib).",
         ),
-        _command(
+        _lab(
             "points FILE ...",
-            "points:run_points",
+            "points.command:run_points",
             "Estimate the values of the pieces from the games of PGN files.",
             ("piece-values",),
         ),
@@ -84,12 +89,16 @@ COMMANDS = by_name(
         _command(
             "annotate FILE.pgn", "annotate:run_annotate", "Annotate games: evaluation, terms and mistakes of each move."
         ),
-        _command(
+        _lab(
             "profile GAMES.pgn --player NAME",
-            "profile:run_profile",
+            "people.profile_command:run_profile",
             "Say what a player's moves value, and where they go wrong.",
         ),
-        _command("drill GAMES.pgn --player NAME", "drill:run_drill", "Practise from a player's own mistakes."),
+        _lab(
+            "drill GAMES.pgn --player NAME",
+            "people.drill_command:run_drill",
+            "Practise from a player's own mistakes.",
+        ),
         _command("match A B", "match:run_match", "Play a match: Elo, LOS, sequential test."),
         _command(
             "gauntlet A B ...", "tournament:run_gauntlet", "Play one player against several others and rate them."
@@ -100,16 +109,22 @@ COMMANDS = by_name(
             "Play each player against each other one and rate them.",
         ),
         _command("selfplay N", "selfplay:run_selfplay", "Write games of Merino against itself."),
-        _command(
-            "cluster [ADDRESS]", "cluster:run_cluster", "Explain how to use many machines; check and measure theirs."
+        _lab(
+            "cluster [ADDRESS]",
+            "cluster.command:run_cluster",
+            "Explain how to use many machines; check and measure theirs.",
         ),
-        _command("spsa COMMAND ...", "spsa:run_spsa", "Tune parameters by games, scan one, simulate or plan a tune."),
+        _lab(
+            "spsa COMMAND ...",
+            "tune.spsa_command:run_spsa",
+            "Tune parameters by games, scan one, simulate or plan a tune.",
+        ),
         _command(
             "positions FILE ...",
             "position_files:run_positions",
             "Show, convert, shuffle or split files of scored positions.",
         ),
-        _command("net FILE", "net:run_net", "Show the shape and training of a net, and its piece values."),
+        _lab("net FILE", "nets.net_command:run_net", "Show the shape and training of a net, and its piece values."),
         _command(
             "account NET",
             "account:run_account",
@@ -123,13 +138,15 @@ COMMANDS = by_name(
             "probes:run_probes",
             "Ask what nets know of the terms and of motifs, by linear probes.",
         ),
-        _command("train FILE ...", "train:run_train", "Train a net from scored positions."),
-        _command(
-            "night --hours H", "night:run_night", "Make stronger and stronger nets: play, train and prove by a match."
+        _lab("train FILE ...", "nets.train_command:run_train", "Train a net from scored positions."),
+        _lab(
+            "night --hours H",
+            "nets.night_command:run_night",
+            "Make stronger and stronger nets: play, train and prove by a match.",
         ),
-        _command(
+        _lab(
             "features EXPR [FEN]",
-            "features:run_features",
+            "nets.features_command:run_features",
             "Show a feature set of nets, and its features in a position.",
         ),
         _command(

@@ -24,14 +24,14 @@ from merino.core.common.user_files import is_folder, is_there
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.weights import active_file
 from merino.eval.net.file import is_net_file
+from merino.lab.nets.night.state import STATE_NAME as NIGHT_NAME
+from merino.lab.nets.night.state import NightState
+from merino.lab.nets.night.state import load_state as load_night
+from merino.lab.nets.plots import BOARDS, NetRun, load_run, log_of, pictures_of
+from merino.lab.nets.plots import PICTURES as NET_PICTURES
 from merino.learn.errors import LearnError
 from merino.learn.improve.state import STATE_NAME, load_state
 from merino.learn.installing import Verdict
-from merino.learn.net.plots import BOARDS, NetRun, load_run, log_of, pictures_of
-from merino.learn.net.plots import PICTURES as NET_PICTURES
-from merino.learn.night.state import STATE_NAME as NIGHT_NAME
-from merino.learn.night.state import NightState
-from merino.learn.night.state import load_state as load_night
 from merino.learn.plots import CALIBRATION, IMPROVE_PICTURES, NIGHT_PICTURES, PICTURES, draw
 from merino.learn.report import load_record
 from merino.learn.run import RECORD_NAME

@@ -37,7 +37,7 @@ from merino.formats.pgn_scores import NO_SCORE
 from merino.formats.scored_games import ScoredGames, scaled
 from merino.formats.sources import SourceError, find_files
 from merino.formats.viriformat import GamesWriter, is_games_file, write_viriformat, writing_viriformat
-from merino.learn.net.position_counts import BOUNDS, PositionCounts, count_positions
+from merino.lab.nets.position_counts import BOUNDS, PositionCounts, count_positions
 
 WIDTH = 40  # of the longest bar
 _Chunk = TypeVar("_Chunk", np.ndarray, ScoredGames)

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from merino.app.cluster.connection import cluster_executor, needs_of
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path, natural, positive
 from merino.app.shell import match_options as options
@@ -15,6 +14,7 @@ from merino.core.common.progress import LivePrinter
 from merino.core.common.quoting import as_word
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import load_chosen
+from merino.lab.cluster.connection import cluster_executor, needs_of
 from merino.match.config import MatchConfig
 from merino.match.openings import PLIES
 from merino.match.players import OwnPlayer

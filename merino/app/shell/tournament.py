@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict
 
-from merino.app.cluster.connection import cluster_executor, needs_of
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, any_number
 from merino.app.shell import match_options as options
 from merino.app.shell.output_files import make_folder
 from merino.core.common.command import UsageError
 from merino.core.common.nearest import did_you_mean
+from merino.lab.cluster.connection import cluster_executor, needs_of
 from merino.match.errors import MatchError
 from merino.match.players import Player, read_player
 from merino.match.report import counts_text, faults, faults_text

@@ -36,7 +36,7 @@ CACHE_GROUPS = (
     "match",
     "learn",
     "study",
-    "tune",
+    "lab",
 )  # packages that share a cache; lowest first: a group calls itself and those before it
 PLAY = "play"  # the part of the lowest group that every game needs
 WITHOUT_COMPILED_CODE = ("core/common", "engine/notation", "engine/report", "engine/tables", "engine/uci")
@@ -212,10 +212,9 @@ def write_inventory(folder: Path, part: str, files: Iterable[Path]) -> None:
 
 
 def _inventory(folder: Path, part: str) -> Path:
-    """Where the inventory lies. Code is for a place, a processor and settings of numba: the name tells them."""
-    place = str(Path(__file__).resolve().parents[2])
+    """Where the inventory lies. Code is for a processor and settings of numba: the name tells them."""
     settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
-    digest = hashlib.sha256(repr((place, _processor(), settings)).encode()).hexdigest()
+    digest = hashlib.sha256(repr((_processor(), settings)).encode()).hexdigest()
     return folder / f"{part}-{digest[:16]}.inventory"
 
 

@@ -23,6 +23,7 @@ from merino.core.common.files import writing_whole
 log = logging.getLogger(__name__)
 
 _HEAD = 4  # bytes of the checksum
+_PACKAGE = Path(__file__).resolve().parents[2]
 
 
 class CodeFiles:
@@ -85,7 +86,18 @@ def _checksum(code: bytes | memoryview) -> bytes:
 
 
 class _Readable(UserProvidedCacheLocator):
-    """A folder may be used that can only be read, as on a full disk: numba would compile anew what lies there."""
+    """A folder may be used that can only be read, as on a full disk: numba would compile anew what lies there.
+
+    Code of our own modules is found wherever the package lies.
+    """
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        """The folder inside the cache for the code of this source."""
+        path = Path(py_file).resolve()
+        if _PACKAGE in path.parents:
+            return "_".join(path.relative_to(_PACKAGE).parent.parts)
+        return str(super().get_suitable_cache_subpath(py_file))
 
     def ensure_cache_path(self) -> None:
         """Make the folder, and do not try to write there; raises OSError."""

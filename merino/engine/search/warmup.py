@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 MIN_PATIENCE = 60.0  # seconds for a second process to end after the first has done its part
 BESIDE = {
     PLAY: ("formats",),
-    "match": ("study", "tune"),
+    "match": ("study", "lab"),
 }  # what a second process compiles from the beginning of a part on
 
 

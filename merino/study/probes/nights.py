@@ -18,8 +18,8 @@ from merino.eval.net.piece_family import net_evaluation
 from merino.formats.packed import PackedError, unpack
 from merino.formats.packed_files import all_positions, evenly
 from merino.formats.sources import SourceError
+from merino.lab.nets.night.state import GAMES, NightFolder, NightState, net_of
 from merino.learn.errors import LearnError
-from merino.learn.night.state import GAMES, NightFolder, NightState, net_of
 from merino.study.errors import StudyError
 from merino.study.probes.probe import POSITIONS, Probed, probe, table
 

@@ -1,0 +1,1 @@
+"""The experiment of the article on GreKo 2015 ML, repeated."""

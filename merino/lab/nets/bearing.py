@@ -1,0 +1,151 @@
+"""What some positions bear: the shape of a net, the share of the result, the epochs.
+
+Wider nets learn few positions by heart. The shapes are those that predicted other games best, or played best at equal
+time, of nets trained on so many positions of Merino's games (docs/lab/nets.md). That the share of the result changes
+from epoch to epoch, or a second layer, has not been seen to gain, so no row has either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from merino.eval.families import default
+from merino.eval.net.network import Network, Shape
+from merino.eval.net.rows import is_by_piece_and_king
+from merino.eval.net.shape_text import parse_shape
+from merino.formats.packed_blocks import PackedBlocks
+from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE, TrainingSettings, fit_k
+
+
+class Bearing(NamedTuple):
+    """What positions bear, from `least` of them on.
+
+    `shape` is that of a net that begins with random weights. A net that is trained further gets its outputs, and the
+    features `grown`, if it has what they are made of. `share` is that of the result in the target.
+    """
+
+    least: int
+    shape: Shape
+    share: float
+    reason: str
+    grown: str = ""
+
+
+_SHARE, _LARGE_SHARE = 0.1, 0.05
+_HEART, _BEST = "more neurons learn so few by heart", "the lowest error on games kept apart"
+_GROWN = "MIRRORED(KING[33333333/33333333/33333333/33333333/33333333/22222222/22222222/00111100]*ALL)"  # as gen13
+BORNE = (
+    Bearing(0, parse_shape("ALL -> 16 -> 1"), _SHARE, _HEART),
+    Bearing(50_000, parse_shape("ALL -> 32 -> 1"), _SHARE, _HEART),
+    Bearing(120_000, parse_shape("ALL -> 64 -> 1"), _SHARE, _HEART),
+    Bearing(300_000, parse_shape("ALL -> 128 -> 1"), _SHARE, _BEST),
+    Bearing(1_500_000, parse_shape("ALL -> 256 -> 1"), _SHARE, f"{_BEST}, +59 +- 20 Elo over 64 neurons"),
+    Bearing(
+        20_000_000,
+        parse_shape("ALL mirrored -> 256 -> 1 x 8"),
+        _LARGE_SHARE,
+        "+35 +- 19 Elo at equal time with 24 million over a board that is not mirrored and one output",
+    ),
+    Bearing(
+        130_000_000,
+        parse_shape("ALL mirrored -> 384 -> 1 x 8"),
+        _LARGE_SHARE,
+        "as good as 512 neurons with 182 million, and faster; a net trained further gains 20 +- 13 Elo by four groups "
+        "of squares of the own king",
+        _GROWN,
+    ),
+    Bearing(500_000_000, parse_shape("ALL mirrored -> 512 -> 1 x 8"), _LARGE_SHARE, "as other engines", _GROWN),
+)
+MIN_STEPS = 200  # of training, however few positions there are
+MIN_GAMES, MAX_GAMES = 8_000, 100_000  # of a generation of `night`, where no number is asked for
+POSITIONS_A_GAME = 77  # that games of a net at 600 nodes a move have for learning
+EPOCHS = TrainingSettings().epochs  # where these are steps enough
+
+
+def bearing_for(positions: int) -> Bearing:
+    """What so many positions bear."""
+    return next(row for row in reversed(BORNE) if positions >= row.least)
+
+
+def grown(shape: Shape, positions: int) -> Shape:
+    """The shape of a net that is trained further on so many positions: its own, and what more they bear.
+
+    That is what begins with its scores: outputs, and weights for groups of squares of the own king.
+    """
+    row = bearing_for(positions)
+    if shape.second or shape.piece_values or not is_by_piece_and_king(shape.feature_set):
+        return shape
+    features = row.grown if row.grown and shape.features == row.shape.features else shape.features
+    return replace(shape, features=features, outputs=max(shape.outputs, row.shape.outputs))
+
+
+def games_to_teach(learned: int | None) -> int:
+    """The games of a generation of `night` whose start has learned from so many positions, None if it does not say.
+
+    A net that knows much learns from many games only: a quarter of what it has learned from, MAX_GAMES at most.
+    `gen12`, which has learned from 28.6 million, lost by 8,000 games and gained by 85,000 (docs/lab/nets.md).
+    """
+    return min(MAX_GAMES, max(MIN_GAMES, round((learned or 0) / 4 / POSITIONS_A_GAME)))
+
+
+def renewed(shape: Shape, positions: int) -> Shape:
+    """The shape of a net that begins anew with random weights after one of this shape, on so many positions.
+
+    As wide as before if the positions bear half of that; else they say how many neurons. It sees the board mirrored and
+    has more outputs where they bear that, and loses nothing that it had.
+    """
+    row = bearing_for(positions)
+    hidden = shape.hidden if row.shape.hidden < shape.hidden <= 2 * row.shape.hidden else row.shape.hidden
+    features = row.shape.features if shape.features == Shape.features else shape.features
+    if shape.second or shape.piece_values:
+        return replace(shape, hidden=hidden)
+    return replace(shape, hidden=hidden, features=features, outputs=max(shape.outputs, row.shape.outputs))
+
+
+def epochs_for(positions: int, batch: int) -> int:
+    """The passes over so many positions to learn from, `batch` to a step."""
+    steps = max(1, -(-positions // batch))
+    return max(EPOCHS, -(-MIN_STEPS // steps))
+
+
+class Course(NamedTuple):
+    """How a net learns where nothing else is said: its scale, that of the scores, the passes over them, the rate."""
+
+    k: float
+    score_k: float
+    epochs: int
+    rate: float
+
+
+def course_for(
+    records: np.ndarray | PackedBlocks, batch: int, start: Network | None, validation: float, together: int = 1
+) -> Course:
+    """The course over these positions, `batch` to a step, from a net to train further, or from random weights.
+
+    Of the positions, or of as many `together` as are learned from as one, a share is kept for `validation`.
+
+    A new net gets the scale of the terms, so that a centipawn of both promises the same. Where scores seem to promise
+    less, it is the players who lose what they have won, as with few nodes a move: the scores keep that scale too.
+    """
+    if start is not None:
+        return Course(start.k, start.k, FURTHER_EPOCHS, FURTHER_RATE)
+    k = default().k
+    epochs = epochs_for(round((1 - validation) * (len(records) // together)), batch)
+    return Course(k, round(min(k, fit_k(records)), 1), epochs, TrainingSettings().rate)
+
+
+def caution(shape: Shape, positions: int) -> str:
+    """What to say of a net that is too wide for so many positions; empty if it is not."""
+    row = bearing_for(positions)
+    neurons = row.shape.hidden
+    if shape.hidden <= 2 * neurons:
+        return ""
+    wanted = next(each.least for each in BORNE if shape.hidden <= 2 * each.shape.hidden)
+    return (
+        f"{positions:,} positions bear about {neurons} neurons; {shape.hidden} learn them by heart and play worse. "
+        f"They need about {wanted:,} positions; or give the net {neurons} neurons. "
+        f"What they bear: {row.shape} ({row.reason})."
+    )

@@ -1,0 +1,126 @@
+"""`merino net FILE`: a net's shape and training, and the values of the pieces in it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from merino.app.console import shared_options as shared
+from merino.app.console.command_line import Parser, file_path
+from merino.core.board.fen import parse_fen
+from merino.core.common.command import errors_named
+from merino.engine.search.bench import POSITIONS
+from merino.eval.evaluation import EvaluationError
+from merino.eval.families import find_net, load_net
+from merino.formats.packed import PackedError, unpack
+from merino.formats.packed_files import all_positions, evenly
+from merino.formats.sources import SourceError
+from merino.lab.nets.piece_values import ALL, NAMES, PieceMean, piece_means
+from merino.lab.points.board import TEAM_44
+from merino.lab.points.reading import PointsRequest, read_source, sets_of, values_of
+from merino.lab.points.report import as_object
+
+MAX_POSITIONS = 2000  # positions
+MAX_WIDTH = 1000  # characters of a line of a net's card
+LETTERS = dict(zip(NAMES, "PNBRQ", strict=True))
+
+
+def run_net(arguments: Sequence[str]) -> int:
+    """The command in a shell; raises CommandError."""
+    parser = Parser(
+        prog="merino net",
+        description="Show the shape of a net, how it was trained, and the values of the pieces in it, by removal.",
+        examples=("merino net my.net", "merino net my.net --positions games.pgn"),
+    )
+    parser.add_argument("file", metavar="FILE", help="a net, or the name of one in weights/")
+    sentence = "positions over which to average the values (default: those of the bench)"
+    parser.add_argument("--positions", type=file_path, metavar="FILE", help=sentence)
+    sentence = "also show the values by regression from these games, as 'merino points' does"
+    regressed = parser.add_argument("--stats", type=file_path, metavar="FILE.pgn", help=sentence)
+    parser.also_accept("--games", regressed)
+    shared.add_json(parser)
+    args = parser.parse_args(arguments)
+    with errors_named("net", EvaluationError, PackedError, SourceError):
+        path = find_net(args.file)
+        net = load_net(args.file)
+        positions = positions_of(args)
+        means = piece_means(net, positions)
+        own = piece_means(net, positions, own=True) if net.has_attributed else ()
+        regression = _by_regression(args.stats) if args.stats else None
+    if args.json:
+        found = {
+            "file": str(path),
+            "search": dict(net.search_numbers),
+            "text": net.describe(MAX_WIDTH).splitlines(),
+            "pieces": [mean.__dict__ for mean in means],
+            "own_values": [mean.__dict__ for mean in own],
+            "regression": regression,
+        }
+        print(json.dumps(found))
+        return 0
+    print(f"{path}\n{net.describe(MAX_WIDTH)}\n\nvalue of pieces by removal, in pawns: mean and standard deviation")
+    _print_means(means)
+    if own:
+        print("\nvalue that the net gives each piece, in pawns: mean and standard deviation")
+        _print_means(own)
+    _print_ratios(means, own, regression)
+    return 0
+
+
+def _by_regression(path: Path) -> dict[str, float | None]:
+    """The values of the pieces in the games of a file, a pawn being 1, by the letters of the pieces."""
+
+    @contextmanager
+    def silent(_: str) -> Iterator[Any]:
+        yield lambda _: None
+
+    request = PointsRequest()
+    source = read_source(path, False, silent, lambda _: None)
+    findings = values_of(sets_of([source], request).sets, request)
+    if not findings.values:
+        raise SourceError(f"'{path}' holds too few decided games for a regression")
+    values: Any = as_object(findings.values[0])["values"]
+    return {letter: None if values[letter] is None else values[letter] / 100 for letter in LETTERS.values()}
+
+
+def _print_ratios(
+    means: Sequence[PieceMean], own: Sequence[PieceMean], regression: Mapping[str, float | None] | None
+) -> None:
+    """The means over all positions in units of the pawn, beside values from other sources."""
+    rows = [("by removal", _in_pawns(means))]
+    rows += [("as the net gives it", _in_pawns(own))] if own else []
+    rows += [("Team 44", list(TEAM_44))] if own else []
+    rows += [("regression", [regression[letter] for letter in LETTERS.values()])] if regression else []
+    print("\nin units of the mean pawn")
+    print(f"{'':<22}" + "".join(f"{letter:>8}" for letter in LETTERS.values()))
+    for name, values in rows:
+        print(f"{name:<22}" + "".join(f"{'-' if value is None else f'{value:.2f}':>8}" for value in values))
+
+
+def _in_pawns(means: Sequence[PieceMean]) -> list[float | None]:
+    found = {mean.piece: mean.mean for mean in means if mean.phase == ALL}
+    pawn = found.get(NAMES[0])
+    return [found[name] / pawn if pawn and name in found else None for name in NAMES]
+
+
+def positions_of(args: argparse.Namespace) -> np.ndarray:
+    """The positions to describe a net by, POSITION[n]: some of a file, or the usual ones."""
+    if args.positions is None:
+        return np.concatenate([parse_fen(fen) for fen in POSITIONS])
+    return unpack(evenly(all_positions(args.positions), MAX_POSITIONS))
+
+
+def _print_means(means: Sequence[PieceMean]) -> None:
+    phases = list(dict.fromkeys(mean.phase for mean in means))
+    by_place = {(mean.piece, mean.phase): mean for mean in means}
+    print(f"{'':<8}" + "".join(f"{phase:>16}" for phase in phases))
+    for piece in dict.fromkeys(mean.piece for mean in means):
+        cells = [by_place.get((piece, phase)) for phase in phases]
+        texts = [f"{cell.mean / 100:.2f} +- {cell.deviation / 100:.2f}" if cell else "" for cell in cells]
+        print(f"{piece:<8}" + "".join(f"{text:>16}" for text in texts))

@@ -1,0 +1,1 @@
+"""What a player's games tell: profiles and exercises."""

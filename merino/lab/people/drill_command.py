@@ -1,0 +1,185 @@
+"""`merino drill GAMES.pgn --player NAME`: exercises from a player's mistakes, asked again after growing intervals."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from merino.app.console import shared_options as shared
+from merino.app.console.command_line import Parser, file_path, positive
+from merino.app.console.scoresheet import side_name
+from merino.app.console.terminal import detect, draw
+from merino.app.shell.output_files import check_apart, check_output, holding_output, write_output
+from merino.app.shell.search_request import default_analyser
+from merino.core.board.bitboard import BLACK
+from merino.core.board.game import Position
+from merino.core.common.command import CommandError, UsageError, errors_named
+from merino.core.common.files import writing
+from merino.core.common.progress import ProgressOfMany
+from merino.engine.notation.san import MoveRejected
+from merino.eval.families import default
+from merino.formats.sources import SourceError
+from merino.lab.people.drill.exercises import (
+    ATTEMPTS,
+    MAX_EXERCISES,
+    Exercise,
+    Reply,
+    as_anki,
+    as_pgn,
+    hint_for,
+    reply_to,
+)
+from merino.lab.people.drill.practice import Practice, practice_from, progress_file, scheduling
+from merino.study.errors import StudyError
+
+DEFAULT_COUNT = 10  # exercises of a session
+_HELP = "a move such as Nf3; 'hint', 'show' or 'quit'"
+
+
+def run_drill(arguments: Sequence[str]) -> int:
+    """The command in a shell; raises CommandError."""
+    args = _parser().parse_args(arguments)
+    if args.json and not args.list:
+        raise UsageError("drill: --json needs --list")
+    place = args.progress or progress_file(args.file)
+    for path in filter(None, (args.pgn, args.anki)):
+        check_output(path, "drill")
+    check_apart((args.pgn, args.anki, place), [args.file], "drill")
+    with errors_named("drill", StudyError, SourceError), holding_output(place, "drill"):
+        return _drill(args, place)
+
+
+def _drill(args: argparse.Namespace, place: Path) -> int:
+    practice = _progress(args, place)
+    for path, written in ((args.pgn, as_pgn), (args.anki, as_anki)):
+        if path is not None:
+            write_output(path, written(practice.exercises).encode(), "drill")
+            if not args.quiet and not args.list:
+                print(f"Exercises: {len(practice.exercises)}, in '{path}'.")
+    if args.list:
+        _list(practice.exercises, args.json)
+    elif args.pgn is None and args.anki is None:
+        return _practise(practice, place, args.count)
+    return 0
+
+
+def _progress(args: argparse.Namespace, place: Path) -> Practice:
+    """The exercises of the games, from the file if it has them, else found now and kept."""
+    show = ProgressOfMany(shared.progress_stream(args.quiet))
+    try:
+        with writing(CommandError, place, "drill: "):
+            return practice_from(args.file, args.player, place, args.most, default(), default_analyser, show)
+    finally:
+        show.wipe()
+
+
+def _save(progress: Practice, place: Path) -> None:
+    with writing(CommandError, place, "drill: "):
+        progress.save(place)
+
+
+def _list(exercises: Sequence[Exercise], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps([exercise.as_json() for exercise in exercises]))
+        return
+    for number, exercise in enumerate(exercises, start=1):
+        print(f"{number:3}  game {exercise.game}, {exercise.title}: {exercise.number}{exercise.why}")
+
+
+def _practise(progress: Practice, place: Path, count: int) -> int:
+    """Ask what is due, at most so many exercises."""
+    scheduling()  # before the first answer, which could not be kept
+    now = datetime.now(UTC)
+    due = progress.due(now)[:count]
+    if not due:
+        print("Nothing is due. Come back later, or play some more games.")
+        return 0
+    found = 0
+    for number, exercise in enumerate(due, start=1):
+        print(f"\nExercise {number} of {len(due)}: game {exercise.game}, {exercise.title}")
+        was_found = _ask(exercise)
+        if was_found is None:
+            break
+        again = progress.review(exercise, was_found, datetime.now(UTC))
+        _save(progress, place)
+        found += was_found
+        print(f"{exercise.why}\nAsked again on {again.astimezone():%d %B, %H:%M}.")
+    print(f"\nFound: {found}. Progress is in '{place}'.")
+    return 0
+
+
+def _ask(exercise: Exercise) -> bool | None:
+    """Whether the move was found at once; None at the end of the input or on `quit`."""
+    position = Position(exercise.fen)
+    print(f"\n{draw(position, detect(sys.stdout), flipped=position.turn == BLACK)}\n")
+    print(f"{side_name(position.turn)} to move. You played {exercise.number}{exercise.played}; what is better?")
+    tries = 0
+    while tries < ATTEMPTS:
+        text = _answer()
+        if text is None or text in ("quit", "exit", "q"):
+            return None
+        if text == "hint":
+            print(hint_for(exercise))
+            tries = max(tries, ATTEMPTS - 1)
+        elif text in ("show", "skip", "?"):
+            break
+        else:
+            reply = _reply(exercise, text)
+            if reply is not None and reply.is_right:
+                print("Right." if tries == 0 else "Right now.")
+                return tries == 0
+            if reply is not None:
+                tries += 1
+                print(f"{reply.sentence}{' Try again.' if tries < ATTEMPTS else ''}")
+    print(f"The move is {exercise.number}{exercise.solution}.")
+    return False
+
+
+def _reply(exercise: Exercise, text: str) -> Reply | None:
+    """What is said of a move; None if it is none, with a word about it."""
+    try:
+        return reply_to(exercise, text, default(), default_analyser())
+    except MoveRejected as error:
+        print(f"{error} ({_HELP})")
+        return None
+
+
+def _answer() -> str | None:
+    try:
+        return input("> ").strip()
+    except EOFError:
+        print()
+        return None
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="merino drill",
+        description="Practise from your own mistakes: positions with one clearly best move that you did not find.",
+        examples=(
+            "merino drill mine.pgn --player me",
+            "merino drill mine.pgn --player me --list",
+            "merino drill mine.pgn --player me --pgn study.pgn --anki cards.txt",
+        ),
+        notes="The first run looks through the games; exercises and progress are kept in one file. What you find is "
+        f"asked again after longer and longer, what you miss soon. At the prompt: {_HELP}.",
+    )
+    parser.add_argument("file", metavar="GAMES.pgn", type=file_path, help="the games, plain or compressed")
+    parser.add_argument("--player", metavar="NAME", required=True, help="who is meant; a part of the name will do")
+    sentence = "keep the progress in this file (default: GAMES.pgn.drill.json)"
+    parser.add_argument("--progress", metavar="FILE", type=file_path, help=sentence)
+    sentence = "ask so many exercises (default: %(default)s)"
+    parser.add_argument("--count", metavar="N", type=positive, default=DEFAULT_COUNT, help=sentence)
+    sentence = "make so many exercises at most (default: %(default)s)"
+    parser.add_argument("--most", metavar="N", type=positive, default=MAX_EXERCISES, help=sentence)
+    parser.add_argument("--list", action="store_true", help="list the exercises with their solutions")
+    add = parser.group(shared.OUTPUT).add_argument
+    add("--pgn", metavar="FILE", type=file_path, help="write the exercises as a study in PGN")
+    add("--anki", metavar="FILE", type=file_path, help="write them as cards for Anki")
+    shared.add_json(parser)
+    shared.add_quiet(parser)
+    return parser

@@ -1,0 +1,40 @@
+"""BSPSA: a Bayesian SPSA that knows the uncertainty of all parameters together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from merino.core.compiled.jit import kernel
+from merino.lab.tune.rules import EstimatorSettings, Method, State, innovation, slope, state_of
+
+
+def _prepare(settings: EstimatorSettings, start: np.ndarray) -> State:
+    return state_of(settings, start, covariance=np.diag(settings.sigma_0**2))
+
+
+def _deviations(settings: EstimatorSettings, state: State) -> np.ndarray:
+    return np.sqrt(np.diag(state.covariance))
+
+
+@kernel(makes_arrays=True)
+def _update_jointly(settings, state, number, plus, minus, y, tau2):
+    """BSPSA: (13) to (16), with the inverse updated by the Sherman-Morrison formula."""
+    sigma, mean, covariance = settings.sigma, state.mean, state.covariance
+    surprise = innovation(sigma, mean, plus, minus, y)
+    size = len(plus)
+    gain = np.zeros(size)
+    for i in range(size):
+        own = slope(sigma, plus, minus, i)
+        for j in range(size):
+            gain[j] += own * covariance[i, j]
+    variance = tau2
+    for i in range(size):
+        variance += slope(sigma, plus, minus, i) * gain[i]
+    for i in range(size):
+        share = gain[i] / variance
+        mean[0, i] += share * surprise
+        for j in range(size):
+            covariance[i, j] -= share * gain[j]
+
+
+METHOD = Method("bspsa", "as `bspsas`, with all correlations", _update_jointly, _prepare, _deviations)

@@ -1,0 +1,73 @@
+"""Load every compiled entry of the lab, from the cache or by compiling it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from merino.core.board.bitboard import WHITE
+from merino.eval.families import default
+from merino.eval.net.features import features
+from merino.eval.net.network import Shape
+from merino.formats.packed import Filter
+from merino.formats.pgn_games import read_games
+from merino.formats.scored_games import packed_of, scored_games
+from merino.lab.nets.feature_costs import measure_changes, update_costs
+from merino.lab.nets.gradient import Objective
+from merino.lab.nets.position_counts import count_positions
+from merino.lab.nets.training import Trainer, TrainingSettings
+from merino.lab.people.profile.choices import choices_of
+from merino.lab.people.profile.players import PlayerGame, PlayerGames
+from merino.lab.points.board import BoardTally, add_games
+from merino.lab.points.regression import bootstrap, cells_of
+from merino.lab.points.vectors import vectors_of_games
+from merino.lab.tune.curves import SETTINGS
+from merino.lab.tune.estimators import after, estimate, initial_state, next_pair, noise_now
+from merino.lab.tune.methods import DEFAULT, METHODS
+from merino.lab.tune.rules import PairResult
+from merino.lab.tune.simulator import CONTENDERS, simulate, tuner_settings
+from merino.match.rng import seed_state
+
+_SCORED_GAME = '[Result "1-0"]\n\n1. e4 { [%eval 0.2] } e5 { [%eval 0.1] } 2. Nf3 1-0\n\n'
+_GAMES = b'[Result "1-0"]\n\n1. e4 d5 2. exd5 Nf6 3. Nc3 Nxd5 4. a3 a6 5. h3 h6 1-0\n\n'
+
+
+def warm_up() -> None:
+    """All of it."""
+    warm_up_nets()
+    warm_up_points()
+    warm_up_tunes()
+
+
+def warm_up_nets() -> None:
+    """Measure what moves change in features and what an update costs, and train a net on the positions of a game."""
+    games = read_games(_SCORED_GAME.encode())
+    measure_changes(features("ALL"), [games])
+    update_costs([Shape()])
+    records = np.repeat(packed_of(scored_games(games), Filter()), 48)
+    records["game"] = np.arange(len(records))
+    count_positions([[records]])
+    for objective in (Objective(), Objective(pqr=True)):
+        settings = TrainingSettings(Shape("H", 1), objective, epochs=1, validation=0.5)
+        Trainer(records, settings, threads=1).run()
+
+
+def warm_up_points() -> None:
+    """Value the pieces of a game, by its result and on the board, and profile a player."""
+    games = read_games(_GAMES)
+    vectors, _ = vectors_of_games(games)
+    bootstrap(cells_of(vectors.differences, vectors.outcomes), vectors, 2, 1)
+    terms = default()
+    add_games(BoardTally(), games, np.zeros(1, dtype=np.int64), terms)
+    game = PlayerGame(1, "", "", WHITE, None, 1.0, games.starts[:1], games.moves, np.zeros(0))
+    choices_of(PlayerGames("", (game,), 0), terms)
+
+
+def warm_up_tunes() -> None:
+    """Simulate a short tune, and take the steps of a tune by games."""
+    simulate(CONTENDERS[DEFAULT], SETTINGS["S0"], size=2, pairs=1, runs=1, seed=1, at_a_time=1)
+    settings = tuner_settings(METHODS[DEFAULT], SETTINGS["S0"], 2, 1)
+    state = initial_state(settings, settings.sigma_0)
+    plus, minus = next_pair(settings, state, 1, seed_state(1, 2))
+    state = after(settings, state, PairResult(1, plus, minus, 0.0))
+    estimate(settings, state)
+    noise_now(settings, state)

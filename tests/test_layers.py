@@ -104,7 +104,7 @@ OWN_FILES = {
 PAGE = PACKAGE / "app" / "explorer" / "page"
 PAGE_FLOORS = ("base", "state", "board", "panels", "controls", "main")  # its folders, lowest first, and what makes it
 
-MAX_MODULE, MAX_KERNEL, MAX_TEST_NAME = 400, 60, 80
+MAX_MODULE, MAX_KERNEL, MAX_TEST_NAME = 1000, 60, 80
 
 
 @cache

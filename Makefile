@@ -24,7 +24,7 @@ help: ## list these commands
 
 run: $(INSTALLED) ## play: a console on a terminal, a short game against itself without one
 	@$(RUN) -m merino warmup play
-	@$(RUN) -m merino run $(ARGS)
+	@if [ -t 0 ] && [ -t 1 ]; then $(RUN) -m merino console $(ARGS); else $(RUN) -m merino demo $(ARGS); fi
 
 explorer: $(INSTALLED_WEB) ## open a page in the browser that shows a position and its reasons
 	@$(RUN) -m merino warmup play

@@ -211,7 +211,6 @@ WRITES_NOTHING = {
     "net": "prints",
     "perft": "prints",
     "profile": "prints",
-    "run": "starts the console or the demo",
     "uci": "answers a GUI; a log of it is for looking for faults",
     "version": "prints",
     "weights": "prints",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
+from merino.core.common import lab
 from merino.core.common.about import NAME, __version__
 from merino.core.common.command import Command, CommandError, UsageError, by_name, errors_named
 from merino.core.common.errors import MerinoError
@@ -35,135 +36,43 @@ def _command(usage: str, function: str, sentence: str, aliases: tuple[str, ...] 
     return Command(usage, f"merino.app.shell.{function}", sentence, aliases)
 
 
-def _lab(usage: str, function: str, sentence: str, aliases: tuple[str, ...] = ()) -> Command:
-    """A command of the lab, which is imported when it is asked for and not before."""
-    return Command(usage, f"merino.lab.{function}", sentence, aliases)
-
-
 # Each function takes the arguments after the name and returns the exit code; if it takes any, it prints its help for
 # `-h` and `--help`. A command whose usage is its name takes no arguments and is never given any.
-COMMANDS = by_name(
-    (
-        Command("console [OPTIONS]", "merino.app.console:run_console", "Play, analyse and explain at a prompt."),
-        Command("uci", "merino.engine.uci:serve", "Speak UCI on standard input and output, for GUIs."),
-        Command(
-            "demo [OPTIONS]",
-            "merino.app.console.selfgame:play_game",
-            "Show a short game of Merino.",
-            ("selfgame",),
-        ),
-        _command("run [OPTIONS]", "cli:run", "Start the console on a terminal, else 'demo'."),
-        _command("perft N [FEN]", "commands:perft", "Count the leaf nodes N plies ahead, by root move."),
-        _command("evaluate FILE", "commands:evaluate", "Print the static evaluation of each FEN of a file."),
-        _command("epd FILE [--movetime MS]", "epd:run_epd", "Solve the positions of an EPD file."),
-        _command("learn FILE [FIRST LAST]", "learn:run_learn", "Learn the weights from games."),
-        _command("improve --hours H", "learn:run_improve", "Play, learn and prove by a match, again and again."),
-        _lab(
-            "recipes FILE",
-            "article.command:run_recipes",
-            "Compare ways to learn, each by a match; 'article' has those of GreKo 2015 ML.",
-        ),
-        _command(
-            "plot [RECORD]",
-            "learn:run_plot",
-            "Draw how 'learn', 'improve', 'train' or 'night' went (needs matplotlib).",
-        ),
-        _lab(
-            "points FILE ...",
-            "points.command:run_points",
-            "Estimate the values of the pieces from the games of PGN files.",
-            ("piece-values",),
-        ),
-        _command(
-            "explain FEN|FILE [MOVE]",
-            "explain:run_explain",
-            "Explain a position, or what a move changes, term by term.",
-        ),
-        _command(
-            "compare FEN MOVE MOVE",
-            "explain:run_compare",
-            "Compare two moves, or two weights files: A.txt B.txt [FEN].",
-        ),
-        _command("moves FEN", "explain:run_moves", "Rank the legal moves by search or, with --static, by evaluation."),
-        _command("explorer [FEN|FILE.pgn]", "explorer:run_explorer", "Show a position and its reasons in the browser."),
-        _command(
-            "annotate FILE.pgn", "annotate:run_annotate", "Annotate games: evaluation, terms and mistakes of each move."
-        ),
-        _lab(
-            "profile GAMES.pgn --player NAME",
-            "people.profile_command:run_profile",
-            "Say what a player's moves value, and where they go wrong.",
-        ),
-        _lab(
-            "drill GAMES.pgn --player NAME",
-            "people.drill_command:run_drill",
-            "Practise from a player's own mistakes.",
-        ),
-        _command("match A B", "match:run_match", "Play a match: Elo, LOS, sequential test."),
-        _command(
-            "gauntlet A B ...", "tournament:run_gauntlet", "Play one player against several others and rate them."
-        ),
-        _command(
-            "round-robin A B ...",
-            "tournament:run_round_robin",
-            "Play each player against each other one and rate them.",
-        ),
-        _command("selfplay N", "selfplay:run_selfplay", "Write games of Merino against itself."),
-        _lab(
-            "cluster [ADDRESS]",
-            "cluster.command:run_cluster",
-            "Explain how to use many machines; check and measure theirs.",
-        ),
-        _lab(
-            "spsa COMMAND ...",
-            "tune.spsa_command:run_spsa",
-            "Tune parameters by games, scan one, simulate or plan a tune.",
-        ),
-        _command(
-            "positions FILE ...",
-            "position_files:run_positions",
-            "Show, convert, shuffle or split files of scored positions.",
-        ),
-        _lab("net FILE", "nets.net_command:run_net", "Show the shape and training of a net, and its piece values."),
-        _command(
-            "account NET",
-            "account:run_account",
-            "Tell a net in the terms: the weights nearest to it, and where they fail.",
-        ),
-        _command(
-            "faithfulness NET FILE", "account:run_faithfulness", "Measure how far the words on a net can be trusted."
-        ),
-        _command(
-            "probes FILE NET ...",
-            "probes:run_probes",
-            "Ask what nets know of the terms and of motifs, by linear probes.",
-        ),
-        _lab("train FILE ...", "nets.train_command:run_train", "Train a net from scored positions."),
-        _lab(
-            "night --hours H",
-            "nets.night_command:run_night",
-            "Make stronger and stronger nets: play, train and prove by a match.",
-        ),
-        _lab(
-            "features EXPR [FEN]",
-            "nets.features_command:run_features",
-            "Show a feature set of nets, and its features in a position.",
-        ),
-        _command(
-            "bench", "commands:bench", "Search fixed positions; print the node count, always the same, and the speed."
-        ),
-        _command("weights [FILE]", "commands:weights", "Show the weights in use and what the terms mean."),
-        _command(
-            "gui-config GUI",
-            "gui_config:print_config",
-            "Print the configuration for a GUI: cutechess, arena, lichess-bot, banksia or gnome-chess.",
-        ),
-        _command("warmup [PART ...]", "commands:warmup", "Compile Merino ahead of the first use."),
-        _command("clean-cache", "cli:clean_cache", "Delete the compiled code."),
-        _command("version", "cli:version", "Print the version.", ("-V", "--version")),
-        _command("help [COMMAND]", "cli:show_help", "Show this list, or the help of one command.", HELP),
-    )
+FRONT = (
+    Command("console [OPTIONS]", "merino.app.console:run_console", "Play, analyse and explain at a prompt."),
+    Command("uci", "merino.engine.uci:serve", "Speak UCI on standard input and output, for GUIs."),
+    Command("demo [OPTIONS]", "merino.app.console.selfgame:play_game", "Show a short game of Merino."),
+    _command("learn FILE [FIRST LAST]", "learn:run_learn", "Learn the weights from games."),
+    _command("improve --hours H", "learn:run_improve", "Play, learn and prove by a match, again and again."),
+    _command("explain FEN|FILE [MOVE]", "explain:run_explain", "Explain a position, or what a move changes."),
+    _command("compare FEN MOVE MOVE", "explain:run_compare", "Compare two moves, or weights: A.txt B.txt [FEN]."),
+    _command("moves FEN", "explain:run_moves", "Rank the legal moves by search or, with --static, by evaluation."),
+    _command("annotate FILE.pgn", "annotate:run_annotate", "Annotate games: evaluation, terms, mistakes of each move."),
+    _command("explorer [FEN|FILE.pgn]", "explorer:run_explorer", "Show a position and its reasons in the browser."),
+    _command("match A B", "match:run_match", "Play a match: Elo, LOS, sequential test."),
+    _command("gauntlet A B ...", "tournament:run_gauntlet", "Play one player against several others and rate them."),
+    _command("round-robin A B ...", "tournament:run_round_robin", "Play each player against each other and rate them."),
+    _command("selfplay N", "selfplay:run_selfplay", "Write games of Merino against itself."),
+    _command("positions FILE ...", "position_files:run_positions", "Show, convert or split files of scored positions."),
+    _command("epd FILE [--movetime MS]", "epd:run_epd", "Solve the positions of an EPD file."),
+    _command("evaluate FILE", "commands:evaluate", "Print the static evaluation of each FEN of a file."),
+    _command("weights [FILE]", "commands:weights", "Show the weights in use and what the terms mean."),
+    _command("gui-config GUI", "gui_config:print_config", "Print the configuration of Merino for a GUI."),
+    _command("help [COMMAND]", "cli:show_help", "Show this list, or the help of one command.", HELP),
 )
+BEHIND = (
+    *lab.COMMANDS,
+    _command("account NET", "account:run_account", "Tell a net in the terms: the weights nearest to it."),
+    _command("faithfulness NET FILE", "account:run_faithfulness", "Measure how far the words on a net can be trusted."),
+    _command("probes FILE NET ...", "probes:run_probes", "Ask what nets know of the terms and of motifs."),
+    _command("plot [RECORD]", "learn:run_plot", "Draw how 'learn', 'improve', 'train' or 'night' went."),
+    _command("bench", "commands:bench", "Search fixed positions; print the node count and the speed."),
+    _command("perft N [FEN]", "commands:perft", "Count the leaf nodes N plies ahead, by root move."),
+    _command("warmup [PART ...]", "commands:warmup", "Compile Merino ahead of the first use."),
+    _command("clean-cache", "cli:clean_cache", "Delete the compiled code."),
+    _command("version", "cli:version", "Print the version.", ("-V", "--version")),
+)
+COMMANDS = by_name((*FRONT, *BEHIND))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -207,11 +116,6 @@ def is_terminal() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-def run(arguments: list[str]) -> int:
-    """Start the console on a terminal, elsewhere a short game."""
-    return _run(["console" if is_terminal() else "demo", *arguments])
-
-
 def version(_: list[str]) -> int:
     """Print name and version."""
     print(f"{NAME} {__version__}")
@@ -229,12 +133,15 @@ def clean_cache(_: list[str]) -> int:
 
 
 def show_help(arguments: list[str]) -> int:
-    """Print the table of commands, or the help of one."""
+    """Print the commands, those of the lab apart, or the help of one."""
     if set(arguments) - set(HELP):
         return _run([*arguments, HELP[-1]])
     print(f"{NAME} {__version__}, a chess engine with an evaluation that learns\n")
     print(f"usage: merino [{OWN_TERMS} FILE] [COMMAND]\n")
-    for command in dict.fromkeys(COMMANDS.values()):
+    for command in FRONT:
+        print(_row(command))
+    print("\nThe lab, for those who study or build Merino:\n")
+    for command in BEHIND:
         print(_row(command))
     print("\nWithout a command, Merino starts the console on a terminal, else UCI. It also runs a single UCI command,")
     print("as in 'merino go depth 12'. 'merino COMMAND -h' shows the arguments, options and examples of a command.")

@@ -31,6 +31,12 @@ def errors_named(command: str, *kinds: type[MerinoError]) -> Iterator[None]:
         raise CommandError(f"{command}: {error}") from error
 
 
+def loaded(target: str) -> Any:
+    """What `module:name` names; the module is imported now."""
+    module, _, name = target.partition(":")
+    return getattr(import_module(module), name)
+
+
 class Command(NamedTuple):
     """One command. `target` is `module:function`; the module is imported when the command is first run."""
 
@@ -46,8 +52,8 @@ class Command(NamedTuple):
 
     def load(self) -> Callable[..., Any]:
         """The function that runs it."""
-        module, _, function = self.target.partition(":")
-        return getattr(import_module(module), function)
+        function: Callable[..., Any] = loaded(self.target)
+        return function
 
 
 def by_name(commands: Sequence[Command]) -> dict[str, Command]:

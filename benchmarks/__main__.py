@@ -1,35 +1,371 @@
-"""`python -m benchmarks [SECTION ...]`: print the measurements asked for, or all of them."""
+"""`python -m benchmarks [SECTION ...]`: print the measurements asked for, or all of them.
+
+CPU time where nothing waits, as medians of rounds in turns, so that a busy minute hits all works of a section alike.
+"""
+
+from __future__ import annotations
 
 import argparse
+import importlib.util
+import io
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import urllib.request
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
 
-from benchmarks import (
-    clusters,
-    evaluation,
-    exploring,
-    fitting,
-    latency,
-    matches,
-    move_generation,
-    nets,
-    reading,
-    searching,
-    studying,
-    tuning,
-)
+import chess.pgn
+import numpy as np
+
+from merino.core.board.fen import START_FEN, parse_fen
+from merino.core.board.game import Position
+from merino.core.board.perft import perft
+from merino.core.board.position import POSITION
+from merino.core.common.timing import cpu_seconds, medians_in_turns
+from merino.engine.notation.san import san
+from merino.engine.search.bench import POSITIONS
+from merino.engine.search.limits import Limits
+from merino.engine.search.searcher import Searcher
+from merino.eval.families import DEFAULT_FILE, load_evaluation
+from merino.eval.linear.evaluate import features_of, scores_of
+from merino.eval.linear.registry import TERMS, TermSet
+from merino.eval.linear.sets import set_named
+from merino.eval.linear.weights import SHIPPED, load
+from merino.eval.net.network import Shape
+from merino.formats.packed import pack
+from merino.formats.pgn_games import read_games
+from merino.lab.nets.feature_costs import BASE, update_costs
+from merino.lab.nets.training import Trainer, TrainingSettings
+from merino.lab.points.values import point_values
+from merino.lab.points.vectors import vectors_of_games
+from merino.lab.tune.curves import SETTINGS
+from merino.lab.tune.simulator import CONTENDERS, simulate
+from merino.learn.gain import learn
+from merino.learn.inputs import split
+from merino.learn.minimisers import FitCallback
+from merino.learn.positions import Selection, block_of_games
+from merino.learn.rows import rows_of_block
+from merino.learn.settings import Settings
+from merino.match.config import MatchConfig
+from merino.match.players import OwnPlayer
+from merino.match.runner import play_match
+from merino.match.time_control import TimeControl
+from tests.uci_process import UciProcess
+from tools.feature_sets import SETS
+
+OWN_GAMES = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
+ROUNDS = 5
+EVALUATIONS = ("default", "full", "gen12", "gen13")
+MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 0 9"
+
+
+def line(what: str, value: float, unit: str, remark: str = "") -> None:
+    """Print one row of a report."""
+    print(f"  {what:<44} {value:>10.2f} {unit:<9} {remark}".rstrip(), flush=True)
+
+
+def in_turns(works: Sequence[Callable[[], object]], rounds: int = ROUNDS) -> list[float]:
+    """The CPU seconds of each work: medians of rounds in turns, after one that is not counted and compiles."""
+    for work in works:
+        work()
+    return medians_in_turns([partial(cpu_seconds, work) for work in works], rounds)
+
+
+def random_positions(count: int) -> np.ndarray:
+    """POSITION[count] from games of random moves, every fourth position taken; the same ones each time."""
+    draw, records, found = random.Random(2015), np.zeros(count, dtype=POSITION), 0
+    while found < count:
+        game = Position()
+        while found < count and game.outcome() is None:
+            game.push(draw.choice(game.legal_moves))
+            if len(game.moves) % 4 == 0:
+                records[found] = game.record[0]
+                found += 1
+    return records
+
+
+def random_pgn(count: int, plies: int = 86) -> str:
+    """PGN of `count` games of random moves, as long as the games of masters are on average; the same each time."""
+    draw, games = random.Random(2015), []
+    for number in range(1, count + 1):
+        game, words = Position(), []
+        while len(game.moves) < plies and game.outcome() is None:
+            move = draw.choice(game.legal_moves)
+            words += [f"{game.fullmove_number}."] * (len(game.moves) % 2 == 0) + [san(game, move)]
+            game.push(move)
+        result = outcome.result if (outcome := game.outcome()) else "1/2-1/2"
+        tags = f'[Event "Random"]\n[Round "{number}"]\n[White "Merino"]\n[Black "Merino"]\n[Result "{result}"]\n'
+        games.append(f"{tags}\n{textwrap.fill(' '.join([*words, result]), 80, break_on_hyphens=False)}\n")
+    return "\n".join(games)
+
+
+def move_generation(depth: int = 6, leaves: int = 119_060_324) -> None:
+    """Perft of the start position, next to Stockfish's where it is installed."""
+    print(f"perft {depth} from the start position, {leaves:,} leaves; CPU time, medians of {ROUNDS} rounds in turns")
+
+    def count(bulk: bool) -> None:
+        if perft(parse_fen(START_FEN), depth, bulk) != leaves:
+            raise RuntimeError(f"perft {depth} is not {leaves}")
+
+    counted, played = in_turns([partial(count, True), partial(count, False)])
+    line("Merino, last ply counted", leaves / counted / 1e6, "M/s")
+    line("Merino, every move played", leaves / played / 1e6, "M/s")
+    stockfish = shutil.which("stockfish", path=os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/games"]))
+    if stockfish is None:
+        print("  (no stockfish on this machine to compare with)")
+        return
+
+    def theirs(commands: str) -> float:
+        before = os.times()
+        subprocess.run([stockfish], input=f"{commands}\nquit\n", capture_output=True, text=True, check=True)
+        return os.times().children_user - before.children_user
+
+    whole, start_up = medians_in_turns(
+        [partial(theirs, f"position startpos\ngo perft {depth}"), partial(theirs, "isready")], ROUNDS
+    )
+    line("Stockfish, start-up taken off", leaves / (whole - start_up) / 1e6, "M/s")
+    line("ratio, more than 1 if Merino is faster", (whole - start_up) / counted, "")
+
+
+def evaluation(count: int = 4096, repeats: int = 20) -> None:
+    """The cost of one evaluation, and of one row of features, over positions from random games."""
+    positions, weights = random_positions(count), load(DEFAULT_FILE)
+    print(f"evaluation of {count} positions from random games; CPU time, medians of {ROUNDS} rounds in turns")
+    seconds = in_turns(
+        [
+            lambda: [scores_of(positions, weights) for _ in range(repeats)],
+            lambda: [features_of(positions) for _ in range(repeats)],
+        ]
+    )
+    for what, total in zip(("score", "features (a row for the learner)"), seconds, strict=True):
+        line(what, total / repeats / count * 1e9, "ns")
+
+
+def search(nodes: int = 100_000, movetime: int = 3000) -> None:
+    """Nodes per second by evaluation and by threads, and the bench that commits name."""
+    print(f"search, {nodes:,} nodes for each position of the bench; CPU time, medians of {ROUNDS} rounds in turns")
+    searchers = [Searcher(64, 1, load_evaluation(name)) for name in EVALUATIONS]
+
+    def think(searcher: Searcher) -> None:
+        searcher.clear()
+        for fen in POSITIONS:
+            searcher.search(Position(fen), Limits(nodes=nodes))
+
+    seconds = in_turns([partial(think, searcher) for searcher in searchers])
+    for name, spent in zip(EVALUATIONS, seconds, strict=True):
+        line(name, nodes * len(POSITIONS) / spent / 1e6, "M/s", f"{seconds[0] / spent:.2f} of {EVALUATIONS[0]}")
+    speeds = []
+    for threads in (1, 2):
+        searcher, cpu = Searcher(64, threads, load_evaluation(EVALUATIONS[0])), time.process_time()
+        found = searcher.search(Position(), Limits(movetime=movetime)).line
+        speeds.append(found.nodes / (time.process_time() - cpu) if found else 0.0)
+    line("two threads over one, on two idle cores", 2 * speeds[1] / speeds[0], "", "by CPU time")
+    subprocess.run([sys.executable, "-m", "merino", "bench"], check=True)
+
+
+def reading(games: int = 300, repeats: int = 20) -> None:
+    """Games a second of Merino's reader and of python-chess, on one text of random games."""
+    text = random_pgn(games)
+    data = text.encode()
+    print(f"reading {games} random games; CPU time, medians of {ROUNDS} rounds in turns")
+
+    def theirs() -> None:
+        file = io.StringIO(text)
+        while chess.pgn.read_game(file) is not None:
+            pass
+
+    ours, others = in_turns([lambda: [read_games(data, threads=1) for _ in range(repeats)], theirs])
+    line("Merino", games * repeats / ours, "games/s", "one core")
+    line("python-chess", games / others, "games/s")
+    line("times as fast", others * repeats / ours, "")
+
+
+def fitting() -> None:
+    """The fit of the terms, and of both phases of the set `full` with its intervals, to our own games many times."""
+    for name, terms, start, copies in (
+        ("terms", TERMS, "greko2015-before-training.txt", 24),
+        ("full, two phases", set_named("full"), "full.txt", 4),
+    ):
+        seconds, positions = _fit(terms, start, copies)
+        line(f"{name}, {positions / 1e6:.1f} million positions", seconds, "CPU s")
+
+
+def _fit(terms: TermSet, start: str, copies: int) -> tuple[float, int]:
+    """The CPU seconds of a fit, and how many positions it is to."""
+    games = read_games(OWN_GAMES.read_bytes() * copies)
+    rows = rows_of_block(block_of_games(games, Selection()), terms)
+    settings = Settings() if terms is TERMS else Settings(first=1, phases=2, decay=None).of_set(terms)
+    sample, weights = split(rows, settings), load(SHIPPED / start, terms)
+    (seconds,) = in_turns([lambda: learn(sample, weights, settings, FitCallback(), terms)], 1)
+    return seconds, len(rows)
+
+
+def matches(games: int = 80, nodes: int = 1000) -> None:
+    """Games per second of a match."""
+    print(f"matches of {games} games at {nodes:,} nodes a move, every game to its end by the rules")
+    player = OwnPlayer("default")
+    config = MatchConfig((player, player), TimeControl(nodes))
+    list(play_match(config, 2, 1))  # compiled before the clock runs
+    for threads in (1, 2):
+        wall, cpu = time.perf_counter(), time.process_time()
+        list(play_match(config, games, threads))
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        line(f"{threads} threads", games / wall, "games/s", f"by CPU time {threads * games / cpu:.2f} on idle cores")
+
+
+def points(copies: int = 30) -> None:
+    """The point values of many games, from the text to the intervals."""
+    text = OWN_GAMES.read_bytes() * copies
+    games = read_games(text)
+    vectors, _ = vectors_of_games(games)
+    print(f"points of {vectors.games} games, {len(vectors)} vectors; CPU time, medians of {ROUNDS} rounds in turns")
+    works = [lambda: read_games(text), lambda: vectors_of_games(games), lambda: point_values("", vectors)]
+    for name, seconds in zip(("reading", "vectors", "fit and intervals"), in_turns(works), strict=True):
+        line(name, seconds, "s")
+
+
+def tuning(pairs: int = 10_000, size: int = 16) -> None:
+    """Millions of simulated pairs a second for each method."""
+    print(f"tuning {size} parameters in the simulator, one core; CPU time, medians of {ROUNDS} rounds in turns")
+    works = [
+        partial(simulate, contender, SETTINGS["S0"], size, pairs, runs=1, seed=1, at_a_time=1)
+        for contender in CONTENDERS.values()
+    ]
+    for name, seconds in zip(CONTENDERS, in_turns(works), strict=True):
+        line(name, pairs / seconds / 1e6, "M pairs/s")
+
+
+def nets(hidden: int = 64, positions: int = 262_144, epochs: int = 4) -> None:
+    """The cost of a score in a search, updated from the move before, and how fast a net is trained."""
+    print("nets: update and output along moves; CPU time")
+    shapes = [*(Shape(BASE, width) for width in (64, 128, 256, 512)), Shape(BASE, 256, outputs=8), Shape(BASE, 256, 16)]
+    for shape, cost in zip(shapes, update_costs(shapes), strict=True):
+        line(str(shape), cost, "ns")
+    names = [BASE, *(name for name in SETS if name != BASE), "KING*ALL"]
+    costs = update_costs([Shape(name, hidden) for name in names])
+    for name, cost in zip(names, costs, strict=True):
+        line(f"{name}, {hidden} neurons", cost, "ns", f"{cost / costs[0]:.2f} times {BASE}")
+    draw = np.random.default_rng(1)
+    scores, results = draw.integers(-500, 500, positions), draw.integers(0, 3, positions)
+    sample = pack(np.resize(random_positions(4096), positions), scores, results, np.arange(positions))
+    Trainer(sample[:4096], TrainingSettings(epochs=1)).run()  # compiled before the clock runs
+    trainer = Trainer(sample, TrainingSettings(epochs=epochs))
+    line("training, by CPU time of one core", epochs * positions / cpu_seconds(lambda: trainer.run()) / 1e6, "M/s")
+
+
+def uci(rounds: int = 50) -> None:
+    """How long a GUI waits: from the start to `uciok` and `readyok`, in a search, and for a move."""
+    print(f"UCI over a pipe; wall clock, medians of {rounds}")
+    waits: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        with UciProcess() as engine:
+            engine.send("uci", "isready")
+            for answer in ("uciok", "readyok"):
+                waits.setdefault(f"start to {answer}", []).append(engine.read_until(answer)[-1].at - engine.started)
+    with UciProcess() as engine:
+        engine.ask("uci", "isready", until="readyok")
+
+        def wait(what: str, line: str, answer: str) -> None:
+            asked = time.perf_counter()
+            engine.send(line)
+            waits.setdefault(what, []).append(engine.read_until(answer)[-1].at - asked)
+
+        for _ in range(rounds):
+            engine.send("go infinite")
+            time.sleep(0.05)  # of search, before it is asked for something
+            wait("isready in a search", "isready", "readyok")
+            wait("stop to bestmove", "stop", "bestmove")
+            wait("a move besides its search", "go depth 1 wtime 10000 btime 10000 winc 100 binc 100", "bestmove")
+    for what, seconds in waits.items():
+        line(what, 1000 * median(seconds), "ms", f"worst {1000 * max(seconds):.1f}")
+
+
+# From a move to the frame in which the first lines of the search after it are seen.
+LINES = """
+const [move, done] = arguments, main = document.querySelector("script[type=module]").src;
+const module = (name) => import(main.replace("main.js", name));
+Promise.all([module("state/store.js"), module("state/analysis.js")]).then(([{ play }, { searches }]) => {
+  const [{ search }] = searches, before = search.key;
+  const check = () => {
+    const first = document.querySelector("#lines-by:not([hidden]) li button");
+    const isThere = search.key !== before && search.found.length && first?.textContent === search.found[0].names[0];
+    if (isThere) done(performance.now() - began);
+    else requestAnimationFrame(check);
+  };
+  const began = performance.now();
+  play(move);
+  check();
+});
+"""
+
+
+def explorer(rounds: int = 10) -> None:
+    """The report of a position at the server, and how long a person waits for the page."""
+    needed = ("starlette", "uvicorn", "websockets", "selenium")
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
+    if missing:
+        print(f"explorer: not measured, {', '.join(missing)} not installed (the extra 'dev')")
+        return
+    from tests.browser import CHROMIUM, DRIVER, Explorer, Page  # noqa: PLC0415 (they need what may be missing)
+
+    print(f"the explorer; wall clock, medians of {rounds}")
+    with Explorer() as server:
+        _waits("report with all moves, at the server", [_explain(server.address, number) for number in range(rounds)])
+        if not (CHROMIUM and DRIVER):
+            print("  (no Chromium on this machine to look at the page with)")
+            return
+        with tempfile.TemporaryDirectory() as folder, Page(server.address, Path(folder)) as page:
+            paints, lines = zip(*(_look(page) for _ in range(rounds)), strict=True)
+            _waits("first paint, warm cache", paints)
+            _waits("move to the first lines of its search", lines)
+
+
+def _waits(what: str, milliseconds: Sequence[float]) -> None:
+    line(what, median(milliseconds), "ms", f"{min(milliseconds):.1f} to {max(milliseconds):.1f}")
+
+
+def _explain(address: str, number: int) -> float:
+    """Milliseconds of a report of a middlegame; `number` changes a weight, so that nothing is known before."""
+    question = {"fen": MIDDLEGAME, "weights": "default", "changes": {"VAL_P": 100 + number / 10}}
+    request = urllib.request.Request(f"{address}api/explain", json.dumps(question).encode())
+    began = time.perf_counter()
+    with urllib.request.urlopen(request) as answer:
+        answer.read()
+    return 1000 * (time.perf_counter() - began)
+
+
+def _look(page: Any) -> tuple[float, float]:
+    """Milliseconds to the first paint, and from a move to the first lines of its search."""
+    page.set_out()
+    page.driver.get("about:blank")  # for whose next page the browser begins another process
+    page.open()
+    paint = page.run("return performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    page.until(lambda: page.all("#lines-by li button"))
+    return float(paint), float(page.driver.execute_async_script(LINES, "e2e4"))
+
 
 SECTIONS = {
-    "perft": move_generation.report,
-    "eval": evaluation.report,
-    "search": searching.report,
-    "read": reading.report,
-    "fit": fitting.report,
-    "match": matches.report,
-    "cluster": clusters.report,
-    "points": studying.report,
-    "tune": tuning.report,
-    "nets": nets.report,
-    "uci": latency.report,
-    "explorer": exploring.report,
+    "perft": move_generation,
+    "eval": evaluation,
+    "search": search,
+    "read": reading,
+    "fit": fitting,
+    "match": matches,
+    "points": points,
+    "tune": tuning,
+    "nets": nets,
+    "uci": uci,
+    "explorer": explorer,
 }
 
 

@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.markdown import markdown_table
 from merino.core.common.about import __version__
 from merino.core.common.files import write_whole
+from tools.markdown import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
 CLOCKS = ("1+0.01", "0.5+0.005")

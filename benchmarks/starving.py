@@ -10,25 +10,58 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import chess
 
-from benchmarks.duty_cycle import DutyCycle
-from benchmarks.markdown import markdown_table
 from merino.core.compiled.cache import is_play_compiled
 from merino.match.time_control import Clock
 from tests.uci_process import Said, UciProcess
+from tools.markdown import markdown_table
 
 OPENING_PLIES = 6  # drawn at random
 MAX_PLIES = 160  # plies; enough to be short of time
 IMPATIENT_MS = 3000  # for the first move of a process, asked for before it is ready
 BUSY = "while True: pass"
+PERIOD = 0.05  # seconds of one turn of running and standing still
+
+
+class DutyCycle:
+    """Stops and continues a process in turns, so that it runs for `share` of the time. Ends with the block.
+
+    It works wherever signals can stop processes: no control groups are needed.
+    """
+
+    def __init__(self, pid: int, share: float) -> None:
+        """`share`: 0..1; 1 leaves the process alone."""
+        self._pid, self._share = pid, share
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"duty cycle of {pid}", daemon=True)
+
+    def __enter__(self) -> DutyCycle:
+        if self._share < 1:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        if self._share < 1:
+            self._thread.join()
+
+    def _run(self) -> None:
+        with suppress(ProcessLookupError):  # it has ended, as processes may at any time
+            while not self._ended.is_set():
+                os.kill(self._pid, signal.SIGSTOP)
+                self._ended.wait(PERIOD * (1 - self._share))
+                os.kill(self._pid, signal.SIGCONT)
+                self._ended.wait(PERIOD * self._share)
 
 
 class Condition(NamedTuple):

@@ -26,9 +26,9 @@ import psutil
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from benchmarks.markdown import markdown_table
 from merino.app.explorer.serving import MAX_CONNECTIONS, REQUEST_SECONDS
 from merino.core.board.fen import START_FEN
+from tools.markdown import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
 MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 0 9"

@@ -25,12 +25,12 @@ from datetime import date
 from pathlib import Path
 from queue import SimpleQueue
 
-from benchmarks.markdown import markdown_table, with_section
 from merino.core.common.about import __version__
 from merino.core.common.files import write_whole
 from merino.core.common.user_files import user_folder
 from tests.fault_lists import MODES, ROOT, Fault, FaultError, chosen, read_faults
 from tests.kept_results import keep_results, known_results
+from tools.markdown import markdown_table, with_section
 
 RESULTS = ROOT / "build" / "mutants.json"
 PAGE = ROOT / "docs" / "lab" / "reliability.md"

@@ -21,7 +21,6 @@ from merino.core.common.about import __version__ as version
 from merino.engine.uci.commands import COMMANDS as UCI_COMMANDS
 from merino.eval.families import shipped
 from tests.browser import HEIGHT, WIDTH, Page, needs_browser
-from tests.test_layers import FLOORS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -163,14 +162,6 @@ def test_each_page_is_in_the_navigation_of_the_site():
     beside = {"index.md", "changelog.md", "contributing.md"}
     assert len(listed) == len(set(listed))
     assert set(listed) == {page.removeprefix("docs/") for page in PAGES if page != "README.md"} | beside
-
-
-def test_the_picture_of_the_floors_is_that_of_the_layer_test():
-    drawn = runpy.run_path(str(ROOT / "tools" / "floors_picture.py"))
-    expected = [(number, folder.replace(".", "/")) for number, folder in enumerate(FLOORS, start=1)]
-    assert [(number, folder) for number, folder, _ in drawn["floors"]()] == expected[::-1]
-    current = (ROOT / "docs" / "images" / "floors.svg").read_text(encoding="utf-8")
-    assert drawn["picture"]() == current, "run python tools/floors_picture.py"
 
 
 def test_the_changelog_tells_each_thing_once() -> None:

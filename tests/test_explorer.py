@@ -25,7 +25,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from websockets.sync.client import connect as websocket
 
-from benchmarks.exploring import LINES
+from benchmarks.__main__ import LINES
 from merino.app.explorer import routes, server_runs, sockets, studying
 from merino.app.explorer.app import create_app
 from merino.app.explorer.evaluations import Evaluations, UnknownWeightsError

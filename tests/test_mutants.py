@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.markdown import with_section
 from tests import mutants
 from tests.fault_lists import Fault, FaultError
+from tools.markdown import with_section
 
 FAULT = Fault("area", "wrong", "module.py", "a + b", "a - b", "why", ("test_module.py",), "python")
 EQUAL = replace(FAULT, name="equal", fault="b + a")

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import endurance, starving
-from benchmarks.duty_cycle import DutyCycle
 from benchmarks.endurance import CLOCKS, FAULTS, PAIRINGS, plan, table
-from benchmarks.starving import BETWEEN, HEAD, Condition, Findings
+from benchmarks.starving import BETWEEN, HEAD, Condition, DutyCycle, Findings
 from merino.match.time_control import Clock
 from tests.uci_process import Said
 

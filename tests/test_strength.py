@@ -34,7 +34,7 @@ from merino.engine.search.strength import (
 from merino.engine.search.warmup import warm_up
 from merino.eval.families import default, load, load_net
 from tools.calibrate_strength import digest
-from tools.levels import NET
+from tools.calibration_games import NET
 
 QUIET = POSITIONS[4]
 HANGING_QUEEN = "4k3/8/8/3q4/4P3/8/8/4K3 w - - 0 1"

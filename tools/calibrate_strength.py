@@ -35,7 +35,6 @@ import chess
 import chess.engine
 import numpy as np
 
-from benchmarks.markdown import markdown_table, with_section
 from merino.core.common.files import write_whole
 from merino.core.common.runs import RunName, begun
 from merino.core.common.work import ordered, threads
@@ -45,8 +44,19 @@ from merino.engine.search.people import people
 from merino.engine.search.strength import FILE, LADDERS, NETS, TERMS, Ladder, Rung, Strength, ladders_in
 from merino.eval.evaluation import Evaluation
 from merino.match.statistics import Z_95
-from tools.calibration_games import STOCKFISH, STOCKFISH_LEVELS, PairResult, PairTask, Player, opening, play_pair
-from tools.levels import NET, error_of_mean, evaluation_of
+from tools.calibration_games import (
+    NET,
+    STOCKFISH,
+    STOCKFISH_LEVELS,
+    PairResult,
+    PairTask,
+    Player,
+    error_of_mean,
+    evaluation_of,
+    opening,
+    play_pair,
+)
+from tools.markdown import markdown_table, with_section
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "lab" / "people.md"
 GOAL = 75  # Elo, the farthest that a level may be from its name

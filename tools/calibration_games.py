@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import shutil
+import statistics
+from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple, Protocol
 
@@ -12,12 +15,35 @@ import numpy as np
 
 from merino.core.board.game import Position
 from merino.core.common.runs import Run, RunName, at_work
-from merino.engine.search.chooser import has_bare_king
+from merino.engine.search.chooser import Chooser, has_bare_king
 from merino.engine.search.known_openings import opening_lines
 from merino.engine.search.limits import MAX_PLY, Limits
+from merino.engine.search.parameters import parameters_for
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.strength import Strength
-from tools.levels import chooser_of, evaluation_of
+from merino.eval.evaluation import Evaluation
+from merino.eval.families import default, load_net
+from merino.match.statistics import Z_95
+
+NET = "gen12"  # whose levels are measured for all nets
+
+
+def evaluation_of(net: str) -> Evaluation:
+    """The net of this name, or for none the terms that come with Merino."""
+    return load_net(net) if net else default()
+
+
+def chooser_of(net: str, stop_flag: np.ndarray | None = None) -> Chooser:
+    """Chooses as levels with this net do, or for none with the terms; `stop_flag` as of Chooser."""
+    evaluation = evaluation_of(net)
+    stop = np.zeros(1, dtype=np.uint64) if stop_flag is None else stop_flag
+    return Chooser(evaluation, parameters_for(evaluation), stop)
+
+
+def error_of_mean(values: Sequence[float]) -> float:
+    """The half-width of the 95% interval of the mean of two values or more."""
+    return Z_95 * statistics.stdev(values) / math.sqrt(len(values))
+
 
 STOCKFISH = shutil.which("stockfish") or "/usr/games/stockfish"  # where Debian puts it, which not every path has
 STOCKFISH_LEVELS = {0: 1320, 1: 1468, 2: 1608, 3: 1742, 4: 1923, 5: 2204, 6: 2363, 7: 2500}

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tokenize import COMMENT, NL, TokenError, generate_tokens
 
-from benchmarks.markdown import markdown_table
+from tools.markdown import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
 BESIDE = {"tests", "tools", "benchmarks", "docs", "build"}

@@ -5,15 +5,12 @@ A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, each in one page.
 
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import merino.app.console.dispatch
 import merino.eval.linear.terms  # noqa: F401  (fills the registry of terms)
-from benchmarks.cluster_scale import games_table, passes_table
-from benchmarks.markdown import markdown_table, with_section
 from merino.app.console.command_line import Parser
 from merino.app.console.learn_options import learn_parser
 from merino.app.console.registry import COMMANDS as CONSOLE_COMMANDS
@@ -30,6 +27,7 @@ from merino.eval.linear.weights import defaults
 from merino.lab.points.command import points_parser
 from merino.lab.tune.curves import SETTINGS
 from merino.lab.tune.methods import METHODS
+from tools.markdown import markdown_table, with_section
 from tools.report_schema import schema
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -162,9 +160,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "points-options": lambda: command_options_table(points_parser()),
     "settings": settings_table,
     "report-schema": schema,
-    "cluster-games": partial(games_table, with_pgn=False),
-    "cluster-games-in-pgn": partial(games_table, with_pgn=True),
-    "cluster-passes": passes_table,
 }
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import chess.pgn
 
-from benchmarks.markdown import with_section
 from merino.core.board.game import Position
 from merino.engine.search.limits import Limits, pawns
 from merino.engine.search.searcher import Searcher
@@ -21,6 +20,7 @@ from merino.eval.linear.weights import SHIPPED
 from merino.study.analyser import analyser
 from merino.study.reasons.winning import threat_in
 from merino.study.reporting import report_position, with_words
+from tools.markdown import with_section
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SETS = (("The 27 terms", DEFAULT_FILE), ("full", SHIPPED / "full.txt"))

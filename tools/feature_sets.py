@@ -26,7 +26,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.markdown import markdown_table
 from merino.app.shell.epd import solve
 from merino.core.board.game import Position
 from merino.core.common.files import write_whole
@@ -49,6 +48,7 @@ from merino.match.players import OwnPlayer
 from merino.match.runner import MatchOutput, run_match
 from merino.match.statistics import Estimate, estimate
 from merino.match.time_control import TimeControl
+from tools.markdown import markdown_table
 
 
 class Thesis(NamedTuple):

@@ -16,7 +16,6 @@ from datetime import date
 from pathlib import Path
 from textwrap import fill
 
-from benchmarks.markdown import markdown_table, with_section
 from merino.core.common.about import NAME, __version__
 from merino.core.common.user_files import user_folder
 from merino.core.common.work import cores
@@ -24,6 +23,7 @@ from tests.chaos.cases import CASES, Case
 from tests.chaos.harms import HARMS, Harm, NotPossibleError, TooLateError
 from tests.chaos.laboratory import ROOT, FaultError, Laboratory, Reference
 from tests.chaos.results import Cell, Results, Row
+from tools.markdown import markdown_table, with_section
 
 PAGE = ROOT / "docs" / "commands.md"
 RESULTS = ROOT / "build" / "chaos.json"

@@ -88,8 +88,6 @@ from merino.match.games import Tally
 from merino.match.keeping import MatchKeeper, PositionFile
 from merino.study.annotate.pgn import read_sources
 from merino.study.annotate.work import Partial
-from merino.study.probes.nights import PROBES_NAME, keep_probes, kept_probes, told
-from merino.study.probes.probe import Probed
 from merino.study.words.account import load_account
 from tests.boards import KIWIPETE, MATED
 from tests.test_explorer import PORT
@@ -436,17 +434,6 @@ def _night_states() -> Sequence[bytes]:
 def _night(path: Path) -> object:
     state = load_night(path)
     return state.hours, state.last_proven, state.table(), summary(state)
-
-
-@cache
-def _night_probes() -> Sequence[bytes]:
-    probed = [Probed("VAL_Q", True, 300, {"1": 0.5}, 0.1, 0.9), Probed("fork", False, 30, {"1": 0.0}, 0.0, 0.0)]
-    keep_probes(_scratch(), _night_state(), probed)
-    return [(_scratch() / PROBES_NAME).read_bytes()]
-
-
-def _probes(path: Path) -> object:
-    return told(kept_probes(path, _night_state()))
 
 
 @cache
@@ -806,7 +793,6 @@ KINDS: tuple[FileKind, ...] = (
     FileKind("match state", ".state", _match_states, {"match": _match}, **JSON_FORM),
     FileKind("improve state", ".json", _improve_states, {"improve": _improve}, **JSON_FORM),
     FileKind("night state", ".json", _night_states, {"night": _night}, **JSON_FORM),
-    FileKind("probes of a night", ".json", _night_probes, {"probes": _probes}, **JSON_FORM),
     FileKind("round's fit", ".json", _fits, {"fit": _fit}, **JSON_FORM),
     FileKind(
         "account of a net",

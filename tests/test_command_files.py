@@ -61,8 +61,6 @@ LINES = (
     "account ?",
     "faithfulness gen1 ?",
     "faithfulness ? games.pgn",
-    "probes ? gen1",
-    "probes games.pgn ?",
     "net ?",
     "net gen1 --positions ?",
     "net gen1 --stats ?",
@@ -150,8 +148,6 @@ LOSING = (
     "annotate games.pgn --out new.svg --plot ./new.svg",
     "annotate my.svg --plot my.svg",
     "features ALL+MC --stats my.svg --plot my.svg",
-    "probes my.svg gen1 --plot my.svg",
-    "probes games.pgn my.svg --plot my.svg",
     "match default default --games 2 --nodes 10 --pgn new --state ./new",
 )
 

@@ -1067,33 +1067,6 @@ def test_a_night_begins_and_ends_by_request_and_keeps_its_work(page: TestClient)
     assert found["run"]["error"] == ""
 
 
-def test_a_night_that_was_stopped_asks_its_nets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    asking = Mock()
-    monkeypatch.setattr(server_runs, "begin", Mock(return_value=Mock(interrupted=True)))
-    monkeypatch.setattr(server_runs, "probes_of", asking)
-    night = server_runs.ServerNight(1)
-    night.wait(UNTIL)
-    assert night.as_json()["error"] == "" and not night.is_running and not asking.called
-
-
-def test_a_night_can_be_stopped_while_its_nets_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun = threading.Event()
-
-    def asking(_: object, __: object, watch: Any = lambda _: None) -> None:
-        for number in range(UNTIL):
-            watch(f"net {number}")
-            begun.set()
-            time.sleep(0.05)
-
-    monkeypatch.setattr(server_runs, "begin", Mock(return_value=Mock(interrupted=False)))
-    monkeypatch.setattr(server_runs, "probes_of", asking)
-    night = server_runs.ServerNight(1)
-    assert begun.wait(UNTIL) and night.as_json()["doing"].startswith("net ")
-    night.stop()
-    night.wait(2.0)
-    assert not night.is_running and night.as_json()["error"] == ""
-
-
 def test_weights_put_in_use_are_those_that_merino_plays_with(page: TestClient, data_folder: Path) -> None:
     answer = page.post("/api/weights/use", json={"weights": "default", "changes": {"RookOpen": 77}}).json()
     assert answer["file"] == str(data_folder / "weights.txt")

@@ -11,7 +11,6 @@ from merino.app.explorer.runs import report
 from merino.core.common.sealed import as_json
 from merino.eval.families import DEFAULT_FILE
 from merino.formats.sources import decoded
-from merino.study.probes.probe import Probed
 from tests.access import violations_in_all
 from tests.browser import PLAIN, ROOT, Explorer, Page, at, needs_browser
 from tests.nights import night_of
@@ -307,22 +306,6 @@ def test_a_night_that_was_begun_is_followed_whatever_was_asked_before_it(page: P
     page.until(lambda: page.all("#night-stop"))
     page.run("window.release(); return new Promise((done) => setTimeout(done, 500))")
     assert page.all("#night-stop") and page.text("#night-doing") == "games"
-
-
-def test_what_the_nets_of_a_night_know_is_unfolded(page: Page) -> None:
-    probed = (
-        Probed("VAL_Q", is_term=True, seen=300, r2={"1": 0.31, "4": 0.62}, chance=0.01, board=0.96),
-        Probed("fork", is_term=False, seen=27, r2={"1": 0.0, "4": 0.0}, chance=0.0, board=0.0),
-    )
-    told = json.dumps(report(night_of(4), "here", probed))
-    page.tab("player")
-    page.until(lambda: page.text("#panel-player"))
-    show = f"document.querySelector('#panel-player').replaceChildren(...module.nightReport({told}, () => 0).flat())"
-    page.of_module("panels/night_report.js", show)
-    page.unfold("#night-probes summary")
-    queens, forks = (row.text.split() for row in page.all("#night-known tbody tr"))
-    assert queens == ["Queens", "0.96", "0.01", "0.31", "0.62", "4"] and forks[:2] == ["fork", "(motif)"]
-    assert violations_in_all(page, "#night-probes") == []
 
 
 def test_a_night_is_begun_watched_and_stopped_on_the_page(page: Page) -> None:

@@ -62,7 +62,6 @@ TO_BE_TURNED = {
         "app.shell.selfplay",
         "app.shell.tournament",
         "learn.plots",
-        "study.probes.nights",
     )
 }  # imports of the lab that are left to turn round
 ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "app.console", "app.shell.cli", *ENTRIES}

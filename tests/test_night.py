@@ -27,7 +27,6 @@ from merino.eval.net.network import NetError, Network, Shape, quantised
 from merino.eval.net.shape_text import parse_shape
 from merino.formats.packed_files import games_with_scores, rescaled
 from merino.lab.nets import bearing, training
-from merino.lab.nets import night_command as shell
 from merino.lab.nets.bearing import BORNE, bearing_for, caution, epochs_for, games_to_teach
 from merino.lab.nets.gradient import Gradient, Layout, Objective
 from merino.lab.nets.night import learner, start
@@ -45,7 +44,6 @@ from merino.learn.rounds import state as rounds_state
 from merino.learn.rounds.loop import Finished, StepContext, Until
 from merino.match.errors import MatchError
 from merino.match.games import Tally
-from merino.study.probes import nights
 from tests.killing import dies_at
 from tests.nights import night_of
 
@@ -62,9 +60,8 @@ STEPS = {"play_games": 2, "fit_generation": 2, "play_match": 1}  # at which call
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Training of a few epochs, and probes of a few positions."""
+    """Training of a few epochs."""
     monkeypatch.setattr(bearing, "epochs_for", lambda *_: 4)
-    monkeypatch.setattr(nights, "POSITIONS", 500)
 
 
 @pytest.fixture
@@ -294,25 +291,11 @@ def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_goes_on(
     assert len(ran(tmp_path / "run").state.rounds) == 2
 
 
-def test_ctrl_c_while_the_nets_are_asked_loses_no_report(tmp_path: Path, monkeypatch, capsys) -> None:
-    def stopped(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    ran(tmp_path / "run", generations=1)
-    monkeypatch.setattr(shell, "probes_of", stopped)
-    words = ["night", "--generations", "1", "--state", str(tmp_path / "run")]
-    assert main([*words, "--json"]) == 130
-    told = capsys.readouterr()
-    assert len(json.loads(told.out)["generations"]) == 1 and "merino plot" in told.err
-    assert main(words) == 130
-    assert "The best is in" in capsys.readouterr().out
-
-
 def test_programs_get_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [*WORDS, "--from", "nothing", "--generations", "1", "--state", str(tmp_path / "run"), "--json"]
     assert run_night(words) == 0
     found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"best", "generations", "probes"} and Path(found["best"]).exists()
+    assert set(found) == {"best", "generations"} and Path(found["best"]).exists()
     (generation,) = found["generations"]
     assert set(generation) >= {"positions", "neurons", "elo", "elo_error", "kept", "hours", "ladder"}
     assert generation["neurons"] == 16 and generation["kept"] in (True, False)
@@ -598,7 +581,7 @@ def test_pictures_of_a_night_are_drawn(
         for each in (state, replace(state, rounds=(endless, state.rounds[1])), replace(state, rounds=())):
             assert draw(each, NIGHT_PICTURES[name], ".svg").lstrip().startswith(b"<?xml")
     assert main(["plot", str(tmp_path / "run")]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(NIGHT_PICTURES) + 1  # and the probes
+    assert len(capsys.readouterr().out.splitlines()) == len(NIGHT_PICTURES)
 
 
 def test_every_step_of_a_generation_has_a_seed_of_its_own() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from merino.app.explorer.runs import report
 from merino.app.shell.cli import main
 from merino.core.common.sealed import as_json, from_json
 from merino.eval.families import find_net
@@ -24,9 +23,6 @@ from merino.lab.nets.night.state import LadderMatch, NightFolder, NightState, lo
 from merino.learn.plots import _nets_ladder
 from merino.learn.request import Events
 from merino.learn.rounds.loop import Finished, Until
-from merino.study.errors import StudyError
-from merino.study.probes import nights
-from merino.study.probes.nights import PROBES_NAME, asked, kept_probes, probes_of, told
 from tests.fake_remote import FakeRemote
 from tests.killing import dies_at
 from tests.nights import night_of
@@ -36,9 +32,8 @@ pytestmark = pytest.mark.usefixtures("data_folder")
 
 
 @pytest.fixture(autouse=True)
-def few_epochs_and_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bearing, "epochs_for", lambda *_: 4)
-    monkeypatch.setattr(nights, "POSITIONS", 500)
 
 
 @pytest.fixture
@@ -118,57 +113,25 @@ def test_a_run_that_is_older_than_the_ladder_goes_on_without(tmp_path: Path, win
     assert found.rounds[1].ladder == () and not any("Ladder" in line for line in summary(found))
 
 
-def test_the_nets_of_a_night_are_asked_once_what_they_know(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, winning: None
-) -> None:
-    state, folder = ran(tmp_path / "run").state, tmp_path / "run"
-    assert kept_probes(folder / PROBES_NAME, state) == ()
-    found = probes_of(folder, state)
-    assert list(found[0].r2) == ["1", "2"] and {"VAL_P", "passed pawn"} < {each.name for each in found}
-    assert told(found)[-1].endswith("than chance.")
-    longer = ran(tmp_path / "run", generations=3).state
-    monkeypatch.setattr(nights, "probe", None)
-    assert probes_of(folder, state) == kept_probes(folder / PROBES_NAME, longer) == found
-    assert report(longer, "here", found)["probes"][0] == json.loads(json.dumps(found[0].as_plain()))
-    with pytest.raises(TypeError):
-        probes_of(folder, longer)  # asks anew
-    assert kept_probes(folder / PROBES_NAME, long_run(2)) == ()  # of other nets
-    (folder / PROBES_NAME).write_text("{}")
-    with pytest.raises(StudyError, match=r"probes.json' is not the probes of a night"):
-        kept_probes(folder / PROBES_NAME, state)
-
-
-def test_at_most_ten_nets_are_asked_evenly_with_the_start_first() -> None:
-    assert asked(long_run(3)) == {"1": 1, "3": 3, "5": 5}
-    many = asked(long_run(40, "hash"))
-    assert len(many) == 11 and many["start"] == 0 and (many["1"], many["79"]) == (1, 79)
-    assert asked(long_run(0, "hash")) == {}
-
-
-def test_the_report_of_a_night_tells_the_ladder_and_what_is_learned(
+def test_the_report_of_a_night_shows_the_ladder(
     tmp_path: Path, winning: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["night", *WORDS, "--from", "nothing", "--generations", "1", "--state", str(tmp_path / "run")]
     assert main(words) == 0
     text = capsys.readouterr().out
-    assert "nodes a second" in text and "from gen12" in text and "What the nets know" in text
+    assert "nodes a second" in text and "from gen12" in text
     assert main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     (generation,) = found["generations"]
     assert generation["kept"] is True and [rung["name"] for rung in generation["ladder"]] == ["gen1", "gen12"]
-    assert {"name", "is_term", "r2", "chance", "learned"} <= set(found["probes"][0])
-    (tmp_path / "run" / "generation-0001" / "games.vf").unlink()
-    (tmp_path / "run" / PROBES_NAME).unlink()
-    assert main([word for word in words if word != "--quiet"]) == 0
-    assert "What the nets know cannot be told: " in capsys.readouterr().out
 
 
 def test_the_value_for_a_gui_is_a_path_that_holds_wherever_it_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    night._tell(Finished(night_of(1), Path("run", "best.net"), interrupted=False, in_use=None), ())
-    assert f"option EvalFile, value '{tmp_path / 'run' / 'best.net'}'." in capsys.readouterr().out
+    lines = night._what_next(Finished(night_of(1), Path("run", "best.net"), interrupted=False, in_use=None))
+    assert f"option EvalFile, value '{tmp_path / 'run' / 'best.net'}'." in "\n".join(lines)
 
 
 def test_every_net_of_a_long_ladder_is_drawn() -> None:

@@ -169,7 +169,6 @@ CASES = (
         prints=True,
     ),
     Case("account", "account gen1 --positions p.bin --out a.json", {"p.bin": "positions.bin", "a.json": "record.json"}),
-    Case("probes --plot", "probes p.bin gen1 --plot f.svg", {"p.bin": "positions.bin"}, prints=True),
     Case("plot", "plot r.json --out drawn", {"r.json": "record.json"}),
     Case("epd", "epd e.epd --nodes 2000", {"e.epd": "tests.epd"}, prints=True),
     Case(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,6 @@ from merino.lab.nets.night.report import as_plain, ladder_of, summary
 from merino.lab.nets.night.state import STATE_NAME, NightState, load_state
 from merino.learn.errors import LearnError
 from merino.match.prove import GAIN, StrengthTest
-from merino.study.probes.nights import PROBES_NAME, kept_probes
-from merino.study.probes.probe import Probed
 
 MAX_NODES = 100_000  # a move
 
@@ -69,8 +66,7 @@ def night(_: Fields, state: ServerState) -> Message:
     path = usual_folder() / STATE_NAME
     found = None
     if is_there(path):
-        known = load_state(path)
-        found = report(known, str(path.parent), kept_probes(path.with_name(PROBES_NAME), known))
+        found = report(load_state(path), str(path.parent))
     return {"night": found, "run": state.night and state.night.as_json(), "place": str(path.parent)}
 
 
@@ -105,8 +101,8 @@ def read_night(fields: Fields, _: ServerState) -> Message:
             raise LearnError(str(error).replace(str(path), name)) from error
 
 
-def report(state: NightState, place: str, probed: Sequence[Probed] = ()) -> dict[str, Any]:
-    """The generations as plain data, how it went in a sentence, and what its nets know, as far as they were asked."""
+def report(state: NightState, place: str) -> dict[str, Any]:
+    """The generations as plain data, and how it went in a sentence."""
     return {
         "place": place,
         "start": state.start_name,
@@ -115,5 +111,4 @@ def report(state: NightState, place: str, probed: Sequence[Probed] = ()) -> dict
         "ladder": ladder_of(state),
         "best": state.last_proven,
         "summary": summary(state)[-1],
-        "probes": [each.as_plain() for each in probed],
     }

@@ -21,7 +21,6 @@ from merino.match.games import Game, Tally
 from merino.match.players import OwnPlayer
 from merino.match.prove import StrengthTest, prove
 from merino.match.statistics import estimate
-from merino.study.probes.nights import probes_of
 
 SIDES = ("new", "old")
 KEPT_GAMES = 100  # that are told to those who come later, the last ones
@@ -192,10 +191,7 @@ class ServerNight:
         events = Events(say=self._tell, progressed=self._progressed, match_state=self._tell)
         threads = max(1, cores() - 1)  # so that the page is answered meanwhile
         try:
-            found = begin(usual_folder(), None, {}, Until(hours=self._hours), events, threads)
-            if not found.interrupted:
-                self._tell("Asking the nets what they know")
-                probes_of(usual_folder(), found.state, self._tell)  # they are kept there for the page
+            begin(usual_folder(), None, {}, Until(hours=self._hours), events, threads)
         except KeyboardInterrupt:
             pass  # stopped before or after the loop, which has kept its work
         except FAULTS as error:

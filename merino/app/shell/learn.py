@@ -25,7 +25,6 @@ from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.weights import active_file
 from merino.eval.net.file import is_net_file
 from merino.lab.nets.night.state import STATE_NAME as NIGHT_NAME
-from merino.lab.nets.night.state import NightState
 from merino.lab.nets.night.state import load_state as load_night
 from merino.lab.nets.plots import BOARDS, NetRun, load_run, log_of, pictures_of
 from merino.lab.nets.plots import PICTURES as NET_PICTURES
@@ -35,10 +34,7 @@ from merino.learn.installing import Verdict
 from merino.learn.plots import CALIBRATION, IMPROVE_PICTURES, NIGHT_PICTURES, PICTURES, draw
 from merino.learn.report import load_record
 from merino.learn.run import RECORD_NAME
-from merino.study.probes.nights import PROBE_FAULTS, probes_of
-from merino.study.probes.probe import paint
 
-PROBES = "probes"  # the picture of what the nets of a night know
 FORMATS = tuple(ending.lstrip(".") for ending in ENDINGS)
 
 
@@ -70,8 +66,7 @@ def run_plot(arguments: Sequence[str]) -> int:
             f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name a record"
         )
     if is_folder(path) and is_there(path / NIGHT_NAME):
-        pictures = partial(_pictures_of_night, path)
-        _plot(path / NIGHT_NAME, args.out or path, args.format, load_night, pictures)
+        _plot(path / NIGHT_NAME, args.out or path, args.format, load_night, lambda _: NIGHT_PICTURES)
     elif is_folder(path):
         _plot(path / STATE_NAME, args.out or path, args.format, load_state, lambda _: IMPROVE_PICTURES)
     elif is_net_file(path):
@@ -99,21 +94,11 @@ def _pictures_of_net(path: Path, run: NetRun) -> dict[str, Callable[[Any, NetRun
     return found
 
 
-def _pictures_of_night(folder: Path, state: NightState) -> dict[str, Callable[[Any, NightState], None]]:
-    """Those of its state, and that of the probes if a net has won and can be asked."""
-    try:
-        probed = probes_of(folder, state, lambda text: print(f"{text} ...", file=sys.stderr))
-    except (*PROBE_FAULTS, OSError) as error:
-        print(f"plot: no picture of {PROBES}: {error}", file=sys.stderr)
-        return NIGHT_PICTURES
-    return NIGHT_PICTURES | ({PROBES: lambda figure, _: paint(figure, probed)} if probed else {})
-
-
 def _plot_parser() -> Parser:
     parser = Parser(
         prog="merino plot",
         description=f"Draw a run of 'merino learn' ({', '.join(PICTURES)}); given its folder, of 'merino improve' "
-        f"({', '.join(IMPROVE_PICTURES)}) or 'merino night' ({', '.join([*NIGHT_PICTURES, PROBES])}); or a net "
+        f"({', '.join(IMPROVE_PICTURES)}) or 'merino night' ({', '.join(NIGHT_PICTURES)}); or a net "
         f"({', '.join(NET_PICTURES)}). One file per picture.",
         examples=(
             "merino plot",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -30,8 +30,6 @@ from merino.lab.nets.night.state import DEFAULT_FOLDER, NOTHING, NightPlan, Nigh
 from merino.learn.errors import TrainingError
 from merino.learn.rounds.loop import Finished, Until
 from merino.match.errors import MatchError
-from merino.study.probes.nights import PROBE_FAULTS, probes_of, told
-from merino.study.probes.probe import Probed
 
 DEFAULTS = NightPlan()
 
@@ -51,19 +49,11 @@ def run_night(words: Sequence[str]) -> int:
             found = _carry_out(args, shared.unless_quiet(say, args.quiet))
     except OSError as error:
         raise shared.work_kept("night", error) from error
-    code = INTERRUPTED if found.interrupted else 0
-    if not args.json:
-        print("\n".join(summary(found.state)), flush=True)
-    try:
-        probed = _probed(found, say, args.quiet)
-    except KeyboardInterrupt:
-        say(f"What the nets know was not asked to the end: merino plot {as_word(found.best.parent)} asks them")
-        probed, code = (), INTERRUPTED
     if args.json:
-        print(json.dumps(_as_object(found, probed)))
+        print(json.dumps({"best": str(found.best), "generations": as_plain(found.state)}))
     else:
-        _tell(found, probed)
-    return code
+        print("\n".join([*summary(found.state), *_what_next(found)]))
+    return INTERRUPTED if found.interrupted else 0
 
 
 def _carry_out(args: argparse.Namespace, say: shared.Say) -> Finished[NightState]:
@@ -74,21 +64,6 @@ def _carry_out(args: argparse.Namespace, say: shared.Say) -> Finished[NightState
         cluster_executor(args.cluster, "night", events.say, Needs(("match",))) as executor,
     ):
         return begin(folder, args.start, _asked(args), until, events, args.concurrency, executor)
-
-
-def _probed(found: Finished[NightState], say: shared.Say, is_quiet: bool) -> tuple[Probed, ...]:
-    """What the nets know, unless Ctrl-C has ended the run; a reason why they cannot be asked is said."""
-    if found.interrupted:
-        return ()
-    folder = found.best.parent
-    try:
-        with shown(say, shared.progress_stream(is_quiet)) as events:
-            return probes_of(folder, found.state, lambda text: events.progressed(text, None))
-    except PROBE_FAULTS as error:
-        say(f"What the nets know cannot be told: {error}")
-        return ()
-    except OSError as error:
-        raise shared.work_kept("night", error) from error
 
 
 def _parser() -> Parser:
@@ -143,24 +118,13 @@ def _asked(args: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _tell(found: Finished[NightState], probed: tuple[Probed, ...]) -> None:
-    """The end of the report in the morning: what the nets know, and what to do with them."""
-    if probed:
-        print("\n".join(["", *told(probed), ""]))
-    print(f"The best is in '{found.best}'.")
+def _what_next(found: Finished[NightState]) -> Iterator[str]:
+    """The last lines of the report: where the best net is, and what to do with it."""
+    best = found.best
+    yield f"The best is in '{best}'."
     if found.interrupted:
-        print("Stopped; the same command continues.")
+        yield "Stopped; the same command continues."
     if found.state.last_proven:
-        best = found.best
-        print(f"To play with it: option EvalFile, value '{best.absolute()}'. Its card: merino net {as_word(best)}")
+        yield f"To play with it: option EvalFile, value '{best.absolute()}'. Its card: merino net {as_word(best)}"
     if found.state.rounds:
-        print(f"To draw it: merino plot {as_word(found.best.parent)}")
-
-
-def _as_object(found: Finished[NightState], probed: tuple[Probed, ...]) -> dict[str, Any]:
-    """The result for programs; an Elo without bounds, of a match without a point for one side, is null."""
-    return {
-        "best": str(found.best),
-        "generations": as_plain(found.state),
-        "probes": [each.as_plain() for each in probed],
-    }
+        yield f"To draw it: merino plot {as_word(best.parent)}"

@@ -1,7 +1,7 @@
 // What a night has brought: its generations as table and graphs, and what their nets know.
 
 import { COLOURS, chart } from "../base/chart.js";
-import { h, number, panelBar, plainTable, selectField, spaced, tableRow, tint } from "../base/dom.js";
+import { h, number, panelBar, plainTable, selectField, tableRow } from "../base/dom.js";
 
 const VERDICTS = { H1: "kept", H0: "dropped" };
 const SCALES = [
@@ -12,7 +12,6 @@ const SCALES = [
 /** @type {any} */
 let night = null;
 let by = "number"; // the field that the graphs go by
-let isOpen = false; // what the nets know
 /** @type {any} */
 let charts = null;
 
@@ -154,43 +153,6 @@ function ladderTable() {
     return plainTable("night-ladder", ["Net", ...night.ladder.map((name) => `From ${name}`)], rows);
 }
 
-const r2 = (value) => h("td", { style: { background: tint(value, 1) } }, value.toFixed(2));
-
-function probeRow(probe) {
-    const name = probe.is_term ? spaced(probe.name) : `${probe.name} (motif)`;
-    const cells = [probe.board, probe.chance, ...Object.values(probe.r2)].map(r2);
-    return tableRow(name, [...cells, probe.learned ?? ""]);
-}
-
-const KNOWN =
-    "How well the neurons of each net that has won tell a term or a motif: R² of linear probes, 1 for all of it. Board: " +
-    "what the pieces on their squares tell without neurons. Chance: neurons with shuffled weights. What comes first is " +
-    "at the top.";
-
-function probesSection() {
-    const nets = Object.keys(night.probes[0].r2);
-    const heads = [
-        { unseen: "Term or motif" },
-        "Board",
-        "Chance",
-        ...nets.map((net) => (net === "start" ? "Start" : `Net ${net}`)),
-        "Learned by",
-    ];
-    return h(
-        "details",
-        {
-            id: "night-probes",
-            open: isOpen,
-            ontoggle: (event) => {
-                isOpen = event.target.open;
-            },
-        },
-        h("summary", {}, "What the nets know"),
-        h("p", { class: "note" }, KNOWN),
-        plainTable("night-known", heads, night.probes.map(probeRow)),
-    );
-}
-
 const scaleField = (draw) =>
     panelBar(
         selectField("night-by", "Graphs by", SCALES, by, (value) => {
@@ -214,7 +176,6 @@ export function nightReport(found, draw) {
             { class: "two charts" },
             drawn.map((name) => charts[name]),
         ),
-        night.probes.length ? probesSection() : null,
     ];
 }
 

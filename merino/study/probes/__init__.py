@@ -1,1 +1,0 @@
-"""What nets know: linear probes of their neurons for terms and motifs."""

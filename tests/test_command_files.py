@@ -59,8 +59,6 @@ LINES = (
     "drill games.pgn --player A --progress ?",
     "account gen1 --positions ?",
     "account ?",
-    "faithfulness gen1 ?",
-    "faithfulness ? games.pgn",
     "net ?",
     "net gen1 --positions ?",
     "net gen1 --stats ?",

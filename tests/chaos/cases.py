@@ -203,7 +203,6 @@ WRITES_NOTHING = {
     "demo": "prints",
     "evaluate": "prints",
     "explain": "prints",
-    "faithfulness": "prints",
     "gui-config": "prints",
     "help": "prints",
     "moves": "prints",

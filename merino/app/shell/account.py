@@ -1,4 +1,4 @@
-"""`merino account` and `merino faithfulness`: a net told in the terms, and how far words on a net can be trusted."""
+"""`merino account`: the weights of the terms that come nearest to a net."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser, file_path, positive
+from merino.app.console.command_line import Parser, file_path
 from merino.app.shell.output_files import check_apart, check_output, write_output
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.quoting import in_one_line
@@ -16,14 +16,12 @@ from merino.eval.evaluation import EvaluationError
 from merino.eval.families import find_net, load_net
 from merino.eval.net.family import NetEvaluation
 from merino.formats.packed import PackedError, unpack
-from merino.formats.packed_files import all_positions, evenly
+from merino.formats.packed_files import all_positions
 from merino.formats.sources import SourceError
 from merino.study.errors import StudyError
 from merino.study.words.account import ENDING, WholeAccount, account_for, content_of, whole_account
-from merino.study.words.faithfulness import Faithfulness, faithfulness
 
 MAX_POSITIONS = 200_000  # that an account is fitted to, evenly from a file
-DEFAULT_POSITIONS = 500  # that the words are tried in
 
 
 def run_account(arguments: Sequence[str]) -> int:
@@ -73,37 +71,3 @@ def _account_rows(account: WholeAccount) -> Iterator[str]:
     yield from ("", f"{'positions kept apart':<26}{'number':>8}{'R2':>7}{'mean error, cp':>16}")
     for name, share in {"all": account.all, **account.kinds}.items():
         yield f"{name:<26}{share.positions:8}{share.r2:7.2f}{share.mean_error_cp:16.0f}"
-
-
-def run_faithfulness(arguments: Sequence[str]) -> int:
-    """The command in a shell; raises CommandError."""
-    parser = Parser(
-        prog="merino faithfulness",
-        description="Measure how far the words on a net can be trusted: whether sums are exact, what share the terms "
-        "tell, and in how many positions the piece that is named for the rest is confirmed: the rest becomes less by "
-        "at least a quarter of what is said when it is removed, or moved. The control says the same of another piece, "
-        "by chance.",
-        examples=("merino faithfulness gen12 games.bin",),
-    )
-    parser.add_argument("net", metavar="NET", help="a net, or the name of one in weights/")
-    parser.add_argument("file", type=file_path, metavar="FILE", help="a file of scored positions")
-    sentence = "how many of them, evenly from the file (default: %(default)s)"
-    parser.add_argument("--positions", type=positive, default=DEFAULT_POSITIONS, metavar="N", help=sentence)
-    shared.add_json(parser)
-    args = parser.parse_args(arguments)
-    with errors_named("faithfulness", EvaluationError, PackedError, SourceError, StudyError):
-        net = load_net(args.net)
-        positions = unpack(evenly(all_positions(args.file), args.positions))
-        found = faithfulness(net, positions)
-    print(json.dumps(asdict(found)) if args.json else "\n".join(_trust_rows(found)))
-    return 0
-
-
-def _trust_rows(found: Faithfulness) -> Iterator[str]:
-    yield f"{found.positions} positions; the largest gap between a score and its parts: {found.largest_gap:.1g}"
-    yield f"\n{'R2 around the position':<26}{'positions':>10}{'mean':>8}"
-    for phase, (count, mean) in found.r2.items():
-        yield f"{phase:<26}{count:10}{mean:8.2f}"
-    yield f"\n{'the piece named':<26}{'asked':>10}{'confirmed':>11}{'control':>9}"
-    for way, named in found.named.items():
-        yield f"{way:<26}{named.statements:10}{named.share:11.0%}{found.shuffled[way].share:9.0%}"

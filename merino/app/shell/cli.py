@@ -63,7 +63,6 @@ FRONT = (
 BEHIND = (
     *lab.COMMANDS,
     _command("account NET", "account:run_account", "Tell a net in the terms: the weights nearest to it."),
-    _command("faithfulness NET FILE", "account:run_faithfulness", "Measure how far the words on a net can be trusted."),
     _command("plot [RECORD]", "learn:run_plot", "Draw how 'learn', 'improve', 'train' or 'night' went."),
     _command("bench", "commands:bench", "Search fixed positions; print the node count and the speed."),
     _command("perft N [FEN]", "commands:perft", "Count the leaf nodes N plies ahead, by root move."),

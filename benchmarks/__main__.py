@@ -56,10 +56,9 @@ from merino.learn.minimisers import FitCallback
 from merino.learn.positions import Selection, block_of_games
 from merino.learn.rows import rows_of_block
 from merino.learn.settings import Settings
-from merino.match.config import MatchConfig
+from merino.match.config import MatchConfig, TimeControl
 from merino.match.players import OwnPlayer
 from merino.match.runner import play_match
-from merino.match.time_control import TimeControl
 from tests.uci_process import UciProcess
 from tools.feature_sets import SETS
 

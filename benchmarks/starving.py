@@ -22,7 +22,7 @@ from typing import NamedTuple
 import chess
 
 from merino.core.compiled.cache import is_play_compiled
-from merino.match.time_control import Clock
+from merino.match.config import Clock
 from tests.uci_process import Said, UciProcess
 from tools.markdown import markdown_table
 

@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from merino.library import explain as explain
     from merino.library import learn_weights as learn_weights
     from merino.library import play_match as play_match
+    from merino.match.config import Clock as Clock
+    from merino.match.config import TimeControl as TimeControl
     from merino.match.players import OtherPlayer as OtherPlayer
     from merino.match.players import OwnPlayer as OwnPlayer
     from merino.match.runner import MatchResult as MatchResult
     from merino.match.statistics import Estimate as Estimate
     from merino.match.statistics import Model as Model
     from merino.match.statistics import Sprt as Sprt
-    from merino.match.time_control import Clock as Clock
-    from merino.match.time_control import TimeControl as TimeControl
 
 NAMES = {
     "merino.core.board.fen": ("FenError",),
@@ -71,7 +71,7 @@ NAMES = {
     "merino.match.players": ("OtherPlayer", "OwnPlayer"),
     "merino.match.runner": ("MatchResult",),
     "merino.match.statistics": ("Estimate", "Model", "Sprt"),
-    "merino.match.time_control": ("Clock", "TimeControl"),
+    "merino.match.config": ("Clock", "TimeControl"),
     "merino.library": ("evaluate", "explain", "learn_weights", "play_match"),
 }  # the module of each name, from which it is taken when it is first asked for; a test compares it with the imports
 _MODULES = {name: module for module, names in NAMES.items() for name in names}

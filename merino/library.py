@@ -34,12 +34,11 @@ from merino.learn.request import (
     LearnRequest,
 )
 from merino.learn.settings import Settings
-from merino.match.config import MatchConfig
-from merino.match.errors import MatchError
+from merino.match.config import DEFAULT_MARGIN_MS, MatchConfig, TimeControl
+from merino.match.games import MatchError
 from merino.match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
 from merino.match.runner import MatchOutput, MatchResult, run_match
 from merino.match.statistics import Sprt
-from merino.match.time_control import DEFAULT_MARGIN_MS, TimeControl
 from merino.study.analyser import analyser
 from merino.study.reporting import report_position, report_setup, with_shapley, with_words
 from merino.study.setups import set_up

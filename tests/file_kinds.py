@@ -54,14 +54,12 @@ from merino.eval.linear.weights import DEFAULT_FILE, defaults, learned_k, rewrit
 from merino.eval.linear.weights import load as load_weights
 from merino.eval.net.file import ALIGNMENT, MAGIC, as_bytes
 from merino.eval.net.network import QA, QB, Shape, quantised
-from merino.formats.epd import read_tasks
-from merino.formats.openings import FileOpenings, OpeningError
+from merino.formats.openings import FileOpenings, OpeningError, read_tasks
 from merino.formats.packed import PACKED, Filter, with_checks
 from merino.formats.packed_files import as_text, packed_positions, packed_triples
 from merino.formats.pgn_games import read_games
-from merino.formats.scored_games import scored_games
+from merino.formats.scored_games import as_viriformat, scored_games
 from merino.formats.sources import open_source
-from merino.formats.viriformat import as_viriformat
 from merino.lab.article import recipes as comparisons
 from merino.lab.article.command import read_comparison as read_recipes
 from merino.lab.nets.net_command import positions_of as positions_of_net

@@ -21,29 +21,25 @@ import pytest
 from merino.app.shell.cli import main
 from merino.core.common.files import lock
 from merino.core.common.runs import RunName, at_work, stop_here
-from merino.core.common.work import WorkError, threads
+from merino.core.common.work import ClusterAddress, Needs, WorkError, threads
 from merino.eval.families import default, load_net
 from merino.eval.linear import sets
 from merino.eval.linear.own_file import ENVIRONMENT_VARIABLE
 from merino.eval.net import play
 from merino.eval.net.family import NetEvaluation
 from merino.formats.openings import OpeningError
-from merino.lab.cluster import connection, preparation
-from merino.lab.cluster.address import ClusterAddress, Needs
+from merino.lab.cluster import connection, workers
 from merino.lab.cluster.connection import ClusterError, ClusterSession, session
-from merino.lab.cluster.executor import Workers
-from merino.lab.cluster.preparation import difference, identity, inspect
+from merino.lab.cluster.workers import Workers, difference, identity, inspect
 from merino.lab.tune.playing import play_tune
 from merino.lab.tune.tuning import Tune
 from merino.learn.procedure import learn_from_files
 from merino.learn.request import Events, LearnRequest
-from merino.match.config import MatchConfig
-from merino.match.errors import MatchError
-from merino.match.games import Game
+from merino.match.config import MatchConfig, TimeControl
+from merino.match.games import Game, MatchError
 from merino.match.players import OtherPlayer, OwnPlayer
 from merino.match.runner import MatchOutput, play_match, run_match
 from merino.match.statistics import Sprt
-from merino.match.time_control import TimeControl
 from tests.dask_processes import DaskCluster, kill, wait_for
 from tests.fake_remote import FakeRemote
 from tests.rows import few_games
@@ -319,14 +315,14 @@ def test_a_worker_that_is_killed_loses_no_game(local: ClusterSession) -> None:
 def test_a_worker_waits_for_one_that_compiles_and_then_compiles_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preparation, "CACHE", tmp_path)
-    monkeypatch.setattr(preparation, "SILENT_SECONDS", 0.1)
-    monkeypatch.setattr(preparation, "LOCK_SECONDS", 0.2)
+    monkeypatch.setattr(workers, "CACHE", tmp_path)
+    monkeypatch.setattr(workers, "SILENT_SECONDS", 0.1)
+    monkeypatch.setattr(workers, "LOCK_SECONDS", 0.2)
     remarks: list[str] = []
-    assert preparation.warm_up((), remarks.append) < 0.1 and remarks == []
+    assert workers.warm_up((), remarks.append) < 0.1 and remarks == []
     with (tmp_path / "compiling.lock").open("ab") as other:
         lock(other)
-        assert preparation.warm_up((), remarks.append) >= 0.3
+        assert workers.warm_up((), remarks.append) >= 0.3
     assert len(remarks) == 2 and "waiting up to" in remarks[0] and "compiling without it" in remarks[1]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.core.board.move import Move
-from merino.formats.epd import read_task
+from merino.formats.openings import read_task
 
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - -"
 

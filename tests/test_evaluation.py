@@ -32,11 +32,10 @@ from merino.eval.net.family import NetEvaluation
 from merino.eval.net.network import Shape, quantised
 from merino.eval.net.piece_family import net_evaluation
 from merino.formats.openings import Opening
-from merino.match.boards import CompiledBoard
-from merino.match.config import MatchConfig
+from merino.match.config import Adjudication, MatchConfig, TimeControl
+from merino.match.engines import CompiledBoard
 from merino.match.players import OwnPlayer
 from merino.match.runner import run_match
-from merino.match.time_control import Adjudication, TimeControl
 from tests.material_family import MaterialEvaluation
 
 

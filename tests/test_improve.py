@@ -28,8 +28,7 @@ from merino.learn.positions import Quiet
 from merino.learn.request import Events
 from merino.learn.rounds.loop import Finished, Until
 from merino.learn.sample import Sample
-from merino.match.errors import MatchError
-from merino.match.games import Tally
+from merino.match.games import MatchError, Tally
 from tests.killing import dies_at
 
 pytestmark = pytest.mark.usefixtures("data_folder")

@@ -48,19 +48,13 @@ ENTRIES = ("engine.__main__", "__main__")
 TO_BE_TURNED = {
     (module, "lab")
     for module in (
-        "app.console.learn_options",
-        "app.console.learning",
-        "app.console.shared_options",
         "app.explorer.learning",
         "app.explorer.runs",
         "app.explorer.server_runs",
         "app.explorer.server_state",
         "app.explorer.studying",
         "app.shell.learn",
-        "app.shell.match",
         "app.shell.position_files",
-        "app.shell.selfplay",
-        "app.shell.tournament",
         "learn.plots",
     )
 }  # imports of the lab that are left to turn round
@@ -73,7 +67,7 @@ READING |= {"open_reader", "memmap", "fromfile", "loadtxt", "genfromtxt", "ZipFi
 WRITING_MODES = {"a", "ab", "w", "wb", "w+b", "x", "xb"}
 # What needs no door, each with the reason.
 OWN_FILES = {
-    "lab.cluster.preparation:identity": "the sources of Merino",
+    "lab.cluster.workers:identity": "the sources of Merino",
     "engine.search.people:people": "a file of Merino's own",
     "engine.search.strength:": "a file of Merino's own",
     "engine.syzygy.results:_read": "maps a file that has come through the door",

@@ -26,7 +26,7 @@ from merino.core.common.array_files import is_in_file
 from merino.core.common.progress import DEFAULT_COLUMNS, LiveLine, Progress, ProgressOfMany, time_left
 from merino.eval.linear.evaluate import NUMBER_OF_TERMS
 from merino.eval.linear.weights import defaults
-from merino.formats import pgn_stream, sources
+from merino.formats import pgn_games, sources
 from merino.formats.labelled import read_labelled, write_labelled
 from merino.formats.pgn_games import Fault, read_games
 from merino.formats.sources import SourceError, count_lines, find_files, open_source
@@ -81,7 +81,7 @@ def expected() -> Rows:
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pgn_stream, "CHUNK", 3000)
+    monkeypatch.setattr(pgn_games, "CHUNK", 3000)
     monkeypatch.setattr(sources, "_SNIFFED", 500)
 
 
@@ -105,7 +105,7 @@ NASTY = (
 def test_pieces_never_change_what_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newline: str, chunk: int
 ) -> None:
-    monkeypatch.setattr(pgn_stream, "CHUNK", chunk)
+    monkeypatch.setattr(pgn_games, "CHUNK", chunk)
     monkeypatch.setattr(sources, "_SNIFFED", 10)
     draw = random.Random(chunk)
     text = "\n\n".join(f'[Event "{number}"]\n\n{draw.choice(NASTY)}' for number in range(120)) + "\n"

@@ -36,10 +36,10 @@ from merino.learn import installing, minimisers, procedure, run
 from merino.learn.installing import EARLIER, text_with
 from merino.learn.report import load_record
 from merino.learn.run import weights_paths
+from merino.match.config import TimeControl
 from merino.match.games import Tally
 from merino.match.prove import GAIN, STRONGER, Proof, StrengthTest
 from merino.match.statistics import Model, Sprt, likeliest_with_mean, llr, score_of
-from merino.match.time_control import TimeControl
 from tests.rows import few_games
 from tests.shipped import one_phase
 

@@ -26,12 +26,10 @@ from merino.learn.reading import ENOUGH_GAMES
 from merino.learn.request import DEFAULT_CHOICE, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest
 from merino.learn.settings import ARTICLE, Settings
 from merino.learn.targets import Target
-from merino.match.config import MatchConfig
-from merino.match.heats import PAIR_VARIANCE, Belief, Heats, expected_gains, play_heats
+from merino.match.config import MatchConfig, TimeControl
 from merino.match.players import OwnPlayer
-from merino.match.prove import GAIN
+from merino.match.prove import GAIN, PAIR_VARIANCE, Belief, Heats, expected_gains, play_heats
 from merino.match.statistics import Model, Sprt
-from merino.match.time_control import TimeControl
 from tests.rows import SELFPLAY, copied_selfplay, few_games
 from tests.shipped import one_phase
 

@@ -17,7 +17,7 @@ from merino.core.board.game import Position
 from merino.eval.families import DEFAULT_FILE, load_net
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import defaults
-from merino.formats.pgn_scores import NO_SCORE
+from merino.formats.pgn_tokens import NO_SCORE
 from merino.learn.errors import LearnError
 from merino.learn.inputs import ReadOptions, read_rows
 from merino.learn.positions import PositionBlock, Quiet, Selection, with_strays

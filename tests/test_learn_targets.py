@@ -23,7 +23,7 @@ from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import defaults
 from merino.formats.labelled import read_labelled, write_labelled
 from merino.formats.pgn_games import read_games
-from merino.formats.pgn_scores import MATE, NO_SCORE
+from merino.formats.pgn_tokens import MATE, NO_SCORE
 from merino.formats.scored_games import scored_games
 from merino.formats.sources import Source
 from merino.lab.nets import records

@@ -18,7 +18,7 @@ import merino
 import merino.eval.families
 import merino.library
 from merino.engine.search.parameters import PARAMETERS
-from merino.match.time_control import DEFAULT_MARGIN_MS
+from merino.match.config import DEFAULT_MARGIN_MS
 
 ROOT = Path(__file__).resolve().parent.parent
 OFFERED = [name for names in merino.NAMES.values() for name in names]

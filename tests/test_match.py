@@ -24,15 +24,12 @@ from merino.engine.search.parameters import parameters_for
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import default
 from merino.match import runner
-from merino.match.boards import CompiledBoard
-from merino.match.config import MatchConfig
-from merino.match.errors import MatchError, PlayerError
-from merino.match.games import FAULTS, Game, Reason, Tally
-from merino.match.openings import RandomOpenings
-from merino.match.pgn import remark
+from merino.match.config import Adjudication, Clock, MatchConfig, TimeControl
+from merino.match.engines import CompiledBoard, board_of
+from merino.match.games import FAULTS, Game, MatchError, PlayerError, RandomOpenings, Reason, Tally
 from merino.match.players import OtherPlayer, OwnPlayer, read_player
+from merino.match.report import remark
 from merino.match.runner import play_match
-from merino.match.time_control import Adjudication, Clock, TimeControl
 
 NODES = 200
 GAMES = 16
@@ -135,7 +132,7 @@ def test_a_board_that_has_played_plays_a_game_as_a_fresh_one_does():
     config, flag = terms_of(600), np.zeros(1, dtype=np.uint64)
     opening = config.source().opening(3)
     for number in (6, 7):
-        fresh = config.board(flag).play(number, opening, number % 2 == 0)
+        fresh = board_of(config, flag).play(number, opening, number % 2 == 0)
         assert fresh == played(1, nodes=600, games=8)[number]
 
 

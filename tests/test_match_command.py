@@ -36,16 +36,13 @@ from merino.engine.uci.options import OPTIONS, UciOption
 from merino.eval.linear.weights import DEFAULT_FILE
 from merino.formats.openings import FileOpenings, Opening, OpeningError
 from merino.lab.tune import spsa_command as spsa
-from merino.match.boards import PythonBoard
-from merino.match.config import MatchConfig
-from merino.match.engines import EngineFault, OtherEngine, OwnEngine, Situation, centipawns, start_engine
-from merino.match.errors import MatchError, PlayerError
-from merino.match.games import Game, Played, Reason, Tally
+from merino.match.config import Adjudication, Clock, MatchConfig, TimeControl
+from merino.match.engines import EngineFault, OtherEngine, OwnEngine, PythonBoard, Situation, centipawns, start_engine
+from merino.match.games import Game, MatchError, Played, PlayerError, Reason, Tally
 from merino.match.players import EVAL_FILE, STYLE_FILE, OtherPlayer, OwnPlayer, find_program, read_player
 from merino.match.report import live_line
 from merino.match.runner import MatchOutput, run_match
 from merino.match.statistics import Sprt
-from merino.match.time_control import Adjudication, Clock, TimeControl
 
 FAKE = f"engine:{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parent / 'fake_engine.py'))}"
 QUICK = TimeControl(nodes=100)
@@ -301,7 +298,7 @@ class _Scripted:
 
 def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = [_Scripted(), _Scripted()]
-    monkeypatch.setattr("merino.match.boards.start_engine", lambda player, *_: sides[player])
+    monkeypatch.setattr("merino.match.engines.start_engine", lambda player, *_: sides[player])
     time_control, flag = TimeControl(clock=Clock(1000, 20, 2)), np.zeros(1, dtype=np.uint64)
     game = PythonBoard((0, 1), time_control, Adjudication(longest=8), flag).play(0, Opening(START_FEN), True)
     assert game is not None and len(game.moves) == 8
@@ -311,7 +308,7 @@ def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(monkeypatch: p
 
 @pytest.mark.parametrize(("margin", "late"), [(69, "70 ms late"), (70, ""), (0, "70 ms late")])
 def test_a_move_beyond_the_margin_is_as_late_as_it_is(margin: int, late: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merino.match.boards.start_engine", lambda *_: _Scripted())
+    monkeypatch.setattr("merino.match.engines.start_engine", lambda *_: _Scripted())
     board = PythonBoard((0, 1), TimeControl(movetime=30), Adjudication(longest=1), np.zeros(1, dtype=np.uint64), margin)
     game = board.play(0, Opening(START_FEN), True)
     assert game is not None and (game.reason, game.detail) == (Reason.TIME if late else Reason.TOO_LONG, late)
@@ -319,7 +316,7 @@ def test_a_move_beyond_the_margin_is_as_late_as_it_is(margin: int, late: str, mo
 
 def test_a_clock_shows_no_more_time_than_a_search_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = [_Scripted(), _Scripted()]
-    monkeypatch.setattr("merino.match.boards.start_engine", lambda player, *_: sides[player])
+    monkeypatch.setattr("merino.match.engines.start_engine", lambda player, *_: sides[player])
     time_control, flag = TimeControl(clock=Clock.read("1/600000+999999")), np.zeros(1, dtype=np.uint64)
     PythonBoard((0, 1), time_control, Adjudication(longest=6), flag).play(0, Opening(START_FEN), True)
     for clocks, _ in (*sides[0].seen, *sides[1].seen):

@@ -16,15 +16,13 @@ import pytest
 from merino.core.common.sealed import as_json, from_json
 from merino.eval.families import default
 from merino.formats.openings import Opening
-from merino.formats.viriformat import as_viriformat, end_of_games
+from merino.formats.scored_games import as_viriformat, end_of_games
 from merino.match import keeping, runner
-from merino.match.config import MatchConfig
-from merino.match.errors import MatchError
-from merino.match.games import Game, Reason, Tally
+from merino.match.config import MatchConfig, TimeControl
+from merino.match.games import Game, MatchError, Reason, Tally
 from merino.match.keeping import MatchKeeper, PositionFile, holding
 from merino.match.players import OwnPlayer
 from merino.match.runner import MatchOutput, run_match
-from merino.match.time_control import TimeControl
 from tests.pipes import named_pipes
 from tests.test_viriformat import games_of
 

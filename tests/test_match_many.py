@@ -14,15 +14,13 @@ from merino.app.shell.cli import main
 from merino.app.shell.learn import run_learn
 from merino.eval.families import load as load_evaluation
 from merino.eval.linear.weights import DEFAULT_FILE, defaults, load, save
-from merino.match.boards import CompiledBoard
-from merino.match.games import Tally
-from merino.match.openings import RandomOpenings
+from merino.match.config import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
+from merino.match.engines import CompiledBoard
+from merino.match.games import RandomOpenings, Tally
 from merino.match.players import OwnPlayer
 from merino.match.prove import STRONGER, offer, prove
-from merino.match.report import summary
+from merino.match.report import Rating, pool_table, rate, summary, table
 from merino.match.statistics import estimate, score_of
-from merino.match.time_control import NO_RANDOM_MOVES, Adjudication, RandomMoves, TimeControl
-from merino.match.tournament import Rating, pool_table, rate, table
 
 
 def tally(*pairs: int) -> Tally:

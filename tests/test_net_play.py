@@ -29,8 +29,7 @@ from merino.formats.packed import PACKED, Filter, check_packed, with_checks
 from merino.formats.packed_files import packed_positions
 from merino.lab.nets.net_command import run_net
 from merino.lab.tune.parameters import own_parameters
-from merino.match.errors import MatchError, PlayerError
-from merino.match.games import Tally
+from merino.match.games import MatchError, PlayerError, Tally
 from merino.match.keeping import MatchKeeper, PositionFile
 from merino.match.players import OwnPlayer, read_player
 from tests.boards import KIWIPETE

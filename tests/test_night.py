@@ -42,8 +42,7 @@ from merino.learn.plots import NIGHT_PICTURES, draw
 from merino.learn.request import Events
 from merino.learn.rounds import state as rounds_state
 from merino.learn.rounds.loop import Finished, StepContext, Until
-from merino.match.errors import MatchError
-from merino.match.games import Tally
+from merino.match.games import MatchError, Tally
 from tests.killing import dies_at
 from tests.nights import night_of
 

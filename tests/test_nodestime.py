@@ -15,9 +15,9 @@ from merino.engine.search.search_run import SearchRun
 from merino.engine.search.searcher import Searcher
 from merino.engine.uci.clocks import NodeClock
 from merino.formats.openings import Opening
-from merino.match.boards import PythonBoard
+from merino.match.config import Adjudication, Clock, TimeControl
+from merino.match.engines import PythonBoard
 from merino.match.players import OwnPlayer
-from merino.match.time_control import Adjudication, Clock, TimeControl
 from tests.uci_process import UciProcess, field, infos
 
 

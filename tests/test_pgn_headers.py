@@ -5,7 +5,7 @@ from pathlib import Path
 import chess.pgn
 import pytest
 
-from merino.formats.pgn_stream import MAX_VALUE, GameHeader, list_games
+from merino.formats.pgn_games import MAX_VALUE, GameHeader, list_games
 
 FILE = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 GAMES = FILE.read_bytes()

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from merino.app.shell.cli import main
-from merino.formats import pgn_stream
+from merino.formats import pgn_games
 from merino.formats.pgn_games import read_games
 from merino.formats.sources import SourceError
 from merino.lab.points import values
@@ -469,7 +469,7 @@ def test_a_file_read_in_pieces_tells_what_it_tells_as_a_whole(
 ) -> None:
     asked = [own, "--by", "player", "--min-games", "1", "--result", "1-0"]
     whole = told([own, "--csv"], capsys), told([*asked, "--csv"], capsys)
-    monkeypatch.setattr(pgn_stream, "CHUNK", 5000)
+    monkeypatch.setattr(pgn_games, "CHUNK", 5000)
     assert (told([own, "--csv"], capsys), told([*asked, "--csv"], capsys)) == whole
 
 

@@ -17,8 +17,8 @@ from merino.lab.article.recipe_matches import Limit
 from merino.lab.article.recipes import Comparing, Comparison, Recipe, RecipeResult
 from merino.learn.errors import LearnError
 from merino.learn.request import Events, LearnRequest
+from merino.match.config import TimeControl
 from merino.match.games import Tally
-from merino.match.time_control import TimeControl
 from tests.rows import SELFPLAY
 
 SMALL = """

@@ -18,7 +18,7 @@ from dask.sizeof import sizeof
 from merino.core.common.array_files import is_in_file, joined
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import DEFAULT_FILE, defaults
-from merino.formats import pgn_stream
+from merino.formats import pgn_games
 from merino.learn import remote_reading, remote_sample
 from merino.learn import sample as samples
 from merino.learn.errors import LearnError
@@ -49,7 +49,7 @@ def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("merino.learn.sample.BLOCK", "merino.learn.loss_and_gradient.BLOCK"):
         monkeypatch.setattr(name, 700)
     monkeypatch.setattr(samples, "SHARE_ROWS", 3000)
-    monkeypatch.setattr(pgn_stream, "CHUNK", 60_000)
+    monkeypatch.setattr(pgn_games, "CHUNK", 60_000)
     monkeypatch.setattr(remote_reading, "CHUNK", 60_000)
 
 

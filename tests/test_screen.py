@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from merino.app.shell.cli import main
-from merino.match.time_control import TimeControl
+from merino.match.config import TimeControl
 from tests.fake_remote import FakeRemote
 from tools import screen
 from tools.screen import (

@@ -28,8 +28,7 @@ from merino.formats.packed import PackedError, open_packed, with_checks, without
 from merino.formats.packed_files import write_packed_file
 from merino.lab.nets.training import Trainer, TrainingSettings, recipe_of
 from merino.learn.errors import TrainingError
-from merino.match.errors import MatchError
-from merino.match.games import Tally
+from merino.match.games import MatchError, Tally
 from merino.match.keeping import MatchKeeper
 from merino.study.annotate.work import Partial
 from tests.test_net_training import sample

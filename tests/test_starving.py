@@ -11,7 +11,7 @@ import pytest
 from benchmarks import endurance, starving
 from benchmarks.endurance import CLOCKS, FAULTS, PAIRINGS, plan, table
 from benchmarks.starving import BETWEEN, HEAD, Condition, DutyCycle, Findings
-from merino.match.time_control import Clock
+from merino.match.config import Clock
 from tests.uci_process import Said
 
 SEARCHED = "info depth 9 seldepth 12 multipv 1 score cp 3 nodes 5000 nps 1 hashfull 0 time 1 pv e2e4"

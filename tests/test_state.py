@@ -12,10 +12,10 @@ from merino.engine.search.transposition import AGES, TranspositionTable
 from merino.engine.search.worker import Worker
 from merino.eval.families import default
 from merino.formats.openings import Opening
-from merino.match.boards import CompiledBoard
+from merino.match.config import Adjudication, TimeControl
+from merino.match.engines import CompiledBoard
 from merino.match.games import Game
 from merino.match.players import OwnPlayer
-from merino.match.time_control import Adjudication, TimeControl
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 ENDING = "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"

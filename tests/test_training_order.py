@@ -8,8 +8,17 @@ import numpy as np
 import pytest
 
 from merino.eval.net.network import Shape
-from merino.formats.packed import Filter, PackedError, with_checks, without_checks
-from merino.formats.packed_blocks import PackedBlocks, blocks_of, joined, open_blocks, spooled
+from merino.formats.packed import (
+    Filter,
+    PackedBlocks,
+    PackedError,
+    blocks_of,
+    joined,
+    open_blocks,
+    spooled,
+    with_checks,
+    without_checks,
+)
 from merino.formats.packed_files import is_held_out, training_positions
 from merino.lab.nets import order
 from merino.lab.nets.order import TrainingOrder

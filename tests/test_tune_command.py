@@ -38,7 +38,7 @@ from merino.lab.tune.parameters import (
 from merino.lab.tune.rules import PairResult
 from merino.lab.tune.spsa_command import run_spsa
 from merino.lab.tune.tuning import load_tune
-from merino.match.rng import seed_state
+from merino.match.games import seed_state
 from tests.test_docs import ROOT, commands
 
 FISHTEST = "RookOpen_mg, 17, 0, 60, 5, 0.002\nrazor_margin, 200, 50, 800, 40, 0.0025\n"

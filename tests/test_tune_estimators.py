@@ -11,7 +11,7 @@ from merino.lab.tune.methods.adaptive import MAX_HANDICAP
 from merino.lab.tune.methods.auto import BANK, LEVELS
 from merino.lab.tune.parameters import TunedParameter, settings_for
 from merino.lab.tune.rules import BETA, MAX_PERTURBATION, EstimatorSettings, Method, PairResult, State
-from merino.match.rng import seed_state
+from merino.match.games import seed_state
 from merino.match.statistics import score_of
 
 STEPS = (((220, 80), (1, -1), 2), ((210, 75), (-1, -1), -1), ((200, 70), (1, 1), 0), ((195, 68), (1, -1), 1))

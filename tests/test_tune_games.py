@@ -46,10 +46,10 @@ from merino.lab.tune.report import draw, remaining_loss, result_lines
 from merino.lab.tune.rules import PairResult
 from merino.lab.tune.spsa_command import run_spsa
 from merino.lab.tune.tuning import Configuration, Tune, configuration_from, configuration_hash, load_tune, replay
+from merino.match.config import Clock, TimeControl
 from merino.match.games import Tally
 from merino.match.players import OtherPlayer, OwnPlayer, Player, read_player
 from merino.match.runner import MatchResult
-from merino.match.time_control import Clock, TimeControl
 
 ROWS = (
     TunedParameter("RookOpen_mg", 17, -200, 200, 30),

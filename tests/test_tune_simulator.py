@@ -25,7 +25,7 @@ from merino.lab.tune.simulator import (
     simulate,
     tuner_settings,
 )
-from merino.match.rng import seed_state
+from merino.match.games import seed_state
 
 FEW_RUNS = 8
 

@@ -22,9 +22,17 @@ from merino.eval.net.file import load_net
 from merino.formats.packed import MAX_SCORE, PACKED, Filter, PackedError, open_packed
 from merino.formats.packed_files import games_with_scores, packed_positions
 from merino.formats.pgn_games import read_games
-from merino.formats.pgn_scores import NO_SCORE
-from merino.formats.scored_games import EXPECTATION_K, ScoredGames, looking_ahead, packed_of, scored_games
-from merino.formats.viriformat import as_viriformat, games_in, write_viriformat
+from merino.formats.pgn_tokens import NO_SCORE
+from merino.formats.scored_games import (
+    EXPECTATION_K,
+    ScoredGames,
+    as_viriformat,
+    games_in,
+    looking_ahead,
+    packed_of,
+    scored_games,
+    write_viriformat,
+)
 
 # the example of the specification, without the checksum that Merino adds
 EXAMPLE = bytes.fromhex(
@@ -145,7 +153,7 @@ def test_files_are_told_apart_by_content_and_not_by_name(tmp_path: Path, capsys:
 def test_large_files_are_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     games, path = games_of("\n\n".join(str(random_game(seed)) for seed in range(60))), tmp_path / "g.vf"
     write_viriformat(path, [games])
-    monkeypatch.setattr("merino.formats.viriformat.CHUNK", 997)
+    monkeypatch.setattr("merino.formats.scored_games.CHUNK", 997)
     parts = list(games_with_scores(path))
     assert len(parts) > 5 and np.concatenate([part.numbers for part in parts]).tolist() == list(range(len(games)))
     whole = np.concatenate([packed_of(part, Filter()) for part in parts])
@@ -162,7 +170,7 @@ def test_the_longest_games_of_the_rules_are_read_in_pieces(tmp_path: Path, monke
 
     path = tmp_path / "long.vf"
     write_viriformat(path, [game(17_697)])
-    monkeypatch.setattr("merino.formats.viriformat.CHUNK", 40_000)
+    monkeypatch.setattr("merino.formats.scored_games.CHUNK", 40_000)
     assert sum(len(part.moves) for part in games_with_scores(path)) == 17_697
     with pytest.raises(PackedError, match="game 1 is longer than games in viriformat are"):
         write_viriformat(path, [game(65_530)])

@@ -26,28 +26,27 @@ from typing import NamedTuple
 
 import numpy as np
 
+from merino.app.console.shared_options import cluster_executor
 from merino.app.shell.epd import solve
 from merino.core.board.game import Position
 from merino.core.common.files import write_whole
 from merino.core.common.timing import cpu_seconds, medians_in_turns
+from merino.core.common.work import FORMS, ClusterAddress, Needs
 from merino.engine.search.bench import HASH_MB, POSITIONS
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import load_net, save_net
 from merino.eval.net.network import Network, Shape
-from merino.formats.epd import read_tasks
+from merino.formats.openings import read_tasks
 from merino.formats.packed import open_packed
-from merino.lab.cluster.address import FORMS, ClusterAddress, Needs
-from merino.lab.cluster.connection import cluster_executor
 from merino.lab.nets.feature_costs import BASE
 from merino.lab.nets.gradient import Objective
 from merino.lab.nets.training import Trainer, TrainingSettings, TrainingState, fit_k
-from merino.match.config import MatchConfig
+from merino.match.config import MatchConfig, TimeControl
 from merino.match.players import OwnPlayer
 from merino.match.runner import MatchOutput, run_match
 from merino.match.statistics import Estimate, estimate
-from merino.match.time_control import TimeControl
 from tools.markdown import markdown_table
 
 

@@ -20,8 +20,7 @@ from merino.core.common.files import write_whole
 from merino.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM
 from merino.engine.search.people import FILE, People, Prior, as_toml
 from merino.eval.families import default
-from merino.formats.pgn_games import play_games
-from merino.formats.pgn_stream import games_of
+from merino.formats.pgn_games import games_of, play_games
 from merino.formats.sources import open_source
 from merino.lab.people.profile.choices import MAX_CHOICES, Choices, choices_of, fit
 from merino.lab.people.profile.players import PlayerGames, games_of_player

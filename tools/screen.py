@@ -38,17 +38,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from merino.app.console.shared_options import cluster_executor
 from merino.core.common.errors import MerinoError
 from merino.core.common.progress import LivePrinter
-from merino.core.common.work import RemoteExecutor, cores, ordered, threads
-from merino.lab.cluster.address import FORMS, ClusterAddress, Needs
-from merino.lab.cluster.connection import cluster_executor
-from merino.match.config import MatchConfig
+from merino.core.common.work import FORMS, ClusterAddress, Needs, RemoteExecutor, cores, ordered, threads
+from merino.match.config import Clock, MatchConfig, TimeControl
 from merino.match.players import read_player
 from merino.match.report import summary
 from merino.match.runner import MatchOutput, run_match
 from merino.match.statistics import Z_95, moments
-from merino.match.time_control import Clock, TimeControl
 
 NODES_OF_A_MILLISECOND = 400  # of a clock
 ELO_PER_SHARE = 1600 / math.log(10)  # slope of Elo over the share of the points, at one half

@@ -16,28 +16,43 @@ from typing import IO, TypeVar
 
 import numpy as np
 
+from merino.core.board.bitboard import FULL, WHITE
 from merino.core.board.fen import FenError, parse_fen
+from merino.core.board.makemove import make
+from merino.core.board.movegen import ALL, MAX_MOVES, generate
+from merino.core.board.position import POSITION, side_to_move
 from merino.core.common.user_files import first_there
 from merino.core.common.work import in_order
-from merino.core.compiled.jit import entry
-from merino.formats.fen_text import MAX_FEN_BYTES, write_fen
+from merino.core.compiled.jit import entry, kernel
+from merino.core.compiled.memory import copy_record
+from merino.formats.labelled import MAX_FEN_BYTES, write_fen
 from merino.formats.packed import (
+    AT_ONCE,
     PACKED,
     Filter,
+    PackedBlocks,
     PackedError,
     checked_blocks,
+    joined,
+    open_blocks,
     open_packed,
     pack,
+    spooled,
     unpack,
     with_checks,
+    write_packed,
 )
-from merino.formats.packed_blocks import AT_ONCE, PackedBlocks, joined, open_blocks, spooled
-from merino.formats.packed_triples import triples_of_games
-from merino.formats.pgn_games import play_games
-from merino.formats.pgn_stream import GamesText, games_of
-from merino.formats.scored_games import ScoredGames, packed_of, scaled, scored_games
+from merino.formats.pgn_games import Games, GamesText, games_of, is_finished, play_games
+from merino.formats.scored_games import (
+    ScoredGames,
+    holds_viriformat,
+    is_games_file,
+    packed_of,
+    read_viriformat,
+    scaled,
+    scored_games,
+)
 from merino.formats.sources import STANDARD_INPUT, Source, is_compressed, open_source, plain_name, writing_source
-from merino.formats.viriformat import holds_viriformat, is_games_file, read_viriformat
 
 BUCKET = 1 << 22  # positions shuffled in memory
 TEXT_ENDINGS, EPD_ENDINGS = (".txt", ".fen"), (".epd",)
@@ -388,3 +403,62 @@ def is_held_out(games: np.ndarray, share: float, first: int = 0, seed: int | Non
 def _fraction(mixed: np.ndarray) -> np.ndarray:
     """Hashes, uint64[n], as numbers from 0 to below 1."""
     return (mixed >> np.uint64(40)).astype(np.float64) / (1 << 24)
+
+
+# Triples of packed positions for the PQR objective: before a move, after it, and after another legal move instead.
+
+
+def triples_of_games(games: Games, games_before: int = 0) -> np.ndarray:
+    """Three positions for each move of finished games that is not the only legal one, PACKED[3n].
+
+    They have no scores, and the result of the game. The other move is chosen by a hash of the position, so that the
+    same games give the same triples. The games are numbered from `games_before` on.
+    """
+    packed = np.zeros(3 * len(games.moves), dtype=PACKED)
+    count = _pack_games(games.table, games.moves, games.starts, games_before, packed)
+    return packed[:count]
+
+
+@entry
+def _pack_games(table, moves, starts, games_before, packed):
+    """Fill PACKED[n] with the triples of the games; returns the number of positions."""
+    stack, scratch = np.zeros(3, dtype=POSITION), np.zeros(MAX_MOVES, dtype=np.int32)
+    count = 0
+    for number in range(len(table)):
+        game = table[number]
+        if is_finished(game):
+            copy_record(stack[0], starts[game.position])
+            count = _pack_game(game, moves, games_before + number, stack, scratch, packed, count)
+    return count
+
+
+@kernel
+def _pack_game(game, moves, number, stack, scratch, packed, count):
+    """Add the triples of one game; returns the number of all positions so far."""
+    for ply in range(game.plies):
+        before, after, other = stack[ply & 1], stack[(ply + 1) & 1], stack[2]
+        move = np.int64(moves[game.first + ply])
+        make(after, before, move)
+        legal = generate(before, scratch, ALL, FULL)
+        if legal > 1:
+            make(other, before, _another(before, scratch, legal, move))
+            result = np.int64(game.result)
+            own = result if side_to_move(before) == WHITE else 2 - result
+            write_packed(before, 0, own, number, packed[count])
+            write_packed(after, 0, 2 - own, number, packed[count + 1])
+            write_packed(other, 0, 2 - own, number, packed[count + 2])
+            count += 3
+    return count
+
+
+@kernel
+def _another(position, moves, count, played):
+    """One of the legal moves that was not played, by a hash of the position."""
+    mixed = np.uint64(position.key) * np.uint64(0x9E3779B97F4A7C15)
+    number = np.int64((mixed >> np.uint64(33)) % np.uint64(count - 1))
+    for index in range(count):
+        if np.int64(moves[index]) != played:
+            if number == 0:
+                return np.int64(moves[index])
+            number -= 1
+    return played

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import math
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
 
 import numpy as np
 
-from merino.core.board.bitboard import WHITE
+from merino.core.board.bitboard import BLACK, FULL, WHITE
+from merino.core.board.fen import FenError, parse_fen
 from merino.core.board.makemove import make
-from merino.core.board.position import POSITION, side_to_move
+from merino.core.board.move import CASTLING, EN_PASSANT, NO_MOVE, PROMOTION, SQUARES, Move, kind_of
+from merino.core.board.movegen import ALL, MAX_MOVES, generate
+from merino.core.board.position import NO_SQUARE, POSITION, side_to_move
 from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import copy_record
-from merino.formats.packed import MAX_SCORE, PACKED, Filter, is_taken, write_packed
+from merino.core.compiled.memory import copy_record, record_dtype
+from merino.formats.packed import MAX_SCORE, PACKED, Filter, PackedError, is_taken, write_packed
 from merino.formats.pgn_games import NO_FAULT, Games
-from merino.formats.pgn_scores import MAX_SCORE as MAX_EVALUATION
-from merino.formats.pgn_scores import NO_SCORE, NOTHING, OF_MOVER, score_between
-from merino.formats.pgn_tokens import MOVE, UNFINISHED, next_token
+from merino.formats.pgn_tokens import MAX_SCORE as MAX_EVALUATION
+from merino.formats.pgn_tokens import MOVE, NO_SCORE, NOTHING, OF_MOVER, UNFINISHED, next_token, score_between
+from merino.formats.sources import Source, plain_name, writing_source
 
 EXPECTATION_K = 150.0  # centipawns, about the K of our nets: where scores become expected scores to be averaged
 MIN_EXPECTED = 1e-6  # which is some 2,000 centipawns
@@ -169,3 +177,322 @@ def _pack_games(starts, firsts, moves, scores, results, numbers, most, noisy, pa
                 count += 1
             make(after, before, move)
     return count
+
+
+# Games with a score for each move: *viriformat*, which trainers of nets read. About 4 bytes a position. A game is a
+# board of 32 bytes, then 4 bytes a move, its code and White's score of its search in centipawns, then four zero
+# bytes. The board has, in order, the occupied squares; a nibble for each of them from a1 on, type + 8 for Black's, 6
+# for a rook that may castle; the en-passant square, or 64, + 128 with Black to move; plies since a capture or pawn
+# move; the number of the move; a score; White's result, 0..2; a free byte. A move has its origin, its destination
+# (for castling the rook's square), the promotion and the kind. Eight zero bytes begin a record for other programs,
+# with an identifier and a length of two bytes each. All numbers are little-endian. Source: the specification in the
+# repository cosmobobak/viriformat. Merino writes a checksum of the game, 1 to 255, into the free byte. A move without
+# a score gets UNSCORED, which lies beyond what trainers take. Games of a file are numbered from 0.
+
+ENDING = ".vf"
+UNSCORED = 32767  # in place of NO_SCORE
+BOARD_BYTES, MOVE_BYTES = 32, 4
+MAX_GAME_BYTES = 1 << 18  # of 65,000 plies: a game that ends by the rule of 75 moves has at most 17,697
+CHUNK = 1 << 20  # bytes read at a time: some thousand games
+_POSITION_BYTES = 28  # of a board: what comes before its score
+UNMOVED_ROOK, NO_TYPE, NO_EN_PASSANT, BLACK_TO_MOVE = 6, 7, 64, 128
+
+BOARD = record_dtype(
+    [
+        ("occupied", np.uint64),
+        ("pieces", np.uint8, 16),  # two nibbles each, the lower first
+        ("side", np.uint8),
+        ("halfmove", np.uint8),
+        ("fullmove", np.uint16),
+        ("score", np.int16),  # not used
+        ("result", np.uint8),
+        ("check", np.uint8),  # 1..255, or 0
+    ]
+)
+assert BOARD.itemsize == BOARD_BYTES
+SCORED_MOVE = np.dtype([("move", "<u2"), ("score", "<i2")])
+_LETTERS = "PNBRQKR?pnbrqkr?"  # by nibble
+_KINDS = np.zeros(8, dtype=np.int64)  # what each kind of move is in a file
+_KINDS[EN_PASSANT], _KINDS[CASTLING] = 1 << 14, 2 << 14
+_KINDS[PROMOTION:] = 3 << 14 | np.arange(4) << 12
+
+
+def is_games_file(path: Path) -> bool:
+    """Whether a file with this name is written in viriformat."""
+    return plain_name(path).suffix.lower() == ENDING
+
+
+def holds_viriformat(source: Source) -> bool:
+    """Whether a source begins with a game in viriformat, or should by its name; only before the first read."""
+    if is_games_file(source.path):
+        return True
+    try:
+        return len(games_in(source.head)) > 0
+    except PackedError:
+        return False
+
+
+def read_viriformat(source: Source) -> Iterator[ScoredGames]:
+    """The games of a source, some at a time; raises PackedError, which names the source and the game."""
+    rest, before = b"", 0
+    while piece := source.read(CHUNK):
+        data = np.frombuffer(rest + piece, dtype=np.uint8)
+        try:
+            games, end = _whole_games(data, before)
+        except PackedError as error:
+            raise PackedError(f"{source.name} holds no games in viriformat: {error}") from error
+        rest, before = data[end:].tobytes(), before + len(games)
+        yield games
+    if rest or not before:
+        why = f"the end of game {before + 1} is missing" if rest else "it is empty"
+        raise PackedError(f"{source.name} holds no games in viriformat: {why}")
+
+
+def games_in(content: bytes) -> ScoredGames:
+    """The whole games that a file's content begins with; raises PackedError."""
+    return _whole_games(np.frombuffer(content, dtype=np.uint8), 0)[0]
+
+
+def end_of_games(file: IO[bytes], start: int = 0) -> int:
+    """Where the whole games end that an open file has from byte `start` on, which must be 0 or a former such end.
+
+    Only the ends of games are looked for, but at the beginning of the file the games must be legal.
+    """
+    rest, end = b"", start
+    file.seek(start)
+    while piece := file.read(CHUNK):
+        if not end and not rest and not _are_legal(piece[:MAX_GAME_BYTES]):
+            return start
+        data = np.frombuffer(rest + piece, dtype=np.uint8)
+        _, whole = _find_games(data, _room_for(data))
+        rest, end = data[whole:].tobytes(), end + whole
+        if len(rest) > MAX_GAME_BYTES:
+            break
+    return end
+
+
+def _are_legal(content: bytes) -> bool:
+    """Whether the whole games that a file's content begins with can be read."""
+    try:
+        games_in(content)
+    except PackedError:
+        return False
+    return True
+
+
+def as_viriformat(games: ScoredGames) -> bytes:
+    """The bytes of games, as a file has them; raises PackedError if one is longer than what can be read."""
+    sizes = BOARD_BYTES + MOVE_BYTES * (np.diff(games.firsts) + 1)
+    if (sizes > MAX_GAME_BYTES).any():
+        number = int(games.numbers[np.argmax(sizes)]) + 1
+        raise PackedError(f"game {number} is longer than games in viriformat are")
+    boards = _as_boards(games.starts)
+    boards["result"] = games.results
+    moves = np.zeros(len(games.moves), dtype=SCORED_MOVE)
+    codes = games.moves.astype(np.int64)
+    moves["move"] = codes & SQUARES | _KINDS[codes >> 12]
+    moves["score"] = np.where(games.scores == NO_SCORE, UNSCORED, games.scores)
+    content = moves.tobytes()
+    parts = []
+    for board, first, last in zip(boards, games.firsts[:-1].tolist(), games.firsts[1:].tolist(), strict=True):
+        own = content[MOVE_BYTES * first : MOVE_BYTES * last]
+        board["check"] = _check(board.tobytes(), own)
+        parts += [board.tobytes(), own, bytes(MOVE_BYTES)]
+    return b"".join(parts)
+
+
+def write_viriformat(path: Path, chunks: Iterable[ScoredGames]) -> tuple[int, int]:
+    """Write games as `writing_viriformat` does; returns their number and that of moves.
+
+    Raises OSError, PackedError and SourceError.
+    """
+    with writing_viriformat(path) as written:
+        for games in chunks:
+            written.add(games)
+    return written.games, written.moves
+
+
+class GamesWriter:
+    """Games on their way to a file in viriformat."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.games = self.moves = 0  # so far
+
+    def add(self, games: ScoredGames) -> None:
+        """Write games; raises OSError, and PackedError if one is too long."""
+        self._file.write(as_viriformat(games))
+        self.games, self.moves = self.games + len(games), self.moves + len(games.moves)
+
+
+@contextmanager
+def writing_viriformat(path: Path) -> Iterator[GamesWriter]:
+    """A file of games, compressed if its name ends so, that takes the place of `path` as `writing_source` does.
+
+    Raises OSError and SourceError.
+    """
+    with writing_source(path) as file:
+        yield GamesWriter(file)
+
+
+def _whole_games(data: np.ndarray, before: int) -> tuple[ScoredGames, int]:
+    """The whole games that uint8[n] begins with, of a file with so many before them, and where the next begins.
+
+    Raises PackedError.
+    """
+    bounds = _room_for(data)
+    count, end = _find_games(data, bounds)
+    bounds = bounds[:count]
+    if len(data) - end > MAX_GAME_BYTES:
+        raise PackedError(f"game {before + count + 1} is longer than games are")
+    boards = data[bounds[:, :1] + np.arange(BOARD_BYTES)].reshape(-1).view(BOARD)
+    lengths = (bounds[:, 1] - bounds[:, 0] - BOARD_BYTES) // MOVE_BYTES
+    is_move = np.zeros(end, dtype=bool)
+    for first, last in bounds.tolist():
+        is_move[first + BOARD_BYTES : last] = True
+    pairs = data[:end][is_move].view(SCORED_MOVE)
+    starts = _starts_of(boards, before)
+    firsts, moves = ends(lengths), np.zeros(len(pairs), dtype=np.int16)
+    game, ply = _resolve(starts, firsts, pairs["move"].astype(np.int64), moves)
+    if game < count:
+        code = int(pairs["move"][firsts[game] + ply])
+        raise PackedError(f"game {before + game + 1}: move {ply + 1}, {Move(code & SQUARES).uci(True)}, is not legal")
+    _compare(data, boards, bounds, before)
+    scores = np.where(pairs["score"] == UNSCORED, NO_SCORE, pairs["score"]).astype(np.int16)
+    return ScoredGames(starts, firsts, moves, scores, boards["result"].astype(np.int8), before + np.arange(count)), end
+
+
+def _room_for(data: np.ndarray) -> np.ndarray:
+    """Room for the bounds of all games that these bytes can hold, for `_find_games`."""
+    return np.zeros((len(data) // (BOARD_BYTES + MOVE_BYTES) + 1, 2), dtype=np.int64)
+
+
+@entry
+def _find_games(data, bounds):
+    """Fill int64[n, 2] with the beginning and the end of the moves of each whole game; returns number and end."""
+    count, at = 0, 0
+    while True:
+        if at + 12 <= len(data) and not data[at : at + 8].any():  # a record for other programs
+            after = at + 16 + np.int64(data[at + 10]) + 256 * np.int64(data[at + 11])
+            if after > len(data):
+                return count, at
+            at = after
+            continue
+        last = at + BOARD_BYTES
+        while last + MOVE_BYTES <= len(data) and data[last : last + MOVE_BYTES].any():
+            last += MOVE_BYTES
+        if last + MOVE_BYTES > len(data):
+            return count, at
+        bounds[count] = at, last
+        count, at = count + 1, last + MOVE_BYTES
+
+
+def _compare(data: np.ndarray, boards: np.ndarray, bounds: np.ndarray, before: int) -> None:
+    """Raise PackedError if a game has another checksum than it should, and most of them have the right one."""
+    marked, wrong = 0, []
+    for index in np.flatnonzero(boards["check"]):
+        first, last = bounds[index].tolist()
+        board, moves = (data[first : first + BOARD_BYTES], data[first + BOARD_BYTES : last])
+        marked += 1
+        if _check(board.tobytes(), moves.tobytes()) != boards["check"][index]:
+            wrong.append(before + int(index) + 1)
+    if 0 < len(wrong) <= marked // 2:  # were it more, the bytes would be those of another program
+        raise PackedError(f"game {wrong[0]} was damaged after it was written: its checksum is wrong")
+
+
+def _check(board: bytes, moves: bytes) -> int:
+    """The checksum of a game, 1..255; the last byte of its board is left out."""
+    return 1 + zlib.crc32(moves, zlib.crc32(board[:-1])) % 255
+
+
+def _as_boards(positions: np.ndarray) -> np.ndarray:
+    """POSITION[n] as BOARD[n], without results."""
+    boards = np.zeros(len(positions), dtype=BOARD)
+    occupied = positions["colours"][:, 0] | positions["colours"][:, 1]
+    is_there, may_castle = _squares(occupied), _squares(positions["castling"])
+    types = np.where(may_castle, positions["board"] & BLACK << 3 | UNMOVED_ROOK, positions["board"])
+    nibbles = np.zeros((len(positions), 32), dtype=np.uint8)
+    rows, _ = np.nonzero(is_there)
+    nibbles[rows, (np.cumsum(is_there, axis=1) - 1)[is_there]] = types[is_there]
+    boards["occupied"], boards["pieces"] = occupied, nibbles[:, ::2] | nibbles[:, 1::2] << 4
+    en_passant = np.where(positions["en_passant"] == NO_SQUARE, NO_EN_PASSANT, positions["en_passant"])
+    boards["side"] = en_passant | np.where(positions["side"] == BLACK, BLACK_TO_MOVE, 0)
+    boards["halfmove"] = np.minimum(positions["halfmove"], 255)
+    boards["fullmove"] = np.minimum(positions["fullmove"], 65535)
+    return boards
+
+
+def _squares(sets: np.ndarray) -> np.ndarray:
+    """Sets of squares, uint64[n], as bool[n, 64]."""
+    return np.unpackbits(sets.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little").astype(bool)
+
+
+def _starts_of(boards: np.ndarray, before: int) -> np.ndarray:
+    """BOARD[n] as POSITION[n]; raises PackedError."""
+    places: dict[bytes, int] = {}
+    positions, index = [np.zeros(0, dtype=POSITION)], np.zeros(len(boards), dtype=np.int64)
+    for number, board in enumerate(boards):
+        key = board.tobytes()[:_POSITION_BYTES]
+        if key not in places:
+            try:
+                positions.append(parse_fen(_fen_of(board)))
+            except FenError as error:
+                raise PackedError(f"game {before + number + 1}: {error}") from error
+            places[key] = len(places)
+        index[number] = places[key]
+    if (boards["result"] > 2).any():
+        number = int(np.argmax(boards["result"] > 2))
+        raise PackedError(f"game {before + number + 1}: its result is not 0, 1 or 2")
+    return np.concatenate(positions)[index]
+
+
+def _fen_of(board: np.void) -> str:
+    """The FEN of a BOARD record; raises FenError where it has none."""
+    occupied, nibbles = int(board["occupied"]), []
+    for pair in board["pieces"].tolist():
+        nibbles += [pair & 15, pair >> 4]
+    if occupied.bit_count() > len(nibbles):
+        raise FenError("it has more than 32 pieces")
+    rows, castling, left = [["1"] * 8 for _ in range(8)], "", iter(nibbles)
+    for square in range(64):
+        if occupied >> square & 1:
+            nibble = next(left)
+            if nibble & 7 == NO_TYPE:
+                raise FenError("it has an unknown piece")
+            letter = _LETTERS[nibble]
+            rows[7 - (square >> 3)][square & 7] = letter
+            if nibble & 7 == UNMOVED_ROOK:
+                castling += "ABCDEFGH"[square & 7] if letter.isupper() else "abcdefgh"[square & 7]
+    en_passant = int(board["side"]) & ~BLACK_TO_MOVE
+    if en_passant > NO_EN_PASSANT:
+        raise FenError(f"its en-passant square, {en_passant}, is none")
+    passed = "-" if en_passant == NO_EN_PASSANT else "abcdefgh"[en_passant & 7] + str((en_passant >> 3) + 1)
+    side = "b" if int(board["side"]) & BLACK_TO_MOVE else "w"
+    ranks = "/".join("".join(row) for row in rows)
+    return f"{ranks} {side} {castling or '-'} {passed} {board['halfmove']} {board['fullmove']}"
+
+
+@entry
+def _resolve(starts, firsts, codes, moves):
+    """Fill `moves` with the legal moves that the codes of a file mean; returns (games, 0), or game and ply at fault."""
+    stack, scratch = np.zeros(2, dtype=POSITION), np.zeros(MAX_MOVES, dtype=np.int32)
+    for game in range(len(starts)):
+        copy_record(stack[0], starts[game])
+        for ply in range(firsts[game + 1] - firsts[game]):
+            before, after = stack[ply & 1], stack[ply + 1 & 1]
+            move = _legal_move(before, scratch, codes[firsts[game] + ply])
+            if move == NO_MOVE:
+                return game, ply
+            moves[firsts[game] + ply] = move
+            make(after, before, move)
+    return len(starts), 0
+
+
+@kernel
+def _legal_move(position, scratch, code):
+    """The legal move that has this code in a file, or NO_MOVE."""
+    for index in range(generate(position, scratch, ALL, FULL)):
+        move = np.int64(scratch[index])
+        if move & SQUARES | _KINDS[kind_of(move)] == code:
+            return move
+    return NO_MOVE

@@ -7,11 +7,9 @@ import numpy as np
 from merino.core.board.fen import START_FEN, parse_fen
 from merino.formats.labelled import read_labelled, write_labelled
 from merino.formats.packed import Filter, check_packed, pack, with_checks
-from merino.formats.packed_files import as_text
-from merino.formats.packed_triples import triples_of_games
+from merino.formats.packed_files import as_text, triples_of_games
 from merino.formats.pgn_games import read_games
-from merino.formats.scored_games import packed_of, scored_games
-from merino.formats.viriformat import as_viriformat, games_in
+from merino.formats.scored_games import as_viriformat, games_in, packed_of, scored_games
 
 _GAME = b'[Result "1-0"]\n\n1. e4 {[%eval 0.2]} e5 2. Nf3 (2. f4) Nc6 1-0\n\n'
 _POSITION = b'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - c9 "1-0";\n'

@@ -25,7 +25,7 @@ from merino.lab.tune.estimators import after, estimate, initial_state, next_pair
 from merino.lab.tune.methods import DEFAULT, METHODS
 from merino.lab.tune.rules import PairResult
 from merino.lab.tune.simulator import CONTENDERS, simulate, tuner_settings
-from merino.match.rng import seed_state
+from merino.match.games import seed_state
 
 _SCORED_GAME = '[Result "1-0"]\n\n1. e4 { [%eval 0.2] } e5 { [%eval 0.1] } 2. Nf3 1-0\n\n'
 _GAMES = b'[Result "1-0"]\n\n1. e4 d5 2. exd5 Nf6 3. Nc3 Nxd5 4. a3 a6 5. h3 h6 1-0\n\n'

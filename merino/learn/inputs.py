@@ -22,9 +22,8 @@ from merino.core.common.work import RemoteExecutor, in_order
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear.registry import TERMS, TermSet
 from merino.formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
-from merino.formats.pgn_games import Fault, play_games
-from merino.formats.pgn_scores import MAX_SCORE, NO_SCORE
-from merino.formats.pgn_stream import GamesText, games_of
+from merino.formats.pgn_games import Fault, GamesText, games_of, play_games
+from merino.formats.pgn_tokens import MAX_SCORE, NO_SCORE
 from merino.formats.sources import Source, count_lines, digest, open_source
 from merino.learn.errors import LearnError
 from merino.learn.fen_file import Contents, FenTarget, is_cache, is_ours, lines_of, target_of

@@ -27,8 +27,8 @@ from merino.learn.request import Say, Task
 from merino.learn.run import LearnRun
 from merino.learn.settings import Settings
 from merino.learn.tables import render
-from merino.match.heats import Belief, Heats, expected_gains, play_heats
 from merino.match.players import OwnPlayer
+from merino.match.prove import Belief, Heats, expected_gains, play_heats
 from merino.match.report import duration, signed
 from merino.match.statistics import estimate, score_of
 

@@ -42,10 +42,8 @@ from merino.eval.linear.evaluate import scores_of
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS, TermSet
 from merino.formats.labelled import MAX_TO_END, NO_END, NO_GAME, Labelled, read_labelled
-from merino.formats.pgn_games import NO_FAULT, Games, play_games
-from merino.formats.pgn_scores import NO_SCORE
-from merino.formats.pgn_stream import GamesText, games_of
-from merino.formats.pgn_tokens import UNFINISHED
+from merino.formats.pgn_games import NO_FAULT, Games, GamesText, games_of, play_games
+from merino.formats.pgn_tokens import NO_SCORE, UNFINISHED
 from merino.formats.sources import Source, count_lines, open_source
 from merino.learn.strengths import Strengths, gaps_of, players_of
 

@@ -22,8 +22,7 @@ import numpy as np
 from merino.core.common.array_files import is_in_file, joined
 from merino.core.common.user_files import GAMES, open_user_file
 from merino.core.common.work import RemoteExecutor
-from merino.formats.pgn_games import GAME, Fault
-from merino.formats.pgn_stream import GamesText, games_of
+from merino.formats.pgn_games import GAME, Fault, GamesText, games_of
 from merino.formats.sources import CHUNK, Source, SourceError, open_source
 from merino.learn.inputs import FileReader, ReadOptions, part_of
 from merino.learn.loss_and_gradient import Samples

@@ -33,7 +33,7 @@ from merino.engine.search.transposition import TranspositionTable
 from merino.engine.search.worker import Worker
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear.family import LinearEvaluation
-from merino.formats.pgn_scores import MATE, MAX_SCORE
+from merino.formats.pgn_tokens import MATE, MAX_SCORE
 from merino.learn.errors import LearnError
 
 ENDING = ".scores"

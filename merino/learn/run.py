@@ -36,8 +36,7 @@ from merino.learn.minimisers import FitCallback, Step
 from merino.learn.request import Events, LearnRequest, Say
 from merino.learn.sample import FitParameters
 from merino.learn.settings import Settings
-from merino.match.heats import Heats
-from merino.match.prove import GAIN, STRONGER, StrengthTest
+from merino.match.prove import GAIN, STRONGER, Heats, StrengthTest
 
 RECORD_NAME = "learning.json"
 COLUMNS = 80

@@ -20,8 +20,7 @@ import numpy as np
 
 from merino.core.compiled.jit import entry, kernel
 from merino.formats.labelled import hash_of_text
-from merino.formats.pgn_games import TAG_NAMES
-from merino.formats.pgn_stream import games_of
+from merino.formats.pgn_games import TAG_NAMES, games_of
 from merino.formats.pgn_tokens import UNFINISHED
 from merino.formats.sources import open_source
 

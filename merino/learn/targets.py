@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from merino.engine.search.choice import expected_scores
-from merino.formats.pgn_scores import MATE, NO_SCORE
+from merino.formats.pgn_tokens import MATE, NO_SCORE
 
 RESULT, SEARCH, BLEND = "result", "search", "blend"
 _FIRST_K, _STEPS = 200.0, 30

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import logging
+import math
+import re
+import shlex
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from functools import cache
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import chess
 import chess.engine
@@ -16,14 +21,32 @@ import numpy as np
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.board.fen import START_FEN
 from merino.core.board.game import IllegalMoveError, Position
+from merino.core.board.move import Move
 from merino.core.common.checks import abridged
 from merino.core.common.quoting import in_one_line
-from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY, Limits
+from merino.engine.notation.san import as_chess_move, start_board_of
+from merino.engine.search.iterative_deepening import NO_LIMIT
+from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_MS, MAX_PLY, Limits
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.strength import DEFAULT_ELO
+from merino.engine.search.transposition import TranspositionTable
 from merino.engine.search.warmup import warm_up
-from merino.match.errors import MatchError
-from merino.match.games import Played, Reason
+from merino.engine.search.worker import Worker
+from merino.formats.openings import Opening
+from merino.match.config import NO_RANDOM_MOVES, Adjudication, MatchConfig, RandomMoves, TimeControl
+from merino.match.games import (
+    BY_NUMBER,
+    GAME_RULES,
+    MAX_PLIES,
+    UNFINISHED,
+    Game,
+    MatchError,
+    Played,
+    Reason,
+    judge_scores,
+    play_game,
+    seed_state,
+)
 from merino.match.players import (
     HASH_OPTIONS,
     SETTINGS,
@@ -33,8 +56,243 @@ from merino.match.players import (
     OwnPlayer,
     Player,
 )
-from merino.match.programs import Program, TimedUci, TimedXBoard
-from merino.match.time_control import TimeControl
+
+# The programs of other engines: how they start and end, and how python-chess is told what they say.
+
+# Engines print much; what matters becomes a fault with its reason, and the live line stays intact.
+logging.getLogger("chess.engine").setLevel(logging.CRITICAL)
+logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of a program that ends after its event loop
+
+START_SECONDS = 60.0  # for another engine to answer when it starts
+POLL_SECONDS = 0.1
+STANDARD_OUTPUT = 1  # its file descriptor
+END_SECONDS = 1.0  # for a program to end by itself after its output, so that its exit code is known
+REFUSAL = re.compile(r"(?!id|info|option).*: *['\"]?uci\b")  # such as "Invalid move: uci"
+PERHAPS = "perhaps it speaks UCI only with an option, such as --uci, or XBoard (as a player xboard:COMMAND)"
+TYPES = ("check", "spin", "combo", "button", "string")  # of options
+NEED_DEFAULT = ("multipv",)  # options that python-chess sets to their default for each move
+# Commands of XBoard without which an engine plays all the same, and how it says that it does not know one.
+NOT_NEEDED = ("accepted", "rejected", "random", "computer", "post", "nopost", "easy", "hard", "time", "otim")
+_UNKNOWN = re.compile(r"\s*Error\s*\([^()]*\)\s*:\s*(\w+)")
+GUESSED = ("memory", "cores")  # options of XBoard whose value is not announced; python-chess takes one for theirs
+CHESS960_OPTION, CHESS960_VARIANT = "UCI_Chess960", "fischerandom"  # by which an engine says that it plays Chess960
+_OPTION = re.compile(r"\s*option\s+name\s+(\S.*?)\s+type\s+(\w+)(.*)")
+_FIELD = re.compile(r"\s+(default|min|max|var)(?=\s|$)")
+
+
+class Program:
+    """The program of an engine, which can be ended at any time, also while it starts."""
+
+    def __init__(self, kind: type[chess.engine.Protocol]) -> None:
+        self._kind = kind
+        self._protocol: chess.engine.Protocol | None = None
+        self._has_ended = False
+
+    def start(self, command: Sequence[str]) -> chess.engine.SimpleEngine:
+        """The engine, once it has answered; raises OSError, EngineError and TimeoutError.
+
+        It has a process group of its own, so that a Ctrl-C meant for the match does not end the engine first.
+        """
+        kind = cast(type[chess.engine.Protocol], self)  # python-chess asks it for `popen` alone
+        try:
+            return chess.engine.SimpleEngine.popen(kind, list(command), timeout=START_SECONDS, setpgrp=True)
+        except BaseException:
+            self.end()
+            raise
+
+    async def popen(self, command: list[str], **settings: Any) -> tuple[Any, chess.engine.Protocol]:
+        """What the class of the protocol does, with a note of it for `end`."""
+        transport, self._protocol = await self._kind.popen(command, **settings)
+        if self._has_ended:
+            transport.close()
+        return transport, self._protocol
+
+    @property
+    def fault(self) -> str:
+        """Why it was ended, where that is known; empty otherwise."""
+        return self._protocol.fault if isinstance(self._protocol, _Engine) else ""
+
+    def end(self) -> None:
+        """End it, now or as soon as it runs; from any thread, and more than once."""
+        self._has_ended = True
+        if self._protocol is not None and self._protocol.transport is not None:
+            with suppress(RuntimeError):  # its event loop is closed, and so is the program
+                self._protocol.loop.call_soon_threadsafe(self._protocol.transport.close)
+
+    @contextmanager
+    def ended_by(self, stop_flag: np.ndarray) -> Iterator[None]:
+        """End it if this flag, uint64[1], is set within the block."""
+        is_left = threading.Event()
+
+        def watch() -> None:
+            while not is_left.wait(POLL_SECONDS):
+                if stop_flag[0]:
+                    self.end()
+                    return
+
+        threading.Thread(target=watch, daemon=True).start()
+        try:
+            yield
+        finally:
+            is_left.set()
+
+
+class _Engine(chess.engine.Protocol):
+    """What both protocols have in common here.
+
+    The time of each move is measured from the line `go` to the line with the move. That excludes what comes before,
+    such as `ucinewgame` and clearing the hash, and the time until this process learns of an answer on another thread.
+
+    A program that can no longer answer, since it has closed its standard output, is ended; `fault` says so.
+    `ignored` is what it announces when it starts, and what is no option that could be set.
+    """
+
+    began = ended = 0.0
+    answer = "bestmove"
+    fault = ""
+    is_asked_to_quit = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ignored: list[str] = []
+
+    def send_line(self, line: str) -> None:
+        """Send a line; `go` starts the watch."""
+        if line.partition(" ")[0] == "go":
+            self.began = time.perf_counter()
+        self.is_asked_to_quit |= line == "quit"
+        super().send_line(line)
+
+    def announces(self, what: str, line: str) -> bool:
+        """Whether a line tells an option or a feature, while the protocol is agreed on."""
+        return not self.initialized and line.split(None, 1)[:1] == [what]
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        """Standard output or another pipe has been closed, most often because the program ends."""
+        super().pipe_connection_lost(fd, exc)
+        if fd == STANDARD_OUTPUT:
+            self.loop.call_later(END_SECONDS, self._end_if_it_lives)
+
+    def _end_if_it_lives(self) -> None:
+        if self.transport is not None and self.transport.get_returncode() is None and not self.is_asked_to_quit:
+            self.fault = "it closed its standard output"
+            self.transport.close()
+
+    def line_received(self, line: str) -> None:
+        """Receive a line before anybody else; a move stops the watch."""
+        if line.split(None, 1)[:1] == [self.answer]:
+            self.ended = time.perf_counter()
+        super().line_received(line)
+
+    @property
+    def seconds(self) -> float:
+        """The time of the last move."""
+        return self.ended - self.began
+
+
+class TimedUci(_Engine, chess.engine.UciProtocol):
+    """UCI; a program that takes the word `uci` for something else is not waited for."""
+
+    refusal = ""
+
+    @property
+    def plays_chess960(self) -> bool:
+        """Whether it says so."""
+        return CHESS960_OPTION in self.options
+
+    def _line_received(self, line: str) -> None:
+        """Receive a line before python-chess, which would reject an engine for one faulty option."""
+        if self.command is None or not self.announces("option", line):
+            super()._line_received(line)
+            return
+        try:
+            self.command.line_received(line)
+        except chess.engine.EngineError:
+            option = _option_without_default(line)
+            if option is None:
+                self.ignored.append(line)
+            else:
+                self.options[option.name] = option
+
+    def line_received(self, line: str) -> None:
+        """Receive a line; end the program if it does not know the protocol."""
+        if not self.initialized and REFUSAL.match(line) and self.transport is not None:
+            self.refusal = line
+            self.transport.close()
+        super().line_received(line)
+
+    async def initialize(self) -> None:
+        """Agree on the protocol; raises EngineError."""
+        try:
+            await super().initialize()
+        except chess.engine.EngineTerminatedError as error:
+            if self.refusal:
+                raise chess.engine.EngineError(f"it answers '{self.refusal}'; {PERHAPS}") from error
+            raise
+
+
+class TimedXBoard(_Engine, chess.engine.XBoardProtocol):
+    """The XBoard protocol, version 2; an engine without `setboard` can play from the first position."""
+
+    answer = "move"
+    sets_up = True
+
+    @property
+    def plays_chess960(self) -> bool:
+        """Whether it says so."""
+        return CHESS960_VARIANT in str(self.features.get("variants", "")).split(",")
+
+    async def initialize(self) -> None:
+        """Agree on the protocol; raises EngineError. Options whose value is not known are sent, whatever it is."""
+        await super().initialize()
+        for name in GUESSED:
+            self.config.pop(name, None)
+
+    def _line_received(self, line: str) -> None:
+        """Receive a line before python-chess, which would end in an error for one faulty feature or unknown command."""
+        unknown = _UNKNOWN.match(line)
+        if unknown and unknown[1] in NOT_NEEDED:
+            return
+        if not self.announces("feature", line):
+            super()._line_received(line)
+            return
+        try:
+            features = shlex.split(line)[1:]
+        except ValueError:  # quotation marks without an end
+            self.ignored.append(line)
+            return
+        for feature in features:
+            try:
+                super()._line_received(f"feature {shlex.quote(feature)}")
+            except (ValueError, LookupError):
+                self.ignored.append(f"feature {feature}")
+
+    def line_received(self, line: str) -> None:
+        """Receive a line. python-chess would reject an engine without `setboard`, whatever it is to play."""
+        if self.features.get("setboard") == 0:
+            self.sets_up, self.features["setboard"] = False, 1
+        super().line_received(line)
+
+
+def _option_without_default(line: str) -> chess.engine.Option | None:
+    """The option of a line with an odd default, which it then lacks; None if it is no option at all."""
+    found = _OPTION.match(line)
+    if found is None or found[2] not in TYPES or found[1].lower() in NEED_DEFAULT:
+        return None
+    name, kind, rest = found.groups()
+    words = _FIELD.split(rest)[1:]
+    parts = [(field, value.strip()) for field, value in zip(words[::2], words[1::2], strict=True)]
+    values, choices = dict(parts), [value for field, value in parts if field == "var"]
+    low, high = (_whole(values.get(field, "")) for field in ("min", "max"))
+    default = values.get("default", "")
+    if kind == "combo" and default and default not in choices:
+        choices.append(default)
+    return chess.engine.Option(name, kind, None, low, high, choices)
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else None
+
 
 GRACE_SECONDS = 20.0  # after its time and margin have run out, until an engine that does not move counts as dead
 UNTIMED_SECONDS = 600.0  # for a move at fixed nodes or depth
@@ -353,3 +611,244 @@ def _say_what_is_ignored(label: str, protocol: chess.engine.Protocol) -> None:
 def _say_once(sentence: str) -> None:
     """Warn, however many boards start the same engine."""
     log.warning(sentence)
+
+
+# The boards that games are played on. One is for two players of our own: games in this process, both sides compiled.
+# The other is driven by Python move by move, for other engines and for games on a clock.
+
+
+class CompiledBoard:
+    """Two search records that play each other; one for both sides if a player plays itself: it clears half the memory.
+
+    One thread at a time may use it.
+    """
+
+    def __init__(
+        self,
+        players: tuple[OwnPlayer, OwnPlayer],
+        time_control: TimeControl,
+        adjudication: Adjudication,
+        stop_flag: np.ndarray,
+        random_moves: RandomMoves = NO_RANDOM_MOVES,
+    ) -> None:
+        """`stop_flag`, uint64[1], ends a game soon after it is set. Raises MatchError if there is not enough memory."""
+        self._seed = random_moves.seed
+        own = players[:1] if players[0] is players[1] else players
+        try:
+            self._tables = [TranspositionTable(player.hash_mb or time_control.hash_mb) for player in own]
+        except MemoryError as error:
+            raise MatchError("not enough memory for the hash tables of a match") from error
+        self._workers = [
+            Worker(table, stop_flag, player.evaluation, player.parameters)
+            for player, table in zip(own, self._tables, strict=True)
+        ]
+        self._rules = rules_record(time_control, adjudication, random_moves)
+
+    def stop(self) -> None:
+        """The stop flag is all that is needed."""
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
+        """Play a game; None if it was stopped. Nothing is kept from earlier games."""
+        for worker, table in zip(self._workers, self._tables, strict=True):
+            worker.forget()
+            table.clear()
+        first, second = self._workers[0], self._workers[-1]
+        white, black = (first, second) if first_is_white else (second, first)
+        start = opening.position()
+        known = len(start.keys)
+        keys = np.zeros(known + MAX_PLIES, dtype=np.uint64)
+        keys[:known] = start.keys
+        moves, scores, depths = np.zeros((3, MAX_PLIES), dtype=np.int32)
+        positions, state = np.repeat(start.record, 2), seed_state(self._seed, number)
+        count, code = play_game(
+            white.record, black.record, positions, self._rules, state, keys, known, moves, scores, depths
+        )
+        if code not in BY_NUMBER:
+            return None
+        reason = BY_NUMBER[code]
+        return Game(
+            number,
+            first_is_white,
+            opening,
+            tuple(Played(Move(moves[i]), int(scores[i]), int(depths[i])) for i in range(count)),
+            reason,
+            winner_of(reason, int(positions[0]["side"]), int(scores[count - 1]) if count else 0),
+        )
+
+
+def rules_record(
+    time_control: TimeControl, adjudication: Adjudication, random_moves: RandomMoves = NO_RANDOM_MOVES
+) -> np.ndarray:
+    """The rules of a game for compiled code, GAME_RULES[1]."""
+    rules = np.zeros(1, dtype=GAME_RULES)
+    rules[0]["nodes"] = NO_LIMIT if time_control.nodes is None else time_control.nodes
+    rules[0]["depth"] = min(MAX_PLY - 1, time_control.depth or MAX_PLY)
+    rules[0]["early"], rules[0]["early_loss"] = random_moves.early, random_moves.early_loss
+    for name, value in asdict(adjudication).items():
+        rules[0][name] = value
+    return rules
+
+
+def winner_of(reason: Reason, to_move: int, last_score: int) -> int | None:
+    """The winner of a game; `last_score` is the score of the side that moved last."""
+    last = BLACK if to_move == WHITE else WHITE
+    if reason is Reason.CHECKMATE:
+        return last
+    if reason is Reason.WIN_BY_SCORE:
+        return last if last_score > 0 else to_move
+    return None
+
+
+class PythonBoard:
+    """Two players of any kind. Only one thread at a time may use it, except for `stop`."""
+
+    def __init__(
+        self,
+        players: tuple[Player, Player],
+        time_control: TimeControl,
+        adjudication: Adjudication,
+        stop_flag: np.ndarray,
+        margin: int = 0,
+    ) -> None:
+        """`margin`: milliseconds by which a move may be late. Raises MatchError for an engine that does not start."""
+        rules = rules_record(time_control, adjudication)
+        self._conditions = _PlayingConditions(time_control, rules, adjudication.longest, margin, stop_flag)
+        self._sides: list[EnginePlayer] = []
+        try:
+            for player in players:
+                self._sides.append(start_engine(player, time_control, stop_flag, margin))
+        except BaseException:
+            self.close()
+            raise
+
+    def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
+        """Play a game; None if it was stopped."""
+        game = _GameInPlay(self._conditions, opening, self._sides if first_is_white else self._sides[::-1])
+        reason, winner, detail = game.run(number)
+        if reason is None:
+            return None
+        return Game(number, first_is_white, opening, tuple(game.played), reason, winner, detail)
+
+    def stop(self) -> None:
+        """End the current game."""
+        for side in self._sides:
+            side.stop()
+
+    def close(self) -> None:
+        """Close the players."""
+        for side in self._sides:
+            side.close()
+
+
+class _PlayingConditions(NamedTuple):
+    """What all games of a board have in common."""
+
+    time_control: TimeControl
+    rules: np.ndarray  # for judge_scores
+    longest: int  # plies of a game
+    margin: int  # milliseconds by which a move may be late
+    stop_flag: np.ndarray
+
+
+class _GameInPlay:
+    """A game in progress. `sides` are White's and Black's players."""
+
+    def __init__(self, conditions: _PlayingConditions, opening: Opening, sides: list[EnginePlayer]) -> None:
+        self._conditions, self._sides = conditions, sides
+        self._position = opening.position()
+        self._board = start_board_of(self._position)
+        for move in self._position.moves:
+            self._board.push(as_chess_move(move, self._position.chess960))
+        clock = conditions.time_control.clock
+        self._left = None if clock is None else [float(clock.base), float(clock.base)]
+        self._made = [0, 0]  # moves by each side since the opening
+        self.played: list[Played] = []
+
+    def run(self, number: int) -> tuple[Reason | None, int | None, str]:
+        """Play the game of this number; returns the reason of its end (None if stopped), the winner, and any fault."""
+        for colour, side in enumerate(self._sides):
+            try:
+                side.new_game(number)
+            except EngineFault as fault:
+                return self._lost(colour, fault)
+        while True:
+            reason = self._end()
+            if reason is not None:
+                last_score = self.played[-1].score if self.played else None
+                return reason, winner_of(reason, self._position.turn, last_score or 0), ""
+            turn = self._position.turn
+            try:
+                late = self._move(turn)
+            except EngineFault as fault:
+                return self._lost(turn, fault)
+            if self._conditions.stop_flag[0]:
+                return None, None, ""
+            if late:
+                return Reason.TIME, other(turn), f"{math.ceil(late)} ms late"
+
+    def _lost(self, side: int, fault: EngineFault) -> tuple[Reason | None, int | None, str]:
+        """The end by a fault of a side, which is none where the game was stopped."""
+        if self._conditions.stop_flag[0]:
+            return None, None, ""
+        return fault.reason, other(side), str(fault)
+
+    def _move(self, turn: int) -> float:
+        """Let the side to move play; returns by how many milliseconds it was late, 0 within the margin."""
+        clocks, allowed = self._clocks(turn)
+        clock = self._conditions.time_control.clock
+        moves_to_go = None if clock is None else clock.moves_to_go(self._made[turn])
+        played = self._sides[turn].choose(Situation(self._position, self._board, clocks, moves_to_go))
+        used = 1000 * (played.seconds or 0.0)
+        late = used - allowed if used - allowed > self._conditions.margin else 0.0
+        self._made[turn] += 1
+        if self._left is not None and clock is not None:
+            self._left[turn] = min(max(0.0, allowed - used) + clock.added_after(self._made[turn]), MAX_MS)
+        if not late:
+            self.played.append(played)
+            self._position.push(played.move)
+            self._board.push(as_chess_move(played.move, self._position.chess960))
+        return late
+
+    def _clocks(self, turn: int) -> tuple[tuple[int, int] | None, float]:
+        """The clocks as the players see them, and how many milliseconds the side to move may use."""
+        time_control = self._conditions.time_control
+        if self._left is not None and time_control.clock is not None:
+            self._left[turn] = min(self._left[turn] + time_control.clock.increment, MAX_MS)
+            return (int(self._left[0]), int(self._left[1])), self._left[turn]
+        return None, float("inf") if time_control.movetime is None else float(time_control.movetime)
+
+    def _end(self) -> Reason | None:
+        """Why the game is over: by the rules, by the scores, or by its length."""
+        outcome = self._position.outcome()
+        if outcome is not None:
+            return Reason(outcome.termination.value)
+        unscored = [number for number, move in enumerate(self.played) if move.score is None]
+        scores = [move.score for move in self.played[unscored[-1] + 1 if unscored else 0 :]]
+        code = judge_scores(self._conditions.rules, np.array(scores, dtype=np.int32), self._position.fullmove_number)
+        if code != UNFINISHED:
+            return BY_NUMBER[code]
+        return Reason.TOO_LONG if len(self.played) >= self._conditions.longest else None
+
+
+class Board(Protocol):
+    """A board for two players, one game at a time."""
+
+    def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
+        """Play a game; None if it was stopped."""
+
+    def stop(self) -> None:
+        """End the current game soon; the stop flag is already set. Called from another thread."""
+
+    def close(self) -> None:
+        """Release all resources; no game follows."""
+
+
+def board_of(config: MatchConfig, stop_flag: np.ndarray) -> Board:
+    """A board with the players of a match at it; `stop_flag`, uint64[1], ends its games. Raises MatchError."""
+    first, second = config.players
+    if config.is_compiled and isinstance(first, OwnPlayer) and isinstance(second, OwnPlayer):
+        return CompiledBoard((first, second), config.time_control, config.adjudication, stop_flag, config.random_moves)
+    return PythonBoard(config.players, config.time_control, config.adjudication, stop_flag, config.margin)

@@ -8,10 +8,196 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from merino.core.board.bitboard import WHITE
-from merino.core.board.game import RESULTS
-from merino.formats.openings import Opening
-from merino.match import compiled_game
+from merino.core.board.bitboard import FULL, WHITE, ZERO
+from merino.core.board.fen import START_FEN
+from merino.core.board.game import FIFTY_MOVES, RESULTS, Position
+from merino.core.board.makemove import make
+from merino.core.board.move import Move
+from merino.core.board.movegen import ALL, count_legal, generate
+from merino.core.board.position import is_insufficient_material, side_to_move
+from merino.core.common.errors import MerinoError
+from merino.core.compiled.jit import entry, kernel
+from merino.core.compiled.memory import copy_record, load_word, record_dtype
+from merino.engine.search.iterative_deepening import deepen, set_root
+from merino.engine.search.limits import MAX_PLY
+from merino.engine.search.transposition import TranspositionTable, age_of
+from merino.engine.search.worker import Worker
+from merino.eval.families import default
+from merino.formats.openings import Opening, OpeningError
+
+# A whole game between two search records as one compiled call, without the GIL, under all rules. `Worker` must have
+# prepared both records (weights, parameters, table, stop flag). A game depends only on the arguments if tables and
+# histories are cleared before it.
+
+# Random numbers for compiled code, the same on every machine.
+
+
+@kernel
+def next_random(state):
+    """Advance `state`, uint64[1], by a step of SplitMix64 (Steele, Lea, Flood 2014); returns 63 random bits, int64."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    word = state[0]
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64((word ^ (word >> np.uint64(31))) >> np.uint64(1))
+
+
+def seed_state(*numbers: int) -> np.ndarray:
+    """A state, uint64[1], that depends on these numbers; none may be negative."""
+    return np.random.SeedSequence(numbers).generate_state(1, np.uint64)
+
+
+@kernel
+def next_float(random):
+    """A random float64 from 0 to 1, less than 1; `random`, uint64[1], moves on."""
+    return np.float64(next_random(random) >> 10) * (1.0 / 9007199254740992.0)  # 2**53
+
+
+@kernel
+def next_index(random, shares):
+    """A random index of `shares`, float64[n] with sum 1, each as often as its share says; `random` moves on."""
+    share, index = next_float(random), 0
+    while index < len(shares) - 1 and share >= shares[index]:
+        share -= shares[index]
+        index += 1
+    return index
+
+
+# Why a game ended. The first stands for a game that has not ended.
+UNFINISHED, CHECKMATE, STALEMATE, MATERIAL, FIFTY, REPETITION, WIN_BY_SCORE, DRAW_BY_SCORE, TOO_LONG = range(9)
+
+DRAWS = 8  # tries to find another good move
+
+MAX_PLIES = 2048  # most plies of any game; the fifty-move rule ends nearly all earlier
+
+GAME_RULES = record_dtype(
+    [
+        ("nodes", np.int64, 2),  # a move, by colour
+        ("depth", np.int64, 2),
+        ("longest", np.int64),  # plies after the opening, at most MAX_PLIES; then the game is a draw
+        ("win_score", np.int64),  # a game is won when both sides have seen at least this score ...
+        ("win_moves", np.int64),  # ... on so many moves each; 0 for never
+        ("draw_score", np.int64),  # and drawn when no side has seen more than this ...
+        ("draw_moves", np.int64),  # ... on so many moves each; 0 for never
+        ("draw_from", np.int64),  # ... from this move number on
+        ("early", np.int64),  # plies after the opening at which any good move may be played
+        ("early_loss", np.int64),  # by how many centipawns such a move may be worse than the best
+    ],
+)
+
+
+@kernel
+def is_threefold(position, keys, count):
+    """Whether the present position, `keys[count - 1]`, has occurred three times."""
+    occurred = 1
+    for back in range(4, min(int(position.halfmove), count - 1) + 1, 2):
+        occurred += keys[count - 1 - back] == keys[count - 1]
+    return occurred >= 3
+
+
+@kernel
+def end_by_rule(position, keys, count):
+    """Why the game is over, or UNFINISHED; draws need no claim."""
+    if count_legal(position) == 0:
+        return CHECKMATE if position.checkers else STALEMATE
+    if is_insufficient_material(position):
+        return MATERIAL
+    if position.halfmove >= FIFTY_MOVES:
+        return FIFTY
+    return REPETITION if is_threefold(position, keys, count) else UNFINISHED
+
+
+@kernel
+def end_by_scores(rules, scores, count, fullmove):
+    """WIN_BY_SCORE, DRAW_BY_SCORE or UNFINISHED; `scores[:count]` are those of the moves so far, by their movers.
+
+    The two sides alternate, so that every other score has the opposite sign.
+    """
+    if 0 < 2 * rules.win_moves <= count:
+        sign = 1 if scores[count - 1] > 0 else -1
+        agreed = 0
+        while agreed < 2 * rules.win_moves and sign * scores[count - 1 - agreed] >= rules.win_score:
+            agreed += 1
+            sign = -sign
+        if agreed == 2 * rules.win_moves:
+            return WIN_BY_SCORE
+    if 0 < 2 * rules.draw_moves <= count and fullmove >= rules.draw_from:
+        agreed = 0
+        while agreed < 2 * rules.draw_moves and abs(scores[count - 1 - agreed]) <= rules.draw_score:
+            agreed += 1
+        if agreed == 2 * rules.draw_moves:
+            return DRAW_BY_SCORE
+    return UNFINISHED
+
+
+@entry
+def judge_scores(rules, scores, fullmove):
+    """What `end_by_scores` says of scores, int32[n], for callers in Python; `rules` is GAME_RULES[1]."""
+    return end_by_scores(rules[0], scores, len(scores), fullmove)
+
+
+@kernel
+def vary(s, rules, side, best, score, state):
+    """A random move that a search finds nearly as good as the best, with its score; else the best move."""
+    for _ in range(DRAWS):
+        count = generate(s.positions[0], s.moves[0], ALL, FULL)
+        move = np.int64(s.moves[0, next_random(state) % count])
+        if move == best:
+            break
+        s.root_count, s.root_moves[0], s.nodes, s.stopped = 1, move, 0, 0
+        other = deepen(s, rules.nodes[side] // DRAWS, rules.depth[side])[1]
+        s.root_count = 0
+        if other >= score - rules.early_loss:
+            return move, other
+    return best, score
+
+
+@entry
+def play_game(white, black, positions, rules, state, keys, known, moves, scores, depths):
+    """Play from positions[0] to the end of the game; returns the number of moves and the reason.
+
+    `white` and `black` are search records, SEARCH[1]; `rules` GAME_RULES[1]; `state`, uint64[1], for `next_random`.
+    `positions` is POSITION[2] and ends with the last position of the game. `keys`, uint64[known + MAX_PLIES], holds
+    the keys of the game up to the start. The moves, their scores from the mover's view and their search depths are
+    written to `moves`, `scores` and `depths`, int32[MAX_PLIES]. UNFINISHED means that the stop flag of the records
+    was set.
+    """
+    position, count = positions[0], 0
+    while True:
+        reason = end_by_rule(position, keys, known + count)
+        if reason == UNFINISHED:
+            reason = end_by_scores(rules[0], scores, count, position.fullmove)
+        if reason == UNFINISHED and count >= rules[0].longest:
+            reason = TOO_LONG
+        if reason != UNFINISHED:
+            return count, reason
+        side = side_to_move(position)
+        s = white[0] if side == WHITE else black[0]
+        set_root(s, position, keys, known + count, age_of(1 + count // 2))
+        move, score, depth = deepen(s, rules[0].nodes[side], rules[0].depth[side])
+        if count < rules[0].early:
+            move, score = vary(s, rules[0], side, move, score, state)
+        if load_word(s.stop_address) != ZERO:
+            return count, UNFINISHED
+        make(positions[1], position, move)
+        copy_record(position, positions[1])
+        moves[count], scores[count], depths[count], keys[known + count] = move, score, depth, position.key
+        count += 1
+
+
+# Errors of matches; the shell puts the name of the command before their message.
+
+
+class MatchError(MerinoError):
+    """A match that cannot be played, or cannot be finished."""
+
+
+class PlayerError(MatchError):
+    """A text that does not describe a player."""
+
+
+class GamesFileError(MatchError):
+    """A file that games cannot be appended to, whatever it holds."""
 
 
 class Reason(Enum):
@@ -32,7 +218,7 @@ class Reason(Enum):
 
 
 FAULTS = (Reason.ILLEGAL, Reason.CRASH, Reason.TIME)  # of a player, who loses the game
-BY_NUMBER = {getattr(compiled_game, reason.name): reason for reason in Reason if hasattr(compiled_game, reason.name)}
+BY_NUMBER = {globals()[reason.name]: reason for reason in Reason if reason.name in globals()}
 
 
 class Played(NamedTuple):
@@ -114,3 +300,74 @@ class Tally:
     def counts(self) -> np.ndarray:
         """The counts that estimates use: the pairs, or the single games while there is no pair."""
         return self.pairs if self.pairs.sum() else self.points
+
+
+# Random openings for pairs of games, about even, by a seed.
+
+PLIES = 8  # random plies
+EVEN = 50  # centipawns by which the judging search may prefer one side
+JUDGE_NODES = 1000
+TRIES = 10_000
+
+
+@kernel
+def _walk(s, start, positions, keys, state, plies, moves):
+    """Play `plies` random moves from `start` into positions[0]; returns whether the game goes on."""
+    position = positions[0]
+    copy_record(position, start)
+    keys[0] = position.key
+    for ply in range(plies):
+        if end_by_rule(position, keys, ply + 1) != UNFINISHED:
+            return False
+        count = generate(position, s.moves[0], ALL, FULL)
+        moves[ply] = s.moves[0, next_random(state) % count]
+        make(positions[1], position, np.int64(moves[ply]))
+        copy_record(position, positions[1])
+        keys[ply + 1] = position.key
+    return end_by_rule(position, keys, plies + 1) == UNFINISHED
+
+
+@entry
+def _even_walk(judge, starts, positions, keys, state, plies, even, nodes, tries, moves):
+    """Fill `moves`, int32[plies], with the first random line that the judge finds even; whether there was one."""
+    s = judge[0]
+    for attempt in range(tries):
+        if not _walk(s, starts[0], positions, keys, state, plies, moves):
+            continue
+        set_root(s, positions[0], keys, plies + 1, age_of(attempt))
+        if abs(deepen(s, nodes, MAX_PLY - 1)[1]) <= even:
+            return True
+    return False
+
+
+class RandomOpenings:
+    """Random plies that leave the game about even for a short search with the default weights.
+
+    Opening number n depends only on the seed and n. Only one thread at a time may use an object.
+    """
+
+    def __init__(self, seed: int, plies: int = PLIES) -> None:
+        """Raises OpeningError for more plies than a random game has."""
+        if plies > MAX_PLIES:
+            raise OpeningError(f"an opening has at most {MAX_PLIES} random plies, not {plies}")
+        self._seed, self._plies = seed, plies
+        self._table = TranspositionTable(0)
+        self._judge = Worker(self._table, np.zeros(1, dtype=np.uint64), default())
+        self._start = Position()
+
+    def opening(self, number: int) -> Opening:
+        """The opening with this number; raises OpeningError if no try is even."""
+        self._table.clear()
+        self._judge.forget()
+        state = seed_state(self._seed, number)
+        moves = np.zeros(self._plies, dtype=np.int32)
+        positions = np.repeat(self._start.record, 2)
+        keys = np.zeros(self._plies + 1, dtype=np.uint64)
+        found = _even_walk(
+            self._judge.record, self._start.record, positions, keys, state, self._plies, EVEN, JUDGE_NODES, TRIES, moves
+        )
+        if not found:
+            raise OpeningError(
+                f"{TRIES} tries found no opening of {self._plies} random plies that is even within {EVEN} cp"
+            )
+        return Opening(START_FEN, tuple(Move(move).uci() for move in moves))

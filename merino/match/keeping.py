@@ -33,12 +33,10 @@ from merino.core.common.user_files import (
     read_user_file,
 )
 from merino.formats.packed import PACKED, Filter, with_checks
-from merino.formats.pgn_scores import NO_SCORE
-from merino.formats.scored_games import ScoredGames, packed_of
+from merino.formats.pgn_tokens import NO_SCORE
+from merino.formats.scored_games import MOVE_BYTES, ScoredGames, as_viriformat, end_of_games, is_games_file, packed_of
 from merino.formats.sources import is_compressed
-from merino.formats.viriformat import MOVE_BYTES, as_viriformat, end_of_games, is_games_file
-from merino.match.errors import GamesFileError, MatchError
-from merino.match.games import Game, Tally
+from merino.match.games import Game, GamesFileError, MatchError, Tally
 
 _RESULTS = {WHITE: 2, None: 1, BLACK: 0}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
@@ -16,13 +16,14 @@ from merino.core.common.json_text import writable
 from merino.core.common.nearest import did_you_mean
 from merino.core.common.quoting import words_of
 from merino.core.common.user_files import first_there, is_there, user_path
+from merino.core.common.work import Needs
 from merino.engine.search.parameters import PARAMETERS, current_name, parameters_for
 from merino.engine.search.people import Style, read_style
 from merino.engine.uci.options import OPTIONS
 from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.families import default, load_evaluation, load_net, shipped
 from merino.eval.linear.weights import names_like
-from merino.match.errors import PlayerError
+from merino.match.games import PlayerError
 
 DEFAULT = "default"
 EVAL_FILE = OPTIONS["evalfile"].name  # the word for a net
@@ -278,3 +279,9 @@ def _whole(text: str, name: str, value: str) -> int:
         return int(value)
     except ValueError as error:
         raise PlayerError(f"player '{text}': {name} = {value!r} is not a whole number") from error
+
+
+def needs_of(players: Iterable[Player]) -> Needs:
+    """What these players require of a remote worker."""
+    programs = {player.command[0]: None for player in players if isinstance(player, OtherPlayer)}
+    return Needs(("match",), tuple(programs))

@@ -2,20 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from merino.core.common.quoting import as_word, rounded
 from merino.core.common.work import cores
+from merino.match.config import CLEAR_WIN, Adjudication, TimeControl
 from merino.match.games import Game, Tally
-from merino.match.heats import Heats
 from merino.match.players import OwnPlayer
 from merino.match.report import as_json, duration, signed
-from merino.match.statistics import Model, Sprt, estimate
-from merino.match.time_control import CLEAR_WIN, Adjudication, TimeControl
+from merino.match.statistics import Model, Sprt, estimate, moments
+
+# Heats: several new players are compared by short matches against the old one, and ever fewer play on. After each
+# round of games the better half stays (successive halving). All players of a round have the same openings, and each
+# round has others, so that a player is judged by all of its games so far. Where players are akin, as shares of one
+# step are, the games of each say something of the others (see `expected_gains`).
+
+PAIR_VARIANCE = 0.1  # of the mean score of a pair, in points a game; it varies little
+
+
+@dataclass(frozen=True)
+class Heats:
+    """How heats are played: the games of each player in each round, nodes per move, and the seed of the openings."""
+
+    rounds: tuple[int, ...] = (128, 256)
+    time_control: TimeControl = field(default_factory=lambda: TimeControl(nodes=1000))
+    adjudication: Adjudication = CLEAR_WIN
+    seed: int = 1000
+
+    def games(self, players: int) -> int:
+        """The number of games that so many players play."""
+        games = 0
+        for number in self.rounds:
+            if players > 1:
+                games, players = games + number * players, staying(players)
+        return games
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What is believed of the gains of players before any game, in points a game.
+
+    `gains`, float64[n], are the expected ones, and `kinship`, float64[n, n], is their covariance: how far the games of
+    one speak for another.
+    """
+
+    gains: np.ndarray
+    kinship: np.ndarray
+
+
+@dataclass(frozen=True)
+class Standings:
+    """The results of heats: for each player the pairs by half points, int64[5], against the old one.
+
+    `best` is the index of the best of those who played to the end.
+    """
+
+    best: int
+    pairs: tuple[np.ndarray, ...]
+    interrupted: bool
+
+
+def staying(players: int) -> int:
+    """How many of so many players stay after a round."""
+    return (players + 1) // 2
+
+
+def play_heats(
+    players: Sequence[OwnPlayer],
+    old: OwnPlayer,
+    heats: Heats,
+    belief: Belief | None = None,
+    show: Callable[[str], object] | None = None,
+    threads: int | None = None,
+    executor: Executor | None = None,
+) -> Standings:
+    """Play heats of `players` against `old`, or until Ctrl-C; the same players give the same standings everywhere.
+
+    `belief` is as for `expected_gains`. `show` gets the state of a match several times a second. `executor` plays,
+    None for threads of this process. Raises MatchError.
+    """
+    from merino.match.config import MatchConfig  # noqa: PLC0415 (with python-chess, which those who only fit need not wait for)
+    from merino.match.runner import MatchOutput, run_match  # noqa: PLC0415
+
+    pairs = [np.zeros(5, dtype=np.int64) for _ in players]
+    inside = list(range(len(players)))
+    for number, games in enumerate(heats.rounds):
+        for index in inside if len(inside) > 1 else ():
+            config = MatchConfig(
+                (players[index], old), heats.time_control, games, heats.seed + number, adjudication=heats.adjudication
+            )
+            result = run_match(config, threads or cores(), None, MatchOutput(_named(show, players[index])), executor)
+            pairs[index] += result.tally.pairs
+            if result.interrupted:
+                return Standings(_ranked(inside, pairs, belief)[0], tuple(pairs), True)
+        inside = _ranked(inside, pairs, belief)[: staying(len(inside))]
+    return Standings(inside[0], tuple(pairs), False)
+
+
+def _named(show: Callable[[str], object] | None, player: OwnPlayer) -> Callable[[str], object] | None:
+    return None if show is None else lambda line: show(f"{player.label}: {line}")
+
+
+def expected_gains(pairs: Sequence[np.ndarray], belief: Belief | None = None) -> np.ndarray:
+    """What each player is expected to gain on the old one after these pairs, float64[n] in points a game.
+
+    With a `belief` about players of whom only the first n have played, float64[belief], one for each of them. The gains
+    are those of a Gaussian process at its points (C. Rasmussen and C. Williams, "Gaussian Processes for Machine
+    Learning", 2006, chapter 2).
+    """
+    number, mean, _ = moments(np.array(pairs))
+    gains = np.where(number > 0, mean - 0.5, 0.0)
+    if belief is None:
+        return gains
+    played, certainty = len(gains), number / PAIR_VARIANCE
+    known, kinship = belief.gains[:played], belief.kinship[:played, :played]
+    news = np.linalg.solve(np.eye(played) + certainty[:, None] * kinship, certainty * (gains - known))
+    return np.asarray(belief.gains + belief.kinship[:, :played] @ news)
+
+
+def _ranked(players: Sequence[int], pairs: Sequence[np.ndarray], belief: Belief | None) -> list[int]:
+    """The players by their expected gain, best first; of equals the earlier."""
+    gains = expected_gains(pairs, belief)
+    return sorted(players, key=lambda index: (-gains[index], index))
+
 
 Say = Callable[[str], object]
 

@@ -23,12 +23,11 @@ from merino.core.common.runs import Run, RunName, at_work, begun
 from merino.core.common.tables import html_table
 from merino.core.common.work import RemoteExecutor, WorkError, ordered, threads
 from merino.formats.openings import Opening, OpeningError
-from merino.match.config import Board, MatchConfig, OpeningSource
-from merino.match.errors import MatchError
-from merino.match.games import Game, Tally
+from merino.match.config import MatchConfig, OpeningSource
+from merino.match.engines import Board, board_of
+from merino.match.games import Game, MatchError, Tally
 from merino.match.keeping import MatchKeeper, PositionFile, holding
-from merino.match.pgn import write_game
-from merino.match.report import GameRate, live_line, signed
+from merino.match.report import GameRate, live_line, signed, write_game
 from merino.match.statistics import Estimate, Sprt, estimate
 
 AHEAD = 4  # blocks under way for each thread or slot; the finished ones among them wait for an earlier one
@@ -231,7 +230,7 @@ class BlockPlayer:
 
     def _set_up(self, run: Run) -> _Table:
         source = None if self.config.openings else self.config.source()
-        table = _Table(source, self.config.board(run.stop_flag))
+        table = _Table(source, board_of(self.config, run.stop_flag))
         run.watch(table.board)
         return table
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from merino.match.compiled_game import GAME_RULES, judge_scores
-from merino.match.config import MatchConfig
+from merino.match.config import MatchConfig, TimeControl
+from merino.match.games import GAME_RULES, judge_scores
 from merino.match.players import OwnPlayer
 from merino.match.runner import play_match
-from merino.match.time_control import TimeControl
 
 
 def warm_up() -> None:

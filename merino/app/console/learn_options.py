@@ -13,10 +13,10 @@ from merino.app.console.command_line import Parser, as_read_by, natural, number_
 from merino.core.common.checks import number_of
 from merino.core.common.command import UsageError
 from merino.core.common.nearest import did_you_mean
+from merino.core.common.work import ClusterAddress
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.registry import TERMS, TermSet
 from merino.eval.linear.weights import active_file, set_of
-from merino.lab.cluster.address import ClusterAddress
 from merino.learn.minimisers import METHODS
 from merino.learn.positions import Equal, Quiet, Selection
 from merino.learn.request import (

@@ -23,17 +23,16 @@ from merino.app.console.learn_options import (
     read_arguments,
     set_in_use,
 )
+from merino.app.console.shared_options import cluster_executor
 from merino.core.common.command import CommandError
 from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.progress import LivePrinter, ProgressOfMany
 from merino.core.common.quoting import as_word
 from merino.core.common.user_files import user_folder
-from merino.core.common.work import WorkError
+from merino.core.common.work import Needs, WorkError
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.sets import set_named
 from merino.formats.sources import SourceError
-from merino.lab.cluster.address import Needs
-from merino.lab.cluster.connection import cluster_executor
 from merino.learn.errors import LearnStoppedError
 from merino.learn.improve.learner import begin
 from merino.learn.improve.state import DEFAULT_FOLDER, ImproveState, Plan
@@ -43,7 +42,7 @@ from merino.learn.request import Events, Say
 from merino.learn.rounds.loop import Finished, Until, described
 from merino.learn.tables import as_csv
 from merino.learn.targets import BLEND
-from merino.match.errors import MatchError
+from merino.match.games import MatchError
 from merino.match.prove import GAIN, StrengthTest
 
 DEFAULTS = Plan()

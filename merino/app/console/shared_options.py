@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
 from merino.app.console.command_line import OUTPUT as _OUTPUT
@@ -24,10 +26,10 @@ from merino.app.console.command_line import (
     share_or_all,
     whole,
 )
-from merino.core.common.command import CommandError
+from merino.core.common.command import CommandError, errors_named
 from merino.core.common.files import write_fault
+from merino.core.common.work import ClusterAddress, Needs, RemoteExecutor
 from merino.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits
-from merino.lab.cluster.address import ClusterAddress
 
 if TYPE_CHECKING:
     from merino.learn.rounds.state import RoundPlan
@@ -144,6 +146,22 @@ def check_cluster(parser: Parser, args: argparse.Namespace) -> None:
     """Raise UsageError where both --cluster and --concurrency say how much is done at a time."""
     if args.cluster is not None and args.concurrency is not None:
         parser.error("a cluster does as much at a time as its workers have threads; leave out --concurrency")
+
+
+@contextmanager
+def cluster_executor(
+    address: ClusterAddress | None, command: str, say: Say, needs: Needs
+) -> Iterator[RemoteExecutor | None]:
+    """The executor of the cluster at an address, None without an address; sentences for the user go to `say`.
+
+    Raises CommandError.
+    """
+    if address is None:
+        yield None
+        return
+    cluster = import_module("merino.lab.cluster.connection")
+    with errors_named(command, cluster.ClusterError), cluster.session(address, needs, say) as found:
+        yield found.executor
 
 
 def add_openings(parser: Parser, plies: str) -> None:

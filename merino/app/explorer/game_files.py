@@ -13,8 +13,7 @@ from typing import IO, NamedTuple, Self
 
 from merino.app.explorer.fields import Fields, RequestError
 from merino.core.common.errors import MerinoError
-from merino.formats.pgn_games import MAX_GAME_BYTES
-from merino.formats.pgn_stream import GameHeader, list_games
+from merino.formats.pgn_games import MAX_GAME_BYTES, GameHeader, list_games
 from merino.formats.sources import CHUNK, SourceError, name_of, open_source
 
 FIRST_PIECE = 1 << 16  # bytes: enough games to fill the screen at once

@@ -25,7 +25,7 @@ from merino.engine.notation.san import (
     san,
 )
 from merino.eval.evaluation import Evaluation
-from merino.formats.pgn_stream import GameHeader, list_games
+from merino.formats.pgn_games import GameHeader, list_games
 from merino.formats.pgn_text import tree_text
 from merino.formats.sources import decoded
 from merino.study.annotate.pgn import GameSource, games_of

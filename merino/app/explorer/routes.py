@@ -31,7 +31,7 @@ from merino.engine.search.known_openings import opening_of
 from merino.engine.search.limits import Limits
 from merino.engine.search.strength import FULL_LEVEL, at_level
 from merino.eval.evaluation import Evaluation
-from merino.formats.pgn_stream import list_games
+from merino.formats.pgn_games import list_games
 from merino.learn.procedure import use_weights
 from merino.learn.report import load_record
 from merino.learn.run import RECORD_NAME

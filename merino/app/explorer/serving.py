@@ -19,7 +19,7 @@ from merino.core.board.game import Position
 from merino.core.common.errors import MerinoError
 from merino.engine.search.warmup import warm_up
 from merino.eval.families import active_file, load
-from merino.formats.pgn_stream import list_games
+from merino.formats.pgn_games import list_games
 from merino.study.shapley import MAX_ERROR, shapley_values
 from merino.study.words.account import account_around
 

@@ -15,7 +15,7 @@ from merino.engine.search.limits import Limits, Line, SearchResult
 from merino.engine.search.searcher import Searcher
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import load_chosen
-from merino.formats.epd import EpdTest, read_tasks
+from merino.formats.openings import EpdTest, read_tasks
 from merino.formats.sources import SourceError
 
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, positive
+from merino.app.console.shared_options import cluster_executor
 from merino.app.shell import match_options as options
 from merino.core.common.progress import LivePrinter
-from merino.lab.cluster.connection import cluster_executor, needs_of
-from merino.match.players import read_player
+from merino.match.players import needs_of, read_player
 from merino.match.report import as_json, summary
 from merino.match.statistics import Model, Sprt
 from merino.match.validate import SHAPES, coverage, shares_for, simulate_test

@@ -21,17 +21,13 @@ from merino.core.common.user_files import HEAD_BYTES, PACKED, is_there, open_use
 from merino.core.common.work import cores
 from merino.engine.search.limits import MAX_HASH_MB
 from merino.formats.packed import begins_packed
-from merino.formats.viriformat import is_games_file
-from merino.match.compiled_game import MAX_PLIES
-from merino.match.config import MatchConfig
-from merino.match.errors import GamesFileError, MatchError, PlayerError
-from merino.match.games import Tally
-from merino.match.openings import PLIES
+from merino.formats.scored_games import is_games_file
+from merino.match.config import DEFAULT_MARGIN_MS, DEFAULT_NODES, Adjudication, Clock, MatchConfig, TimeControl
+from merino.match.games import MAX_PLIES, PLIES, GamesFileError, MatchError, PlayerError, Tally
 from merino.match.players import FORMS, Player
 from merino.match.report import live_line
 from merino.match.runner import BrokenOffError, MatchOutput, MatchResult, run_match
 from merino.match.statistics import MAX_ELO, Model, Sprt
-from merino.match.time_control import DEFAULT_MARGIN_MS, DEFAULT_NODES, Adjudication, Clock, TimeControl
 
 DEFAULT_GAMES = 1000
 PLIES_OF_A_MOVE = 2

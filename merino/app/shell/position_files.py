@@ -33,10 +33,16 @@ from merino.formats.packed_files import (
     write_packed_file,
     writing_packed,
 )
-from merino.formats.pgn_scores import NO_SCORE
-from merino.formats.scored_games import ScoredGames, scaled
+from merino.formats.pgn_tokens import NO_SCORE
+from merino.formats.scored_games import (
+    GamesWriter,
+    ScoredGames,
+    is_games_file,
+    scaled,
+    write_viriformat,
+    writing_viriformat,
+)
 from merino.formats.sources import SourceError, find_files
-from merino.formats.viriformat import GamesWriter, is_games_file, write_viriformat, writing_viriformat
 from merino.lab.nets.position_counts import BOUNDS, PositionCounts, count_positions
 
 WIDTH = 40  # of the longest bar

@@ -8,18 +8,17 @@ from pathlib import Path
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path, natural, positive
+from merino.app.console.shared_options import cluster_executor
 from merino.app.shell import match_options as options
 from merino.core.common.command import UsageError
 from merino.core.common.progress import LivePrinter
 from merino.core.common.quoting import as_word
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import load_chosen
-from merino.lab.cluster.connection import cluster_executor, needs_of
-from merino.match.config import MatchConfig
-from merino.match.openings import PLIES
-from merino.match.players import OwnPlayer
+from merino.match.config import CLEAR_WIN, DEFAULT_NODES, MatchConfig, RandomMoves, TimeControl
+from merino.match.games import PLIES
+from merino.match.players import OwnPlayer, needs_of
 from merino.match.report import count_line
-from merino.match.time_control import CLEAR_WIN, DEFAULT_NODES, RandomMoves, TimeControl
 
 EARLY = 6  # plies at which any good move may be played, as GreKo did
 EARLY_LOSS = 100  # centipawns that such a move may lose

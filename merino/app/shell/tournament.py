@@ -11,16 +11,15 @@ from dataclasses import asdict
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, any_number
+from merino.app.console.shared_options import cluster_executor
 from merino.app.shell import match_options as options
 from merino.app.shell.output_files import make_folder
 from merino.core.common.command import UsageError
 from merino.core.common.nearest import did_you_mean
-from merino.lab.cluster.connection import cluster_executor, needs_of
-from merino.match.errors import MatchError
-from merino.match.players import Player, read_player
-from merino.match.report import counts_text, faults, faults_text
+from merino.match.games import MatchError, Tally
+from merino.match.players import Player, needs_of, read_player
+from merino.match.report import Pairing, Schedule, counts_text, faults, faults_text, pool_table, rate, table
 from merino.match.runner import MatchResult
-from merino.match.tournament import Schedule, pool_table, rate, run_tournament, table
 
 DEFAULT_GAMES = 100
 
@@ -54,21 +53,27 @@ def _run(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
     if args.state is not None:
         make_folder(args.state, kind)
     pairings = kind.pairings(len(versions), len(pool))
+    tallies: dict[Pairing, Tally] = {}
     with cluster_executor(args.cluster, kind, options.remarks(args), needs_of(players)) as executor:
-        result = run_tournament(pairings, lambda pairing: _play(kind, args, players, pairing, executor))
-    if result.fault and not result.tallies:
-        raise result.fault
-    rows = rate(names, result.tallies, anchor, rating)
+        for pairing in pairings:
+            match, fault = _play(kind, args, players, pairing, executor)
+            if match.tally.games:
+                tallies[pairing] = match.tally
+            if match.interrupted or fault:
+                break
+    if fault and not tallies:
+        raise fault
+    rows = rate(names, tallies, anchor, rating)
     if not (args.json and args.quiet):
         text = table(rows, names[anchor])
         if pool:
-            text = f"{pool_table(names[: len(versions)], names[len(versions) :], result.tallies, rows)}\n\n{text}"
+            text = f"{pool_table(names[: len(versions)], names[len(versions) :], tallies, rows)}\n\n{text}"
         print("\n" + text, file=sys.stderr if args.json else sys.stdout)
     if args.json:
-        pairs = {f"{names[first]} - {names[second]}": tally for (first, second), tally in result.tallies.items()}
+        pairs = {f"{names[first]} - {names[second]}": tally for (first, second), tally in tallies.items()}
         lost = {pair: faults(tally) for pair, tally in pairs.items()}
         print(json.dumps({"ratings": [asdict(row) for row in rows], "faults": lost}))
-    return options.ended(args, result.interrupted, result.fault)
+    return options.ended(args, match.interrupted, fault)
 
 
 def _parser(kind: Schedule, sentence: str) -> Parser:

@@ -61,7 +61,7 @@ COMMANDS = (
 PARTS = {
     "cluster.executor": "merino.lab.cluster.connection:cluster_executor",
     "cluster.needs_of": "merino.lab.cluster.connection:needs_of",
-    "cluster.address": "merino.lab.cluster.address:ClusterAddress",
+    "cluster.address": "merino.core.common.work:ClusterAddress",
     "positions.counts": "merino.lab.nets.position_counts:count_positions",
     "night.load": "merino.lab.nets.night.state:load_state",
     "night.ladder": "merino.lab.nets.night.report:ladder_of",

@@ -27,13 +27,11 @@ from merino.formats.sources import SourceError
 from merino.lab.article.recipe_matches import ComparisonStoppedError, Limit, Pool, PoolResult
 from merino.lab.article.recipes import START, Comparing, Comparison, OwnGames, Recipe, RecipeResult
 from merino.learn.request import LearnRequest
-from merino.match.errors import MatchError, PlayerError
-from merino.match.games import Tally
+from merino.match.config import Clock, TimeControl
+from merino.match.games import MatchError, PlayerError, Tally
 from merino.match.players import read_player
-from merino.match.report import signed
+from merino.match.report import pool_table, signed
 from merino.match.statistics import estimate
-from merino.match.time_control import Clock, TimeControl
-from merino.match.tournament import pool_table
 
 ARTICLE = Path(__file__).with_name("article.toml")
 POOL_GAMES = 100  # of a pairing, as in the article

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from merino.match.config import MatchConfig
+from merino.match.config import CLEAR_WIN, MatchConfig, TimeControl
 from merino.match.games import Tally
 from merino.match.players import OwnPlayer, Player
-from merino.match.report import duration, live_line
+from merino.match.report import Rating, Schedule, duration, live_line, rate
 from merino.match.runner import MatchOutput, run_match
 from merino.match.statistics import Sprt
-from merino.match.time_control import CLEAR_WIN, TimeControl
-from merino.match.tournament import Rating, Schedule, rate
 
 MARGIN_MS = 100  # by which a move of the pool may be late
 

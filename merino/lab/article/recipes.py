@@ -47,14 +47,12 @@ from merino.learn.request import Events, LearnRequest, Task
 from merino.learn.rows import Rows
 from merino.learn.sample import sample_of
 from merino.learn.scale import fit_k
-from merino.match.config import MatchConfig
+from merino.match.config import CLEAR_WIN, MatchConfig, RandomMoves, TimeControl
 from merino.match.games import Tally
 from merino.match.players import OwnPlayer
-from merino.match.report import count_line
+from merino.match.report import Rating, count_line
 from merino.match.runner import MatchOutput, run_match
 from merino.match.statistics import estimate
-from merino.match.time_control import CLEAR_WIN, RandomMoves, TimeControl
-from merino.match.tournament import Rating
 
 SETTINGS_FILE = "settings.json"
 START = "start"  # the name of what all versions began with

@@ -13,13 +13,11 @@ from merino.app.console.command_line import Parser, positive
 from merino.app.shell.match_options import say
 from merino.core.common.command import errors_named
 from merino.core.common.tables import aligned
-from merino.core.common.work import RemoteExecutor, WorkError
-from merino.lab.cluster.address import Needs
+from merino.core.common.work import Needs, RemoteExecutor, WorkError
 from merino.lab.cluster.connection import ClusterError, ClusterSession, session
-from merino.match.config import MatchConfig
+from merino.match.config import MatchConfig, TimeControl
 from merino.match.players import OwnPlayer
 from merino.match.runner import play_match
-from merino.match.time_control import TimeControl
 
 PAGE = """\
 To use many machines for one task, start a Dask scheduler and a worker on each

@@ -9,21 +9,18 @@ import threading
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from merino.core.common.command import errors_named
 from merino.core.common.errors import MerinoError
-from merino.core.common.work import RemoteExecutor
-from merino.lab.cluster.address import ClusterAddress, Needs
-from merino.match.players import OtherPlayer, Player
+from merino.core.common.work import ClusterAddress, Needs
 
 if TYPE_CHECKING:
-    from merino.lab.cluster.executor import ClusterExecutor, Workers
+    from merino.lab.cluster.workers import ClusterExecutor, Workers
 
 Say = Callable[[str], object]
 
@@ -67,7 +64,7 @@ def session(address: ClusterAddress, needs: Needs, say: Say) -> Iterator[Cluster
     _silence_dask()
     with ExitStack() as stack:
         client = stack.enter_context(_client(distributed, address))
-        executors = import_module("merino.lab.cluster.executor")
+        executors = import_module("merino.lab.cluster.workers")
         workers = executors.Workers(f"merino-{uuid.uuid4().hex[:12]}", say)
         stack.callback(_forget, client, workers.name, address)
         stack.callback(workers.close)
@@ -172,7 +169,7 @@ def _local(distributed: Any, processes: int) -> Iterator[Any]:
 def _make_ready(client: Any, workers: Workers, address: ClusterAddress, needs: Needs, say: Say) -> dict[str, str]:
     """Return our identity once a worker with the same one is ready; raises ClusterError if there will be none."""
     _worker_addresses(client, address)
-    preparation = import_module("merino.lab.cluster.preparation")
+    preparation = import_module("merino.lab.cluster.workers")
     identity: dict[str, str] = preparation.identity()
     _listen(client, workers)
     _register(client, preparation.Preparation(workers.name, identity, needs), address)
@@ -243,24 +240,3 @@ def _reported(client: Any, workers: Workers, is_heard: threading.Event, event: A
     if event[1]["state"] == "ready":
         client.subscribe_topic(worker, partial(workers.scheduler_reported, worker))
     workers.heard(event)
-
-
-@contextmanager
-def cluster_executor(
-    address: ClusterAddress | None, command: str, say: Callable[[str], object], needs: Needs
-) -> Iterator[RemoteExecutor | None]:
-    """The executor of the cluster at an address, None without an address; sentences for the user go to `say`.
-
-    Raises CommandError.
-    """
-    if address is None:
-        yield None
-        return
-    with errors_named(command, ClusterError), session(address, needs, say) as found:
-        yield found.executor
-
-
-def needs_of(players: Iterable[Player]) -> Needs:
-    """The requirements of these players on workers."""
-    programs = {player.command[0]: None for player in players if isinstance(player, OtherPlayer)}
-    return Needs(("match",), tuple(programs))

@@ -16,7 +16,7 @@ from merino.eval.families import default
 from merino.eval.net.network import Network, Shape
 from merino.eval.net.rows import is_by_piece_and_king
 from merino.eval.net.shape_text import parse_shape
-from merino.formats.packed_blocks import PackedBlocks
+from merino.formats.packed import PackedBlocks
 from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE, TrainingSettings, fit_k
 
 

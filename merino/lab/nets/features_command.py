@@ -21,8 +21,7 @@ from merino.eval.net.features import MIRRORED, FeatureError, FeatureSet, feature
 from merino.eval.net.kings import KINGS
 from merino.eval.net.network import NetError, Shape
 from merino.eval.net.updates import obstacle
-from merino.formats.pgn_games import Games, play_games
-from merino.formats.pgn_stream import games_of
+from merino.formats.pgn_games import Games, games_of, play_games
 from merino.formats.sources import Source, SourceError, open_source
 from merino.lab.nets.feature_costs import BASE, THESIS_SLIP, FeatureChanges, measure_changes, update_costs
 from merino.lab.nets.plots import MOBILITY, draw_mobility

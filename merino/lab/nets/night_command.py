@@ -12,24 +12,23 @@ from typing import Any
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, natural, positive
 from merino.app.console.learning import shown
+from merino.app.console.shared_options import cluster_executor
 from merino.core.common.command import errors_named
 from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.quoting import as_word
 from merino.core.common.user_files import user_folder
-from merino.core.common.work import WorkError
+from merino.core.common.work import Needs, WorkError
 from merino.eval.evaluation import EvaluationError
 from merino.eval.net.shape_text import EXAMPLE
 from merino.formats.packed import PackedError
 from merino.formats.sources import SourceError
-from merino.lab.cluster.address import Needs
-from merino.lab.cluster.connection import cluster_executor
 from merino.lab.nets.bearing import MAX_GAMES, MIN_GAMES
 from merino.lab.nets.night.report import as_plain, summary
 from merino.lab.nets.night.start import DEFAULT_START, begin
 from merino.lab.nets.night.state import DEFAULT_FOLDER, NOTHING, NightPlan, NightState
 from merino.learn.errors import TrainingError
 from merino.learn.rounds.loop import Finished, Until
-from merino.match.errors import MatchError
+from merino.match.games import MatchError
 
 DEFAULTS = NightPlan()
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from merino.formats.packed import PACKED
-from merino.formats.packed_blocks import PackedBlocks
+from merino.formats.packed import PACKED, PackedBlocks
 from merino.formats.packed_files import is_held_out
 
 BLOCK, PORTION = 4096, 256  # positions (or triples) of a block, and blocks of a portion

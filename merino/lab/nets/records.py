@@ -14,10 +14,9 @@ import numpy as np
 
 from merino.core.common.work import in_order
 from merino.eval.linear.weights import defaults
-from merino.formats.packed import MAX_SCORE, Filter, pack
-from merino.formats.packed_blocks import PackedBlocks, spooled
+from merino.formats.packed import MAX_SCORE, Filter, PackedBlocks, pack, spooled
 from merino.formats.packed_files import training_positions
-from merino.formats.pgn_stream import games_of
+from merino.formats.pgn_games import games_of
 from merino.formats.sources import Source, digest, open_source
 from merino.learn.errors import LearnError
 from merino.learn.inputs import InputPart, ReadOptions, part_of

@@ -36,8 +36,7 @@ from merino.eval.net.file import load_net, save_net
 from merino.eval.net.network import ACTIVATIONS, OUTPUTS, Network, Shape
 from merino.eval.net.piece_family import net_evaluation
 from merino.eval.net.shape_text import EXAMPLE, parse_shape
-from merino.formats.packed import Filter, PackedError
-from merino.formats.packed_blocks import PackedBlocks
+from merino.formats.packed import Filter, PackedBlocks, PackedError
 from merino.formats.sources import SourceError, find_files
 from merino.lab.nets.bearing import EPOCHS, Course, bearing_for, caution, course_for
 from merino.lab.nets.gpu import check_gpu

@@ -20,8 +20,7 @@ from merino.core.common.user_files import STATE, is_there, read_user_file
 from merino.core.common.work import cores
 from merino.eval.net.file import digest
 from merino.eval.net.network import MAX_WEIGHT, NetError, Network, Shape, exact_scores, quantised
-from merino.formats.packed import unpack, without_checks
-from merino.formats.packed_blocks import PackedBlocks, blocks_of
+from merino.formats.packed import PackedBlocks, blocks_of, unpack, without_checks
 from merino.lab.nets.factorising import extended, factorised, folded
 from merino.lab.nets.gpu import GpuGradient
 from merino.lab.nets.gradient import Gradient, Layout, Objective

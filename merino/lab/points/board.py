@@ -22,8 +22,7 @@ from merino.core.common.work import in_order
 from merino.core.compiled.jit import entry
 from merino.core.compiled.memory import copy_record
 from merino.eval.evaluation import Evaluation
-from merino.formats.pgn_games import Games, play_games
-from merino.formats.pgn_stream import GamesText, games_of
+from merino.formats.pgn_games import Games, GamesText, games_of, play_games
 from merino.formats.pgn_tokens import BLACK_WON, WHITE_WON
 from merino.formats.sources import SourceError, name_of, open_source, plain_name
 from merino.lab.points.reading import ProgressOf, SourceFaults, faults_of, is_matrix, tell_faults

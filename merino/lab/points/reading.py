@@ -20,8 +20,7 @@ import numpy as np
 
 from merino.core.common.json_text import parsed
 from merino.core.common.work import in_order
-from merino.formats.pgn_games import Fault, Games, play_games
-from merino.formats.pgn_stream import GamesText, games_of
+from merino.formats.pgn_games import Fault, Games, GamesText, games_of, play_games
 from merino.formats.pgn_tokens import UNFINISHED
 from merino.formats.sources import Source as Stream
 from merino.formats.sources import SourceError, name_of, open_source, plain_name

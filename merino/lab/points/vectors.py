@@ -24,8 +24,7 @@ from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.memory import copy_record
 from merino.eval.material import FULL_SET, units
 from merino.formats.pgn_games import NO_FAULT, Games
-from merino.formats.pgn_scores import NO_SCORE
-from merino.formats.pgn_tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
+from merino.formats.pgn_tokens import BLACK_WON, DRAWN, NO_SCORE, UNFINISHED, WHITE_WON
 
 PIECES = PIECE_LETTERS[: QUEEN + 1]  # of the columns
 PIECE_NAMES = ("pawn", "knight", "bishop", "rook", "queen")

@@ -27,9 +27,8 @@ from merino.lab.tune.methods import DEFAULT, METHODS
 from merino.lab.tune.parameters import TunedParameter, TuneError, check_known, check_scale, playable, read_table
 from merino.lab.tune.playing import check_options, check_own, players_of, terms_of
 from merino.lab.tune.tuning import Configuration, Tune, replay
-from merino.match.config import MatchConfig
+from merino.match.config import MatchConfig, TimeControl
 from merino.match.statistics import Estimate, estimate
-from merino.match.time_control import TimeControl
 
 AHEAD = 8  # pairs of a tune under way: few, as a case is short
 MAX_NUMBER = 10**9  # of games and tunes, as on the command line

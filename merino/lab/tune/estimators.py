@@ -21,7 +21,7 @@ from merino.lab.tune.rules import (
     State,
     write_mean,
 )
-from merino.match.rng import next_float, next_random
+from merino.match.games import next_float, next_random
 
 _UPDATES = tuple(method.update for method in METHODS.values())
 _PLACES = tuple(method.place for method in METHODS.values())

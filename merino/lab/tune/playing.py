@@ -29,11 +29,10 @@ from merino.formats.openings import Opening, OpeningError
 from merino.lab.tune.parameters import TunedParameter, TuneError, playable
 from merino.lab.tune.rules import PairResult
 from merino.lab.tune.tuning import Configuration, Tune
-from merino.match.config import Board, MatchConfig, OpeningSource
-from merino.match.errors import MatchError
-from merino.match.games import Reason
+from merino.match.config import MatchConfig, OpeningSource
+from merino.match.engines import Board, Program, TimedUci, board_of
+from merino.match.games import MatchError, Reason
 from merino.match.players import OtherPlayer, OwnPlayer, Player
-from merino.match.programs import Program, TimedUci
 from merino.match.runner import opening_or_fault
 from merino.match.statistics import Sprt
 
@@ -163,7 +162,7 @@ def play_pair(configuration: Configuration, name: RunName, task: TunePair) -> Pa
         if isinstance(opening, str):
             raise OpeningError(opening)
         try:
-            board = terms.board(run.stop_flag)
+            board = board_of(terms, run.stop_flag)
         except MatchError as error:
             return PairOutcome(math.nan, str(error))
         with run.watching(board):

@@ -26,8 +26,7 @@ from merino.core.common.tables import csv_text
 from merino.engine.search.parameters import current_name, parameters_for
 from merino.eval.evaluation import Evaluation, Number
 from merino.lab.tune.parameters import TuneError, check_whole, own_parameters
-from merino.match.errors import MatchError
-from merino.match.games import Tally
+from merino.match.games import MatchError, Tally
 from merino.match.players import OwnPlayer
 from merino.match.runner import MatchResult
 from merino.match.statistics import COIN, Estimate, estimate, moments

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, whole
+from merino.app.console.shared_options import cluster_executor
 from merino.app.shell import match_options as options
 from merino.app.shell.output_files import check_picture, ending_of, make_folder, write_picture
 from merino.core.common.command import UsageError
 from merino.eval.families import load_chosen
-from merino.lab.cluster.connection import cluster_executor, needs_of
 from merino.lab.tune.scan import (
     ScanRequest,
     draw_scan,
@@ -26,7 +26,8 @@ from merino.lab.tune.scan import (
     values_between,
     verdict,
 )
-from merino.match.errors import MatchError
+from merino.match.games import MatchError
+from merino.match.players import needs_of
 from merino.match.report import counts_text
 from merino.match.runner import MatchResult
 

@@ -19,7 +19,7 @@ from merino.lab.tune.methods import METHODS, number_of
 from merino.lab.tune.methods.auto import LEVEL_SHARES, LEVELS
 from merino.lab.tune.plan import REACH, elo_width, spsa_step
 from merino.lab.tune.rules import GAMMA, MAX_PERTURBATION, EstimatorSettings, Method, write_mean
-from merino.match.rng import next_float, seed_state
+from merino.match.games import next_float, seed_state
 
 TAU = 0.6
 # The control for AUTO: BSPSAS with perturbations of the same mean square as AUTO's.

@@ -41,8 +41,7 @@ from merino.lab.tune.rules import FIRST_TAU2
 from merino.lab.tune.scan_command import add_scan
 from merino.lab.tune.simulator import CONTENDERS, DEFAULT_CONTENDERS, Cell, simulate
 from merino.lab.tune.tune_command import DEFAULT_AHEAD, engine_asked_for, replay_games, tune_new, tune_on
-from merino.match.errors import MatchError
-from merino.match.openings import PLIES
+from merino.match.games import PLIES, MatchError
 
 _GROUPS = {"S1": ("S1x4", "S1/4", "S1h"), "all": tuple(SETTINGS)}
 

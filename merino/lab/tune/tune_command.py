@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from merino.app.console.shared_options import progress_stream
+from merino.app.console.shared_options import cluster_executor, progress_stream
 from merino.app.shell.output_files import (
     check_apart,
     check_output,
@@ -28,11 +28,9 @@ from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.progress import LivePrinter
 from merino.core.common.quoting import as_word, counted
 from merino.core.common.user_files import is_there, real_path
-from merino.core.common.work import RemoteExecutor, WorkError, cores
+from merino.core.common.work import Needs, RemoteExecutor, WorkError, cores
 from merino.eval.families import load_chosen
 from merino.formats.openings import OpeningError
-from merino.lab.cluster.address import Needs
-from merino.lab.cluster.connection import cluster_executor
 from merino.lab.tune.methods import METHODS
 from merino.lab.tune.parameters import (
     TuneError,
@@ -58,11 +56,11 @@ from merino.lab.tune.playing import (
 )
 from merino.lab.tune.report import TuneProgress, draw, result_lines, tune_json, value_table
 from merino.lab.tune.tuning import Configuration, Tune, load_tune, path_of_openings, replay
-from merino.match.errors import MatchError
+from merino.match.config import DEFAULT_MARGIN_MS, TimeControl
+from merino.match.games import MatchError
 from merino.match.players import OwnPlayer, Player, command_of
 from merino.match.report import live_line
 from merino.match.runner import MatchOutput, run_match
-from merino.match.time_control import DEFAULT_MARGIN_MS, TimeControl
 
 SAVE_EVERY = 30.0  # seconds
 DEFAULT_AHEAD = 32  # pairs under way, whoever plays them, so that a tune depends on its seed alone

@@ -29,8 +29,8 @@ from merino.lab.tune.estimators import after, estimate, initial_state, next_pair
 from merino.lab.tune.methods import METHODS
 from merino.lab.tune.parameters import TunedParameter, TuneError, settings_for
 from merino.lab.tune.rules import EstimatorSettings, Method, PairResult, State
-from merino.match.rng import seed_state
-from merino.match.time_control import Clock, TimeControl
+from merino.match.config import Clock, TimeControl
+from merino.match.games import seed_state
 
 # Where the JSON of a configuration has the identity and the time control; kept for older files.
 _WEIGHTS, _OTHER_FAMILY, _TIME_CONTROL = "weights", "evaluation", "effort"

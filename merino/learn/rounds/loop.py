@@ -22,14 +22,13 @@ from merino.eval.evaluation import Evaluation
 from merino.learn.errors import LearnError
 from merino.learn.request import Events
 from merino.learn.rounds.state import OPEN, LoopState, Round, RoundPlan, RoundT, RunFolder, StateT
-from merino.match.config import MatchConfig
+from merino.match.config import CLEAR_WIN, MatchConfig, TimeControl
 from merino.match.games import Tally
 from merino.match.players import OwnPlayer
 from merino.match.prove import StrengthTest
 from merino.match.report import count_line, duration, signed
 from merino.match.runner import MatchOutput, MatchResult, run_match
 from merino.match.statistics import Estimate, Sprt, estimate
-from merino.match.time_control import CLEAR_WIN, TimeControl
 
 NOTE_EVERY = 30.0  # seconds
 OUTCOMES = {

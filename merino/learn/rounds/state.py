@@ -25,9 +25,9 @@ from merino.core.common.tables import csv_text
 from merino.core.common.user_files import STATE, faults_named, is_there, open_to_append, read_user_file
 from merino.eval.linear.registry import Group, TermSet
 from merino.learn.errors import LearnError
+from merino.match.config import CLEAR_WIN, RandomMoves, TimeControl
 from merino.match.prove import StrengthTest
 from merino.match.statistics import Sprt
-from merino.match.time_control import CLEAR_WIN, RandomMoves, TimeControl
 
 _SEEDS_A_ROUND = 10  # seeds of a round; each of its steps has its own
 LOCK, LOG, TABLE = "lock", "log.txt", "table.csv"

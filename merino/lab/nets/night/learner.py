@@ -20,8 +20,7 @@ from merino.eval.families import default
 from merino.eval.net.file import digest, load_net, save_net
 from merino.eval.net.network import Network, Shape
 from merino.eval.net.piece_family import net_evaluation
-from merino.formats.packed import Filter
-from merino.formats.packed_blocks import PackedBlocks, open_blocks
+from merino.formats.packed import Filter, PackedBlocks, open_blocks
 from merino.formats.packed_files import games_with_scores, packed_positions, rescaled, write_packed_file
 from merino.formats.sources import digest as digest_of_file
 from merino.lab.nets.bearing import bearing_for, course_for, grown, renewed

@@ -21,8 +21,7 @@ from merino.core.common.nearest import did_you_mean
 from merino.core.common.quoting import without_controls
 from merino.core.compiled.jit import entry
 from merino.core.compiled.memory import copy_record
-from merino.formats.pgn_games import NO_FAULT, Games, play_games
-from merino.formats.pgn_stream import games_of
+from merino.formats.pgn_games import NO_FAULT, Games, games_of, play_games
 from merino.formats.pgn_tokens import UNFINISHED, WHITE_WON
 from merino.formats.sources import decoded, open_source
 from merino.study.errors import StudyError

@@ -55,7 +55,7 @@ from merino.lab.tune.rules import (
     state_of,
     write_mean,
 )
-from merino.match.rng import next_index
+from merino.match.games import next_index
 
 MIN_ROOM = 1 / 16  # of the bounds: as wide perturbations are near a bound, too, about a middle that is moved inside
 # How often a pair is two levels wider than the best, one wider, at the best, and one narrower. Without the wider ones,

@@ -6,7 +6,7 @@ import numpy as np
 
 from merino.core.compiled.jit import kernel
 from merino.lab.tune.rules import MAX_PERTURBATION, EstimatorSettings, Method, State, slope, state_of
-from merino.match.rng import next_index
+from merino.match.games import next_index
 
 # The handicap of a filter of AUTO, in log-odds: for a lopsided curve, and for a curvature other than the one
 # stated. Without it, a short tune on an even curve would follow filters that it does not need.

@@ -54,20 +54,15 @@ def environment(folder: Path) -> dict[str, str]:
     return os.environ | {
         "TERM": "xterm-256color",
         "PYTHONUTF8": "1",
-        "PROMPT_TOOLKIT_NO_CPR": "1",  # nobody answers where the cursor is
         "XDG_DATA_HOME": str(folder),  # the history of typed lines and unfinished games go there
         ENVIRONMENT_VARIABLE: str(DEFAULT_FILE),
     }
 
 
-@pytest.fixture(params=["readline", "prompt_toolkit"])
-def keyboard(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Keyboard]:
-    """A console with either way of editing a line; the test is skipped where it is not installed."""
-    pytest.importorskip(request.param)
-    path = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
-    if request.param == "readline":
-        (tmp_path / "prompt_toolkit.py").write_text("raise ImportError('as if it were not installed')\n")
-    console = Keyboard(environment(tmp_path) | {"PYTHONPATH": os.pathsep.join(filter(None, path))})
+@pytest.fixture
+def keyboard(tmp_path: Path) -> Iterator[Keyboard]:
+    pytest.importorskip("readline")
+    console = Keyboard(environment(tmp_path))
     yield console
     os.close(console.terminal)
     try:

@@ -24,9 +24,6 @@ TYPED = ("sd 8", "e4", "Bb6", "explain Nf3", "quit")  # all by depth, so that th
 END = "\n\nSearched"  # where the picture ends: what the search adds to an explanation is left out
 PROMPT = re.compile(r"(White|Black)\(\d+\): $")
 PATIENCE = 120.0
-PLAIN_LINES = (
-    "import sys; sys.modules['prompt_toolkit'] = None; from merino.app.shell.cli import main; main(['console'])"
-)
 ESCAPE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])")
 CUBE = (0, 95, 135, 175, 215, 255)  # the levels of red, green and blue in the 256 colours of terminals
 STYLE = """
@@ -58,7 +55,7 @@ def _session() -> str:
     environment = os.environ | {"COLUMNS": str(COLUMNS), "LINES": str(ROWS), "TERM": "xterm-256color"}
     with tempfile.TemporaryDirectory() as home:
         environment |= {"XDG_DATA_HOME": home}  # nobody's own weights
-        command = [sys.executable, "-c", PLAIN_LINES]
+        command = [sys.executable, "-m", "merino", "console"]
         process = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdin=slave, stdout=slave, stderr=slave, close_fds=True
         )

@@ -50,30 +50,23 @@ def overheard() -> list[str]:
 
 
 @contextmanager
-def line_editing(complete: Complete, is_able: bool = True) -> Iterator[Reader]:
-    """Reads lines from the terminal, with arrow keys, the history of earlier sessions, and completion by Tab.
+def line_editing(complete: Complete) -> Iterator[Reader]:
+    """Reads lines from the terminal: by readline where there is one, with history and completion by Tab.
 
-    It uses prompt_toolkit if it is installed and the terminal allows it, else readline, else the terminal alone.
     `complete` gets the line up to the cursor and the word there, and returns the completions.
     """
-    folder = user_folder("data")
-    reader = _toolkit_reader(complete, folder / "console_history_toolkit") if is_able else None
-    if reader is not None:
-        yield reader
-    elif readline is None:
+    if readline is None:
         yield _read_typed
-    else:
-        with _readline_set_up(complete, folder / "console_history"):
-            yield _read_typed
-
-
-def _toolkit_reader(complete: Complete, history: Path) -> Reader | None:
+        return
+    history = user_folder("data") / "console_history"
+    _load_history(history)
+    readline.set_completer_delims(" \t")
+    readline.set_completer(_completer(complete))
+    readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
     try:
-        from merino.app.console.line_editor import toolkit_reader  # noqa: PLC0415 (slow, and only for a terminal)
-    except ImportError as error:
-        log.debug("the extra 'console' is not installed: %s", error)
-        return None
-    return toolkit_reader(complete, history)
+        yield _read_typed
+    finally:
+        _save_history(history)
 
 
 def _read_typed(prompt: str) -> str | None:
@@ -101,18 +94,6 @@ def _woken_once() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
-
-
-@contextmanager
-def _readline_set_up(complete: Complete, history: Path) -> Iterator[None]:
-    _load_history(history)
-    readline.set_completer_delims(" \t")
-    readline.set_completer(_completer(complete))
-    readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
-    try:
-        yield
-    finally:
-        _save_history(history)
 
 
 def _completer(complete: Complete) -> Callable[[str, int], str | None]:

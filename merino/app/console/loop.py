@@ -31,7 +31,7 @@ def run_typed(session: Session) -> int:
         return completions(session, line, word)
 
     session.overhear = overheard
-    with line_editing(complete, session.terminal.rewrites) as read:
+    with line_editing(complete) as read:
         session.ask = read
         return run_lines(session, read)
 

@@ -1,8 +1,6 @@
 """Reads the files of `learn` into rows: PGN and labelled positions, plain or compressed, in bounded memory.
 
 A file is read in pieces that end between games. Several threads turn pieces into rows, which are collected in order.
-What the stage that reads hands on is a `PositionSource`: this module makes it in this process, `learn.remote_reading`
-with the workers of a cluster.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ import numpy as np
 from merino.core.common.files import writing, writing_whole
 from merino.core.common.quoting import counted
 from merino.core.common.user_files import is_there
-from merino.core.common.work import RemoteExecutor, in_order
+from merino.core.common.work import in_order
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear.registry import TERMS, TermSet
 from merino.formats.labelled import NO_END, NO_GAME, Labelled, read_labelled
@@ -98,9 +96,8 @@ def read_rows(paths: Sequence[Path], options: ReadOptions, events: Events) -> Po
 class FileReader:
     """Reads files, one after the other, into one store."""
 
-    def __init__(self, options: ReadOptions, events: Events, executor: RemoteExecutor | None = None) -> None:
-        """`executor` searches positions for scores; None for threads of this process."""
-        self._options, self._events, self._executor = options, events, executor
+    def __init__(self, options: ReadOptions, events: Events) -> None:
+        self._options, self._events = options, events
         self.store = RowStore(options.selection.unique, terms=len(options.terms))
         self.games = self.unscored = 0
         self.faults: list[tuple[Path, Fault]] = []
@@ -146,7 +143,7 @@ class FileReader:
             raise LearnError("--rescore keeps its scores beside a file: name one instead of '-'")
         path = Path(f"{source.path}{ENDING}")
         made_from = f"source {digest(source.path)}; {self._described()}"
-        with ScoreFile(path, rescore, made_from, self._executor) as scores:
+        with ScoreFile(path, rescore, made_from) as scores:
             scores.tell(self._events.say)
             if source.holds_positions():
                 self._read_positions(source, scores=scores)

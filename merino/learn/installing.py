@@ -239,8 +239,7 @@ class _Installing:
             OwnPlayer(new.name, LinearEvaluation(learned.end.weights, terms=terms)),
             OwnPlayer(self.paths.source.name, LinearEvaluation(learned.start.weights, terms=terms)),
         )
-        shown, executor = self.run.events.match_state, self.run.executor
-        return prove(*players, trial, self.say, shown, self.request.concurrency, executor)
+        return prove(*players, trial, self.say, self.run.events.match_state, self.request.concurrency)
 
     def _offer(self, new: Path) -> None:
         """Suggest the match that would show more strength."""

@@ -147,7 +147,7 @@ def _by_heats(ways: Sequence[Way], task: Task, heats: Heats, run: LearnRun) -> C
     players = [_player(way.name, way.learned.end.weights, task.terms) for way in ways]
     old = _player("the old weights", ways[0].learned.start.weights, task.terms)
     about = belief([(way.settings, way.share) for way in ways])
-    found = play_heats(players, old, heats, about, run.events.match_state, task.request.concurrency, run.executor)
+    found = play_heats(players, old, heats, about, run.events.match_state, task.request.concurrency)
     tried = tuple(_tried(way, pairs) for way, pairs in zip(ways, found.pairs, strict=True))
     for each in tried:
         if each.games:

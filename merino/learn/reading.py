@@ -1,4 +1,4 @@
-"""The stage that reads: from files of games to the samples that are fitted, here or with the workers of a cluster."""
+"""The stage that reads: from files of games to the samples that are fitted."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from merino.core.common.quoting import counted
-from merino.core.common.work import RemoteExecutor
 from merino.formats.pgn_games import Fault
 from merino.formats.sources import find_files, is_passing, name_of
-from merino.learn.errors import LearnError
 from merino.learn.inputs import ReadOptions, read_rows
 from merino.learn.loss_and_gradient import Samples
 from merino.learn.position_source import PositionSource, gives_strays, keeps_strays
 from merino.learn.positions import one_of_each_game
 from merino.learn.ranking import Moves, moves_of
-from merino.learn.remote_reading import read_rows_remotely
 from merino.learn.request import Events, LearnRequest, Say, Task
 from merino.learn.rescoring import Rescore
 from merino.learn.run import LearnRun
@@ -65,7 +62,7 @@ def with_strays_of(paths: Sequence[Path], request: LearnRequest, say: Say) -> Le
 
     Raises SourceError.
     """
-    if not request.has_strays or request.play_on is not None:
+    if not request.has_strays:
         return request
     without = [path for path in paths if not gives_strays(path)]
     if without:
@@ -75,20 +72,12 @@ def with_strays_of(paths: Sequence[Path], request: LearnRequest, say: Say) -> Le
 
 
 def read(task: Task, run: LearnRun) -> TrainingData:
-    """The data of a task; raises LearnError.
-
-    The positions as read are dropped here, so that workers can free them.
-    """
-    options, request, executor, say = read_options(task), task.request, run.executor, run.events.say
-    if executor is not None and request.settings.method == "descent":
-        raise LearnError(
-            "--method descent needs all rows in one process; with --cluster use --method gauss-newton or adam, "
-            "which reach the same weights"
-        )
+    """The data of a task; raises LearnError."""
+    options, request, say = read_options(task), task.request, run.events.say
     paths = find_files(request.files)
     if options.ratings:
         options = replace(options, strengths=strengths_in(paths, say, run.events.progressed)[0])
-    positions = _positions(paths, options, run.events, executor)
+    positions = read_rows(paths, options, run.events)
     say(f"Games: {positions.games}")
     _report_faults(positions.faults, say)
     if positions.games < ENOUGH_GAMES:
@@ -104,17 +93,8 @@ def read(task: Task, run: LearnRun) -> TrainingData:
         if is_any_known:
             plain = replace(options.selection, strays=False)
             knowing = replace(options, selection=plain, ratings=True, strengths=strengths, keep_fen=False)
-            beside = _positions(paths, replace(knowing, needs_results=True), quietly, executor)
+            beside = read_rows(paths, replace(knowing, needs_results=True), quietly)
     return training_data(task, positions, paths, beside)
-
-
-def _positions(
-    paths: Sequence[Path], options: ReadOptions, events: Events, executor: RemoteExecutor | None
-) -> PositionSource:
-    """The positions of these files; raises LearnError."""
-    if executor is None:
-        return read_rows(paths, options, events)
-    return read_rows_remotely(paths, options, events, executor)
 
 
 def read_options(task: Task) -> ReadOptions:

@@ -66,7 +66,6 @@ DEFAULT_CHOICE = Choice((Target(0.25), Target(1.0)), (3.0, 10.0), (1.0, 0.5, 0.2
 # terms in two phases.
 DEFAULT_SETTINGS = Settings(first=1, phases=2, decay=None, target=Target(0.0))
 DEFAULT_SELECTION = Selection(quiet=Quiet.RESOLVED, per_game=30, strays=True)
-PLAYED_ON = Target(0.5)  # where it plays the games on: they have scores of its own searches
 FEW_OF_A_GAME = 10  # where results teach, which are the same for all of them, or searches, which take their time
 
 
@@ -76,8 +75,8 @@ class LearnRequest:
 
     `weights` is the file to start from and to rewrite, None for the one in use; `out` takes the new weights instead.
     Where the target needs scores, `teacher` names the net that gives them, None for those in the files. `rescore` is
-    the number of nodes to search each position instead, with the teacher, or with the weights at the start. `play_on`
-    is the number of games to play on from the files, and to learn from instead of them. `csv` and `record` are files;
+    the number of nodes to search each position instead, with the teacher, or with the weights at the start. `csv` and
+    `record` are files;
     None for no table, and for a record beside the weights.
     """
 
@@ -87,7 +86,6 @@ class LearnRequest:
     choice: Choice = DEFAULT_CHOICE
     teacher: str | None = DEFAULT_TEACHER
     rescore: int | None = None
-    play_on: int | None = None
     weights: str | None = None
     out: str | None = None
     dry_run: bool = False

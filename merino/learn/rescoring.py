@@ -11,8 +11,7 @@ import hashlib
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import starmap
@@ -23,10 +22,8 @@ import numpy as np
 
 from merino.core.board.bitboard import WHITE
 from merino.core.common.files import held_or, write_whole, writing
-from merino.core.common.runs import RunName, at_work, begun
 from merino.core.common.sealed import as_json, checksum, tell_unsealed
 from merino.core.common.user_files import STATE, is_there, read_user_file
-from merino.core.common.work import RemoteExecutor
 from merino.engine.search.choice import search_all
 from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_PLY
 from merino.engine.search.transposition import TranspositionTable
@@ -97,28 +94,18 @@ def _encoded(scores: np.ndarray) -> np.ndarray:
     return encoded.astype(np.int16)
 
 
-def _search_remotely(rescore: Rescore, name: RunName, positions: np.ndarray) -> np.ndarray:
-    """White's scores of a batch, in another process."""
-    with at_work(name) as run:
-        if run is None:
-            raise RescoringStoppedError
-        return rescore.scores_of(positions, run.stop_flag)
-
-
 class ScoreFile:
     """The file with the scores of a file of games; several threads may use it at once.
 
     A context manager, which at its end stops the searches and closes the file.
     """
 
-    def __init__(self, path: Path, rescore: Rescore, made_from: str, executor: RemoteExecutor | None = None) -> None:
+    def __init__(self, path: Path, rescore: Rescore, made_from: str) -> None:
         """`made_from` identifies the games and the choice of positions. Scores of an earlier run are used.
-
-        `executor` does the searches; None for the threads that ask for scores.
 
         Raises LearnError if the file cannot be read or written, or is not a file of scores.
         """
-        self.path, self._rescore, self._executor = path, rescore, executor
+        self.path, self._rescore = path, rescore
         self.known = self.made = 0  # scores found in the file, and added since
         self._pieces: dict[tuple[int, ...], np.ndarray] = {}
         self._lock, self._stop = threading.Lock(), np.zeros(1, dtype=np.uint64)
@@ -127,7 +114,6 @@ class ScoreFile:
             stack.enter_context(held_or(LearnError, path))  # against other runs
             self._open_file()
             stack.callback(self._close_file)
-            self._run = stack.enter_context(begun())
             self._open = stack.pop_all()
 
     def tell(self, say: Callable[[str], object]) -> None:
@@ -166,27 +152,13 @@ class ScoreFile:
             (first, number * BATCH, len(batch), int(np.bitwise_xor.reduce(batch["key"])))
             for number, batch in enumerate(batches)
         ]
-        searched = self._handed_out(names, batches)
         for name, batch in zip(names, batches, strict=True):
             if name in self._pieces:
                 parts.append(self._pieces[name])
                 continue
-            parts.append(searched[name].result() if searched else self._rescore.scores_of(batch, self._stop))
+            parts.append(self._rescore.scores_of(batch, self._stop))
             self._keep(name, parts[-1])
         return np.concatenate(parts)
-
-    def _handed_out(
-        self, names: Sequence[tuple[int, ...]], batches: Sequence[np.ndarray]
-    ) -> dict[tuple[int, ...], Future[np.ndarray]]:
-        """The searches of unknown batches by the executor, by name; none without an executor."""
-        if self._executor is None:
-            return {}
-        pairs = zip(names, batches, strict=True)
-        return {
-            name: self._executor.submit(_search_remotely, self._rescore, self._run, batch)
-            for name, batch in pairs
-            if name not in self._pieces
-        }
 
     def __enter__(self) -> ScoreFile:
         return self
@@ -194,8 +166,6 @@ class ScoreFile:
     def stop(self) -> None:
         """End the searches that are under way, soon; from another thread, too."""
         self._stop[0] = 1
-        if self._executor is not None:
-            self._executor.stop(self._run)
 
     def __exit__(self, error: object, *_: object) -> None:
         self.stop()

@@ -25,7 +25,6 @@ from merino.core.common.user_files import (
     real_path,
     user_path,
 )
-from merino.core.common.work import RemoteExecutor
 from merino.eval.families import find_net
 from merino.eval.linear.phases import column_names, phases_of
 from merino.eval.linear.registry import TERMS, TermSet
@@ -122,8 +121,7 @@ class LearnRun:
     """What the stages of a run share, beside what each hands to the next.
 
     `trial` is the match that decides about new weights, `heats` are the matches before it that choose among candidates,
-    None where none are wanted. `command` is the name of `learn` in hints. `executor` has the workers that keep the rows
-    and play the matches, None for this process.
+    None where none are wanted. `command` is the name of `learn` in hints.
     """
 
     files: RunFiles
@@ -131,7 +129,6 @@ class LearnRun:
     trial: StrengthTest
     heats: Heats | None
     command: str
-    executor: RemoteExecutor | None
 
     @classmethod
     def of(
@@ -140,12 +137,11 @@ class LearnRun:
         events: Events,
         trial: StrengthTest,
         command: str,
-        executor: RemoteExecutor | None,
     ) -> LearnRun:
         """The run of a request, by `trial` unless the request asks for another match; raises LearnError."""
         files = files_of(request)
         heats = (GAIN if request.prove else trial).heats if files.compares else None
-        return cls(files, events, STRONGER if request.prove else trial, heats, command, executor)
+        return cls(files, events, STRONGER if request.prove else trial, heats, command)
 
 
 def files_of(request: LearnRequest) -> RunFiles:

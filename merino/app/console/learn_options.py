@@ -13,7 +13,6 @@ from merino.app.console.command_line import Parser, as_read_by, natural, number_
 from merino.core.common.checks import number_of
 from merino.core.common.command import UsageError
 from merino.core.common.nearest import did_you_mean
-from merino.core.common.work import ClusterAddress
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.registry import TERMS, TermSet
 from merino.eval.linear.weights import active_file, set_of
@@ -27,7 +26,6 @@ from merino.learn.request import (
     FEW_OF_A_GAME,
     NO_CHOICE,
     NO_TEACHER,
-    PLAYED_ON,
     LearnRequest,
 )
 from merino.learn.sample import Loss
@@ -52,7 +50,6 @@ class LearnArguments:
     as_json: bool = False
     as_csv: bool = False
     is_quiet: bool = False
-    cluster: ClusterAddress | None = None  # whose workers keep the rows and play the match
 
     @property
     def is_for_machines(self) -> bool:
@@ -80,8 +77,6 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn", star
         parser.error("give the terms once, as FIRST LAST or by --terms")
     if args.json and args.table == "-":
         parser.error("--json and --table - both write to standard output; give --table a file")
-    if args.play_on is not None and (args.rescore is not None or args.dry_run):
-        parser.error("--play-on plays games, with scores, and keeps them; leave out --rescore and --dry-run")
     if args.rescore is not None and not _request(args, files, {}).needs_scores:
         parser.error("--rescore makes scores, but --target result uses none; give another --target")
     if args.ratings:
@@ -93,8 +88,7 @@ def read_arguments(arguments: Sequence[str], command: str = "merino learn", star
         chosen = _between(set_in_use(args.weights or start, "learn"), *numbers)
     elif args.terms is not None:
         chosen = chosen_terms(args.terms, set_in_use(args.weights or start, "learn"), parser)
-    shared.check_cluster(parser, args)
-    return LearnArguments(_request(args, files, chosen), None, args.json, args.table == "-", args.quiet, args.cluster)
+    return LearnArguments(_request(args, files, chosen), None, args.json, args.table == "-", args.quiet)
 
 
 def _check_ratings(args: argparse.Namespace, parser: Parser) -> None:
@@ -102,8 +96,6 @@ def _check_ratings(args: argparse.Namespace, parser: Parser) -> None:
     settings = _base(args).settings
     if (args.method or settings.method) == "descent":
         parser.error("--ratings cannot go with --method descent, which --preset greko2015 asks for too")
-    if args.play_on is not None:
-        parser.error("--play-on learns from games of Merino against itself; leave out --ratings")
     if settings.target.share == 0:
         parser.error("--ratings is for results, but here scores teach; add --teacher off, or --target blend=0.5")
 
@@ -119,7 +111,6 @@ def _request(args: argparse.Namespace, files: Sequence[str], terms: Mapping[str,
         selection=_selection(args, base.selection),
         choice=replace(base.choice, pulls=()) if "prior" in args else base.choice,
         rescore=args.rescore,
-        play_on=args.play_on,
         weights=args.weights,
         out=args.out,
         dry_run=args.dry_run,
@@ -165,14 +156,14 @@ def _selection(args: argparse.Namespace, usual: Selection) -> Selection:
 def _base(args: argparse.Namespace) -> LearnRequest:
     """What the options begin with: the settings of a preset, or those of the plain command; and who teaches.
 
-    A target that is named is the only one, and so is that of games played on. Without a teacher the plain command
+    A target that is named is the only one. Without a teacher the plain command
     learns from results alone.
     """
     base = LearnRequest(())
     if args.preset:
         base = LearnRequest((), PRESETS[args.preset], Selection(), NO_CHOICE, teacher=None)
     settings, usual, choice = base.settings, base.teacher, base.choice
-    target = PLAYED_ON if args.target is None and args.play_on is not None and args.teacher is None else args.target
+    target = args.target
     if target is not None:
         settings, choice, usual = replace(settings, target=target), replace(choice, targets=()), None
     elif args.teacher == NO_TEACHER:
@@ -204,7 +195,6 @@ def learn_parser(command: str = "merino learn") -> Parser:
             "merino learn *.pgn.zst --prove",
             "merino learn selfplay.pgn --target blend=0.5",
             "merino learn games.pgn --rescore 1000 --teacher gen12",
-            "merino learn games.pgn --play-on 2000",
         ),
     )
     parser.add_argument("words", nargs="*", metavar="FILE", help=argparse.SUPPRESS)
@@ -215,7 +205,6 @@ def learn_parser(command: str = "merino learn") -> Parser:
     sentence = "use the new weights only if a match of an hour or two proves them stronger"
     add("--prove", action="store_true", help=sentence)
     shared.add_concurrency(parser, "games of the match")
-    shared.add_cluster(parser, "learn and play")
     _add_files(parser)
     return parser
 
@@ -308,11 +297,6 @@ def add_position_choice(parser: Parser, usual: Selection | None) -> None:
 def _add_positions(parser: Parser) -> None:
     add_position_choice(parser, usual=DEFAULT_SELECTION)
     add = parser.group(LEARNED_FROM).add_argument
-    sentence = (
-        "play N games of Merino against itself on from these, and learn from them instead, with half the result and "
-        "half the scores of its searches; kept beside the games"
-    )
-    add("--play-on", type=positive, metavar="N", help=sentence)
     sentence = "leave out the positions that a random move makes of those of the games, which only a teacher can score"
     add("--no-strays", action="store_true", help=sentence)
     unique = add("--dedup", action="store_const", const=Equal.POSITION, help="use equal positions once")

@@ -23,13 +23,11 @@ from merino.app.console.learn_options import (
     read_arguments,
     set_in_use,
 )
-from merino.app.console.shared_options import cluster_executor
 from merino.core.common.command import CommandError
 from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.progress import LivePrinter, ProgressOfMany
 from merino.core.common.quoting import as_word
 from merino.core.common.user_files import user_folder
-from merino.core.common.work import Needs, WorkError
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.sets import set_named
 from merino.formats.sources import SourceError
@@ -81,12 +79,10 @@ def carry_out(args: LearnArguments, say: Say, trial: StrengthTest = GAIN, comman
             if args.use is not None:
                 result = use_weights(args.use, args.request.weights, events.say)
             else:
-                needs = Needs(("learn", "match"))
-                with cluster_executor(args.cluster, "learn", events.say, needs) as executor:
-                    result = learn_from_files(args.request, events, trial, command, executor)
+                result = learn_from_files(args.request, events, trial, command)
     except LearnStoppedError as error:
         raise StoppedError(f"learn: {error}") from error
-    except (SourceError, EvaluationError, MatchError, WorkError) as error:
+    except (SourceError, EvaluationError, MatchError) as error:
         raise CommandError(f"learn: {error}") from error
     if args.is_for_machines:
         print(for_machines(args, result), end="")

@@ -60,8 +60,6 @@ from merino.formats.packed_files import as_text, packed_positions, packed_triple
 from merino.formats.pgn_games import read_games
 from merino.formats.scored_games import as_viriformat, scored_games
 from merino.formats.sources import open_source
-from merino.lab.article import recipes as comparisons
-from merino.lab.article.command import read_comparison as read_recipes
 from merino.lab.nets.net_command import positions_of as positions_of_net
 from merino.lab.nets.night.report import summary
 from merino.lab.nets.night.state import Generation, GenerationData, LadderMatch, NightPlan, NightState
@@ -136,11 +134,6 @@ NUMBERS = (
     "futility_margin, int, 90, 20, 300, 10, 0.002\nmobility, float, 4.5, -10, 20, 1, 0.002\n",
 )
 TOML = ('[RookOpen_mg]\ndist = 10\nelo = 2\n[Other]\nstart = 1\nmin = -5\nmax = 9\nc_end = 2\ntype = "float"\n',)
-RECIPES = (
-    'start = "default.txt"\ntests = ["own"]\n[match]\nnodes = 60\ngames = 4\n[games.own]\ncount = 30\nnodes = 60\n'
-    '[games.masters]\nfile = "masters.pgn"\n[recipes.two]\nlearn = "own 1 27 --phases 2"\nnote = "n"\n'
-    '[recipes.after]\nweights = "tuned.txt"\n',
-)
 
 
 def encoded(*texts: str) -> Callable[[], Sequence[bytes]]:
@@ -800,7 +793,6 @@ KINDS: tuple[FileKind, ...] = (
         **JSON_FORM,
     ),
     FileKind("learning record", ".json", _records_of_learn, {"record": load_record}, **JSON_FORM),
-    FileKind("recipe's record", ".json", _fits, {"recipe": comparisons._read}, **JSON_FORM),
     FileKind("tune", ".npz", _tunes, {"tune": _tune}, **_npz_form(_tunes)),
     FileKind("training state", ".state", _checkpoints, {"train": _checkpoint}, **_npz_form(_checkpoints)),
     FileKind("scores", ".scores", _scores, {"scores": _score_file}),
@@ -835,7 +827,6 @@ KINDS: tuple[FileKind, ...] = (
         is_text=True,
     ),
     FileKind("request of the page", ".json", _requests, {"page": _answer}, _request_apart, _request_together),
-    FileKind("recipes", ".toml", encoded(*RECIPES), {"recipes": lambda path: read_recipes(path, {})}, is_text=True),
     *(
         FileKind(f"matrix{ending}", ending, _matrix(ending), {"points": _points}, is_text=True)
         for ending in (".csv", ".json", ".txt")

@@ -28,8 +28,7 @@ LINES = (
     "learn --use ?",
     "improve --hours 0.001 --weights ?",
     "night --generations 1 --from ?",
-    "recipes ?",
-    "recipes recipes.toml --source games=?",
+    "article --games 10 --masters ?",
     "plot ?",
     "points ?",
     "explain ?",
@@ -73,7 +72,7 @@ WRITING = (
     "learn games.pgn --record ?",
     "improve --hours 0.0001 --state ?",
     "night --from nothing --generations 1 --games 2 --nodes 10 --state ?",
-    "recipes recipes.toml --state ?",
+    "article --games 10 --state ?",
     "annotate games.pgn --nodes 10 --out ?",
     "annotate games.pgn --nodes 10 --plot ?",
     "match default default --games 2 --nodes 10 --pgn ?",
@@ -92,7 +91,7 @@ WITHOUT_FILES |= {"version", "help"}
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder, with a file of games, one of recipes, a pipe and a link to itself."""
+    """The working folder, with a file of games, a pipe and a link to itself."""
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe")
     with socket.socket(socket.AF_UNIX) as listening:
@@ -101,7 +100,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("games.pgn").write_text('[Event "?"]\n[Result "1-0"]\n\n1. e4 e5 1-0\n')
     Path("default.txt").write_text("Pawn 100\n")
     Path("tuned.txt").write_text("razor_depth, int, 3, 1, 5, 1, 0.002\n")
-    Path("recipes.toml").write_text('[games.games]\nfile = "games.pgn"\n[recipes.a]\nlearn = "games"\n')
     return tmp_path
 
 

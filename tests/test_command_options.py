@@ -51,7 +51,7 @@ OTHER_SPELLINGS = {
     "spsa scan x --longest 120": "spsa scan x --maxmoves 60",
     "spsa scan x --pgnout g.pgn": "spsa scan x --pgn g.pgn",
     "spsa scan x --threads 2": "spsa scan x --concurrency 2",
-    "recipes f --threads 2": "recipes f --concurrency 2",
+    "article --threads 2": "article --concurrency 2",
     "train p.bin --apart 0.1": "train p.bin --validation 0.1",
     "learn g.pgn --lambda off": "learn g.pgn --decay off",
     "learn g.pgn --unique": "learn g.pgn --dedup",
@@ -151,7 +151,7 @@ def test_one_name_of_an_option_has_one_kind_of_value() -> None:
     [
         ("improve", "--state", "improve in your data folder"),
         ("night", "--state", "night in your data folder"),
-        ("recipes", "--state", "./NAME-recipes"),
+        ("article", "--state", "./article"),
         ("spsa arena", "--state", "NAME.arena"),
         ("spsa tune", "--state", "FILE.tune.npz"),
         ("selfplay", "--pgn", "selfplay.pgn"),

@@ -160,7 +160,7 @@ def data_of(path: Path, players: tuple[str, ...], folder: Path) -> TrainingData:
     weights = folder / "w.txt"
     shutil.copyfile(DEFAULT_FILE, weights)
     request = LearnRequest((str(path),), weights=str(weights))
-    return read(Task.of(request, TERMS, defaults()), LearnRun.of(request, Events(), GAIN, "learn", None))
+    return read(Task.of(request, TERMS, defaults()), LearnRun.of(request, Events(), GAIN, "learn"))
 
 
 def test_results_are_tried_on_positions_without_strays_where_players_are_known(tmp_path: Path) -> None:

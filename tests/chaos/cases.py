@@ -86,10 +86,9 @@ CASES = (
         {"older.net": "older.net"},
     ),
     Case(
-        "recipes",
-        f"recipes r.toml --state run {_TWO}",
-        {"r.toml": "recipes.toml", "wrong.txt": "wrong.txt"},
-        holds="run/own.state",
+        "article",
+        f"article --games 12 --match-games 6 --state run {_TWO}",
+        holds="run/games.state",
     ),
     Case(
         "selfplay",

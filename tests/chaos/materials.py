@@ -25,17 +25,6 @@ _ARENA = (
     'games = 8\ncheck = 4\nevery = 8\nmethods = ["adaptive"]\n'
     "[cases.own]\nnodes = 40\n[cases.own.parameters]\nRookOpen_mg = { start = -40, dist = 40 }\n"
 )
-_RECIPES = """start = "wrong.txt"
-tests = ["own"]
-[match]
-nodes = 40
-games = 6
-[games.own]
-count = 12
-nodes = 40
-[recipes.plain]
-learn = "own --terms 1-5"
-"""
 
 
 def _some_games(of: Path | str, count: int) -> Maker:
@@ -96,5 +85,4 @@ MATERIALS: Mapping[str, Maker] = {
     "tests.epd": _text(_TESTS),
     "tune.toml": _text(_TUNE),
     "arena.toml": _text(_ARENA),
-    "recipes.toml": _text(_RECIPES),
 }

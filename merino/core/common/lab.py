@@ -9,9 +9,9 @@ from merino.core.common.command import Command, loaded
 # The commands of the lab, as `merino help` lists them.
 COMMANDS = (
     Command(
-        "recipes FILE",
-        "merino.lab.article.command:run_recipes",
-        "Compare ways to learn, each by a match; 'article' has those of GreKo 2015 ML.",
+        "article",
+        "merino.lab.article:run_article",
+        "Learn the versions of the article on GreKo 2015 ML, and play each against their start.",
     ),
     Command(
         "points FILE ...",

@@ -1,1 +1,0 @@
-"""The experiment of the article on GreKo 2015 ML, repeated."""

@@ -43,8 +43,6 @@ from merino.core.board.game import Position
 from merino.core.common.array_files import as_npz, from_npz
 from merino.core.common.errors import MerinoError
 from merino.core.common.sealed import as_json, sealed
-from merino.engine.search.choice import HABITS
-from merino.engine.search.people import Style, StyleError, people, read_style
 from merino.engine.search.strength import at_elo
 from merino.engine.tables.book import Book, BookError
 from merino.eval.families import default, load
@@ -65,8 +63,7 @@ from merino.lab.nets.night.report import summary
 from merino.lab.nets.night.state import Generation, GenerationData, LadderMatch, NightPlan, NightState
 from merino.lab.nets.night.state import load_state as load_night
 from merino.lab.nets.training import Trainer, TrainingSettings
-from merino.lab.people.drill.exercises import Exercise, as_anki, as_pgn, hint_for
-from merino.lab.people.drill.practice import Practice, load_progress
+from merino.lab.people.drill import Exercise, Practice, as_anki, as_pgn, hint_for, load_progress
 from merino.lab.points.reading import read_source, render_matrix
 from merino.lab.points.vectors import Vectors
 from merino.lab.tune.parameters import own_parameters
@@ -587,29 +584,6 @@ def _known() -> Any:
 
 
 @cache
-def _styles() -> Sequence[bytes]:
-    named = Style("A", people().prior(1500).means).named()
-    older = {name: value for name, value in named.items() if name not in HABITS[-2:]}
-    return [
-        json.dumps({"player": "A, B. \u00e9", "games": 3, "coefficients": named}).encode(),
-        json.dumps({"player": "C", "coefficients": older}, indent=1).encode(),
-    ]
-
-
-def _style(path: Path) -> object:
-    try:
-        style = read_style(str(path))
-    except (StyleError, OSError) as error:
-        raise MerinoError(str(error)) from error
-    assert np.isfinite(_GREATEST_COLUMN * np.abs(style.coefficients).sum()), "a choice would be no number"
-    kept = replace(_kept_games()[0], opponent=Opponent(at_elo(1500), style))
-    return str(kept.opponent), KeptGame.read(kept.text().encode().decode())
-
-
-_GREATEST_COLUMN = 1e6  # of what a move shows a player
-
-
-@cache
 def _practices() -> Sequence[bytes]:
     first, second = (
         Exercise(fen, "a3", solution, "a piece left", "", 0.25, 1, "A - B", "1.", (solution, "c5"), (reply,))
@@ -650,9 +624,8 @@ def _kept_games() -> Sequence[KeptGame]:
     undone = [position.pop()]
     clocks.spend(0, 1500)
     game = ConsoleGame(position, Scoresheet(), undone, clocks, [1500, 0])
-    style = Style('A "B"', people().prior(1500).means)
     fixed = replace(game, position=Position(KIWIPETE), undone=[], pace=pace_of("st 2"), is_forced=True)
-    return [KeptGame(game, 1, Opponent(at_elo(1500), style)), KeptGame(fixed, None, Opponent())]
+    return [KeptGame(game, 1, Opponent(at_elo(1500))), KeptGame(fixed, None, Opponent())]
 
 
 def _unfinished_games() -> Sequence[bytes]:
@@ -805,15 +778,6 @@ KINDS: tuple[FileKind, ...] = (
         ".toml",
         encoded(*TOML),
         {"spsa": lambda path: read_tuned(path, _known())},
-        is_text=True,
-    ),
-    FileKind(
-        "style",
-        ".json",
-        _styles,
-        {"style": _style},
-        json.loads,
-        lambda parts: json.dumps(parts).encode(),
         is_text=True,
     ),
     FileKind("progress of drills", ".drill.json", _practices, {"drill": _practice}, **JSON_FORM),

@@ -9,7 +9,6 @@ from merino.app.console.session import Session
 from merino.app.console.terminal import Terminal
 from merino.core.board.game import Position
 from merino.engine.search.limits import DEFAULT_PROBE_DEPTH, Limits, Line, Score, SearchResult
-from merino.engine.search.people import Style
 from merino.engine.search.strength import DEFAULT_ELO, Strength
 from merino.engine.uci.runtime import Runtime
 from merino.eval.families import DEFAULT_FILE, default
@@ -27,7 +26,6 @@ class FakeSearcher:
         self.planned = 0.0
         self.is_analysing = False
         self.strength: Strength | None = None
-        self.style: Style | None = None
         self.second_line = False
         self.limits = Limits()
         self.calls: list[tuple[str, object]] = []
@@ -37,7 +35,7 @@ class FakeSearcher:
 
     @property
     def is_weakened(self) -> bool:
-        return self.strength is not None or self.style is not None
+        return self.strength is not None
 
     @property
     def searching(self) -> bool:

@@ -10,7 +10,7 @@ import chess
 import pytest
 
 from merino.core.common.runs import RunName
-from merino.engine.search.people import people
+from merino.engine.search.choice import people
 from merino.engine.search.strength import LADDERS, TERMS, ladders_in
 from merino.eval.families import default
 from tools.calibrate_strength import (

@@ -4,16 +4,13 @@ import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from merino.app.console.registry import COMMANDS, completions
 from merino.app.console.terminal import Terminal
 from merino.app.shell.explain import run_compare, run_explain, run_moves
 from merino.core.board.bitboard import BLACK, WHITE
-from merino.engine.search.choice import COLUMNS
 from merino.engine.search.limits import Limits, Score
-from merino.engine.search.people import Style
 from merino.engine.uci.options import OPTIONS
 from merino.eval.families import own_names
 from merino.eval.linear.weights import SHIPPED
@@ -252,10 +249,8 @@ def test_options_are_listed_and_set(talk: Talk) -> None:
     assert "There is no option" in talk.say("option UCI_Chess960 true")
 
 
-def test_the_list_of_options_names_a_player_as_he_is_called(talk: Talk) -> None:
-    talk.searcher.style = Style("N.N./guest", np.zeros(len(COLUMNS)))
-    listed = talk.say("option")
-    assert "StyleFile, now N.N./guest" in listed and "WeightsFile, now default.txt" in listed
+def test_the_list_of_options_has_the_name_of_the_weights(talk: Talk) -> None:
+    assert "WeightsFile, now default.txt" in talk.say("option")
 
 
 def test_an_option_takes_the_name_of_a_file_in_quotes(talk: Talk, tmp_path: Path) -> None:
@@ -312,7 +307,7 @@ def test_completion_follows_the_usage_of_a_command(talk: Talk, tmp_path: Path) -
     assert completions(talk.session, "option move o", "o") == ["Overhead"]
     assert completions(talk.session, "option p", "p") == [], "Ponder is for a GUI"
     assert completions(talk.session, "option evalfile gen", "gen") == [net for net in own_names(".net") if "gen" in net]
-    assert completions(talk.session, f"option StyleFile {tmp_path}/g", f"{tmp_path}/g") == [f"{tmp_path}/games.pgn"]
+    assert completions(talk.session, f"option EvalFile {tmp_path}/g", f"{tmp_path}/g") == [f"{tmp_path}/games.pgn"]
     assert completions(talk.session, "option UCI_LimitStrength o", "o") == ["off", "on"]
     assert completions(talk.session, "option MultiPV 3", "3") == []
     assert completions(talk.session, "xyzzy N", "N") == []

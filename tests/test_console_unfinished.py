@@ -1,22 +1,17 @@
 """Unfinished games of the console: kept after every move, offered at the next start, and continued as they were."""
 
-import json
 import os
 import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from merino.app.console.loop import run_lines
 from merino.app.console.unfinished import MAX_GAMES, DamagedGameError, KeptGame, Offer, Place, Unfinished
 from merino.core.board.fen import START_FEN
-from merino.engine.search.choice import COLUMNS
-from merino.engine.search.people import Style, read_style
-from merino.engine.search.strength import at_elo, at_level
-from merino.formats.pgn_text import tag_pair
+from merino.engine.search.strength import at_level
 from tests.talk import Talk
 
 DAY = 86400
@@ -91,37 +86,6 @@ def test_a_game_is_offered_at_the_next_start_and_goes_on_as_it_was(start: Callab
     assert "played again" in second.say("redo")
 
 
-def test_a_style_is_kept_with_a_game_and_told_where_a_game_begins_or_goes_on(
-    start: Callable[[], Console], tmp_path: Path
-) -> None:
-    coefficients = np.linspace(-1, 1, len(COLUMNS))
-    first, mine = start(), Style('Jo "Tiger" K\\o', coefficients)
-    first.searcher.style, first.searcher.strength = mine, at_elo(1500)
-    words = f"As {mine.player} plays, at about 1500 Elo."
-    assert first.say("new") == f"{words}\n"
-    assert first.say("new 960 5").endswith(f"with O-O and O-O-O. {words}\n")
-    first.run("a3", None)
-    first.leave()
-    profile = tmp_path / "me.json"
-    profile.write_text(json.dumps({"player": "Me", "coefficients": first.searcher.style.named()}))
-    second = start()
-    second.searcher.style = read_style(str(profile))
-    assert second.say("resume").endswith(f" {words}\n")
-    style = second.searcher.style
-    assert style.player == mine.player and np.array_equal(style.coefficients, coefficients)
-    assert second.searcher.strength == at_elo(1500)
-
-
-@pytest.mark.parametrize("damage", ["null", "{}", "[1]", "{", '{"check": "x"}'])
-def test_a_kept_game_with_a_false_style_is_damaged(start: Callable[[], Console], tmp_path: Path, damage: str) -> None:
-    start().run("force", "e4", None)
-    (file,) = files_in(tmp_path)
-    text = file.read_text()
-    KeptGame.read(text)
-    with pytest.raises(DamagedGameError):
-        KeptGame.read(tag_pair("Style", "Me") + "\n" + tag_pair("StyleCoefficients", damage) + f"\n{text}")
-
-
 def test_a_game_is_kept_before_the_engine_thinks_and_its_answer_comes_on_return(
     start: Callable[[], Console], tmp_path: Path
 ) -> None:
@@ -174,14 +138,12 @@ def test_what_another_program_has_added_after_a_game_stays(start: Callable[[], C
         ("Clocks", "1 1 0"),
         ("Thought", "0 -1"),
         ("Thought", f"{10**400} 0"),
-        ("StyleCoefficients", "[" * 100_000),
     ],
 )
 def test_a_kept_game_with_numbers_that_cannot_be_is_damaged(
     start: Callable[[], Console], tmp_path: Path, tag: str, value: str
 ) -> None:
     console = start()
-    console.searcher.style = Style("Me", np.zeros(len(COLUMNS)))
     console.run("level 40 5 0", "force", "e4", None)
     (file,) = files_in(tmp_path)
     text = file.read_text()

@@ -44,14 +44,11 @@ from merino.core.board.game import Position
 from merino.core.common.command import CommandError
 from merino.core.compiled.compiling import CompilerProgress, Watch
 from merino.engine.report.schema import PositionReport
-from merino.engine.search.choice import COLUMNS
 from merino.engine.search.limits import Limits
-from merino.engine.search.people import people
 from merino.engine.search.strength import at_level
 from merino.eval.families import DEFAULT_FILE, default, load, load_evaluation
 from merino.eval.linear.registry import TERMS
-from merino.lab.people.drill.exercises import Exercise
-from merino.lab.people.drill.practice import Practice, load_progress
+from merino.lab.people.drill import Exercise, Practice, load_progress
 from merino.study.reporting import report_position
 from tests.rows import few_games
 
@@ -1148,18 +1145,6 @@ def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path, monkeypatch: 
         with connect(page, "/ws/profile") as socket:
             socket.send_json({"file": True, "player": "nobody"})
             assert "has no player 'nobody'" in heard(socket, "done")[-1]["error"]
-
-
-def test_a_move_is_chosen_as_the_player_of_a_profile_would(page: TestClient) -> None:
-    style = {"player": "Anna", "coefficients": dict(zip(COLUMNS, people().means.tolist(), strict=True))}
-    with connect(page, "/ws/play") as socket:
-        found = set()
-        for _ in range(12):
-            socket.send_json({"fen": Position().fen(), "style": style, "movetime": 50})
-            found.add(heard(socket, "done")[-1]["best"])
-        assert len(found) > 1, "people do not always make the same move"
-        socket.send_json({"fen": Position().fen(), "style": style | {"coefficients": {}}})
-        assert "the style has no coefficient" in heard(socket, "done")[-1]["error"]
 
 
 def test_points_are_those_of_the_study(page: TestClient, tmp_path: Path) -> None:

@@ -13,8 +13,6 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from merino.engine.search.choice import COLUMNS
-from merino.engine.search.people import people
 from merino.engine.search.strength import at_level
 from tests.browser import Page, at, needs_browser, square
 from tests.test_explorer_page import BLUNDERS
@@ -128,17 +126,6 @@ def test_what_merino_played_before_the_first_own_move_is_not_taken_back(page: Pa
     page.until(lambda: page.of_module("state/store.js", "module.isReported()"))
     page.of_module("state/store.js", "module.play('a7a6')")
     page.until(lambda: page.find("#take-back").is_enabled())
-
-
-def test_merino_plays_like_a_player_whose_profile_was_made(page: Page) -> None:
-    coefficients = dict(zip(COLUMNS, people().means.tolist(), strict=True))
-    page.set_out(analysis=False, play=LEVEL_0 | {"side": "black", "level": 20}, styles={"Anna": coefficients})
-    page.open()
-    page.keys("p")
-    page.choose("#play-like", "Anna")
-    page.click("#play-begin")
-    page.until(lambda: len(page.moves) == 1)
-    assert page.of_module("state/store.js", "module.state.game.style.player") == "Anna"
 
 
 def test_a_game_survives_a_reload_and_is_resigned_saved_and_played_again(page: Page) -> None:

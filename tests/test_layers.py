@@ -68,7 +68,7 @@ WRITING_MODES = {"a", "ab", "w", "wb", "w+b", "x", "xb"}
 # What needs no door, each with the reason.
 OWN_FILES = {
     "lab.cluster.workers:identity": "the sources of Merino",
-    "engine.search.people:people": "a file of Merino's own",
+    "engine.search.choice:people": "a file of Merino's own",
     "engine.search.strength:": "a file of Merino's own",
     "engine.syzygy.results:_read": "maps a file that has come through the door",
     "core.common.array_files:from_npz": "an archive in memory",

@@ -236,7 +236,6 @@ USELESS = [
     ("OwnPlayer('x', parameters=(1, 2))", "parameters must be "),
     ("OwnPlayer('x', parameters='abc')", "parameters must be a tuple of whole numbers"),
     ("OwnPlayer('x', parameters=(-5,) * numbers)", "exchange_pawn must be a whole number from 1 to 2000, not -5"),
-    ("OwnPlayer('x', style='me.json')", "style must be a Style, as read_player reads it, or None, not 'me.json'"),
     ("OwnPlayer('x', options=['elo'])", "options must be a mapping from words to whole numbers, not ['elo']"),
     ("OtherPlayer('x', ())", "command must name a program"),
     ("OtherPlayer('x', (1,))", "each word of command must be a text, not 1"),

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
 
 from merino.core.board.game import Position
-from merino.engine.search import known_openings
+from merino.engine.search import chooser, known_openings
 from merino.engine.search.bench import POSITIONS
-from merino.engine.search.choice import COLUMNS, FIRST_HABIT, HABITS
+from merino.engine.search.choice import COLUMNS, People
 from merino.engine.search.chooser import DEEP_SIGHTS
 from merino.engine.search.limits import Limits, Line
-from merino.engine.search.people import Style, StyleError, people, read_style
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.strength import (
     FILE,
@@ -236,71 +233,19 @@ def test_levels_play_with_every_kind_of_evaluation(searcher: Searcher, evaluatio
         searcher.set_evaluation(default())
 
 
-# Style
-
-
-def test_a_style_is_played_at_its_own_sight_or_at_a_level(searcher: Searcher) -> None:
-    searcher.style = Style("somebody who plays anything", np.zeros(len(COLUMNS)))
-    assert drawn_moves(searcher, Limits(), 40, HANGING_QUEEN)["e4d5"] < 20
-    searcher.strength = at_elo(MAX_ELO)
-    assert set(drawn_moves(searcher, Limits(), 10, HANGING_QUEEN)) == {"e4d5"}
-
-
-def test_a_habit_of_a_style_shows_in_its_moves(searcher: Searcher) -> None:
+def test_a_habit_of_going_on_with_a_piece_sees_the_last_moves(
+    searcher: Searcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
     likings = np.zeros(len(COLUMNS))
-    likings[COLUMNS.index("check")] = 9.0
-    searcher.style = Style("somebody who gives every check", likings)
-    position = "r1bqkb1r/ppp2ppp/2np1n2/4p3/2B1P3/2NP1N2/PPP2PPP/R1BQK2R w KQkq - 0 6"
-    assert drawn_moves(searcher, Limits(), 20, position)["c4f7"] > 15
-
-
-def test_a_habit_of_going_on_with_a_piece_sees_the_last_moves(searcher: Searcher) -> None:
-    likings = np.zeros(len(COLUMNS))
-    likings[COLUMNS.index("same piece again")] = 9.0
-    searcher.style = Style("somebody who moves one piece", likings)
+    likings[COLUMNS.index("same piece again")] = 19.0
+    monkeypatch.setattr(chooser, "people", lambda: People(0.0, 0.0, 0.0, likings, 0 * likings))
+    searcher.strength = at_elo(MIN_ELO)
     position = Position(QUIET)
     first = position.legal_moves[0]
     position.push(first)
     position.push(position.legal_moves[0])
     drawn = drawn_moves(searcher, Limits(), 10, position)
     assert {move[:2] for move in drawn} == {Position(QUIET).uci(first)[2:4]}
-
-
-def test_a_style_is_read_from_a_profile_and_anything_else_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "me.json"
-    named = dict.fromkeys(COLUMNS, 1.5)
-    file.write_text(json.dumps({"player": "Me", "coefficients": named}))
-    style = read_style(str(file))
-    assert style.player == "Me" and len(style.tastes) == len(COLUMNS) - FIRST_HABIT
-    assert np.all(style.coefficients == 1.5)
-    for wrong in ("[]", "{", json.dumps({"player": "Me"}), json.dumps({"player": "Me", "coefficients": {"check": 1}})):
-        file.write_text(wrong)
-        with pytest.raises(StyleError, match="is no profile with coefficients: write one by"):
-            read_style(str(file))
-    file.write_text(json.dumps({"player": "Me", "coefficients": {**named, "check": float("inf")}}))
-    with pytest.raises(StyleError, match="not finite"):
-        read_style(str(file))
-
-
-@pytest.mark.parametrize("number", ["1e300", "-1e7", "1" + "0" * 400, '"\\ud800"', "null", "[" * 100_000])
-def test_a_style_whose_numbers_cannot_be_played_with_is_refused(number: str, tmp_path: Path) -> None:
-    file = tmp_path / "me.json"
-    named = json.dumps({"player": "Me", "coefficients": dict.fromkeys(COLUMNS, 1.5)})
-    file.write_text(named.replace("1.5", number, 1))
-    with pytest.raises(StyleError, match=r"me\.json"):
-        read_style(str(file))
-
-
-def test_a_profile_without_habits_that_came_later_has_those_of_others(tmp_path: Path) -> None:
-    file = tmp_path / "me.json"
-    older = {column: 1.5 for column in COLUMNS if "castling" not in column}
-    file.write_text(json.dumps({"player": "Me", "coefficients": older}))
-    found = read_style(str(file)).named()
-    assert {column: found[column] for column in older} == older
-    others = dict(zip(COLUMNS, people().prior(None).means, strict=True))
-    assert {column: found[column] for column in HABITS if column not in older} == {
-        column: others[column] for column in HABITS if "castling" in column
-    }
 
 
 def test_levels_castle_rather_than_step_out_with_the_king(searcher: Searcher) -> None:

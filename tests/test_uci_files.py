@@ -81,7 +81,7 @@ def impossible(folder: Path) -> dict[str, str]:
 
 
 def test_the_options_of_files_are_those_whose_values_are_names_of_files() -> None:
-    assert set(OF_FILES) == {"BookFile", "SyzygyPath", "WeightsFile", "EvalFile", "StyleFile", "Debug Log File"}
+    assert set(OF_FILES) == {"BookFile", "SyzygyPath", "WeightsFile", "EvalFile", "Debug Log File"}
 
 
 @pytest.mark.parametrize("option", OF_FILES)

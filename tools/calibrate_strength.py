@@ -38,9 +38,8 @@ import numpy as np
 from merino.core.common.files import write_whole
 from merino.core.common.runs import RunName, begun
 from merino.core.common.work import ordered, threads
-from merino.engine.search.choice import COLUMNS, FIRST_HABIT, SIGHTS
+from merino.engine.search.choice import COLUMNS, FIRST_HABIT, SIGHTS, people
 from merino.engine.search.chooser import DEEP_SIGHTS
-from merino.engine.search.people import people
 from merino.engine.search.strength import FILE, LADDERS, NETS, TERMS, Ladder, Rung, Strength, ladders_in
 from merino.eval.evaluation import Evaluation
 from merino.match.statistics import Z_95
@@ -256,7 +255,7 @@ def _rising(values: Sequence[float], weights: Sequence[float]) -> list[float]:
 
 
 def digest(evaluation: Evaluation) -> str:
-    """A hash of all that a level chooses by besides its rung, the evaluation and people's tastes, 16 hex digits."""
+    """A hash, 16 hex digits, of what levels choose by except rungs: the evaluation, and habits of players."""
     others = people()
     tastes = [COLUMNS[FIRST_HABIT:], *(each[FIRST_HABIT:].tolist() for each in (others.means, others.slopes))]
     text = json.dumps([evaluation.identity, *tastes, others.rating, others.low, others.high])

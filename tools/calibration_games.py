@@ -112,11 +112,11 @@ class OwnSide:
     """Merino at a level, in this process: its choices without the search that shows a line for each."""
 
     def __init__(self, player: Player) -> None:
-        self._player, self._who, self._random = player, (Strength(player.number), None), Random()
+        self._player, self._strength, self._random = player, Strength(player.number), Random()
         self._stop_flag = np.zeros(1, dtype=np.uint64)
         self._chooser = chooser_of(player.net, self._stop_flag)
         self._technique = Searcher(1, evaluation=evaluation_of(player.net))
-        self._technique.strength = self._who[0]
+        self._technique.strength = self._strength
 
     def begin(self, number: int) -> None:
         """See Side."""
@@ -127,7 +127,7 @@ class OwnSide:
         if has_bare_king(position, 1 - position.turn):
             best = self._technique.search(position, Limits(depth=MAX_PLY)).best
         else:
-            best = self._chooser.choose(position, position.legal_moves, self._who, self._random).move
+            best = self._chooser.choose(position, position.legal_moves, self._strength, self._random).move
         if best is None:
             raise RuntimeError(f"no move in {board.fen()}")
         return chess.Move.from_uci(position.uci(best))

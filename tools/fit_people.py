@@ -1,8 +1,9 @@
-"""`python -m tools.fit_people FILE.pgn ...`: fit what is known of players before their games are seen.
+"""`python -m tools.fit_people FILE.pgn ...`: fit the coefficients of the model of choice to the moves of many players.
 
-Each of the most frequent players gets a profile of their own, from a prior that says hardly anything. The means over
-players, how they change with the rating, and how much players differ beyond the uncertainty of their fits are written
-to `weights/people.toml`. Only these numbers are kept; the games stay where they are.
+Each of the most frequent players gets coefficients of their own, from a prior that says hardly anything: a conditional
+logit (D. McFadden, Conditional logit analysis of qualitative choice behavior, 1974) by Newton's method. The means over
+players and their slopes with the rating are written to `weights/people.toml`, by which levels of strength choose. Only
+these numbers are kept; the games stay where they are.
 """
 
 from __future__ import annotations
@@ -17,16 +18,48 @@ from pathlib import Path
 import numpy as np
 
 from merino.core.common.files import write_whole
-from merino.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM
-from merino.engine.search.people import FILE, People, Prior, as_toml
+from merino.engine.search.choice import COLUMNS, FILE, FIRST_HABIT, FIRST_TERM, People
 from merino.eval.families import default
 from merino.formats.pgn_games import games_of, play_games
 from merino.formats.sources import open_source
-from merino.lab.people.profile.choices import MAX_CHOICES, Choices, choices_of, fit
-from merino.lab.people.profile.players import PlayerGames, games_of_player
+from merino.lab.people.games import MAX_CHOICES, Choices, PlayerGames, choices_of, games_of_player
 
 WIDE = np.repeat([30.0, 3.0, 1.0], [FIRST_HABIT, FIRST_TERM - FIRST_HABIT, len(COLUMNS) - FIRST_TERM])
-MIN_SPREAD = 0.02  # of a coefficient, so that no player is taken to be just like the others
+MAX_STEPS = 40
+SMALL = 1e-8  # relative gain of a step that ends a fit
+
+
+def fit(choices: Choices, deviations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The likeliest coefficients of a player, and their covariance; the prior is normal around 0, float64[COLUMNS]."""
+    precision = np.diag(deviations**-2.0)
+    at = np.zeros(len(deviations))
+    value, gradient, curvature = _at(choices, precision, at)
+    for _ in range(MAX_STEPS):
+        step, share = np.linalg.solve(curvature, gradient), 1.0
+        while True:
+            trial = _at(choices, precision, at + share * step)
+            if trial[0] >= value or share < 1e-3:
+                break
+            share /= 2
+        gain = trial[0] - value
+        if gain <= 0:
+            break
+        at = at + share * step
+        value, gradient, curvature = trial
+        if gain < SMALL * (1 + abs(value)):
+            break
+    return at, np.linalg.inv(curvature)
+
+
+def _at(choices: Choices, precision: np.ndarray, at: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """The logarithm of the posterior, its gradient and its negative curvature."""
+    chances = choices.chances(at)
+    weighted = chances[:, None] * choices.columns
+    means = np.add.reduceat(weighted, choices.firsts[:-1])
+    value = float(np.log(chances[choices.played]).sum()) - 0.5 * float(at @ precision @ at)
+    gradient = (choices.columns[choices.played] - means).sum(axis=0) - precision @ at
+    curvature = precision + choices.columns.T @ weighted - means.T @ means
+    return value, gradient, curvature
 
 
 def frequent_players(path: Path, count: int, least: int) -> list[str]:
@@ -57,18 +90,15 @@ def combined(ratings: np.ndarray, found: np.ndarray, variances: np.ndarray) -> P
     known = ~np.isnan(ratings)
     middle = float(ratings[known].mean()) if known.any() else 2500.0
     away = np.where(known, (ratings - middle) / 100, 0.0)
-    means, slopes, spreads = np.zeros((3, len(COLUMNS)))
+    means, slopes = np.zeros((2, len(COLUMNS)))
     for column in range(len(COLUMNS)):
         weights = 1 / (variances[:, column] + np.var(found[:, column]))
         means[column] = np.average(found[:, column], weights=weights)
         rest = found[:, column] - means[column]
         slope, error = _slope(away, rest, weights)
         slopes[column] = slope if abs(slope) > 2 * error else 0.0
-        rest = rest - slopes[column] * away
-        spreads[column] = max(MIN_SPREAD, np.average(rest**2 - variances[:, column], weights=weights)) ** 0.5
-    spreads[FIRST_TERM:] = np.maximum(spreads[FIRST_TERM:], MIN_SPREAD)
     low, high = (float(ratings[known].min()), float(ratings[known].max())) if known.any() else (middle, middle)
-    return People(middle, low, high, means, slopes, spreads)
+    return People(middle, low, high, means, slopes)
 
 
 def _slope(away: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
@@ -77,9 +107,18 @@ def _slope(away: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> tuple[flo
     return (float((weights * away * rest).sum()) / square, square**-0.5) if square else (0.0, np.inf)
 
 
+def as_toml(people: People, header: Sequence[str]) -> str:
+    """The contents of the file."""
+    lines = [*(f"# {line}".rstrip() for line in header), ""]
+    lines += [f"rating = {people.rating:.0f}", f"ratings = [{people.low:.0f}, {people.high:.0f}]", ""]
+    for name, mean, slope in zip(COLUMNS, people.means, people.slopes, strict=True):
+        lines += [f'[columns."{name}"]', f"mean = {mean:.5g}", f"slope = {slope:.5g}", ""]
+    return "\n".join(lines)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fit and write."""
-    parser = argparse.ArgumentParser(prog="python -m tools.fit_people", description="Fit the prior of profiles.")
+    parser = argparse.ArgumentParser(prog="python -m tools.fit_people", description="Fit the model of choice.")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE.pgn")
     parser.add_argument("--players", type=int, default=40, help="of each file, the most frequent ones (40)")
     parser.add_argument("--least", type=int, default=60, help="games that a player must have (60)")
@@ -87,16 +126,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=FILE)
     args = parser.parse_args(arguments)
     ratings, found, variances = [], [], []
-    wide = Prior(np.zeros(len(COLUMNS)), WIDE)
     for player, choices in choices_in(args.files, args.players, args.least, args.positions):
-        fitted = fit(choices, wide)
+        coefficients, covariance = fit(choices, WIDE)
         ratings.append(np.nan if player.rating is None else player.rating)
-        found.append(fitted.coefficients)
-        variances.append(np.diag(fitted.covariance))
+        found.append(coefficients)
+        variances.append(np.diag(covariance))
     people = combined(np.array(ratings), np.array(found), np.array(variances))
     names = ", ".join(path.name for path in args.files)
     header = [
-        "What is known of players before their games are seen: the prior of `merino profile`.",
+        "The coefficients of players in the model of choice, by which levels of strength choose.",
         f"Fitted on {date.today()} by tools/fit_people.py to {len(found)} players of {names},",
         f"{args.positions} positions each.",
     ]

@@ -209,11 +209,10 @@ class MatchConfig:
 
     @property
     def files(self) -> list[Path]:
-        """The files that say what is played: openings, evaluations and styles."""
+        """The files that say what is played: openings and evaluations."""
         own = [player for player in self.players if isinstance(player, OwnPlayer)]
-        names = [name for player in own for name in (player.evaluation.name, player.style_file)]
         found = []
-        for name in filter(None, (self.openings, *names)):
+        for name in filter(None, (self.openings, *(player.evaluation.name for player in own))):
             with suppress(OSError):  # for a name that no file has, such as that of a missing home: reading it says so
                 found.append(user_path(name))
         return found

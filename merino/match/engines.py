@@ -366,7 +366,6 @@ class OwnEngine:
             )
         except MemoryError as error:
             raise MatchError(f"not enough memory for the hash table of '{player.label}'") from error
-        self.searcher.style = player.style
         settable = Settable(self.searcher)
         for word, value in player.settings.items():
             if word not in SHARED:  # which it has from the beginning

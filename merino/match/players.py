@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from merino.core.common.checks import instance, whole_number
@@ -18,7 +17,6 @@ from merino.core.common.quoting import words_of
 from merino.core.common.user_files import first_there, is_there, user_path
 from merino.core.common.work import Needs
 from merino.engine.search.parameters import PARAMETERS, current_name, parameters_for
-from merino.engine.search.people import Style, read_style
 from merino.engine.uci.options import OPTIONS
 from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.families import default, load_evaluation, load_net, shipped
@@ -27,7 +25,6 @@ from merino.match.games import PlayerError
 
 DEFAULT = "default"
 EVAL_FILE = OPTIONS["evalfile"].name  # the word for a net
-STYLE_FILE = OPTIONS["stylefile"].name  # the word for a profile
 SHARED = ("threads", "hash")  # settings that every engine has, by the words of SETTINGS
 # The options of Merino that a player can set, by the word for it.
 SETTINGS = {option.setting.partition("=")[0]: option for option in OPTIONS.values() if option.setting}
@@ -64,14 +61,11 @@ class OwnPlayer:
     hash_mb: int | None = None  # None for the default of the match
     overhead: int | None = None  # milliseconds per move spent outside the search, on a clock; None for the default
     options: Mapping[str, int] = field(default_factory=dict)
-    style: Style | None = None  # whose play to resemble
-    style_file: str = ""  # where the style was read, if in a file
 
     def __post_init__(self) -> None:
         instance("label", self.label, str, "a text")
         instance("evaluation", self.evaluation, Evaluation, "an Evaluation, as load_evaluation returns it")
         instance("options", self.options, Mapping, "a mapping from words to whole numbers")
-        instance("style", self.style, (Style, NoneType), "a Style, as read_player reads it, or None")
         _check_parameters(self.parameters)
         for word, value in self.settings.items():
             _check(word, value)
@@ -85,14 +79,13 @@ class OwnPlayer:
     @property
     def is_plain(self) -> bool:
         """Whether its search has one thread and nothing special, so that compiled games can be played with it."""
-        return self.threads == 1 and not self.options and self.style is None
+        return self.threads == 1 and not self.options
 
     def identity(self) -> dict[str, Any]:
         """Everything its play depends on, for comparison with an earlier run."""
         numbers = {"threads": self.threads, "hash": self.hash_mb, "overhead": self.overhead, **self.options}
         parameters = self.parameters or parameters_for(self.evaluation)
-        style = {"style": self.style.coefficients.tolist()} if self.style else {}
-        return self.evaluation.identity | {"parameters": list(parameters), **numbers, **style}
+        return self.evaluation.identity | {"parameters": list(parameters), **numbers}
 
 
 @dataclass(frozen=True)
@@ -246,7 +239,7 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
         raise PlayerError(f"player '{text}': '{head}' is neither a weights file nor a program{hint}")
     own = {name: _whole(text, name, settings.pop(name)) for name in SETTINGS if name in settings}
     try:
-        net, style = settings.pop(EVAL_FILE, ""), settings.pop(STYLE_FILE, "")
+        net = settings.pop(EVAL_FILE, "")
         terms = default() if head in ("", DEFAULT) else load_evaluation(head)
         evaluation = load_net(net) if net else terms
         weights = {name: _whole(text, name, settings.pop(name)) for name in evaluation.bounds if name in settings}
@@ -254,15 +247,13 @@ def _own(text: str, label: str, head: str, settings: dict[str, str]) -> OwnPlaye
         known = [parameter.name for parameter in PARAMETERS]
         for name in settings:
             if current_name(name) not in known:
-                words = (*SETTINGS, EVAL_FILE, STYLE_FILE, *known, *evaluation.bounds)
+                words = (*SETTINGS, EVAL_FILE, *known, *evaluation.bounds)
                 hint = did_you_mean(name.removeprefix(_OPTION), words)
                 raise PlayerError(f"player '{text}': there is no search parameter or weight '{name}'{hint}")
         numbers = {name: _whole(text, name, value) for name, value in settings.items()}
         parameters = parameters_for(evaluation, numbers)
         named = own.pop("threads", 1), own.pop("hash", None), own.pop("overhead", None)
-        return OwnPlayer(label, evaluation, parameters, *named, own, read_style(style) if style else None, style)
-    except OSError as error:
-        raise PlayerError(f"player '{text}': '{style}' cannot be read: {error.strerror}") from error
+        return OwnPlayer(label, evaluation, parameters, *named, own)
     except ValueError as error:
         raise PlayerError(f"player '{text}': {error}") from error
 

@@ -264,11 +264,7 @@ def level(session: Session, arguments: str) -> None:
 
 @command("skill", Section.LIMITS, "[LEVEL]")
 def skill(session: Session, arguments: str) -> None:
-    """Set the level: 0 is the weakest, 20 full strength.
-
-    Without a level it shows the present one. `option StyleFile FILE` lets the engine play like somebody whose profile
-    `merino profile --json` has written.
-    """
+    """Set the level: 0 is the weakest, 20 full strength. Without a level it shows the present one."""
     searcher = session.runtime.searcher
     if arguments:
         wanted = whole_number(arguments, "the level", 0, FULL_LEVEL)

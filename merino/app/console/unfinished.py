@@ -4,8 +4,8 @@
 one neither offers nor overwrites them. It is PGN whose tags also tell who plays and with which limits.
 
 Tags besides the usual ones: `PlyCount` (a file cut short is noticed), `Person` and `Seen` (a side), `Limit` (a command
-such as "level 40 5 0"), `Clocks` (what is left in ms, and the moves made), `Thought` (ms), `Elo`, `Style` and
-`StyleCoefficients` (`opponent.py`), `Undone` (moves) and `Saved` (where `save` put the game).
+such as "level 40 5 0"), `Clocks` (what is left in ms, and the moves made), `Thought` (ms), `Elo`
+(`opponent.py`), `Undone` (moves) and `Saved` (where `save` put the game).
 """
 
 from __future__ import annotations

@@ -7,14 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from merino.app.console.shared_options import DEFAULT_POSITION_MS
-from merino.app.explorer.fields import MAX_MOVES, Fields, RequestError
+from merino.app.explorer.fields import MAX_MOVES, Fields
 from merino.app.explorer.server_state import ServerState
 from merino.app.explorer.stopping import Message, Say, Stop
 from merino.core.board.game import Position
 from merino.engine.notation.san import board_of, named_moves, san, san_line
 from merino.engine.report.static import report_score
 from merino.engine.search.limits import Limits, Line, SearchResult
-from merino.engine.search.people import Style, style_of
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.strength import FULL_LEVEL, at_level
 from merino.eval.evaluation import Evaluation
@@ -51,13 +50,12 @@ def search(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
 
 
 def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
-    """Search for a move to play, at a level, or as a player with a profile would, who is the `style`."""
+    """Search for a move to play, at a level."""
     position, evaluation = fields.position(), fields.evaluation(state.evaluations)
     limits = _limits(fields, Limits(movetime=DEFAULT_POSITION_MS))
     level = fields.number("level", 0, FULL_LEVEL)
     with state.searchers.borrowed(evaluation) as searcher:
         searcher.strength = None if level is None else at_level(level)
-        searcher.style = _style(fields.part("style")) if fields.has("style") else None
         best = _searched(searcher, position, limits, stop).best
     if best is None:
         return {"type": "done", "best": None, "san": None}
@@ -82,14 +80,6 @@ def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Messag
         except KeyboardInterrupt:
             is_whole = False
     return {"type": "done", "is_whole": is_whole, "account": list(account(done))}
-
-
-def _style(fields: Fields) -> Style:
-    """The style of a profile as `merino profile --json` writes it."""
-    try:
-        return style_of(fields.text("player"), fields.numbers("coefficients"))
-    except KeyError as error:
-        raise RequestError(f"the style has no coefficient {error}") from error
 
 
 def _limits(fields: Fields, otherwise: Limits) -> Limits:

@@ -1,11 +1,21 @@
-"""What each legal move shows a player who chooses among them: what searches see, habits, and changes of the terms.
+"""The model of choice: what each legal move shows a player, and how much that counts with players of a rating.
 
-A row of columns for each move, all the mover's: the chances that it loses against the best move, as searches of several
-sizes see it; habits, such as taking; and how much it changes each term of the evaluation. Profiles are fitted to these
-columns, and levels of strength choose by them.
+A row of columns for each move, all the mover's: the expected score that it loses against the best move, as searches of
+several sizes see it; habits, such as taking; and how much it changes each term of the evaluation. The chance of a move
+is proportional to exp(its columns times the coefficients). Levels of strength choose by it.
+
+The coefficients of players lie in `weights/people.toml`; `tools/fit_people.py` fits them. No games are needed to use
+it.
 """
 
 from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +38,7 @@ from merino.core.board.makemove import make
 from merino.core.board.move import CASTLING, destination_of, kind_of, origin_of
 from merino.core.board.movegen import ALL, MAX_MOVES, count_legal, generate, is_noisy
 from merino.core.board.position import POSITION, side_to_move
+from merino.core.common.about import SHIPPED
 from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.memory import load_word
 from merino.engine.search.iterative_deepening import deepen, set_root
@@ -54,6 +65,37 @@ COLUMNS = (*(f"search of {nodes} nodes" for nodes in SIGHTS), *HABITS, *TERM_NAM
 MAX_EXPONENT = 700  # of e, without overflow
 FIRST_HABIT = len(SIGHTS)
 FIRST_TERM = FIRST_HABIT + len(HABITS)
+FILE = Path(SHIPPED) / "people.toml"
+
+
+@dataclass(frozen=True)
+class People:
+    """The mean of each coefficient over players, float64[COLUMNS], and its change with 100 points of rating."""
+
+    rating: float  # at which the means hold
+    low: float  # ratings between which players were seen
+    high: float
+    means: np.ndarray
+    slopes: np.ndarray
+
+    def usual(self, rating: float | None) -> np.ndarray:
+        """The coefficients of players with this rating, or of the nearest that was seen; None for any player."""
+        nearest = self.rating if rating is None else min(max(rating, self.low), self.high)
+        return np.asarray(self.means + (nearest - self.rating) / 100 * self.slopes)
+
+
+@cache
+def people() -> People:
+    """The players that come with Merino."""
+    return from_toml(tomllib.loads(FILE.read_text(encoding="utf-8")))
+
+
+def from_toml(found: Mapping[str, Any]) -> People:
+    """The contents of a file; the coefficient of a column that it does not name is 0."""
+    rows = [found["columns"].get(name, {}) for name in COLUMNS]
+    means, slopes = (np.array([float(row.get(key, 0.0)) for row in rows]) for key in ("mean", "slope"))
+    low, high = map(float, found["ratings"])
+    return People(float(found["rating"]), low, high, means, slopes)
 
 
 def expected_scores(scores: np.ndarray, k: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Weakened play: a move drawn as a person would choose it, by what searches see, by habit and by taste."""
+"""Weakened play: a move drawn as a person of some strength would choose it, by what searches see and by habit."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import numpy as np
 from merino.core.board.bitboard import BISHOP, ROOK, popcount
 from merino.core.board.game import Position
 from merino.core.board.move import Move
-from merino.engine.search.choice import FIRST_HABIT, SIGHTS, expected_scores, search_all, shown_by
+from merino.engine.search.choice import FIRST_HABIT, SIGHTS, expected_scores, people, search_all, shown_by
 from merino.engine.search.known_openings import known_moves
 from merino.engine.search.limits import MATE_IN_MAX_PLY, MAX_PLY
-from merino.engine.search.people import Style, people
 from merino.engine.search.state import PAST
 from merino.engine.search.strength import NETS, TERMS, Strength
 from merino.engine.search.transposition import TranspositionTable
@@ -22,7 +21,7 @@ from merino.engine.search.worker import Worker
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear.family import LinearEvaluation
 
-DEEP_SIGHTS = (8192, 32768)  # nodes of searches that strong levels make, beyond those that profiles are fitted to
+DEEP_SIGHTS = (8192, 32768)  # nodes of searches that strong levels make, beyond those of the model of choice
 _WORTH_A_LOOK = 5.0  # a move e^-5 times as likely as the likeliest so far is not looked at more deeply
 _UNHEARD_OF = 20.0  # a rook or bishop in place of a queen, which only some endings want, is e^-20 times as likely
 _TABLE_MB = 1
@@ -58,31 +57,32 @@ class Chooser:
         self,
         position: Position,
         allowed: Sequence[int],
-        who: tuple[Strength | None, Style | None],
+        strength: Strength,
         random: Random,
         last_depth: int = MAX_PLY - 1,
         most_nodes: int | None = None,
     ) -> ChosenMove:
-        """One of the allowed legal moves, drawn by its chance for a player of this strength, this style, or both.
+        """One of the allowed legal moves, drawn by its chance for a player of this strength.
 
-        A style without a strength brings its own sight. Known openings are mostly followed, and a mate that is seen is
-        played. `last_depth` and `most_nodes` bound the searches; that of the shallowest sight is made in any case.
+        Known openings are mostly followed, and a mate that is seen is played. `last_depth` and `most_nodes` bound the
+        searches; that of the shallowest sight is made in any case.
         """
         known = {move: count for move, count in known_moves(position).items() if move in allowed}
         if known and random.random() < KNOWN_SHARE:
             return ChosenMove(Move(random.choices(list(known), list(known.values()))[0]), 0)
-        sights, tastes = self._model(*who)
         before = np.array([[0, 0, *position.moves][-2:]], dtype=np.int64)
         _, moves, children, columns = shown_by(position.record, before)
         wanted = np.flatnonzero(np.isin(moves, np.array(allowed, dtype=np.int32)))
         moves, children = moves[wanted], children[wanted]
-        likings = columns[wanted, FIRST_HABIT:] @ tastes
+        likings = columns[wanted, FIRST_HABIT:] @ people().usual(strength.elo)[FIRST_HABIT:]
         likings[[Move(move).promotion in (BISHOP, ROOK) for move in moves.tolist()]] -= _UNHEARD_OF
         past = np.array(position.keys[-PAST:], dtype=np.uint64)
         self._worker.forget()
         self._table.clear()
         kept, total = np.arange(len(moves)), 0
-        for number, (nodes, weight) in enumerate(zip((*SIGHTS, *DEEP_SIGHTS), sights, strict=False)):
+        for number, (nodes, weight) in enumerate(
+            zip((*SIGHTS, *DEEP_SIGHTS), strength.sights(self._kind), strict=False)
+        ):
             if number and (weight == 0 or (most_nodes is not None and total + nodes * len(kept) > most_nodes)):
                 continue
             scores = np.zeros(len(kept), dtype=np.int64)
@@ -96,11 +96,3 @@ class Chooser:
             kept = kept[likings[kept] >= likings[kept].max() - _WORTH_A_LOOK]
         weights = np.exp(likings[kept] - likings[kept].max())
         return ChosenMove(Move(random.choices(moves[kept].tolist(), weights.tolist())[0]), total)
-
-    def _model(self, strength: Strength | None, style: Style | None) -> tuple[tuple[float, ...], np.ndarray]:
-        """The coefficients of the searches, and those of habits and terms."""
-        tastes = style.tastes if style else people().prior(strength.elo if strength else None).means[FIRST_HABIT:]
-        if strength:
-            return strength.sights(self._kind), tastes
-        assert style is not None
-        return style.sights, tastes

@@ -17,7 +17,6 @@ from merino.engine.search.chooser import Chooser, has_bare_king
 from merino.engine.search.iterative_deepening import MIN_NODES
 from merino.engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Score, SearchResult
 from merino.engine.search.parameters import by_name
-from merino.engine.search.people import Style
 from merino.engine.search.strength import Strength
 from merino.engine.search.tablebase_probe import TablebaseProbe
 from merino.engine.search.time_management import Budget, MoveClock, budget
@@ -52,7 +51,6 @@ class Conditions(NamedTuple):
     lag: float
     nodestime: int
     strength: Strength | None
-    style: Style | None
     is_analysing: bool
     tablebases: TablebaseProbe | None = None
     advised: Sequence[int] = ()
@@ -194,8 +192,8 @@ class SearchRun:
             return allowed
         c, last = self.conditions, self._last_depth()
         limit = min(self._node_limits(), default=None)
-        who = c.strength, c.style
-        move, self.choice_nodes = self.chooser.choose(self.position, allowed, who, c.random, last, limit)
+        assert c.strength is not None  # where there is a chooser
+        move, self.choice_nodes = self.chooser.choose(self.position, allowed, c.strength, c.random, last, limit)
         self.is_chosen = True
         return [move]
 

@@ -22,7 +22,6 @@ from merino.core.common.threads import OneThread
 from merino.engine.search.chooser import Chooser
 from merino.engine.search.limits import DEFAULT_HASH_MB, MAX_HASH_MB, MAX_THREADS, Limits, Line, SearchResult
 from merino.engine.search.parameters import PARAMETERS, parameters_for
-from merino.engine.search.people import Style
 from merino.engine.search.search_run import Conditions, LineReport, MoveReport, SearchRun
 from merino.engine.search.see import exchange_gain
 from merino.engine.search.state import new_search_record
@@ -69,7 +68,6 @@ class Searcher:
         self.lag = 0.0
         self.nodestime = 0
         self.strength: Strength | None = None
-        self.style: Style | None = None
         self.tablebases: TablebaseProbe | None = None
         self.is_analysing = False
         self.seed = 0
@@ -214,13 +212,13 @@ class Searcher:
         chooser = self._chooser if self.is_weakened else None
         work = self._workers[:], self._table, self._stop_flag, chooser, self._released, self._parameters, self.random
         clock = self.move_overhead, self.lag, self.nodestime
-        who = self.strength, self.style
-        return Conditions(*work, max(1, self.multipv), *clock, *who, self.is_analysing, self.tablebases, advised)
+        play = self.strength, self.is_analysing
+        return Conditions(*work, max(1, self.multipv), *clock, *play, self.tablebases, advised)
 
     @property
     def is_weakened(self) -> bool:
-        """Whether moves are chosen as by a person, with a strength, a style or both."""
-        return self.strength is not None or self.style is not None
+        """Whether moves are chosen as by a person of limited strength."""
+        return self.strength is not None
 
     def stop(self) -> None:
         """End the search soon; harmless while idle."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, BinaryIO
 from merino.core.common.user_files import open_to_append, user_path
 
 if TYPE_CHECKING:
-    from merino.engine.search.people import Style
     from merino.engine.tables.book import Book
     from merino.engine.tables.tablebase import Tables
     from merino.eval.evaluation import Evaluation
@@ -61,13 +60,6 @@ def asked(tables: Tables | None) -> Tables | None:
     if tables is not None:
         tables.results.attach(new_search_record())
     return tables
-
-
-def style(name: str) -> Style | None:
-    """The style in the profile `name`, none if empty; raises StyleError and OSError."""
-    from merino.engine.search.people import read_style  # noqa: PLC0415 (with numba)
-
-    return read_style(name) if name else None
 
 
 def log(name: str) -> BinaryIO | None:

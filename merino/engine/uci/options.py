@@ -18,7 +18,6 @@ from merino.engine.search.strength import DEFAULT_ELO, FULL_LEVEL, MAX_ELO, MIN_
 from merino.engine.uci import files
 
 if TYPE_CHECKING:
-    from merino.engine.search.people import Style
     from merino.engine.search.searcher import Searcher
     from merino.engine.tables.book import Book
     from merino.engine.tables.tablebase import Tables
@@ -75,7 +74,7 @@ class UciOption(NamedTuple):
 
     Where there is an `opens`, the value names a file or folder. `apply` gets what `opens` makes of it, which may take
     its time, and what `prepares` makes of that, which may compile. `setting` is how a player of a match sets it,
-    WORD=UNIT, empty where none can. `shows` is where its target has the present value, such as "style.player", empty
+    WORD=UNIT, empty where none can. `shows` is where its target has the present value, such as "level", empty
     where it does not tell.
     """
 
@@ -269,12 +268,6 @@ def _skill_level(runtime: Runtime, level: int) -> None:
     """Limit the strength by level: 0 is the lowest UCI_Elo, 19 the highest; 20 leaves it to UCI_LimitStrength."""
     strength = at_level(level)
     runtime.searcher.strength = at_elo(runtime.elo) if strength is None and runtime.is_limited else strength
-
-
-@_option("StyleFile", "string", "", target=OptionTarget.SEARCHER, opens=files.style, shows="style.player")
-def _style_file(searcher: Searcher, style: Style | None) -> None:
-    """Profile of a player (merino profile --json) whose play to resemble, at their own level or that of UCI_Elo."""
-    searcher.style = style
 
 
 @_option("Seed", "spin", 0, (0, MAX_SEED), target=OptionTarget.SEARCHER, setting="seed=N", shows="seed")

@@ -2,7 +2,6 @@
 
 import { keep, recall } from "../base/browser_storage.js";
 import { byId, say, showError } from "../base/dom.js";
-import { styleOf } from "../base/player_styles.js";
 import { chime } from "../base/sound.js";
 import { lineThrough, mainLine } from "../base/tree.js";
 import { Work } from "../base/work.js";
@@ -67,9 +66,9 @@ function stopThinking() {
     found = "";
 }
 
-/** Begin a game: { side, level, by, like, minutes, increment, fromHere }; without minutes it has no clocks. */
+/** Begin a game: { side, level, by, minutes, increment, fromHere }; without minutes it has no clocks. */
 export function startGame(wanted) {
-    const { side, level, by, like, minutes, increment, fromHere } = wanted;
+    const { side, level, by, minutes, increment, fromHere } = wanted;
     const ms = minutes * 60000;
     const fen = fromHere ? state.report.fen : START;
     state.flipped = side === "black";
@@ -78,7 +77,6 @@ export function startGame(wanted) {
         side,
         level,
         by,
-        style: styleOf(like),
         clock: minutes ? { increment: increment * 1000, left: { white: ms, black: ms }, began: Date.now() } : null,
         result: null,
         premove: null,
@@ -226,9 +224,9 @@ function checkFlag() {
 }
 
 function answer() {
-    const { level, by, style, clock, side } = state.game;
+    const { level, by, clock, side } = state.game;
     const ms = clock ? Math.min(MOVE_MS, timeLeft(opposite(side)) / SHARE + clock.increment / 2) : MOVE_MS;
-    const asked = { ...question(), free: false, level, style, movetime: Math.max(20, Math.round(ms)) };
+    const asked = { ...question(), free: false, level, movetime: Math.max(20, Math.round(ms)) };
     thinking.begin(askedOf(by, asked));
     changed("play");
 }

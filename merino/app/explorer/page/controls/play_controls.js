@@ -3,7 +3,6 @@
 import { keep, recall } from "../base/browser_storage.js";
 import { Drawn, button, byId, checkField, h, options, panelBar, replace, segments, showError } from "../base/dom.js";
 import { hide } from "../base/focus.js";
-import { styledPlayers } from "../base/player_styles.js";
 import { hasSound, setSound } from "../base/sound.js";
 import { whyNoGame } from "../board/free.js";
 import {
@@ -28,10 +27,9 @@ const CLOCKS = [
     [10, 5, "10 minutes + 5 s a move"],
     [30, 0, "30 minutes"],
 ];
-const DEFAULTS = { side: "white", level: 10, clock: 0, fromHere: false, like: "" };
+const DEFAULTS = { side: "white", level: 10, clock: 0, fromHere: false };
 /** @type {(number | null)[]} */
 let elos = []; // of each level, null for full strength
-const NOBODY = ["", "nobody in particular"];
 const wanted = { ...DEFAULTS, ...recall("play", {}), by: SHOWN };
 
 const label = (text, element) => h("label", {}, h("span", {}, text), element);
@@ -69,15 +67,6 @@ function begin() {
     else startGame({ ...kept, by, minutes, increment });
 }
 
-/** Whom Merino plays like: a player whose profile was made; at full strength that is their own level. */
-function likeField() {
-    const players = styledPlayers();
-    if (!players.includes(wanted.like)) wanted.like = "";
-    const pairs = [NOBODY, ...players.map((name) => [name, name])];
-    const title = "A player of whom a profile was made under Player; at full strength it plays at their own level";
-    return label("Like", select("play-like", pairs, "like", String, { title }));
-}
-
 export function askToPlay() {
     const dialog = byId("play-dialog");
     const players = [[SHOWN, "the evaluation shown"], ...evaluations()];
@@ -94,7 +83,6 @@ export function askToPlay() {
             ),
             label("Level", select("play-level", levelNames(), "level")),
             label("Plays by", select("play-by", players, "by", String)),
-            likeField(),
             label("Clock", select("play-clock", clocks, "clock")),
             checkField({ id: "play-here" }, "From the position on the board", wanted.fromHere, (isOn) => {
                 wanted.fromHere = isOn;

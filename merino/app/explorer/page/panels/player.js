@@ -2,7 +2,6 @@
 
 import { recall, keep } from "../base/browser_storage.js";
 import { button, byId, h, panelBar, percent, plural, replace, say, showError, tellError } from "../base/dom.js";
-import { keepStyle } from "../base/player_styles.js";
 import { Work } from "../base/work.js";
 import { listen } from "../state/store.js";
 import { closePractice, drillSection, makeDrilling, openPractice } from "./drilling.js";
@@ -81,7 +80,6 @@ function workOf(kind, done) {
 
 function showProfile(message) {
     profile = message.profile;
-    keepStyle(profile);
     say(`The profile of ${profile.player} is ready`);
 }
 

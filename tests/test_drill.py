@@ -24,10 +24,9 @@ from merino.core.board.game import Position
 from merino.core.common.sealed import from_json
 from merino.engine.search.limits import Limits, Line, Score
 from merino.eval.families import default
-from merino.lab.people.drill import exercises
-from merino.lab.people.drill.exercises import Exercise, as_anki, as_pgn
-from merino.lab.people.drill.practice import Practice, load_progress, practice_from, renewed
-from merino.lab.people.profile.players import PlayerGames, games_of_player
+from merino.lab.people import drill
+from merino.lab.people.drill import Exercise, Practice, as_anki, as_pgn, load_progress, practice_from, renewed
+from merino.lab.people.games import PlayerGames, games_of_player
 from merino.study.errors import StudyError
 from tests.pipes import pipe_with
 
@@ -85,7 +84,7 @@ def quick_look(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[int]], None]:
 
     def see(scores: list[int]) -> None:
         seen = np.array(10 * [scores[0]] + scores)
-        monkeypatch.setattr(exercises, "Rescore", lambda *_: SimpleNamespace(scores_of=lambda *_: seen))
+        monkeypatch.setattr(drill, "Rescore", lambda *_: SimpleNamespace(scores_of=lambda *_: seen))
 
     return see
 
@@ -108,7 +107,7 @@ def test_a_move_loses_what_its_player_has_less_after_it(
         judged.append(position.fen())
         return []
 
-    assert exercises.exercises_of(games, default(), analyse) == []
+    assert drill.exercises_of(games, default(), analyse) == []
     assert judged == [to_fen(games.games[0].positions[ply : ply + 1])]
 
 
@@ -122,7 +121,7 @@ def test_a_position_with_two_good_moves_is_no_exercise(
         moves = map(position.parse_uci, ["a1a8", "g2g3"] if lines == 2 else ["h7h6"])
         return [line_of(score, move) for score, move in zip((300, second), moves, strict=False)]
 
-    found = exercises.exercises_of(games_with(tmp_path, "Me"), default(), analyse)
+    found = drill.exercises_of(games_with(tmp_path, "Me"), default(), analyse)
     assert [one.solution for one in found] == ["Ra8#"] * is_asked
 
 
@@ -140,7 +139,7 @@ def test_the_costliest_mistakes_come_first(tmp_path: Path, quick_look: Callable[
             return [line_of(300, position.parse_uci("g2g3")), line_of(-300, position.parse_uci("h2h3"))]
         return [line_of(answers[int(position.fen().split()[-1])], position.legal_moves[0])]
 
-    found = exercises.exercises_of(games, default(), analyse)
+    found = drill.exercises_of(games, default(), analyse)
     assert [one.number for one in found] == ["7.", "8.", "6."]
     assert [one.loss for one in found] == sorted((one.loss for one in found), reverse=True)
 
@@ -151,7 +150,7 @@ def practise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *lines: str) -> tu
     path.write_text(GAME)
     if not place.exists():
         progress = Practice("", (exercise(),))
-        monkeypatch.setattr("merino.lab.people.drill.practice.exercises_of", lambda *_: list(progress.exercises))
+        monkeypatch.setattr("merino.lab.people.drill.exercises_of", lambda *_: list(progress.exercises))
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
     return place, main(["drill", str(path), "--player", "Me", "--quiet"])
 
@@ -297,7 +296,7 @@ def test_a_file_that_is_no_progress_is_left_alone(tmp_path: Path, content: bytes
 def test_an_exercise_may_castle_as_only_chess960_does() -> None:
     one = replace(exercise("4k3/8/8/8/8/8/5PPP/4K1R1 w K - 0 1", "O-O"), refutation=("Kd7",))
     assert Exercise.from_json(one.as_json()) == one
-    assert exercises.hint_for(one) == "It moves the piece on e1."
+    assert drill.hint_for(one) == "It moves the piece on e1."
     game = chess.pgn.read_game(io.StringIO(as_pgn([one])))
     assert game is not None and not game.errors
     assert [node.san() for node in game.variations] == ["O-O", "h3"]
@@ -320,7 +319,7 @@ def test_names_with_quotes_stay_one_value_in_a_study() -> None:
 
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no pipes with names here")
 def test_games_through_a_pipe_make_no_exercises_as_they_cannot_be_told_apart(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("merino.lab.people.drill.practice.exercises_of", lambda *_: [exercise()])
+    monkeypatch.setattr("merino.lab.people.drill.exercises_of", lambda *_: [exercise()])
     place = tmp_path / "p.json"
     with (
         pipe_with(GAME.encode()) as pipe,
@@ -332,7 +331,7 @@ def test_games_through_a_pipe_make_no_exercises_as_they_cannot_be_told_apart(tmp
 
 
 def test_what_was_practised_stays_where_new_games_have_no_mistake(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("merino.lab.people.drill.practice.exercises_of", lambda *_: [])
+    monkeypatch.setattr("merino.lab.people.drill.exercises_of", lambda *_: [])
     (games := tmp_path / "games.pgn").write_text(GAME)
     with pytest.raises(StudyError, match="no exercises: 1 game of 'Me' without a mistake"):
         practice_from(games, "Me", tmp_path / "p.json", 1, default(), lambda: fail)

@@ -185,18 +185,9 @@ EXAMPLE = {"game": 3, "title": "Anna - Bert", "move": "14.Re1", "fen": MIDDLEGAM
 LOSSES = {"games": 40, "moves": 900, "loss": 0.021, "loss_low": 0.018, "loss_high": 0.024, "is_enough": True}
 LOSSES |= {"mistakes": 0.04, "mistakes_low": 0.03, "mistakes_high": 0.06}
 KIND = {"kind": "fork allowed", "count": 7, "share": 0.6, "share_low": 0.3, "share_high": 0.8, "loss": 0.2}
-WORTH = {"player": 35, "low": 25, "high": 45, "merino": 20, "others": 22}
 PROFILE = {
     "player": "Anna", "rating": 1800, "peers": [2664, 2831], "games": 40, "moves": 900, "plies": 900, "faulty": 1,
-    "left_out": "1 game cannot be read and is left out", "top1": 0.4, "top3": 0.7, "log_loss": 1.8,
-    "baselines": {"any move": {"top1": 0.1, "top3": 0.2, "log_loss": 3.0}},
-    "terms": [
-        {"name": "RookOpen", "words": "rook on a file without own pawns", "is_fault": False, "is_more": True,
-         "is_clear": True, "is_special": True, "worth": WORTH, "examples": [EXAMPLE]},
-        {"name": "Rook7th", "words": "rook on the seventh rank", "is_fault": False, "is_more": True, "is_clear": False,
-         "is_special": False, "worth": WORTH, "examples": []},
-    ],
-    "habits": [{"name": "capture", "words": "a capture", "factor": 1.2, "low": 0.9, "high": 1.4, "others": 1.1}],
+    "left_out": "1 game cannot be read and is left out",
     "parts": [{"name": "all moves"} | LOSSES, {"name": "endgame"} | LOSSES | {"is_enough": False}],
     "over_time": {"by": "date", "periods": [{"name": "2020 to 2021"} | LOSSES], "change": -0.01, "change_low": -0.02,
                   "change_high": -0.005, "direction": 1},
@@ -218,11 +209,8 @@ def test_a_profile_tells_what_is_sure_with_moves_to_look_at(page: Page) -> None:
     text = page.text("#profile")
     assert "Anna, rating 1800" in text and "Of 12 mistakes" in text and "1 game cannot be read" in text
     assert "5 by 1 ply, 7 farther" in text
-    assert "played in 4 of 40 positions" in text and "weaker ones are not known" in text
-    assert [row.text for row in page.all("#profile-more tbody th")] == ["rook on a file without own pawns"]
-    assert "0.35 (0.25 to 0.45)" in page.text("#profile-more")
-    assert "2.1% (1.8 to 2.4)" in page.text("#profile-parts") and "not enough games" in page.text("#profile-parts")
-    assert "1.20 times (0.90 to 1.40), not sure" in page.text("#profile-habits")
+    assert "played in 4 of 40 positions" in text
+    assert "2.1% (1.8 to 2.4)" in page.text("#profile-parts") and "endgame" not in page.text("#profile-parts")
     assert "In the later half a move loses 1.0% of a point less." in text and "2020 to 2021" in text
     openings = page.text("#profile-openings-white")
     assert "Sicilian Defence (B20\u2013B90)" in openings and "Most often: fork allowed, 7" in openings

@@ -1,12 +1,11 @@
-"""Profiles of players: who is meant, what their choices show, and whether a made-up taste is found again."""
+"""Profiles: who is meant, what choices show, losses with intervals, openings, mistakes; and the fit of the model."""
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import tomllib
-from contextlib import redirect_stdout
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,19 +15,34 @@ import numpy as np
 import pytest
 
 from merino.app.shell.cli import main
+from merino.app.shell.search_request import default_analyser
 from merino.core.board.fen import to_fen
 from merino.core.board.game import Position
-from merino.core.common.command import CommandError
-from merino.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS, expected_scores, shown_by
-from merino.engine.search.people import Prior, as_toml, from_toml, people
+from merino.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS, from_toml, people, shown_by
+from merino.engine.search.limits import Limits
 from merino.eval.families import default
-from merino.eval.linear.registry import TERMS
-from merino.lab.people.profile.choices import Choices, FittedChoice, choices_of, fit, judged, likelihoods
-from merino.lab.people.profile.players import games_of_player
-from merino.lab.people.profile.profile import cross_validated
-from merino.lab.people.profile.tastes import tastes_of
-from merino.lab.people.profile_command import run_profile
+from merino.eval.material import FULL_BOARD
+from merino.lab.people.games import Choices, PlayerGames, choices_of, games_of_player
+from merino.lab.people.profile import (
+    Interval,
+    JudgedMoves,
+    difference,
+    kinds_of,
+    losses_of,
+    mean_of,
+    mean_score,
+    mistakes_of,
+    openings_of,
+    over_time,
+    parts_of,
+    share_by_game,
+    share_of,
+    sights_of,
+    temptations_of,
+)
+from merino.match.statistics import t_95
 from merino.study.errors import StudyError
+from tools.fit_people import as_toml, fit
 
 GAME = """[White "{white}"]
 [Black "{black}"]
@@ -64,10 +78,10 @@ def made_up(coefficients: np.ndarray, positions: int, seed: int = 1) -> Choices:
     columns[:, :FIRST_HABIT] = -np.abs(columns[:, :FIRST_HABIT]) / 10
     zeros = np.zeros(positions, dtype=np.int64)
     games, moves = np.arange(positions) // 10, np.zeros(firsts[-1], dtype=np.int32)
-    choices = Choices(games, zeros, firsts, firsts[:-1], moves, columns, zeros / 1.0, zeros)
-    chances = likelihoods(choices, coefficients)
+    choices = Choices(games, zeros, firsts, firsts[:-1], moves, columns, zeros)
+    chances = choices.chances(coefficients)
     played = [first + rng.choice(last - first, p=chances[first:last]) for first, last in pairwise(firsts)]
-    return Choices(games, zeros, firsts, np.array(played), moves, columns, zeros / 1.0, zeros)
+    return Choices(games, zeros, firsts, np.array(played), moves, columns, zeros)
 
 
 def test_a_player_may_be_named_in_part(tmp_path: Path) -> None:
@@ -213,136 +227,267 @@ def test_a_move_follows_the_habits_that_the_board_shows(fen: str, played: str, m
     assert {name for name, follows in zip(HABITS, row, strict=True) if follows} == habits
 
 
-def test_examples_of_a_taste_are_moves_that_show_it(tmp_path: Path) -> None:
-    player = games_of_player(pgn(tmp_path, ("A", "B")), "A")
-    choices = choices_of(player, default())
-    choices.columns[choices.played, :FIRST_HABIT] = -0.5
-    choices.columns[:, FIRST_TERM:] = 0
-    choices.columns[choices.played[1:3], FIRST_TERM] = 1, -1
-    for liking, index in ((0.1, 1), (-0.1, 2)):
-        coefficients = np.zeros(len(COLUMNS))
-        coefficients[:FIRST_HABIT], coefficients[FIRST_TERM] = 1, liking
-        found = FittedChoice(coefficients, np.eye(len(COLUMNS)))
-        tastes = tastes_of(player, choices, found, people().prior(None), default())
-        (example,) = next(taste.examples for taste in tastes if taste.name == TERMS[0].name)
-        ply = int(choices.plies[index])
-        assert example.fen == to_fen(player.games[0].positions[ply : ply + 1])
-
-
-def test_a_number_added_to_all_moves_of_a_position_does_not_change_the_fit() -> None:
-    choices, prior = made_up(np.zeros(len(COLUMNS)), 60), Prior(np.zeros(len(COLUMNS)), np.ones(len(COLUMNS)))
-    plain, shifted = fit(choices, prior), fit(replace(choices, columns=choices.columns + 3), prior)
-    assert shifted.coefficients == pytest.approx(plain.coefficients, abs=1e-4)
-    assert shifted.covariance == pytest.approx(plain.covariance, abs=1e-6)
-
-
-def test_games_are_foretold_from_others_and_not_from_themselves() -> None:
-    choices = made_up(np.zeros(len(COLUMNS)), 120)  # moves by chance alone, which nothing foretells
-    told, baselines = cross_validated(choices, Prior(np.zeros(len(COLUMNS)), np.full(len(COLUMNS), 10.0)))
-    assert told.log_loss > baselines["any move"].log_loss
-
-
 def test_the_same_games_give_the_same_choices(tmp_path: Path) -> None:
     player = games_of_player(pgn(tmp_path, *[("A", f"B{number}") for number in range(6)]), "A")
     one, other = choices_of(player, default(), 9), choices_of(player, default(), 9)
     assert len(one) == 9 and (one.columns == other.columns).all() and (one.plies == other.plies).all()
 
 
-def test_a_made_up_taste_is_found_again_within_its_interval() -> None:
+# After five moves White leaves the queen to a pawn, and Black does not take it.
+BLUNDER = """[White "{white}"]
+[Black "{black}"]
+[Date "{date}"]
+[Result "0-1"]
+[FEN "4k3/8/2p5/8/8/8/8/3QK3 w - - 0 1"]
+
+1. Kf1 Kf8 2. Ke1 Ke8 3. Kf1 Kf8 4. Ke1 Ke8 5. Kf1 Kf8 6. Qd5 Ke8 0-1
+
+"""
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "games.pgn"
+    path.write_text(text)
+    return path
+
+
+def judged(choices: Choices, losses: Sequence[float] | np.ndarray) -> JudgedMoves:
+    lost = np.asarray(losses, dtype=np.float64)
+    return JudgedMoves(choices, lost, lost >= 0.1)
+
+
+def dated(tmp_path: Path, *dates: str) -> PlayerGames:
+    """Games of A on these days, with a choice each."""
+    return games_of_player(
+        written(tmp_path, "".join(BLUNDER.format(white="A", black="B", date=day) for day in dates)), "A"
+    )
+
+
+def one_choice_in_each(player: PlayerGames) -> Choices:
+    choices = made_up(np.zeros(len(COLUMNS)), len(player.games))
+    return replace(choices, games=np.arange(len(choices)))
+
+
+def test_moves_of_one_game_count_together_in_an_interval() -> None:
+    values = np.tile([0.0, 0.4], 50)
+    alone = mean_of(values, np.arange(100))
+    together = mean_of(values, np.repeat(np.arange(50), 2)[np.argsort(np.tile([0, 1], 50), kind="stable")])
+    assert alone.value == together.value == pytest.approx(0.2)
+    assert together.high - together.low == pytest.approx(2**0.5 * (alone.high - alone.low), rel=0.02)
+    assert mean_of(values, np.arange(100) % 4) == Interval(alone.value, -1.0, 1.0) and not alone.is_wide
+
+
+def test_quantiles_for_a_few_games_are_those_of_the_tables() -> None:
+    assert [t_95(freedom) for freedom in (4, 5, 10, 30)] == pytest.approx([2.776, 2.571, 2.228, 2.042], rel=3e-3)
+
+
+def test_halves_that_are_alike_rarely_differ_for_sure_also_around_zero() -> None:
+    rng, games = np.random.default_rng(1), np.repeat(np.arange(6), 10)
+    losses = 0.002 * rng.normal(size=(1000, 2, 60)) + 0.002 * np.repeat(rng.normal(size=(1000, 2, 6)), 10, axis=2)
+    changes = [difference(mean_of(first, games), mean_of(second, games)) for first, second in losses]
+    assert 0.02 < np.mean([change.low > 0 or change.high < 0 for change in changes]) < 0.08
+    below = mean_of(np.full(60, -0.003) + losses[0, 0] / 10, games)
+    assert below.low < below.value < below.high < 0
+
+
+def test_a_few_equal_results_of_an_opening_are_not_certain() -> None:
+    won = mean_score(np.ones(5))
+    assert won.value == won.high == 1 and won.low < 0.75
+    assert mean_score(np.full(20, 0.5)).low < 0.48 and mean_score(np.ones(4)) == Interval(1.0, 0.0, 1.0)
+    rng = np.random.default_rng(2)
+    found = [mean_score(rng.choice([0, 0.5, 1], 15, p=[0.2, 0.3, 0.5])) for _ in range(1000)]
+    assert 0.93 < np.mean([each.low <= 0.65 <= each.high for each in found]) < 0.99
+
+
+def test_mistakes_that_come_together_in_some_games_count_as_fewer() -> None:
+    games, alone = np.repeat(np.arange(40), 25), np.arange(1000) % 25 == 0
+    together = np.repeat(np.arange(40) < 8, 25) & (np.arange(1000) % 5 == 0)  # five in each of eight games
+    spread, heaped = share_by_game(alone, games), share_by_game(together, games)
+    assert spread == share_of(40, 1000) and heaped.value == spread.value == 0.04
+    assert heaped.high - heaped.low > 1.5 * (spread.high - spread.low)
+    assert share_by_game(np.zeros(10, dtype=bool), np.arange(10)) == share_of(0, 10)
+
+
+def test_shares_and_their_differences_have_95_percent_intervals() -> None:
+    assert share_of(0, 10).low == 0 and share_of(0, 10).high == pytest.approx(0.2775, abs=1e-3)
+    half = share_of(50, 100)
+    assert (half.low, half.high) == pytest.approx((0.4038, 0.5962), abs=1e-3)
+    change = difference(Interval(0.3, 0.27, 0.33), Interval(0.2, 0.16, 0.24))
+    assert (change.low, change.high) == pytest.approx((-0.15, -0.05))
+
+
+def test_every_move_belongs_to_a_part_of_the_game_to_a_colour_and_to_a_clock(tmp_path: Path) -> None:
+    player = games_of_player(pgn(tmp_path, ("A", "B"), ("C", "A"), ("A", "D")), "A")
+    choices = replace(choices_of(player, default()), stages=np.full(12, FULL_BOARD // 2))
+    parts = parts_of(player, judged(choices, np.full(12, 0.2)))
+    assert {part.mistakes.value for part in parts} == {1.0} and not any(part.is_enough for part in parts)
+    assert {part.name: part.moves for part in parts} == {
+        "all moves": 12,
+        "endgame": 12,
+        "with White": 8,
+        "with Black": 4,
+        "a minute or more left": 9,
+        "less than a minute left": 3,
+    }
+
+
+def test_a_mistake_is_counted_where_a_search_sees_it_first() -> None:
+    choices = made_up(np.zeros(len(COLUMNS)), 4)
+    losses = [[0, 0, 0.3], [0, 0.3, 0.3], [0.3, 0.3, 0.3], [0.3, 0, 0]]
+    choices.columns[choices.played, :FIRST_HABIT] = -np.array(losses)
+    assert [sight.mistakes for sight in sights_of(choices)] == [1, 1, 1]
+
+
+def test_time_is_told_by_dates_or_else_by_the_place_in_the_file(tmp_path: Path) -> None:
+    days = [f"{year}.01.??" for year in range(2020, 1900, -1)]
+    player = dated(tmp_path, *days)
+    losses = np.linspace(0.0, 0.2, len(days))  # the file begins with the latest games
+    found = over_time(player, judged(one_choice_in_each(player), losses))
+    assert found.by == "date" and found.direction == 1 and found.change is not None and found.change.value < -0.05
+    assert [period.name for period in found.periods] == ["1901.01 to 1960.01", "1961.01 to 2020.01"]
+    player = dated(tmp_path, *days[:-1], "????.??.??")
+    found = over_time(player, judged(one_choice_in_each(player), losses))
+    assert found.by == "place in the file" and found.direction == -1
+    assert [period.name for period in found.periods] == ["games 1 to 60", "games 61 to 120"]
+    assert over_time(player, judged(one_choice_in_each(player), np.full(len(days), 0.1))).direction == 0
+
+
+def test_periods_of_one_day_are_told_apart_by_their_games(tmp_path: Path) -> None:
+    player = dated(tmp_path, *("2024.05.01" for _ in range(120)))
+    found = over_time(player, judged(one_choice_in_each(player), np.zeros(120)))
+    assert [period.name for period in found.periods] == ["2024.05.01, games 1 to 60", "2024.05.01, games 61 to 120"]
+    assert sum(period.moves for period in found.periods) == 120
+
+
+def test_periods_of_a_single_day_or_game_are_called_by_it(tmp_path: Path) -> None:
+    names = {"2024.05.01": "2024.05.01", "?": "game 1"}
+    for day, name in names.items():
+        player = dated(tmp_path, day)
+        found = over_time(player, judged(one_choice_in_each(player), np.zeros(1)))
+        assert [period.name for period in found.periods] == [name]
+
+
+def test_a_few_games_tell_no_change(tmp_path: Path) -> None:
+    player = dated(tmp_path, "2020.01.01", "2020.01.02")
+    found = over_time(player, judged(one_choice_in_each(player), [0.1, 0.0]))
+    assert found.change is None and found.direction == 0 and len(found.periods) == 1
+
+
+def test_openings_are_named_by_their_positions_with_results_by_colour(tmp_path: Path) -> None:
+    games = [
+        ("A", "B", "1-0", "1. e4 c5 2. Nf3 d6"),
+        ("A", "B", "1/2-1/2", "1. Nf3 c5 2. e4 e6"),  # by another order of moves
+        ("B", "A", "1-0", "1. e4 c5 2. c3"),
+        ("A", "B", "0-1", "1. a3 e5"),
+        ("A", "B", "*", "1. e4 c5 2. Nf3 Nc6"),
+    ]
+    text = "".join(f'[White "{one}"]\n[Black "{two}"]\n\n{moves} {end}\n\n' for one, two, end, moves in games)
+    player = games_of_player(written(tmp_path, text + BLUNDER.format(white="A", black="B", date="?")), "A")
+    found = openings_of(player, judged(choices_of(player, default()), np.zeros(1)), [])
+    told = {(one.name, one.colour): (one.games, one.won, one.drawn, one.lost) for one in found}
+    assert told == {
+        ("Sicilian Defence", "White"): (3, 1, 1, 0),
+        ("Sicilian Defence", "Black"): (1, 0, 0, 1),
+        ("other openings, 1.a3", "White"): (1, 0, 0, 1),
+        ("set-up positions", "White"): (1, 0, 0, 1),
+    }
+    first = found[0]
+    assert first.eco == ("B27", "B30", "B40") and first.score is not None and first.score.value == 0.75
+    assert not first.is_enough and first.moves is None
+
+
+@pytest.mark.parametrize("colour", [chess.WHITE, chess.BLACK])
+def test_a_mistake_has_its_kind_its_depth_and_its_game(tmp_path: Path, colour: chess.Color) -> None:
+    text = BLUNDER.format(white="A", black="B", date="2020.01.01")
+    player = games_of_player(written(tmp_path, text if colour else mirrored(text)), "A")
+    choices = choices_of(player, default())
+    losses = losses_of(player, choices, default())
+    assert losses[0] > 0.3
+    mistakes = mistakes_of(player, choices, losses, default(), default_analyser())
+    (kind,) = kinds_of(mistakes)
+    assert (kind.kind, kind.count, kind.plies) == ("hanging piece", 1, 1) and kind.share.value == 1
+    assert kind.examples[0].game == 1 and kind.examples[0].move == ("6.Qd5" if colour else "6...Qd4")
+    assert [mistake.plies for mistake in mistakes] == [1]
+
+
+def test_what_a_search_sees_does_not_depend_on_those_before_it() -> None:
+    analyse, position = (
+        default_analyser(),
+        Position("r1bqk2r/pppp1ppp/2n2n2/2b1p3/2B1P3/2NP1N2/PPP2PPP/R1BQK2R b KQkq -"),
+    )
+    first, _, again = (
+        analyse(position, limits)[0] for limits in (Limits(depth=2), Limits(nodes=9000), Limits(depth=2))
+    )
+    assert (first.score, first.pv, first.nodes) == (again.score, again.pv, again.nodes)
+
+
+def mirrored(text: str) -> str:
+    """The game with colours and board turned round, and A as Black."""
+    flip = str.maketrans("12345678", "87654321")
+    white = ["Kf1", "Ke1", "Kf1", "Ke1", "Kf1", "Qd5"]
+    black = ["Kf8", "Ke8", "Kf8", "Ke8", "Kf8", "Ke8"]
+    moves = " ".join(f"{own.translate(flip)} {other.translate(flip)}" for own, other in zip(white, black, strict=True))
+    return f'[White "B"]\n[Black "A"]\n[FEN "3qk3/8/8/8/8/2P5/8/4K3 b - - 0 1"]\n\n1... {moves} *\n'
+
+
+def test_a_temptation_is_what_a_short_search_likes_and_a_longer_one_does_not() -> None:
+    choices = made_up(np.zeros(len(COLUMNS)), 10)
+    choices.columns[:, :FIRST_HABIT] = -0.05
+    first = choices.firsts[:-1]
+    choices.columns[first[:4], :FIRST_HABIT] = 0, -0.3, -0.3  # a trap in four positions
+    choices.columns[first[4:6], :FIRST_HABIT] = 0, -0.3, 0  # in two the longest search sees that it is none
+    played = np.where(np.arange(10) < 1, first, first + 1)  # the first is fallen for
+    usual = np.full(len(choices.moves), 0.25)
+    (found,) = temptations_of(replace(choices, played=played), usual)
+    assert (found.nodes, found.sees, found.positions) == (16, 128, 4)
+    assert found.fallen.value == 0.25 and found.others == pytest.approx(0.25) and not found.is_enough
+
+
+def test_a_number_added_to_all_moves_of_a_position_does_not_change_the_fit() -> None:
+    choices, deviations = made_up(np.zeros(len(COLUMNS)), 60), np.ones(len(COLUMNS))
+    plain, shifted = fit(choices, deviations), fit(replace(choices, columns=choices.columns + 3), deviations)
+    assert shifted[0] == pytest.approx(plain[0], abs=1e-4)
+    assert shifted[1] == pytest.approx(plain[1], abs=1e-6)
+
+
+def test_made_up_coefficients_are_found_again_within_their_intervals() -> None:
     true = np.zeros(len(COLUMNS))
     true[:FIRST_HABIT] = 5, 5, 10
     true[FIRST_TERM + 3], true[FIRST_TERM + 8] = 0.5, -0.4
-    wide = Prior(np.zeros(len(COLUMNS)), np.full(len(COLUMNS), 30.0))
-    found = fit(made_up(true, 1500), wide)
-    errors = (found.coefficients - true) / np.sqrt(np.diag(found.covariance))
+    found, covariance = fit(made_up(true, 1500), np.full(len(COLUMNS), 30.0))
+    errors = (found - true) / np.sqrt(np.diag(covariance))
     assert np.abs(errors).max() < 4 and np.sqrt((errors**2).mean()) < 1.5
 
 
-def test_with_no_moves_a_player_is_like_the_others() -> None:
-    prior = people().prior(None)
-    found = fit(made_up(prior.means, 1).chosen(np.zeros(1, dtype=bool)), prior)
-    assert np.allclose(found.coefficients, prior.means)
-    assert np.allclose(np.sqrt(np.diag(found.covariance)), prior.deviations)
-
-
-def test_moves_are_judged_by_rank_and_chance() -> None:
-    choices = made_up(np.zeros(len(COLUMNS)), 40)
-    chances = np.zeros(len(choices.moves))
-    chances[choices.played] = 0.5
-    told = judged(choices, chances)
-    assert told.top1 == told.top3 == 1 and told.log_loss == pytest.approx(np.log(2))
-
-
-def test_of_moves_that_are_equally_likely_each_is_the_first_as_often() -> None:
-    choices = made_up(np.zeros(len(COLUMNS)), 40)
-    counts = np.diff(choices.firsts)
-    equal = judged(choices, likelihoods(choices, np.zeros(len(COLUMNS))))
-    assert equal.top1 == pytest.approx((1 / counts).mean()) and equal.top3 == pytest.approx((3 / counts).mean())
-    assert equal.log_loss == pytest.approx(np.log(counts).mean())
-    chances, firsts = np.full(len(choices.moves), 0.1), choices.firsts[:-1]
-    chances[firsts + (choices.played == firsts)] = 0.2  # another move is likelier, all the rest are alike
-    second = judged(choices, chances)
-    assert second.top1 == 0 and second.top3 == pytest.approx((2 / (counts - 1)).mean())
-
-
-def test_the_numbers_of_people_are_written_as_they_are_read() -> None:
+def test_the_coefficients_of_people_are_written_as_they_are_read() -> None:
     own = people()
     again = from_toml(tomllib.loads(as_toml(own, ["A header."])))
-    assert np.allclose(own.means, again.means, rtol=1e-4) and np.allclose(own.spreads, again.spreads, rtol=1e-4)
-    assert (own.spreads > 0).all() and own.means[:FIRST_HABIT].sum() > 0
-    seen, weaker, unknown = own.prior(own.low), own.prior(own.low - 1000), own.prior(None)
-    assert weaker.means.tolist() == seen.means.tolist() and np.allclose(weaker.deviations, 11 * seen.deviations)
-    assert (seen.deviations < unknown.deviations).all()
+    assert np.allclose(own.means, again.means, rtol=1e-4) and own.means[:FIRST_HABIT].sum() > 0
 
 
-def test_tastes_follow_the_rating_between_those_that_were_seen() -> None:
-    column = {"mean": 1.0, "slope": 0.5, "spread": 0.2}
+@pytest.mark.parametrize(("rating", "mean"), [(1500, 1.0), (1600, 1.5), (1400, 0.5), (2100, 3.5), (900, -1.5)])
+def test_habits_follow_the_rating_between_those_that_were_seen(rating: float, mean: float) -> None:
+    column = {"mean": 1.0, "slope": 0.5}
     found = from_toml({"rating": 1500, "ratings": [1000, 2000], "columns": {"check": column}})
-    at = COLUMNS.index("check")
-    for rating, mean, deviation in ((1500, 1.0, 0.2), (1600, 1.5, 0.2), (1400, 0.5, 0.2), (2100, 3.5, 0.4)):
-        prior = found.prior(rating)
-        assert (prior.means[at], prior.deviations[at]) == pytest.approx((mean, deviation))
+    assert found.usual(rating)[COLUMNS.index("check")] == pytest.approx(mean)
 
 
-@pytest.fixture(scope="module")
-def of_twenty_games(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """What the command tells of twenty games, as text and as data."""
-    path = pgn(tmp_path_factory.mktemp("games"), *[("A", f"B{number}") for number in range(20)])
-    told = []
+def test_a_profile_of_twenty_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = pgn(tmp_path, *[("A", f"B{number}") for number in range(20)])
+    texts = []
     for words in ([], ["--json"]):
-        with redirect_stdout(io.StringIO()) as out:
-            assert main(["profile", str(path), "--player", "A", "--quiet", *words]) == 0
-        told.append(out.getvalue())
-    return told[0], told[1]
-
-
-def test_a_profile_as_data_has_what_scripts_ask_for(of_twenty_games: tuple[str, str]) -> None:
-    text, told = of_twenty_games[0], json.loads(of_twenty_games[1])
-    assert told["player"] == "A" and told["games"] == 20 and told["moves"] == 80 and told["rating"] == 1800
-    assert 0 <= told["top1"] <= told["top3"] <= 1 and told["log_loss"] > 0
-    assert set(told["baselines"]) == {"best move", "average player", "any move"}
-    assert {term["name"] for term in told["terms"]} == {term.name for term in TERMS}
-    assert all(term["low"] <= term["value"] <= term["high"] for term in told["terms"])
-    share = float(np.diff(expected_scores(np.array([-0.5, 0.5]), default().k))[0])  # that a centipawn is worth
-    search = sum(told["coefficients"][column] for column in COLUMNS[:FIRST_HABIT])
-    for term in told["terms"]:
-        assert term["value"] * share * search == pytest.approx(told["coefficients"][term["name"]], rel=0.01, abs=0.01)
-    assert told["top1"] > told["baselines"]["any move"]["top1"]  # the moves are the same in every game
-    names = {part["name"]: part["moves"] for part in told["parts"]}
+        assert main(["profile", str(path), "--player", "A", "--quiet", *words]) == 0
+        texts.append(capsys.readouterr().out)
+    text, data = texts[0], json.loads(texts[1])
+    assert text.startswith("A, rating 1800: 20 games, 80 moves after the opening\n")
+    assert "Ruy Lopez (C68)" in text and "+20 =0 -0" in text and max(map(len, text.splitlines())) <= 120
+    assert "Over time" not in text, "the games are alike"
+    assert data["player"] == "A" and data["games"] == 20 and data["moves"] == 80 and data["rating"] == 1800
+    names = {part["name"]: part["moves"] for part in data["parts"]}
     assert names["all moves"] == 80 and names["less than a minute left"] == 20
-    assert text.startswith("A, rating 1800: 20 games, 80 moves after the opening\n") and "your profile" in text
-
-
-def test_the_report_speaks_in_words_and_says_where_games_are_too_few(of_twenty_games: tuple[str, str]) -> None:
-    text, told = of_twenty_games[0], json.loads(of_twenty_games[1])
-    assert not [term.name for term in TERMS if term.name in text] and max(map(len, text.splitlines())) <= 120
-    assert "Ruy Lopez (C68)" in text and "+20 =0 -0" in text and "Over time, by date" in text
-    assert "weaker ones are not known" in text
-    assert [opening["name"] for opening in told["openings"]] == ["Ruy Lopez"] and told["openings"][0]["score"] == 1
-    assert sum(row["mistakes"] for row in told["mistakes"]["plies"]) == told["mistakes"]["count"]
-    assert sum(kind["count"] for kind in told["mistakes"]["kinds"]) == told["mistakes"]["count"]
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match=r"none\.pgn"):
-        run_profile([str(tmp_path / "none.pgn"), "--player", "A"])
+    assert data["over_time"]["by"] == "date" and data["over_time"]["direction"] == 0
+    (opening,) = data["openings"]
+    assert opening["name"] == "Ruy Lopez" and opening["score"] == 1 > opening["score_low"]
+    mistakes = data["mistakes"]
+    assert sum(row["mistakes"] for row in mistakes["plies"]) == mistakes["count"]
+    assert sum(kind["count"] for kind in mistakes["kinds"]) == mistakes["count"]

@@ -15,8 +15,7 @@ from merino.lab.nets.feature_costs import measure_changes, update_costs
 from merino.lab.nets.gradient import Objective
 from merino.lab.nets.position_counts import count_positions
 from merino.lab.nets.training import Trainer, TrainingSettings
-from merino.lab.people.profile.choices import choices_of
-from merino.lab.people.profile.players import PlayerGame, PlayerGames
+from merino.lab.people.games import PlayerGame, PlayerGames, choices_of
 from merino.lab.points.board import BoardTally, add_games
 from merino.lab.points.regression import bootstrap, cells_of
 from merino.lab.points.vectors import vectors_of_games

@@ -14,7 +14,7 @@ from merino.app.explorer.game_files import GamesFile
 from merino.app.explorer.server_runs import ServerMatch, ServerNight
 from merino.engine.search.searcher import Searcher
 from merino.eval.evaluation import Evaluation
-from merino.lab.people.drill.practice import Practice
+from merino.lab.people.drill import Practice
 
 
 class Searchers:
@@ -37,7 +37,7 @@ class Searchers:
         else:
             searcher.set_evaluation(evaluation)
         searcher.move_overhead, searcher.multipv = 0, 1
-        searcher.strength, searcher.style, searcher.is_analysing = None, None, False
+        searcher.strength, searcher.is_analysing = None, False
         try:
             yield searcher
         finally:

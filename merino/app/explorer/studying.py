@@ -23,21 +23,23 @@ from merino.app.explorer.stopping import Message, Say, Stop
 from merino.core.common.errors import MerinoError
 from merino.core.common.files import held, writing
 from merino.core.common.user_files import user_folder
-from merino.engine.search.people import people
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import default
-from merino.lab.people.drill.exercises import ATTEMPTS, MAX_EXERCISES, Exercise, hint_for, reply_to
-from merino.lab.people.drill.practice import (
+from merino.lab.people.drill import (
+    ATTEMPTS,
+    MAX_EXERCISES,
+    Exercise,
     OtherPlayerError,
     Practice,
+    hint_for,
     load_progress,
     practice_from,
     progress_file,
+    reply_to,
     scheduling,
 )
-from merino.lab.people.profile.choices import MAX_CHOICES
-from merino.lab.people.profile.players import folded, games_of_player
-from merino.lab.people.profile.profile import as_object, profile_of
+from merino.lab.people.games import MAX_CHOICES, folded, games_of_player
+from merino.lab.people.profile import as_object, profile_of
 from merino.study.analyser import Analyser, analyser
 from merino.study.errors import StudyError
 
@@ -56,7 +58,7 @@ def profile(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message
         searching = _searching(searcher, stop)
         player = games_of_player(path, fields.text("player"))
         with _stoppable():
-            found = profile_of(player, evaluation, people(), most, lambda: searching, partial(_tell, say, stop))
+            found = profile_of(player, evaluation, most, lambda: searching, partial(_tell, say, stop))
     return {"type": "done", "profile": as_object(found)}
 
 

@@ -22,7 +22,7 @@ COMMANDS = (
     Command(
         "profile GAMES.pgn --player NAME",
         "merino.lab.people.profile_command:run_profile",
-        "Say what a player's moves value, and where they go wrong.",
+        "Say what a player's moves lose, when, and by which mistakes.",
     ),
     Command(
         "drill GAMES.pgn --player NAME",

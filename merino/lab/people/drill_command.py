@@ -23,17 +23,20 @@ from merino.core.common.progress import ProgressOfMany
 from merino.engine.notation.san import MoveRejected
 from merino.eval.families import default
 from merino.formats.sources import SourceError
-from merino.lab.people.drill.exercises import (
+from merino.lab.people.drill import (
     ATTEMPTS,
     MAX_EXERCISES,
     Exercise,
+    Practice,
     Reply,
     as_anki,
     as_pgn,
     hint_for,
+    practice_from,
+    progress_file,
     reply_to,
+    scheduling,
 )
-from merino.lab.people.drill.practice import Practice, practice_from, progress_file, scheduling
 from merino.study.errors import StudyError
 
 DEFAULT_COUNT = 10  # exercises of a session
@@ -130,7 +133,7 @@ def _ask(exercise: Exercise) -> bool | None:
         else:
             reply = _reply(exercise, text)
             if reply is not None and reply.is_right:
-                print("Right." if tries == 0 else "Right now.")
+                print("Right." if tries == 0 else "Correct this time.")
                 return tries == 0
             if reply is not None:
                 tries += 1

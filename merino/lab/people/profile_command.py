@@ -1,34 +1,46 @@
-"""`merino profile GAMES.pgn --player NAME`: what a player's moves say about how they value positions."""
+"""`merino profile GAMES.pgn --player NAME`: what a player's games say about the player, as text or JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path, whole
 from merino.app.shell.search_request import default_analyser
+from merino.core.board.fen import COLOUR_NAMES
 from merino.core.common.command import errors_named
 from merino.core.common.progress import ProgressOfMany
-from merino.engine.search.people import people
+from merino.core.common.quoting import counted
 from merino.eval.families import default
 from merino.formats.sources import SourceError
-from merino.lab.people.profile.choices import MAX_CHOICES
-from merino.lab.people.profile.players import games_of_player
-from merino.lab.people.profile.profile import MIN_CHOICES, as_object, profile_of
-from merino.lab.people.profile.text import render
+from merino.lab.people.games import MAX_CHOICES, games_of_player
+from merino.lab.people.profile import (
+    MIN_CHOICES,
+    Example,
+    Interval,
+    MoveGroup,
+    OpeningRecord,
+    OverTime,
+    Profile,
+    as_object,
+    profile_of,
+)
 from merino.study.errors import StudyError
+
+SHOWN = 6  # rows of a part, at most
+NOT_ENOUGH = "not enough games"
+_NAME = 28  # columns of a row's name
 
 
 def run_profile(arguments: Sequence[str]) -> int:
     """The command in a shell; raises CommandError."""
     args = _parser().parse_args(arguments)
-    evaluation = default()
     with errors_named("profile", StudyError, SourceError):
         player = games_of_player(args.file, args.player)
         show = ProgressOfMany(shared.progress_stream(args.quiet))
         try:
-            profile = profile_of(player, evaluation, people(), args.positions, default_analyser, show)
+            profile = profile_of(player, default(), args.positions, default_analyser, show)
         finally:
             show.wipe()
     print(json.dumps(as_object(profile)) if args.json else render(profile))
@@ -38,16 +50,120 @@ def run_profile(arguments: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="merino profile",
-        description="Fit a model of choice to a player's moves, and say what they value, and where they go wrong.",
+        description="Say what a player's moves lose and when, with which openings and by which mistakes.",
         examples=("merino profile games.pgn --player Carlsen", "merino profile mine.pgn --player me --json"),
-        notes="The model gives each legal move a chance, from what searches of three depths say of it, from habits and "
-        "from the terms that it changes. It is fitted to the moves after the opening, with what is known of other "
-        "players as a start, and judged on games kept apart.",
+        notes="Moves after the opening are judged by searches. What may be chance is left out; --json has all of it.",
     )
     parser.add_argument("file", metavar="GAMES.pgn", type=file_path, help="the games, plain or compressed")
-    parser.add_argument("--player", metavar="NAME", required=True, help="who is meant; a part of the name will do")
+    parser.add_argument("--player", metavar="NAME", required=True, help="the player's name, or a part of it")
     sentence = "look at this many positions of the games at most (default: %(default)s)"
     parser.add_argument("--positions", metavar="N", type=whole(MIN_CHOICES), default=MAX_CHOICES, help=sentence)
     shared.add_json(parser)
     shared.add_quiet(parser)
     return parser
+
+
+def render(profile: Profile) -> str:
+    """The profile as lines of text: what is beyond chance."""
+    rating = "" if profile.rating is None else f", rating {profile.rating}"
+    amount = f"{counted(profile.games, 'game')}, {counted(profile.moves, 'move')} after the opening"
+    lines = [f"{profile.player}{rating}: {amount}"]
+    if profile.faulty:
+        lines.append(profile.left_out)
+    parts = {
+        "What your moves lose: of a point a move; a mistake loses a tenth or more": list(_groups(profile.parts)),
+        f"Over time, by {profile.over_time.by}": list(_over_time(profile.over_time)),
+        **{f"Your openings with {colour}": list(_openings(profile, colour)) for colour in COLOUR_NAMES},
+        "Your most frequent mistakes": list(_kinds(profile)),
+        "How far you look": list(_sight(profile)),
+    }
+    for title, rows in parts.items():
+        lines += ["", title, *(f"  {row}".rstrip() for row in rows)] if rows else []
+    lines += ["", "In brackets: the 95% interval."]
+    if profile.plies >= 2 * profile.moves:
+        lines.append(f"Your games have {profile.plies} moves after the opening: --positions looks at more of them.")
+    return "\n".join(lines)
+
+
+def _percents(interval: Interval) -> str:
+    """A share with its interval: "3.0% (2.1 to 4.0)"."""
+    return f"{interval.value:.1%} ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
+
+
+def _named(examples: Sequence[Example]) -> str:
+    return "; ".join(f"game {example.game}, {example.move}" for example in examples)
+
+
+def _groups(groups: Sequence[MoveGroup]) -> Iterator[str]:
+    """A row for each group of moves that says something."""
+    enough = [group for group in groups if group.is_enough]
+    yield f"{'':<{_NAME}}{'moves':>7}  {'lost a move':<22}mistakes" if enough else NOT_ENOUGH
+    for group in enough:
+        yield f"{group.name:<{_NAME}}{group.moves:>7}  {_percents(group.loss):<22}{_percents(group.mistakes)}"
+
+
+def _over_time(found: OverTime) -> Iterator[str]:
+    if found.change is not None and found.direction:
+        yield from _groups(found.periods)
+        how_much = f"{abs(found.change.value):.1%} of a point a move"
+        yield f"In the later half you lose {how_much} {'less' if found.direction > 0 else 'more'}."
+
+
+def _openings(profile: Profile, colour: str) -> Iterator[str]:
+    own = [opening for opening in profile.openings if opening.colour == colour]
+    for opening in own[:SHOWN]:
+        yield from _opening(opening)
+    if len(own) > SHOWN:
+        games = sum(opening.games for opening in own[SHOWN:])
+        others = counted(len(own) - SHOWN, "other opening")
+        yield f"and {counted(games, 'game')} with {others}; --json has them all"
+
+
+def _opening(opening: OpeningRecord) -> Iterator[str]:
+    codes = f" ({opening.eco[0]}{f' to {opening.eco[-1]}' if len(opening.eco) > 1 else ''})" if opening.eco else ""
+    yield f"{opening.name}{codes}"
+    known = [f"points {_percents(opening.score)}"] if opening.score and opening.is_enough else []
+    if opening.moves and opening.moves.is_enough:
+        known.append(f"{_percents(opening.moves.loss)} lost a move")
+    results = f"{counted(opening.games, 'game'):>11}  +{opening.won} ={opening.drawn} -{opening.lost}"
+    yield f"  {results:<28} {'; '.join(known)}"
+    most = opening.kinds[0] if opening.kinds else None
+    if most and most.count > 1:
+        yield f"  {'':<12} most often: {most.kind}, {most.count} ({_named(most.examples)})"
+
+
+def _kinds(profile: Profile) -> Iterator[str]:
+    for kind in profile.mistakes.kinds[:SHOWN]:
+        seen = "seen far on" if kind.plies is None else f"seen {_plies(kind.plies)} on"
+        yield f"{kind.kind:<{_NAME}}{kind.count:>5}, {_percents(kind.share)} of all; {seen}"
+        yield f"  such as {_named(kind.examples)}"
+
+
+def _sight(profile: Profile) -> Iterator[str]:
+    mistakes = profile.mistakes
+    if mistakes.count:
+        yield f"Of {mistakes.count} mistakes you would have seen, by looking beyond your move:"
+    so_far = 0
+    for seen in mistakes.plies:
+        so_far += seen.mistakes
+        how_far = "farther" if seen.plies is None else _plies(seen.plies)
+        yield f"  {how_far:<14}{seen.mistakes:>4}   all so far {so_far / mistakes.count:>4.0%}"
+    for found in profile.temptations:
+        if found.is_enough:
+            fallen = round(found.fallen.value * found.positions)
+            yield f"Where the best move of a search of {found.nodes} nodes is a mistake, as one of {found.sees} sees,"
+            yield f"  you played it in {fallen} of {found.positions} positions, {_percents(found.fallen)}; "
+            yield f"  {_others(profile)} would in {found.others:.1%}."
+
+
+def _others(profile: Profile) -> str:
+    """Who the other players are, in words."""
+    low, high = profile.peers
+    if profile.rating is not None and low <= profile.rating <= high:
+        return "players of your rating"
+    return f"strong players ({low:.0f} to {high:.0f})"
+
+
+def _plies(count: float) -> str:
+    """So many, in words: "2 plies"."""
+    return f"{count:g} {'ply' if count == 1 else 'plies'}"

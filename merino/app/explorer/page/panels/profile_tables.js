@@ -1,9 +1,7 @@
-// The tables of a profile: a row says what is known with its interval, or that the games are not enough.
+// The tables of a profile: rows that say something, with intervals.
 
 import { h, number, percent, plainTable, plural, tableRow, tellError } from "../base/dom.js";
 import { setGame } from "../state/store.js";
-
-export const NOT_ENOUGH = "not enough games";
 
 const cells = (first, ...others) => tableRow(first, others);
 
@@ -19,14 +17,15 @@ const examplesCell = (examples) => h("td", { class: "examples-cell" }, examples.
 const share = (row, name) =>
     `${percent(row[name], 1)} (${number(100 * row[`${name}_low`], 1)} to ${number(100 * row[`${name}_high`], 1)})`;
 
-function groupRow(group) {
-    const told = group.is_enough ? [share(group, "loss"), share(group, "mistakes")] : [NOT_ENOUGH, ""];
-    return cells(group.name, group.moves.toLocaleString("en"), ...told);
-}
+const groupRow = (group) =>
+    cells(group.name, group.moves.toLocaleString("en"), share(group, "loss"), share(group, "mistakes"));
 
-/** What groups of moves lose. */
-export const groupTable = (id, head, groups) =>
-    plainTable(id, [head, "Number", "Lost a move", "Mistakes"], groups.map(groupRow));
+/** What groups of moves lose, of those with enough games. */
+export function groupTable(id, head, groups) {
+    const enough = groups.filter((group) => group.is_enough);
+    if (!enough.length) return h("p", { class: "note" }, "Not enough games.");
+    return plainTable(id, [head, "Number", "Lost a move", "Mistakes"], enough.map(groupRow));
+}
 
 function openingRow(opening) {
     const { eco, moves, kinds } = opening;
@@ -36,7 +35,7 @@ function openingRow(opening) {
         `${opening.name}${codes}`,
         opening.games.toLocaleString("en"),
         `+${opening.won} =${opening.drawn} \u2212${opening.lost}`,
-        opening.is_enough ? share(opening, "score") : NOT_ENOUGH,
+        opening.is_enough ? share(opening, "score") : "\u2013",
         moves?.is_enough ? share(moves, "loss") : "\u2013",
     );
     if (!often) return [row];
@@ -58,31 +57,3 @@ function kindRow(kind) {
 /** The kinds of mistakes, and how far one must look to see half of them. */
 export const kindTable = (id, kinds) =>
     plainTable(id, ["Mistake", "Number", "Of all", "Seen within", "Such as"], kinds.map(kindRow));
-
-const pawns = (centipawns) => number(centipawns / 100, 2);
-
-function tasteRow({ words, worth, is_special, examples }) {
-    const row = cells(
-        words,
-        `${pawns(worth.player)} (${pawns(worth.low)} to ${pawns(worth.high)})`,
-        pawns(worth.merino),
-        `${pawns(worth.others)}${is_special ? "" : ", alike"}`,
-    );
-    row.append(examplesCell(examples));
-    return row;
-}
-
-/** What one of each is worth to the player, or costs, in pawns. */
-export function tasteTable(id, tastes, isFault) {
-    const heads = [isFault ? "One costs" : "One is worth", "In pawns", "To Merino", "To others", "Such as"];
-    return plainTable(id, heads, tastes.map(tasteRow));
-}
-
-export function habitRow(habit) {
-    const sure = habit.low > 1 || habit.high < 1 ? "" : ", not sure";
-    const range = `${number(habit.low, 2)} to ${number(habit.high, 2)}`;
-    return cells(habit.words, `${number(habit.factor, 2)} times (${range})${sure}`, number(habit.others, 2));
-}
-
-export const foretoldRow = (name, told) =>
-    cells(name, percent(told.top1, 1), percent(told.top3, 1), number(told.log_loss, 3));

@@ -1,1 +1,0 @@
-"""Practice from a player's own mistakes: which positions make exercises, and when each is due again."""

@@ -1,0 +1,586 @@
+"""A profile: what a player's games say about the player, with intervals and the moves that each statement comes from.
+
+What moves lose by phase, colour, clock and time; results and losses by opening; the kinds of mistakes, how far one must
+look to see them, and what tempted to them. Means come with 95% intervals that take the moves of a game together. Faces
+show what is beyond chance (`is_enough`); `as_object` has all of it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from merino.core.board.bitboard import WHITE
+from merino.core.board.fen import COLOUR_NAMES, START_FEN, to_fen
+from merino.core.board.game import Position
+from merino.core.common.work import in_order
+from merino.engine.notation.san import move_number, san
+from merino.engine.search.choice import SIGHTS, expected_scores, people
+from merino.engine.search.known_openings import longest_opening, opening_by
+from merino.engine.search.limits import Limits
+from merino.eval.evaluation import Evaluation
+from merino.eval.linear.family import LinearEvaluation
+from merino.eval.material import FULL_BOARD
+from merino.lab.people.games import Choices, PlayerGame, PlayerGames, choices_of
+from merino.learn.rescoring import Rescore
+from merino.match.statistics import t_95, wilson_interval
+from merino.study.analyser import Analyser, best_line, expected_of
+from merino.study.annotate.analysis import MISTAKE
+from merino.study.errors import StudyError
+from merino.study.reasons.mistakes import MistakeKind, as_found, mistake_in
+
+MIN_CHOICES = 60  # positions; fewer say nothing about anybody
+JUDGE_NODES = 5_000  # of the searches that say what a move loses, and what kind of mistake it is
+DEPTHS = range(1, 9)  # plies after a mistake, to which it is looked at
+_TOGETHER = 16  # moves that are judged with one table
+EXAMPLES = 3  # moves that a statement comes from
+PERIODS = 6  # of the games, at most
+MIN_MOVES = 50  # of a period
+_DAY = re.compile(r"\d{4}\.(\d\d|\?\?)\.(\d\d|\?\?)")
+WIDE = 0.5  # of a mean: an interval that reaches farther to a side says too little
+MIN_GAMES = 5  # that an interval of means by game needs
+COIN_OF_A_GAME = 0.25  # variance of a game that is lost or won by chance
+MIN_RESULTS = 15  # of an opening: of fewer, those with a narrow interval are the lucky ones
+MAX_ERROR = 0.15  # of the score of an opening: a wider interval says too little
+MIN_TEMPTED = 20  # positions with a temptation that say something
+SET_UP = "set-up positions"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean, and its 95% interval. In JSON three keys: `loss`, `loss_low`, `loss_high`."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the interval reaches farther than the mean allows."""
+        return (self.high - self.low) / 2 > WIDE * abs(self.value)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A move that a statement comes from."""
+
+    game: int  # its number in the file
+    title: str
+    move: str  # "23.Rxe6"
+    fen: str  # before it
+
+
+@dataclass(frozen=True)
+class MoveGroup:
+    """Some of the moves: their number, the share of a point that they lose on average, and the share of mistakes."""
+
+    name: str
+    games: int
+    moves: int
+    loss: Interval
+    mistakes: Interval
+    is_enough: bool  # whether the interval of the loss says something
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """The moves by periods, the earliest first, and how much more is lost in the later half of the games."""
+
+    by: str  # "date", or "place in the file" where not every game has a date
+    periods: tuple[MoveGroup, ...]
+    change: Interval | None  # None with too few games
+    direction: int  # 1 if less is lost later, -1 if more is, 0 where that may be chance
+
+
+@dataclass(frozen=True)
+class KindCount:
+    """The mistakes of one kind."""
+
+    kind: str
+    count: int
+    share: Interval  # of all mistakes
+    loss: float  # the mean
+    plies: float | None  # the median that one must look ahead to see them, None if it lies beyond DEPTHS
+    examples: tuple[Example, ...]  # the costliest
+
+
+@dataclass(frozen=True)
+class SeenMistakes:
+    """How many mistakes one sees by looking so many plies beyond them, and no fewer; None: farther than DEPTHS."""
+
+    plies: int | None
+    mistakes: int
+
+
+@dataclass(frozen=True)
+class MistakeCounts:
+    """All mistakes, the most frequent kind first."""
+
+    count: int
+    kinds: tuple[KindCount, ...]
+    plies: tuple[SeenMistakes, ...]
+
+
+@dataclass(frozen=True)
+class OpeningRecord:
+    """The games of a player with one opening and one colour."""
+
+    name: str  # without the variation: "Sicilian Defence"; "other openings, 1.a3" of one without a name
+    eco: tuple[str, ...]  # codes of its variations, sorted
+    colour: str  # the player's
+    games: int
+    won: int
+    drawn: int
+    lost: int
+    score: Interval | None  # the share of the points, None if no game has a result
+    is_enough: bool  # whether the score says something
+    moves: MoveGroup | None  # after the opening, None if none was looked at
+    kinds: tuple[KindCount, ...]  # of mistakes in these games, the most frequent first
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The mistakes by the search that first sees them, from the shallowest on, and those of the deepest alone."""
+
+    nodes: int
+    mistakes: int
+
+
+@dataclass(frozen=True)
+class Temptation:
+    """Positions in which the move that a short search likes best is a mistake, and a longer one sees it."""
+
+    nodes: int  # of the short search
+    sees: int  # nodes of the longer one
+    positions: int
+    fallen: Interval  # the share in which it was played
+    others: float  # the share in which the average player would play it
+    is_enough: bool  # whether the player differs from the average one beyond chance
+
+
+@dataclass(frozen=True)
+class Profile:
+    """All that is said of a player; its fields are the keys of the JSON."""
+
+    player: str
+    rating: int | None
+    peers: tuple[float, float]  # ratings of the players whom "others" are
+    games: int
+    moves: int  # that it is based on
+    plies: int  # moves of the player after the opening, in all games
+    parts: tuple[MoveGroup, ...]
+    over_time: OverTime
+    openings: tuple[OpeningRecord, ...]
+    mistakes: MistakeCounts
+    sights: tuple[Sight, ...]
+    temptations: tuple[Temptation, ...]
+    faulty: int  # games that could not be read
+    left_out: str  # a sentence about them, "" if there are none
+
+
+def as_object(value: Any) -> Any:
+    """A profile, or a part of one, as JSON data: expected scores and their losses are shares of a point."""
+    if isinstance(value, float):
+        return round(value, 4)
+    if isinstance(value, tuple):
+        return [as_object(item) for item in value]
+    if not is_dataclass(value):
+        return value
+    found: dict[str, Any] = {}
+    for field in fields(value):
+        part = getattr(value, field.name)
+        if "Interval" not in str(field.type):
+            found[field.name] = as_object(part)
+            continue
+        ends = (None, None, None) if part is None else (part.value, part.low, part.high)
+        keys = (field.name, f"{field.name}_low", f"{field.name}_high")
+        found |= {key: as_object(end) for key, end in zip(keys, ends, strict=True)}
+    return found
+
+
+def profile_of(
+    player: PlayerGames,
+    evaluation: LinearEvaluation,
+    most: int,
+    analyse: Callable[[], Analyser],
+    report: Callable[[str, float], object] = lambda what, done: None,
+) -> Profile:
+    """The profile of a player from at most so many positions; raises StudyError if there are too few.
+
+    `analyse` makes what searches mistakes, which must know nothing of earlier searches; `report` gets what is done, and
+    the share.
+    """
+    choices = choices_of(player, evaluation, most, partial(report, "Searching"))
+    if len(choices) < MIN_CHOICES or len(set(choices.games.tolist())) < 2:
+        raise StudyError(
+            f"not enough games: {player.count} of '{player.name}' have {len(choices)} positions with a choice "
+            f"after the opening; {MIN_CHOICES} from two games or more are needed, and some hundred say something"
+            f"{player.left_out_too}"
+        )
+    others = people()
+    losses = losses_of(player, choices, evaluation, partial(report, "Judging moves"))
+    found = mistakes_of(player, choices, losses, evaluation, analyse(), partial(report, "Looking into mistakes"))
+    moves = JudgedMoves(choices, losses, np.isin(np.arange(len(choices)), [mistake.index for mistake in found]))
+    depths = [mistake.plies for mistake in found]
+    seen = tuple(SeenMistakes(depth, depths.count(depth)) for depth in (*DEPTHS, None) if depth in depths)
+    return Profile(
+        player=player.name,
+        rating=None if player.rating is None else round(player.rating),
+        peers=(others.low, others.high),
+        games=player.count,
+        moves=len(choices),
+        plies=player.plies,
+        parts=parts_of(player, moves),
+        over_time=over_time(player, moves),
+        openings=openings_of(player, moves, found),
+        mistakes=MistakeCounts(len(found), kinds_of(found), seen),
+        sights=sights_of(choices),
+        temptations=temptations_of(choices, choices.chances(others.usual(player.rating))),
+        faulty=player.faulty,
+        left_out=player.left_out,
+    )
+
+
+# What moves lose, by groups
+
+
+@dataclass(frozen=True)
+class JudgedMoves:
+    """The moves that a player chose, and what a longer search says of each."""
+
+    choices: Choices
+    losses: np.ndarray  # of the expected score, float64[n]; below zero where the search has come to think better of it
+    are_mistakes: np.ndarray  # bool[n]
+
+    def group(self, name: str, chosen: np.ndarray) -> MoveGroup:
+        """The moves for which bool[n] is true, at least one."""
+        losses, games = self.losses[chosen], self.choices.games[chosen]
+        loss, count = mean_of(losses, games), len(np.unique(games))
+        mistakes = share_by_game(self.are_mistakes[chosen], games)
+        return MoveGroup(name, count, len(losses), loss, mistakes, count >= MIN_GAMES and not loss.is_wide)
+
+    def groups(self, named: Iterable[tuple[str, np.ndarray]]) -> tuple[MoveGroup, ...]:
+        """The groups with their names; those without moves are left out."""
+        return tuple(self.group(name, chosen) for name, chosen in named if chosen.any())
+
+
+def losses_of(
+    player: PlayerGames, choices: Choices, evaluation: Evaluation, report: Callable[[float], object] = lambda _: None
+) -> np.ndarray:
+    """The expected score that each move lost by searches of JUDGE_NODES before and after it, float64[n].
+
+    It is not cut off at zero, so that what searches err does not add to the mean. `report` gets the share done.
+    """
+    rescore, stop = Rescore(JUDGE_NODES, evaluation), np.zeros(1, dtype=np.uint64)
+    places = list(zip(choices.games.tolist(), choices.plies.tolist(), strict=True))
+    parts = [places[first : first + _TOGETHER] for first in range(0, len(places), _TOGETHER)]
+
+    def losses(part: Sequence[tuple[int, int]]) -> np.ndarray:
+        pairs = [player.games[game].positions[ply : ply + 2] for game, ply in part]
+        signs = np.array([1.0 if player.games[game].colour == WHITE else -1.0 for game, _ in part])
+        scores = rescore.scores_of(np.concatenate(pairs), stop).reshape(-1, 2)
+        expected = expected_scores(signs[:, None] * scores, evaluation.k)
+        return np.asarray(expected[:, 0] - expected[:, 1])
+
+    found = []
+    for number, lost in enumerate(in_order(losses, parts), start=1):
+        found.append(lost)
+        report(number / len(parts))
+    return np.concatenate(found)
+
+
+def parts_of(player: PlayerGames, moves: JudgedMoves) -> tuple[MoveGroup, ...]:
+    """The moves by phase, colour and clock."""
+    choices = moves.choices
+    colours = np.array([game.colour for game in player.games])[choices.games]
+    named = {
+        "all moves": np.ones(len(choices), dtype=bool),
+        "opening and middlegame": choices.stages > FULL_BOARD // 2,
+        "endgame": choices.stages <= FULL_BOARD // 2,
+        "with White": colours == WHITE,
+        "with Black": colours != WHITE,
+    }
+    places = zip(choices.games.tolist(), choices.plies.tolist(), strict=True)
+    left = np.array([_seconds_left(player.games[game], ply) for game, ply in places])
+    if not np.isnan(left).all():
+        named |= {"a minute or more left": left >= 60, "less than a minute left": left < 60}
+    return moves.groups(named.items())
+
+
+def _seconds_left(game: PlayerGame, ply: int) -> float:
+    """What the player's clock showed before a move; nan if the game has no clocks."""
+    return float(game.clocks[ply - 2]) if len(game.clocks) else math.nan
+
+
+def over_time(player: PlayerGames, moves: JudgedMoves) -> OverTime:
+    """The moves in the order in which they were played, in periods with as many moves each."""
+    dated = all(_DAY.fullmatch(game.date) for game in player.games)
+    keys = [game.date if dated else "" for game in player.games]
+    order = sorted(range(len(player.games)), key=lambda index: (keys[index], player.games[index].number))
+    ranks = np.zeros(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    rank = ranks[moves.choices.games]
+    periods = [period for period in _cut(rank, min(PERIODS, len(rank) // MIN_MOVES)) if period.any()]
+    ends = [(rank[period].min(), rank[period].max()) for period in periods]
+    names = _names([(player.games[order[first]], player.games[order[last]]) for first, last in ends], dated)
+    halves = [moves.group("", half) for half in _cut(rank, 2) if half.any()]
+    change: Interval | None = None
+    direction = 0
+    if len(halves) == 2 and min(half.games for half in halves) >= MIN_GAMES:
+        change = difference(halves[0].loss, halves[1].loss)
+        direction = 0 if change.low <= 0 <= change.high else -1 if change.low > 0 else 1
+    groups = moves.groups(zip(names, periods, strict=True))
+    return OverTime("date" if dated else "place in the file", groups, change, direction)
+
+
+def _cut(rank: np.ndarray, parts: int) -> list[np.ndarray]:
+    """Which moves belong to each part, bool[n]: whole games by rank, the parts about as large."""
+    parts = max(parts, 1)
+    counts = np.cumsum(np.bincount(rank))
+    part = ((counts - 1) * parts // counts[-1])[rank]
+    return [part == number for number in range(parts)]
+
+
+def _names(periods: Sequence[tuple[PlayerGame, PlayerGame]], dated: bool) -> list[str]:
+    """What periods are called by their first and last games: "2001.02.03 to 2002.01.01", or "games 3 to 40".
+
+    One of a single day or game has the name of that. Several of one day have both: "2001.02.03, games 3 to 40".
+    """
+    numbers = [
+        f"games {first.number} to {last.number}" if first.number != last.number else f"game {first.number}"
+        for first, last in periods
+    ]
+    if not dated:
+        return numbers
+    dates = [tuple(game.date.rstrip("?.") for game in period) for period in periods]
+    return [
+        f"{span[0]}, {places}" if dates.count(span) > 1 else " to ".join(dict.fromkeys(span))
+        for span, places in zip(dates, numbers, strict=True)
+    ]
+
+
+# Intervals
+
+
+def mean_of(values: np.ndarray, games: np.ndarray) -> Interval:
+    """The mean of what moves lose, float64[n], n > 0, taking those of one game, int64[n], together; from -1 to 1.
+
+    With less than MIN_GAMES games it may lie anywhere.
+    """
+    value, clusters = float(values.mean()), len(np.unique(games))
+    if clusters < MIN_GAMES:
+        return Interval(value, -1.0, 1.0)
+    error = t_95(clusters - 1) * math.sqrt(_variance_of_mean(values, games))
+    return Interval(value, max(-1.0, value - error), min(1.0, value + error))
+
+
+def mean_score(scores: np.ndarray) -> Interval:
+    """The mean score of games, float64[n], n > 0, from 0 to 1; with less than MIN_GAMES it may lie anywhere.
+
+    A game that could have been lost or won counts as one more, so that a few equal results do not look certain.
+    """
+    value, count = float(scores.mean()), len(scores)
+    if count < MIN_GAMES:
+        return Interval(value, 0.0, 1.0)
+    squares = float(((scores - value) ** 2).sum()) + COIN_OF_A_GAME
+    error = t_95(count - 1) * math.sqrt(squares / (count - 1) / count)
+    return Interval(value, max(0.0, value - error), min(1.0, value + error))
+
+
+def share_by_game(flags: np.ndarray, games: np.ndarray) -> Interval:
+    """The share of moves, bool[n], n > 0, taking those of one game, int64[n], together.
+
+    Moves that agree within games count as so many fewer (L. Kish's design effect).
+    """
+    share, count = float(flags.mean()), len(flags)
+    alone = share * (1 - share) / count
+    several = len(np.unique(games)) > 1 and alone > 0
+    effect = max(1.0, _variance_of_mean(flags, games) / alone) if several else 1.0
+    return share_of(share * count / effect, count / effect)
+
+
+def _variance_of_mean(values: np.ndarray, games: np.ndarray) -> float:
+    """The variance of the mean of values of moves, those of one game taken together."""
+    _, places = np.unique(games, return_inverse=True)
+    sums = np.bincount(places, weights=values - values.mean())
+    return float((sums**2).sum()) / len(values) ** 2 * len(sums) / (len(sums) - 1)
+
+
+def share_of(count: float, of: float) -> Interval:
+    """A share, of at least one."""
+    share = count / of
+    low, high = map(float, wilson_interval(share, of))
+    return Interval(share, max(0.0, min(share, low)), min(1.0, max(share, high)))
+
+
+def difference(first: Interval, second: Interval) -> Interval:
+    """How much more the second is, by other games than the first."""
+    value = second.value - first.value
+    error = math.hypot((first.high - first.low) / 2, (second.high - second.low) / 2)
+    return Interval(value, value - error, value + error)
+
+
+# Mistakes
+
+
+@dataclass(frozen=True)
+class FoundMistake:
+    """A mistake."""
+
+    index: int  # of the position, in the choices
+    kind: MistakeKind
+    loss: float  # of the expected score
+    plies: int | None  # that one must look beyond it to see it; None if more than DEPTHS
+    example: Example
+
+
+def mistakes_of(
+    player: PlayerGames,
+    choices: Choices,
+    losses: np.ndarray,
+    evaluation: Evaluation,
+    analyse: Analyser,
+    report: Callable[[float], object] = lambda _: None,
+) -> list[FoundMistake]:
+    """The mistakes among the moves played, by their `losses`, in the order of the choices; `report` gets the share."""
+    suspected = np.flatnonzero(losses >= MISTAKE).tolist()
+    found = []
+    for number, index in enumerate(suspected, start=1):
+        mistake = _judged(player, choices, index, evaluation, analyse)
+        found += [] if mistake is None else [mistake]
+        report(number / len(suspected))
+    return found
+
+
+def _judged(
+    player: PlayerGames, choices: Choices, index: int, evaluation: Evaluation, analyse: Analyser
+) -> FoundMistake | None:
+    """What kind of mistake a move is; None if the lines of another search show none."""
+    game, ply = player.games[int(choices.games[index])], int(choices.plies[index])
+    fen, played = to_fen(game.positions[ply : ply + 1]), int(choices.moves[choices.played[index]])
+    position = Position(fen)
+    after = position.copy()
+    after.push(played)
+    seen = []  # what searches of DEPTHS leave the player
+    for depth in DEPTHS:
+        line = best_line(after, Limits(depth=depth), analyse)
+        seen.append(0.5 if line is None else 1 - expected_of(line.score, evaluation))
+    answer, better = (best_line(each, Limits(nodes=JUDGE_NODES), analyse) for each in (after, position))
+    if better is None or int(better.pv[0]) == played:
+        return None
+    best = expected_of(better.score, evaluation)
+    loss = best - (1 - expected_of(answer.score, evaluation) if answer else seen[-1])
+    if loss < MISTAKE:
+        return None
+    kind = mistake_in(position, played, as_found(better), as_found(answer), evaluation).kind
+    shown = [best - expected >= MISTAKE for expected in seen]
+    plies = next((depth for depth, _ in enumerate(shown, start=1) if all(shown[depth - 1 :])), None)
+    example = Example(game.number, game.title, f"{move_number(position)}{san(position, played)}", fen)
+    return FoundMistake(index, kind, loss, plies, example)
+
+
+def kinds_of(mistakes: Sequence[FoundMistake]) -> tuple[KindCount, ...]:
+    """The kinds of mistakes, the most frequent first."""
+    by_kind: dict[MistakeKind, list[FoundMistake]] = {}
+    for mistake in mistakes:
+        by_kind.setdefault(mistake.kind, []).append(mistake)
+    counted = [_counted(kind, found, len(mistakes)) for kind, found in by_kind.items()]
+    return tuple(sorted(counted, key=lambda kind: (-kind.count, kind.kind)))
+
+
+def _counted(kind: MistakeKind, found: Sequence[FoundMistake], total: int) -> KindCount:
+    deepest = len(DEPTHS) + 1
+    middle = float(np.median([mistake.plies or deepest for mistake in found]))
+    costly = sorted(found, key=lambda mistake: -mistake.loss)[:EXAMPLES]
+    return KindCount(
+        kind.value,
+        len(found),
+        share_of(len(found), total),
+        float(np.mean([mistake.loss for mistake in found])),
+        middle if middle < deepest else None,
+        tuple(mistake.example for mistake in costly),
+    )
+
+
+def sights_of(choices: Choices) -> tuple[Sight, ...]:
+    """The mistakes by the shallowest search that finds them so."""
+    are_seen = choices.losses >= MISTAKE
+    mistakes = are_seen[:, -1]
+    first = np.argmax(are_seen, axis=1)
+    return tuple(Sight(nodes, int((mistakes & (first == depth)).sum())) for depth, nodes in enumerate(SIGHTS))
+
+
+def temptations_of(choices: Choices, usual: np.ndarray) -> tuple[Temptation, ...]:
+    """The temptations of each search but the longest; `usual` are the average player's chances, float64[m]."""
+    found = []
+    spans = list(zip(choices.firsts[:-1].tolist(), choices.firsts[1:].tolist(), strict=True))
+    for depth, nodes in enumerate(SIGHTS[:-1]):
+        liked = np.array([first + int(np.argmax(choices.columns[first:last, depth])) for first, last in spans])
+        losses = -choices.columns[liked][:, [depth + 1, len(SIGHTS) - 1]]
+        is_trap = (losses >= MISTAKE).all(axis=1)
+        total = int(is_trap.sum())
+        if total:
+            fallen = share_of(int((liked == choices.played)[is_trap].sum()), total)
+            others = float(usual[liked[is_trap]].mean())
+            differs = total >= MIN_TEMPTED and not fallen.low <= others <= fallen.high
+            found.append(Temptation(nodes, SIGHTS[depth + 1], total, fallen, others, differs))
+    return tuple(found)
+
+
+# Openings
+
+
+def openings_of(player: PlayerGames, moves: JudgedMoves, mistakes: Sequence[FoundMistake]) -> tuple[OpeningRecord, ...]:
+    """The openings by colour, the most frequent first."""
+    found: dict[tuple[str, int], list[int]] = {}
+    codes: dict[tuple[str, int], set[str]] = {}
+    for index, game in enumerate(player.games):
+        name, eco = _named(game)
+        found.setdefault((name, game.colour), []).append(index)
+        codes.setdefault((name, game.colour), set()).update(filter(None, [eco]))
+    ordered = sorted(found, key=lambda key: (-len(found[key]), key))
+    return tuple(_record(key, sorted(codes[key]), found[key], player, moves, mistakes) for key in ordered)
+
+
+def _named(game: PlayerGame) -> tuple[str, str]:
+    """The name of a game's opening, and its code; those of the table, for the tag may be anybody's."""
+    fen = to_fen(game.start)
+    if fen.split()[:4] != START_FEN.split()[:4]:
+        return SET_UP, ""
+    opening = opening_by(game.positions["key"][: longest_opening() + 1].tolist())
+    if opening is None:
+        return f"other openings, 1.{san(fen, int(game.moves[0]))}", ""
+    return opening.name.split(",")[0], opening.eco
+
+
+def _record(
+    key: tuple[str, int],
+    eco: Sequence[str],
+    indices: Sequence[int],
+    player: PlayerGames,
+    judged: JudgedMoves,
+    mistakes: Sequence[FoundMistake],
+) -> OpeningRecord:
+    name, colour = key
+    scores = np.array([own for index in indices if (own := player.games[index].score) is not None])
+    score = mean_score(scores) if len(scores) else None
+    chosen = np.isin(judged.choices.games, indices)
+    return OpeningRecord(
+        name=name,
+        eco=tuple(eco),
+        colour=COLOUR_NAMES[colour],
+        games=len(indices),
+        won=int((scores == 1).sum()),
+        drawn=int((scores == 0.5).sum()),
+        lost=int((scores == 0).sum()),
+        score=score,
+        is_enough=score is not None and len(scores) >= MIN_RESULTS and (score.high - score.low) / 2 <= MAX_ERROR,
+        moves=judged.group(name, chosen) if chosen.any() else None,
+        kinds=kinds_of([mistake for mistake in mistakes if chosen[mistake.index]]),
+    )

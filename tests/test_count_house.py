@@ -4,14 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from tools.count_house import House
+from tools.count_house import House, import_lines, lines_of_code
 
 SOURCES = {
-    "merino/__main__.py": "import sys\nfrom upper.first import run\nrun(sys.argv[1:])\n",
-    "upper/first.py": '"""What runs."""\n\nfrom lower import kernels, second\n\n\ndef run(words):\n    second.begin()\n'
-    "    prepare()\n    kernels.fast()\n    second.end()\n    second.begin()\n\n\ndef prepare():\n    pass\n",
-    "lower/second.py": "def begin():\n    pass\n\n\ndef end():  # at last\n    pass\n",
-    "lower/kernels.py": "def kernel(function):\n    return function\n\n\n@kernel\ndef fast():\n    pass\n",
+    "merino/__main__.py": "import sys\nfrom merino.upper.first import run\nrun(sys.argv[1:])\n",
+    "merino/upper/first.py": '"""What runs."""\n\nfrom merino.lower import kernels, second\n\n\ndef run(words):\n'
+    "    second.begin()\n    prepare()\n    kernels.fast()\n    second.end()\n    second.begin()\n\n\n"
+    "def prepare():\n    pass\n",
+    "merino/lower/second.py": "def begin():\n    pass\n\n\ndef end():  # at last\n    pass\n",
+    "merino/lower/kernels.py": "def kernel(function):\n    return function\n\n\n@kernel\ndef fast():\n    pass\n",
+    "merino/lab/study.py": "from merino.upper import first\n",
     "weights/default.txt": "",
 }
 
@@ -20,25 +22,28 @@ SOURCES = {
 def house(tmp_path: Path) -> House:
     for name, text in SOURCES.items():
         path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(text)
         (path.parent / "__init__.py").touch()
-    return House.read(tmp_path)
+    return House(tmp_path)
 
 
-def test_modules_importers_and_lines_are_counted(house: House) -> None:
-    counts = house.counts()
-    assert counts["modules"] == "4"
-    assert counts["of these with one importer"] == "3"
-    assert counts["lines of code, without blanks, comments and docstrings"] == str(3 + 9 + 4 + 5)
-    assert counts["folders at the top that import each other"] == "0 pairs"
+def test_modules_and_their_imports_are_found(house: House) -> None:
+    assert len(house.modules(lab=True)) == 5 and len(house.modules(lab=False)) == 4
+    assert house.imports["merino.upper.first"] == {"merino.lower.kernels", "merino.lower.second"}
 
 
-def test_two_folders_that_import_each_other_are_a_pair(house: House) -> None:
-    with (house.folder / "lower" / "second.py").open("a") as second:
-        second.write("from upper import first\n")
-    assert House.read(house.folder).counts()["folders at the top that import each other"] == "1 pairs"
+def test_lines_of_code_and_of_imports_are_counted(house: House) -> None:
+    assert len(lines_of_code(house.sources["merino.upper.first"])) == 9
+    assert import_lines(SOURCES["merino/__main__.py"]) == 2
 
 
-def test_a_journey_counts_modules_stays_and_returns_but_no_compiled_function(house: House) -> None:
-    assert house.journey(["play"], "") == "2, 4, 2"  # run, begin, prepare, end; begin again is known
+def test_arrows_go_down_until_two_rooms_import_each_other(house: House) -> None:
+    assert house.arrows() == (2, 0, 0)
+    with house.sources["merino.lower.second"].open("a") as second:
+        second.write("from merino.upper import first\n")
+    assert House(house.folder).arrows() == (3, 1, 1)
+
+
+def test_a_walk_counts_modules_stays_and_returns_but_no_compiled_function(house: House) -> None:
+    assert house.walk(["play"], "") == "2, 4, 2"  # run, begin, prepare, end; begin again is known

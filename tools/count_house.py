@@ -1,8 +1,11 @@
-"""Count the modules of checkouts, and follow journeys through them: `python -m tools.count_house [FOLDER ...]`.
+"""The size of checkouts, and the walks through them: `python -m tools.count_house [FOLDER ...]`.
 
-Each folder is a checkout, of any version since 1.0.0; the present one is the last column. A journey is a command run
-with kernels as plain Python. Control stays in a module until a function of another one is called, each function counted
-when it is called first. A return is a stay in a module that has been left before; so it is stays less modules.
+Each folder is a checkout since 2.0, the present one is the last column. Modules are files but `__init__.py`; lines of
+code are those without blanks, comments and docstrings. Rooms are the folders in `merino`; an arrow is an import, and
+one of two rooms that import each other goes back up.
+
+A walk is a command run with kernels as plain Python. Control stays in a module until a function of another one is
+called, each function counted when it is called first; a return is a stay in a module that has been left before.
 Functions that are compiled do not count, nor what is called while modules are loaded.
 """
 
@@ -11,28 +14,28 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
 import tempfile
 import threading
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import tomllib
+from collections.abc import Iterable, Set
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from tokenize import COMMENT, NL, TokenError, generate_tokens
 
 from tools.markdown import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
-BESIDE = {"tests", "tools", "benchmarks", "docs", "build"}
-INNER = "merino."
+PACKAGE, LAB = "merino", "merino.lab"
+GONE = "merino" + ".inner"  # the name of the packages before 2.0
 FEN = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3"
 GAME = '[Result "{}"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 {}\n\n'
-JOURNEYS = {  # the words of the command, and what it reads
+WALKS = {  # the words of the command, and what it reads
     "UCI: `position` and `go depth 1`": (("uci",), f"position fen {FEN}\ngo depth 1\n"),
     "a move typed at the console": (("console",), "st 0.1\nforce\ne4\nquit\n"),
-    "PGN to weights": (("learn", "games.pgn", "--weights", "w.txt", "--no-match", "--no-cache", "--quiet"), ""),
+    "PGN to weights": (("learn", "games.pgn", "--weights", "w.txt", "--no-match", "--quiet"), ""),
     "position to report": (("explain", FEN, "--report", "--static"), ""),
     "two players to a result": (
         ("match", "default", "VAL_Q=900", "--games", "2", "--depth", "1", "--maxmoves", "3", "--quiet"),
@@ -42,48 +45,83 @@ JOURNEYS = {  # the words of the command, and what it reads
 }
 
 
-@dataclass
 class House:
-    """The modules of a checkout by name, with the modules that each imports, and their lines of code."""
+    """The modules of a checkout, by name: their files, and the modules that each imports."""
 
-    folder: Path
-    sources: dict[str, Path] = field(default_factory=dict)
-    imports: dict[str, set[str]] = field(default_factory=dict)
+    def __init__(self, folder: Path) -> None:
+        """Read every module of the package."""
+        self.folder = folder
+        self.sources, self.imports = {}, {}
+        for path in sorted((folder / PACKAGE).rglob("*.py")):
+            parts = path.relative_to(folder).with_suffix("").parts
+            self.sources[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+        for module, path in self.sources.items():
+            self.imports[module] = imported(path, self.sources.keys()) - {module}
 
-    @classmethod
-    def read(cls, folder: Path) -> House:
-        """Every package at the top, but for tests and tools."""
-        packages = {path.parent.name for path in folder.glob("*/__init__.py")} - BESIDE
-        house = cls(folder)
-        for path in sorted(path for package in packages for path in (folder / package).rglob("*.py")):
-            if path.name != "__init__.py":
-                house.sources[".".join(path.relative_to(folder).with_suffix("").parts)] = path
-        for module, path in house.sources.items():
-            named = {name.removeprefix(INNER) for name in _imported(ast.parse(path.read_text(encoding="utf-8")))}
-            house.imports[module] = (named & house.sources.keys()) - {module}
-        return house
+    def modules(self, lab: bool) -> list[str]:
+        """The modules, with those of the lab or without."""
+        names = [name for name, path in self.sources.items() if path.name != "__init__.py"]
+        return [name for name in names if lab or not name.startswith(f"{LAB}.")]
 
     def counts(self) -> dict[str, str]:
-        """What the table shows, by its words."""
-        importers = [name for names in self.imports.values() for name in names]
-        rooms = [(room_of(module), room_of(name)) for module, names in self.imports.items() for name in names]
-        lines = self.lines_by_room()
-        largest = max(lines, key=lambda room: lines[room])
-        pairs = {pair for pair in rooms if pair[0] < pair[1] and pair[::-1] in rooms}
-        return {
-            "modules": f"{len(self.sources):,}",
-            "of these with one importer": f"{sum(importers.count(module) == 1 for module in self.sources):,}",
-            "lines of code, without blanks, comments and docstrings": f"{sum(lines.values()):,}",
-            "folders at the top that import each other": f"{len(pairs)} pairs",
-            "the largest folder at the top": f"`{largest}/`, {lines[largest] / sum(lines.values()):.0%}",
+        """The rows of the table, by their words."""
+        code = {name: len(lines_of_code(path)) for name, path in self.sources.items()}
+        rows = {}
+        for words, lab in (("modules and lines of code", True), ("without the lab", False)):
+            lines = sum(code[name] for name in self.sources if lab or not name.startswith(LAB))
+            rows[words] = f"{len(self.modules(lab)):,} / {lines:,}"
+        texts = [path.read_text(encoding="utf-8") for path in self.sources.values()]
+        spent = sum(import_lines(text) for text in texts)
+        written = sum(bool(line.strip()) for text in texts for line in text.splitlines())
+        tests = sum(len(lines_of_code(path)) for path in (self.folder / "tests").rglob("*.py"))
+        arrows, back, circles = self.arrows()
+        front, learn = self.help_of("help"), self.help_of("learn", "-h")
+        return rows | {
+            "share of imports in all lines": f"{spent / written:.1%}",
+            "lines of the page, JS and CSS": f"{self.page_lines():,}",
+            "lines of code of the tests": f"{tests:,}",
+            "arrows between rooms / back up / circles": f"{arrows} / {back} / {circles}",
+            f"files that name {GONE}": str(self.files_naming(GONE)),
+            "commands in front": str(len(re.findall(r"^  \w", front.partition("The lab")[0], re.MULTILINE))),
+            "lines of `learn -h`": str(len(learn.splitlines())),
+            "planted faults": str(self.faults()),
         }
 
-    def lines_by_room(self) -> dict[str, int]:
-        """The lines of code of each folder at the top."""
-        lines: Counter[str] = Counter()
-        for module, path in self.sources.items():
-            lines[room_of(module)] += _lines_of_code(path)
-        return lines
+    def arrows(self) -> tuple[int, int, int]:
+        """The imports between rooms, those that go back up, and whether modules import each other in a circle."""
+        room = {name: ".".join(name.split(".")[:2]) for name in self.imports if name.count(".") > 1}
+        pairs = {(room[name], room[other]) for name in room for other in self.imports[name] & room.keys()}
+        back = sum(a < b and (b, a) in pairs for a, b in pairs)
+        try:
+            TopologicalSorter({name: self.imports[name] for name in room}).prepare()
+        except CycleError:
+            return sum(a != b for a, b in pairs), back, 1
+        return sum(a != b for a, b in pairs), back, 0
+
+    def page_lines(self) -> int:
+        """The lines of the page's modules and styles, without blanks and comments."""
+        page = self.folder / PACKAGE / "app" / "explorer" / "page"
+        texts = [path.read_text(encoding="utf-8") for kind in ("js", "css") for path in page.rglob(f"*.{kind}")]
+        lines = [
+            line.strip() for text in texts for line in re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).splitlines()
+        ]
+        return sum(bool(line) and not line.startswith("//") for line in lines)
+
+    def files_naming(self, words: str) -> int:
+        """The files of the repository, its changelog aside, in which these words occur."""
+        command = ["git", "grep", "-lF", words, "--", ".", ":!CHANGELOG.md"]
+        return len(subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False).stdout.split())
+
+    def faults(self) -> int:
+        """The faults that `make mutants` plants."""
+        lists = (self.folder / "tests" / "faults").glob("*.toml")
+        return sum(len(tomllib.loads(path.read_text(encoding="utf-8"))["fault"]) for path in lists)
+
+    def help_of(self, *words: str) -> str:
+        """What a command prints of itself."""
+        environment = {**os.environ, "PYTHONPATH": str(self.folder), "COLUMNS": "120"}
+        command = [sys.executable, "-m", "merino", *words]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
     def compiled(self) -> set[str]:
         """The compiled functions, as `path:name`."""
@@ -96,13 +134,13 @@ class House:
                         found.add(f"{path}:{node.name}")
         return found
 
-    def journey(self, words: Iterable[str], typed: str) -> str:
+    def walk(self, words: Iterable[str], typed: str) -> str:
         """Modules, stays and returns of a command."""
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "games.pgn").write_text("".join(GAME.format(r, r) for r in ("1-0", "0-1", "1/2-1/2") * 4))
             (Path(folder) / "game.pgn").write_text(GAME.format("*", "*"))
             (Path(folder) / "w.txt").write_bytes((self.folder / "weights" / "default.txt").read_bytes())
-            modules = sorted(map(str, self.sources.values()))
+            modules = sorted(str(path) for path in self.sources.values() if path.name != "__init__.py")
             request = {"modules": modules, "compiled": sorted(self.compiled()), "words": list(words)}
             paths = {"PYTHONPATH": f"{self.folder}{os.pathsep}{ROOT}", "MERINO_HOME": folder, "NUMBA_DISABLE_JIT": "1"}
             subprocess.run(
@@ -119,37 +157,34 @@ class House:
         return f"{len(set(stays))}, {len(stays)}, {len(stays) - len(set(stays))}"
 
 
-def _imported(tree: ast.Module) -> set[str]:
-    """The names of modules in the imports of a module, or of what they offer."""
+def imported(path: Path, known: Set[str]) -> set[str]:
+    """The modules of these names that a module imports; a module taken from a package counts instead of the package."""
     found = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in known else node.module for name in names}
+    return found & known
 
 
-def room_of(module: str) -> str:
-    """The folder at the top that a module lies in."""
-    return module.split(".", maxsplit=1)[0]
+def import_lines(text: str) -> int:
+    """The lines that imports take."""
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return sum((node.end_lineno or node.lineno) - node.lineno + 1 for node in nodes)
 
 
-def _lines_of_code(path: Path) -> int:
+def lines_of_code(path: Path) -> set[int]:
+    """The numbers of the lines without blanks, comments and docstrings."""
     text = path.read_text(encoding="utf-8")
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docstrings: set[int] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, documented) and ast.get_docstring(node) is not None:
             docstrings |= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    code: set[int] = set()
-    try:
-        for token in generate_tokens(iter(text.splitlines(keepends=True)).__next__):
-            if token.type not in (COMMENT, NL) and token.string.strip():
-                code |= set(range(token.start[0], token.end[0] + 1))
-    except TokenError as error:
-        raise ValueError(f"{path}: {error}") from error
-    return len(code - docstrings)
+    lines = enumerate(map(str.strip, text.splitlines()), start=1)
+    return {number for number, line in lines if line and not line.startswith("#")} - docstrings
 
 
 def follow(request: dict[str, list[str]]) -> None:
@@ -180,10 +215,11 @@ def follow(request: dict[str, list[str]]) -> None:
 
 def main() -> None:
     """Print the table, a column for each folder."""
-    houses = [House.read(Path(folder).resolve()) for folder in (*sys.argv[1:], str(ROOT))]
-    rows = {name: [house.counts()[name] for house in houses] for name in houses[0].counts()}
-    for name, (words, typed) in JOURNEYS.items():
-        rows[f"{name}: modules, stays, returns"] = [house.journey(words, typed) for house in houses]
+    houses = [House(Path(folder).resolve()) for folder in (*sys.argv[1:], str(ROOT))]
+    counts = [house.counts() for house in houses]
+    rows = {name: [each[name] for each in counts] for name in counts[0]}
+    for name, (words, typed) in WALKS.items():
+        rows[f"{name}: modules, stays, returns"] = [house.walk(words, typed) for house in houses]
     names = [house.folder.name for house in houses]
     print(markdown_table(("", *names), [(name, *cells) for name, cells in rows.items()]))
 

@@ -36,8 +36,8 @@ from merino.app.console.positions import read_positions
 from merino.app.console.scoresheet import Scoresheet
 from merino.app.console.unfinished import ConsoleGame, KeptGame, Offer, Unfinished
 from merino.app.explorer.app import create_app
-from merino.app.explorer.game_text import read_text as read_pasted
-from merino.app.explorer.server_state import ServerState
+from merino.app.explorer.games import read_text as read_pasted
+from merino.app.explorer.state import ServerState
 from merino.core.board.fen import parse_fen
 from merino.core.board.game import Position
 from merino.core.common.array_files import as_npz, from_npz

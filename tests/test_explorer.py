@@ -26,19 +26,22 @@ from starlette.websockets import WebSocketDisconnect
 from websockets.sync.client import connect as websocket
 
 from benchmarks.__main__ import LINES
-from merino.app.explorer import routes, server_runs, sockets, studying
-from merino.app.explorer.app import create_app
-from merino.app.explorer.evaluations import Evaluations, UnknownWeightsError
-from merino.app.explorer.fields import Fields, RequestError
-from merino.app.explorer.game_files import GamesFile, SentGames
+from merino.app.explorer import channel, routes, tasks
+from merino.app.explorer.app import HOME, PageFiles, create_app
+from merino.app.explorer.channel import MAX_UNREAD, Channel, Stop
+from merino.app.explorer.games import SentGames
 from merino.app.explorer.guard import MAX_BYTES
-from merino.app.explorer.learning import learn
-from merino.app.explorer.page_files import HOME, PageFiles
-from merino.app.explorer.server_state import Searchers, ServerState
 from merino.app.explorer.serving import listen
-from merino.app.explorer.sockets import MAX_UNREAD, Channel
-from merino.app.explorer.stopping import Stop
-from merino.app.explorer.studying import review_exercise
+from merino.app.explorer.state import (
+    Evaluations,
+    Fields,
+    GamesFile,
+    RequestError,
+    Searchers,
+    ServerState,
+    UnknownWeightsError,
+)
+from merino.app.explorer.tasks import learn
 from merino.app.shell.explorer import run_explorer
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError
@@ -48,7 +51,9 @@ from merino.engine.search.limits import Limits
 from merino.engine.search.strength import at_level
 from merino.eval.families import DEFAULT_FILE, default, load, load_evaluation
 from merino.eval.linear.registry import TERMS
+from merino.lab.people import panel
 from merino.lab.people.drill import Exercise, Practice, load_progress
+from merino.lab.people.panel import PRACTICES, review_exercise
 from merino.study.reporting import report_position
 from tests.rows import few_games
 
@@ -563,7 +568,7 @@ def test_an_oversized_body_is_refused_whatever_its_headers_say(page: TestClient)
 @pytest.mark.parametrize("number", ["1" + "0" * 400, "1e308", "-1e400", "NaN"])
 def test_a_number_beyond_all_bounds_is_refused(page: TestClient, number: str) -> None:
     body = f'{{"fen": "{MIDDLEGAME}", "weights": "default", "changes": {{"VAL_P": {number}}}}}'
-    assert "'changes' is no object of numbers" in refused(page.post("/api/explain", content=body))
+    assert "'changes' is not an object of numbers" in refused(page.post("/api/explain", content=body))
 
 
 def test_a_lone_surrogate_is_refused_and_a_pair_of_them_taken(page: TestClient) -> None:
@@ -647,7 +652,7 @@ def test_work_and_requests_that_meet_a_full_disk_say_so(page: TestClient, monkey
     with connect(page, "/ws/drill") as socket:
         socket.send_json({"text": PGN, "name": "mine.pgn", "player": "Anna"})
         assert heard(socket, "done")[-1]["error"] == NO_ROOM.strerror
-    monkeypatch.setattr(server_runs, "prove", Mock(side_effect=OSError(errno.ENOSPC, NO_ROOM.strerror, "games.pgn")))
+    monkeypatch.setattr(tasks, "prove", Mock(side_effect=OSError(errno.ENOSPC, NO_ROOM.strerror, "games.pgn")))
     with connect(page, "/ws/match") as socket:
         socket.send_json({"new": {"weights": "default"}, "old": {"weights": "default"}, "games": 2})
         assert heard(socket, "done")[-1]["error"] == f"'games.pgn': {NO_ROOM.strerror}"
@@ -656,7 +661,7 @@ def test_work_and_requests_that_meet_a_full_disk_say_so(page: TestClient, monkey
 def test_work_and_requests_without_memory_say_so_and_end(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "shapley_values", Mock(side_effect=MemoryError("no room")))
     assert refused(page.post("/api/shapley", json={"fen": ENDGAME})) == "no room"
-    monkeypatch.setattr(server_runs, "prove", Mock(side_effect=MemoryError))
+    monkeypatch.setattr(tasks, "prove", Mock(side_effect=MemoryError))
     with connect(page, "/ws/match") as socket:
         socket.send_json({"new": {"weights": "default"}, "old": {"weights": "default"}, "games": 2})
         assert heard(socket, "done")[-1]["error"] == "there is not enough memory"
@@ -667,8 +672,8 @@ def test_work_and_requests_without_memory_say_so_and_end(page: TestClient, monke
 def test_a_fault_of_the_server_keeps_no_tab_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = Mock(side_effect=RuntimeError("broken"))
     monkeypatch.setattr(routes, "shapley_values", broken)
-    monkeypatch.setattr(server_runs, "prove", broken)
-    monkeypatch.setattr(studying, "games_of_player", broken)
+    monkeypatch.setattr(tasks, "prove", broken)
+    monkeypatch.setattr(panel, "games_of_player", broken)
     app = create_app(ServerState(), PORT)
     with TestClient(app, base_url=ADDRESS, raise_server_exceptions=False) as page:
         assert "internal error" in refused(page.post("/api/shapley", json={"fen": ENDGAME}), 500)
@@ -681,7 +686,7 @@ def test_a_fault_of_the_server_keeps_no_tab_waiting(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_is_said_together_is_sent_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sockets, "BREATH_SECONDS", 0.3)  # for a busy machine
+    monkeypatch.setattr(channel, "BREATH_SECONDS", 0.3)  # for a busy machine
     lists: list[list[Any]] = []
 
     class ReadingSocket(UnreadSocket):
@@ -1084,13 +1089,13 @@ def test_practice_that_went_on_elsewhere_is_gone_on_with(tmp_path: Path) -> None
     opened, elsewhere = (Practice("games me 9", exercises) for _ in range(2))
     elsewhere.review(first, True, datetime.now(UTC))
     elsewhere.save(place)
-    state = ServerState(practices={str(place): opened})
+    state = ServerState(kept={PRACTICES: {str(place): opened}})
     about = {"practice": str(place), "exercise": second.identity, "found": True}
     assert review_exercise(Fields(about), state)["practised"] == 2
     kept = load_progress(place)
     assert (
         kept is not None
-        and kept.cards.keys() == {first.identity, second.identity} == state.practices[str(place)].cards.keys()
+        and kept.cards.keys() == {first.identity, second.identity} == state.kept[PRACTICES][str(place)].cards.keys()
     )
     Practice("others me 9", exercises).save(place)
     before = place.read_bytes()
@@ -1140,7 +1145,7 @@ def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path, monkeypatch: 
         kept = load_progress(tmp_path / "mine.pgn.drill.json")
         assert kept is not None and list(kept.cards) == [identity]
         assert "no longer known" in refused(page.post("/api/drill/answer", json=about | {"practice": "/etc/passwd"}))
-        monkeypatch.setattr(studying, "held", Mock(side_effect=OSError(errno.ENOSPC, "no room")))
+        monkeypatch.setattr(panel, "held", Mock(side_effect=OSError(errno.ENOSPC, "no room")))
         assert refused(page.post("/api/drill/review", json={**about, "found": True})).endswith(".drill.json': no room")
         with connect(page, "/ws/profile") as socket:
             socket.send_json({"file": True, "player": "nobody"})

@@ -10,9 +10,9 @@ import uvicorn
 
 from merino.app.explorer import serving as serving_module
 from merino.app.explorer.app import create_app
-from merino.app.explorer.game_text import Read
-from merino.app.explorer.server_state import ServerState
+from merino.app.explorer.games import Read
 from merino.app.explorer.serving import config_of
+from merino.app.explorer.state import ServerState
 from tests.load_explorer import SHORT, TRIALS, Server, run_trial
 
 WAIT_FOR_THEIR_CLIENTS = (

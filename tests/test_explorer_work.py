@@ -7,10 +7,10 @@ from pathlib import Path
 
 from selenium.webdriver.common.keys import Keys
 
-from merino.app.explorer.runs import report
 from merino.core.common.sealed import as_json
 from merino.eval.families import DEFAULT_FILE
 from merino.formats.sources import decoded
+from merino.lab.nets.night.panel import report
 from tests.access import violations_in_all
 from tests.browser import PLAIN, ROOT, Explorer, Page, at, needs_browser
 from tests.nights import night_of
@@ -243,7 +243,7 @@ def test_the_report_of_a_night_is_shown_from_its_state(page: Page, tmp_path: Pat
 def test_the_state_of_a_night_that_was_opened_stays_while_another_is_at_work(page: Page, tmp_path: Path) -> None:
     (tmp_path / "night.json").write_bytes(as_json(night_of(2).as_json()))
     working = {"running": True, "hours": 1, "doing": "games", "error": None}
-    answer = json.dumps({"night": report(night_of(4), "here", ()), "run": working, "place": "here"})
+    answer = json.dumps({"night": report(night_of(4), "here"), "run": working, "place": "here"})
     page.tab("learning")
     page.run(
         "const usual = window.fetch; window.looks = 0; window.fetch = (path, how) =>"
@@ -265,7 +265,7 @@ def test_the_state_of_a_night_that_was_opened_stays_while_another_is_at_work(pag
 def test_the_report_of_a_night_that_is_begun_takes_the_place_of_one_that_was_opened(page: Page, tmp_path: Path) -> None:
     (tmp_path / "night.json").write_bytes(as_json(night_of(2).as_json()))
     working = {"running": True, "hours": 1, "doing": "games", "error": None}
-    answer = json.dumps({"night": report(night_of(2), "here", ()), "run": working, "place": "here"})
+    answer = json.dumps({"night": report(night_of(2), "here"), "run": working, "place": "here"})
     page.tab("learning")
     page.unfold("#night summary")
     page.until(lambda: "No run in the usual folder" in page.text("#night"))

@@ -48,11 +48,6 @@ ENTRIES = ("engine.__main__", "__main__")
 TO_BE_TURNED = {
     (module, "lab")
     for module in (
-        "app.explorer.learning",
-        "app.explorer.runs",
-        "app.explorer.server_runs",
-        "app.explorer.server_state",
-        "app.explorer.studying",
         "app.shell.learn",
         "app.shell.position_files",
         "learn.plots",
@@ -85,8 +80,8 @@ OWN_FILES = {
     "core.compiled.cache:is_whole": "compiled code",
     "app.console.keyboard:_load_history": "readline reads it, after a look",
     "app.console.loop:converse": "standard input",
-    "app.explorer.page_files:_files_in": "the page",
-    "app.explorer.evaluations:text_of": "a file that it has made",
+    "app.explorer.app:_files_in": "the page",
+    "app.explorer.routes:weights_text": "a file that it has made",
     "engine.uci.runtime:free_megabytes": "what Linux says of its memory",
     "formats.packed:open_packed": "maps a file that has come through the door",
     "learn.procedure:learn_from_files": "a log, opened by its own `open`",

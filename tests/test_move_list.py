@@ -2,8 +2,8 @@
 
 import pytest
 
-from merino.app.explorer.fields import RequestError
-from merino.app.explorer.game_text import read_text
+from merino.app.explorer.games import read_text
+from merino.app.explorer.state import RequestError
 from merino.engine.notation.san import MoveList, move_list, without_move_number
 from tests.talk import Talk
 

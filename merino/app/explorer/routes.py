@@ -10,13 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from merino.app.explorer.evaluations import IN_USE, terms, text_of
-from merino.app.explorer.fields import MAX_TEXT, Fields, RequestError
-from merino.app.explorer.game_text import course_of, pgn_of, read_game, read_pgn, read_text
+from merino.app.explorer.games import course_of, pgn_of, read_game, read_pgn, read_text
 from merino.app.explorer.guard import BRINGS_NETS, MAX_NET_BYTES
-from merino.app.explorer.runs import match_so_far, night, read_night, start_night, stop_night
-from merino.app.explorer.server_state import ServerState
-from merino.app.explorer.studying import answer_exercise, review_exercise
+from merino.app.explorer.state import IN_USE, MAX_TEXT, Fields, RequestError, ServerState
+from merino.app.explorer.tasks import MATCH, match_so_far
 from merino.core.board.bitboard import WHITE
 from merino.core.board.game import Position
 from merino.core.common.about import NAME, __version__
@@ -24,13 +21,16 @@ from merino.core.common.user_files import IN_UTF_16, first_there, is_utf_16
 from merino.core.compiled.compiling import WATCH
 from merino.engine.notation.san import read_move, san
 from merino.engine.report.older_json import change_json, move_json
+from merino.engine.report.phrases import is_material, phrases_of
 from merino.engine.report.schema import PositionReport
 from merino.engine.report.static import difference, with_beside
 from merino.engine.report.summary import summarise_change
 from merino.engine.search.known_openings import opening_of
 from merino.engine.search.limits import Limits
 from merino.engine.search.strength import FULL_LEVEL, at_level
-from merino.eval.evaluation import Evaluation
+from merino.eval.evaluation import Evaluation, EvaluationError
+from merino.eval.linear.family import LinearEvaluation
+from merino.eval.linear.registry import TERMS, TermTable
 from merino.formats.pgn_games import list_games
 from merino.learn.procedure import use_weights
 from merino.learn.report import load_record
@@ -65,7 +65,7 @@ def start(_: Fields, state: ServerState) -> Answer:
 
 def explain(fields: Fields, state: ServerState) -> Answer:
     """GET and POST /api/explain: the report of a position; with `free` also of one that breaks the rules."""
-    evaluation, beside = fields.evaluation(state.evaluations), fields.beside(state.evaluations)
+    evaluation, beside = fields.evaluation(state.evaluations), fields.second_evaluation(state.evaluations)
     if fields.flag("free") and not fields.texts("moves"):
         setup = set_up(fields.text("fen"))
         return _told(report_setup(setup, evaluation), setup.record, evaluation, beside)
@@ -97,7 +97,7 @@ def move(fields: Fields, state: ServerState) -> Answer:
     name = san(position, played)
     position.push(played)
     moves = [position.uci(each) for each in position.moves]
-    beside = fields.beside(state.evaluations)
+    beside = fields.second_evaluation(state.evaluations)
     report = _told(report_position(position, evaluation), position.record, evaluation, beside)
     return {"san": name, "uci": moves[-1], "moves": moves, "fen": position.fen(), "report": report}
 
@@ -230,8 +230,28 @@ def weights(fields: Fields, state: ServerState) -> Answer:
         "about": "" if evaluation.has_terms else evaluation.describe(),
         "values": {name: number.value for name, number in own.items()},
         "bounds": {name: [number.low, number.high] for name, number in own.items()},
-        "terms": terms(evaluation),
+        "terms": _terms(evaluation),
     }
+
+
+def _terms(evaluation: Evaluation) -> list[dict[str, object]]:
+    """The terms and tables of an evaluation, as plain data; those of the default set if it has none."""
+    of = evaluation.terms if isinstance(evaluation, LinearEvaluation) else TERMS
+    return [
+        {
+            "number": at.start + 1,  # from 1; that of its first weight for a table
+            "name": each.name,
+            "group": each.group.title,
+            "multiplier": each.group.multiplier,
+            "phase": of[at.start].phase.name.lower(),
+            "low": float(of[at.start].bounds[0]),
+            "high": float(of[at.start].bounds[1]),
+            "sentence": each.sentence,
+            "phrases": () if is_material(each.name) else phrases_of(each.name),  # what sentences call it
+            "cells": [term.name for term in of[at]] if isinstance(each, TermTable) else [],  # its weights
+        }
+        for each, at in of.to_read()
+    ]
 
 
 def add_weights(fields: Fields, state: ServerState) -> Answer:
@@ -241,7 +261,13 @@ def add_weights(fields: Fields, state: ServerState) -> Answer:
 
 def weights_text(fields: Fields, state: ServerState) -> Answer:
     """POST /api/weights/text: the weights file of an evaluation, which the page saves where the user chooses."""
-    return {"text": text_of(fields.evaluation(state.evaluations), f"Made with the explorer of {NAME} {__version__}")}
+    evaluation = fields.evaluation(state.evaluations)
+    if not evaluation.has_terms:
+        raise EvaluationError(f"{evaluation.name} has no weights that could be saved as a file")
+    with tempfile.TemporaryDirectory(prefix="merino-") as folder:
+        path = Path(folder) / "weights.txt"
+        evaluation.save(path, [f"Made with the explorer of {NAME} {__version__}"])
+        return {"text": path.read_text(encoding="utf-8")}
 
 
 def use_in_play(fields: Fields, state: ServerState) -> Answer:
@@ -271,9 +297,9 @@ def learning(_: Fields, state: ServerState) -> Answer:
 
 def drop_learned(_: Fields, state: ServerState) -> Answer:
     """POST /api/learning/drop: forget what was learned on the page, and stop and forget its match."""
-    if state.match is not None:
-        state.match.stop()
-    state.record = state.learned = state.match = None
+    if MATCH in state.kept:
+        state.kept.pop(MATCH).stop()
+    state.record = state.learned = None
     return {}
 
 
@@ -314,10 +340,4 @@ ROUTES: tuple[tuple[str, str, Callable[[Fields, ServerState], Answer]], ...] = (
     ("GET", "/api/learning", learning),
     ("POST", "/api/learning/drop", drop_learned),
     ("GET", "/api/match", match_so_far),
-    ("POST", "/api/drill/answer", answer_exercise),
-    ("POST", "/api/drill/review", review_exercise),
-    ("GET", "/api/night", night),
-    ("POST", "/api/night", read_night),
-    ("POST", "/api/night/start", start_night),
-    ("POST", "/api/night/stop", stop_night),
 )

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from merino.app.explorer.app import MAX_MESSAGE, create_app
-from merino.app.explorer.server_state import ServerState
+from merino.app.explorer.state import ServerState
 from merino.core.board.game import Position
 from merino.core.common.errors import MerinoError
 from merino.engine.search.warmup import warm_up
@@ -25,7 +25,6 @@ from merino.study.words.account import account_around
 
 HOST = "127.0.0.1"
 GRACE_SECONDS = 1
-NIGHT_SECONDS = 5.0  # for a night to keep its work; one that is cut off loses little
 REQUEST_SECONDS = 15.0  # for a client to send a whole request, and to read the answer
 MAX_CONNECTIONS = 200  # below what a process may open, 256 on some systems
 
@@ -54,11 +53,8 @@ def serve(state: ServerState, port: int, opens_browser: bool, say: Callable[[str
         finally:
             for stop in list(app.state.running):
                 stop.set()
-            if state.match is not None:
-                state.match.stop()
-            if state.night is not None:
-                state.night.stop()
-                state.night.wait(NIGHT_SECONDS)
+            for end in state.at_end:
+                end()
 
 
 def config_of(app: Starlette, port: int) -> uvicorn.Config:

@@ -40,10 +40,8 @@ def run_explorer(arguments: Sequence[str]) -> int:
         raise CommandError(
             f"explorer: it needs {error.name}; install Merino with the extra 'web', as in pip install '.[web]'"
         ) from error
-    from merino.app.explorer.fields import MAX_TEXT  # noqa: PLC0415 (what they serve)
-    from merino.app.explorer.game_files import GamesFile  # noqa: PLC0415
-    from merino.app.explorer.server_state import ServerState  # noqa: PLC0415
     from merino.app.explorer.serving import serve  # noqa: PLC0415
+    from merino.app.explorer.state import MAX_TEXT, GamesFile, ServerState  # noqa: PLC0415 (what they serve)
 
     with errors_named("explorer", MerinoError), GamesFile(path) if path else nullcontext() as games:
         state = ServerState(typed.text, typed.is_free, games)

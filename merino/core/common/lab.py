@@ -57,7 +57,22 @@ COMMANDS = (
     ),
 )
 
-# What the front asks the lab for: executors, panels of the explorer, plots.
+# What answers the explorer's panels of the lab: requests by method and address, and work that a WebSocket follows.
+ROUTES = (
+    ("POST", "/api/drill/answer", "merino.lab.people.panel:answer_exercise"),
+    ("POST", "/api/drill/review", "merino.lab.people.panel:review_exercise"),
+    ("GET", "/api/night", "merino.lab.nets.night.panel:night"),
+    ("POST", "/api/night", "merino.lab.nets.night.panel:read_night"),
+    ("POST", "/api/night/start", "merino.lab.nets.night.panel:start_night"),
+    ("POST", "/api/night/stop", "merino.lab.nets.night.panel:stop_night"),
+)
+SOCKETS = (
+    ("/ws/points", "merino.lab.points.panel:points"),
+    ("/ws/profile", "merino.lab.people.panel:profile"),
+    ("/ws/drill", "merino.lab.people.panel:drill"),
+)
+
+# What else the front asks the lab for: executors, plots.
 PARTS = {
     "cluster.executor": "merino.lab.cluster.connection:cluster_executor",
     "cluster.needs_of": "merino.lab.cluster.connection:needs_of",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from merino.app.explorer.fields import Fields
-from merino.app.explorer.server_state import ServerState
-from merino.app.explorer.stopping import FAULTS, INTERNAL_ERROR, Message, Say, Stop, reason_of
+from merino.app.explorer.state import Fields, ServerState
 from merino.core.common.errors import MerinoError
 
 MAX_AT_ONCE = 12  # pieces of work
@@ -19,6 +19,66 @@ MAX_SOCKETS = 64  # open, all tabs together
 MAX_UNREAD = 500  # messages that a tab has not read; then its work waits
 BREATH_SECONDS = 0.008  # from the first message of a list, in which those that are said with it join it
 GATHERING_SECONDS = 0.06  # after a list of messages, in which those of the next list are collected
+
+Message = Mapping[str, Any]
+Say = Callable[[Message], None]
+
+# Errors of work that cannot be done; ValueError is that of moves.
+FAULTS = (MerinoError, ValueError, OSError, MemoryError)
+INTERNAL_ERROR = "an internal error, of which the window of 'merino explorer' says more; please report it"
+
+
+def reason_of(fault: Exception) -> str:
+    """Why work cannot be done, in words; `fault` is one of FAULTS."""
+    if isinstance(fault, MemoryError):
+        return str(fault) or "there is not enough memory"
+    if not isinstance(fault, OSError) or fault.strerror is None:
+        return str(fault)
+    return f"'{fault.filename}': {fault.strerror}" if fault.filename else fault.strerror
+
+
+class Stop:
+    """Asks work to end. `calling` is for work that does not check by itself.
+
+    `is_left`: nobody will hear the end, for the tab has closed or has asked for other work.
+    """
+
+    def __init__(self) -> None:
+        self.is_left = False
+        self._event = threading.Event()
+        self._actions: list[Callable[[], object]] = []
+        self._lock = threading.Lock()
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the work is to end."""
+        return self._event.is_set()
+
+    def leave(self) -> None:
+        """Ask the work to end, which nobody hears any more."""
+        self.is_left = True
+        self.set()
+
+    def set(self) -> None:
+        """Ask the work to end."""
+        with self._lock:
+            self._event.set()
+            for action in self._actions:
+                action()
+
+    @contextmanager
+    def calling(self, action: Callable[[], object]) -> Iterator[None]:
+        """Within this block, call `action` when the work is to end, at once if it is already."""
+        with self._lock:
+            self._actions.append(action)
+            if self._event.is_set():
+                action()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._actions.remove(action)
+
 
 # Does the work, reports its progress, and returns the last message.
 Work = Callable[[Fields, ServerState, Say, Stop], Message]

@@ -1,19 +1,22 @@
-"""Games as text and as the page has them: what is typed or pasted into its box is read, and games become PGN."""
+"""Games as the page has them: texts that it sends, what is typed or pasted into its box, and games as PGN."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 
 import chess
 import chess.pgn
 
-from merino.app.explorer.fields import MAX_MOVES, Fields, RequestError
+from merino.app.explorer.state import MAX_MOVES, Fields, RequestError
 from merino.core.board.fen import START_FEN, FenError
 from merino.core.board.game import Position
 from merino.core.common.checks import abridged
+from merino.core.common.errors import MerinoError
 from merino.engine.notation.positions import completed, looks_like_fen
 from merino.engine.notation.san import (
     MoveRejected,
@@ -31,15 +34,72 @@ from merino.formats.sources import decoded
 from merino.study.annotate.pgn import GameSource, games_of
 from merino.study.setups import set_up
 
+MAX_SENT = 64 << 20  # characters of all games of a run
+MAX_NAME = 80
+MAX_FILES = 50
+UNNAMED = "games.pgn"
 MAX_GAMES = 500
-
+MAX_DEPTH = 20  # of variations within variations; deeper ones are not shown
+MAX_NAG = 255
 _FEN_FIELDS, _EPD_FIELDS = 6, 4
 _RESULT = re.compile(r"\s*[01=] (?=[^\s/]+/)")  # before a position, in lists that 'learn' keeps
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _READS = "a move (Nf3), moves (1. e4 e5), a FEN, an EPD or a PGN"
 _MAX_SHOWN = 40  # characters of what was typed
-MAX_DEPTH = 20  # of variations within variations; deeper ones are not shown
-MAX_NAG = 255
+_PATH = re.compile(r"(?:\S*[\\/])?sent-(?:games|(\d+))\.pgn")  # of a file that is written here
+
+
+@dataclass(frozen=True)
+class SentGames:
+    """Texts of games, each by the name that the user knows it by."""
+
+    names: tuple[str, ...]
+    texts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, fields: Fields) -> SentGames:
+        """The `files` of a request, each a `name` and a `text`, or the one that it is itself; raises RequestError."""
+        parts = fields.parts("files") or [fields]
+        if len(parts) > MAX_FILES:
+            raise RequestError(f"'files' holds more than {MAX_FILES} files")
+        found = cls(
+            tuple(part.text("name", UNNAMED)[:MAX_NAME] for part in parts),
+            tuple(part.text("text", most=MAX_SENT) for part in parts),
+        )
+        if sum(map(len, found.texts)) > MAX_SENT:
+            raise RequestError(f"the games are longer than {MAX_SENT} characters")
+        return found
+
+    @property
+    def title(self) -> str:
+        """All of them in few words."""
+        first, others = self.names[0], len(self.names) - 1
+        return f"{first} and {others} more" if others else first
+
+    def written(self, folder: Path) -> list[Path]:
+        """Each as a file in the folder."""
+        paths = [folder / f"sent-{number}.pgn" for number in range(len(self.texts))]
+        for path, text in zip(paths, self.texts, strict=True):
+            path.write_text(text, encoding="utf-8")
+        return paths
+
+    def joined(self, folder: Path) -> Path:
+        """All as one file in the folder."""
+        path = folder / "sent-games.pgn"
+        path.write_text("\n\n".join(self.texts), encoding="utf-8")
+        return path
+
+    def named(self, text: str) -> str:
+        """A line with the files of a folder by the names that the user knows."""
+        return _PATH.sub(lambda found: self.names[int(found[1])] if found[1] else self.title, text)
+
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Let errors name the games as the user knows them."""
+        try:
+            yield
+        except MerinoError as error:
+            raise RequestError(self.named(str(error))) from error
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from merino.app.explorer.fields import Fields, RequestError
-from merino.app.explorer.game_files import SentGames
-from merino.app.explorer.server_state import ServerState
-from merino.app.explorer.stopping import Message, Say, Stop
+from merino.app.explorer.channel import Message, Say, Stop
+from merino.app.explorer.games import SentGames
+from merino.app.explorer.state import Fields, RequestError, ServerState
 from merino.core.common.errors import MerinoError
 from merino.core.common.files import held, writing
 from merino.core.common.user_files import user_folder
@@ -43,6 +42,7 @@ from merino.lab.people.profile import as_object, profile_of
 from merino.study.analyser import Analyser, analyser
 from merino.study.errors import StudyError
 
+PRACTICES = "practices"  # in `ServerState.kept`
 MAX_NAME_BYTES = 100  # of a name that becomes part of that of a file
 _UNSAFE = re.compile(r"[^\w.-]+")
 
@@ -80,7 +80,7 @@ def drill(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
         except OtherPlayerError as error:
             own = named.with_name(f"{named.name}.{_safe(folded(error.player))}")
             place, found = practise(progress_file(own))
-    state.practices[str(place)] = found
+    _practices(state)[str(place)] = found
     return {
         "type": "done",
         "practice": str(place),
@@ -111,7 +111,7 @@ def review_exercise(fields: Fields, state: ServerState) -> Message:
             raise RequestError("the file of this practice now keeps another: open it again")
         again = practice.review(exercise, fields.flag("found"), datetime.now(UTC))
         practice.save(place)
-    state.practices[str(place)] = practice
+    _practices(state)[str(place)] = practice
     return {"again": again.isoformat(), **_standing(practice)}
 
 
@@ -122,8 +122,14 @@ def _standing(practice: Practice) -> dict[str, Any]:
     return {"exercises": exercises, "due": due, "practised": len(practice.cards)}
 
 
+def _practices(state: ServerState) -> dict[str, Practice]:
+    """Those that were opened, by the file of their progress."""
+    practices: dict[str, Practice] = state.kept.setdefault(PRACTICES, {})
+    return practices
+
+
 def _exercise(fields: Fields, state: ServerState) -> tuple[Practice, Exercise]:
-    practice = state.practices.get(fields.text("practice"))
+    practice = _practices(state).get(fields.text("practice"))
     if practice is None:
         raise RequestError("this practice is no longer known: open it again")
     wanted = fields.text("exercise")

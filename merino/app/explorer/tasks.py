@@ -1,0 +1,426 @@
+"""The work that the page asks for and follows: searches, annotating a game, learning, and the match of two evaluations.
+
+No file of the user is changed. Games that the page sends are in a temporary folder while the work lasts.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from merino.app.console.shared_options import DEFAULT_POSITION_MS
+from merino.app.explorer.channel import FAULTS, INTERNAL_ERROR, Message, Say, Stop, reason_of
+from merino.app.explorer.games import SentGames
+from merino.app.explorer.state import MAX_MOVES, Fields, RequestError, ServerState
+from merino.core.board.game import Position
+from merino.core.common.json_text import finite
+from merino.core.common.work import cores
+from merino.engine.notation.san import board_of, named_moves, san, san_line
+from merino.engine.report.static import report_score
+from merino.engine.search.limits import Limits, Line, SearchResult
+from merino.engine.search.searcher import Searcher
+from merino.engine.search.strength import FULL_LEVEL, at_level
+from merino.eval.evaluation import Evaluation
+from merino.eval.linear.family import LinearEvaluation
+from merino.eval.linear.phases import column_names, phases_of
+from merino.eval.linear.registry import TermSet
+from merino.learn.errors import LearnError, LearnStoppedError
+from merino.learn.minimisers import METHODS, Step
+from merino.learn.positions import Selection
+from merino.learn.procedure import learn_from_files
+from merino.learn.report import load_record
+from merino.learn.request import DEFAULT_SELECTION, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest
+from merino.learn.settings import Settings
+from merino.learn.targets import RESULT, Target
+from merino.match.games import Game, Tally
+from merino.match.players import OwnPlayer
+from merino.match.prove import GAIN, StrengthTest, prove
+from merino.match.statistics import estimate
+from merino.study.analyser import analyser
+from merino.study.annotate.analysis import AnnotatedMove, annotate_moves
+from merino.study.annotate.as_json import annotated_json
+from merino.study.annotate.pgn import account
+from merino.study.shapley import MOVE_ERROR
+
+MAX_LINES = 256
+MAX_MS = 3_600_000
+MAX_NODES, MAX_SCORE_NODES, MAX_MATCH_NODES = 10**9, 1_000_000, 100_000  # of searches, of learning, of moves
+DEFAULT_NODES = 20_000  # in a game, without another limit
+MAX_A_GAME = 1000  # positions of a game
+SIDES = ("new", "old")
+KEPT_GAMES = 100  # the last ones, which those who come later hear of
+MATCH = "match"  # the match in `ServerState.kept`
+
+
+def search(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
+    """Search a position and report each line found, without end unless a limit is given."""
+    position, evaluation = fields.position(), fields.evaluation(state.evaluations)
+    limits = _limits(fields, Limits(infinite=True))
+    legal = len(position.legal_moves)
+    lines = legal if fields.flag("all_moves") else fields.number("lines", 1, MAX_LINES) or 1
+    if not legal:
+        return {"type": "done", "best": None}
+
+    def show(line: Line) -> None:
+        if not line.bound and line.pv:
+            say({"type": "line", **_line(position, line, evaluation)})
+
+    with state.searchers.borrowed(evaluation) as searcher:
+        searcher.is_analysing = True
+        searcher.multipv = lines
+        best = _searched(searcher, position, limits, stop, show).best
+    return {"type": "done", "best": None if best is None else position.uci(best)}
+
+
+def play(fields: Fields, state: ServerState, _: Say, stop: Stop) -> Message:
+    """Search for a move to play, at a level."""
+    position, evaluation = fields.position(), fields.evaluation(state.evaluations)
+    limits = _limits(fields, Limits(movetime=DEFAULT_POSITION_MS))
+    level = fields.number("level", 0, FULL_LEVEL)
+    with state.searchers.borrowed(evaluation) as searcher:
+        searcher.strength = None if level is None else at_level(level)
+        best = _searched(searcher, position, limits, stop).best
+    if best is None:
+        return {"type": "done", "best": None, "san": None}
+    return {"type": "done", "best": position.uci(best), "san": san(position, best)}
+
+
+def annotate(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
+    """Report for each move of a game what it loses, as `merino annotate` does; from the ply `first` on, if given."""
+    start, evaluation = Position(fields.text("fen")), fields.evaluation(state.evaluations)
+    before = (fields.number("first", 1, MAX_MOVES + 1) or 1) - 1
+    limits = _limits(fields, Limits(nodes=DEFAULT_NODES))
+    moves, is_whole = fields.texts("moves"), True
+    start.push_all(moves[:before])
+    current, done = start.copy(), list[AnnotatedMove]()
+    with state.searchers.borrowed(evaluation) as searcher:
+        searching = analyser(searcher, is_stop_requested=lambda: stop.is_set, gives_up=True)
+        try:
+            for annotated in annotate_moves(start, moves[before:], evaluation, searching, limits, MOVE_ERROR):
+                done.append(annotated)
+                say({"type": "move", "ply": before + len(done), **annotated_json(current, annotated)})
+                current.push(annotated.move)
+        except KeyboardInterrupt:
+            is_whole = False
+    return {"type": "done", "is_whole": is_whole, "account": list(account(done))}
+
+
+def _limits(fields: Fields, otherwise: Limits) -> Limits:
+    """The limits that a request names; `otherwise` if it names none."""
+    found = Limits(
+        depth=fields.number("depth", 1, 100),
+        nodes=fields.number("nodes", 1, MAX_NODES),
+        movetime=fields.number("movetime", 1, MAX_MS),
+    )
+    return otherwise if found == Limits() else found
+
+
+def _searched(searcher: Searcher, position: Position, limits: Limits, stop: Stop, show: Any = None) -> SearchResult:
+    """The result of a search, which `stop` ends."""
+    done, results = threading.Event(), list[SearchResult]()
+
+    def finish(result: SearchResult) -> None:
+        results.append(result)
+        done.set()
+
+    searcher.start(position, limits, show or (lambda _: None), finish)
+    with stop.calling(searcher.stop):
+        done.wait()
+    return results[0]
+
+
+def _line(position: Position, line: Line, evaluation: Evaluation) -> dict[str, Any]:
+    named = list(named_moves(position, line.pv))
+    return {
+        **{name: getattr(line, name) for name in ("depth", "nodes", "nps", "time_ms")},
+        "number": line.multipv,
+        "score": asdict(report_score(line.score, position.turn, evaluation)),
+        "moves": [move for _, move in named],
+        "names": [name for name, _ in named],
+        "text": san_line(board_of(position), line.pv),
+    }
+
+
+def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
+    """Learn from the games of one text or of several files, report the progress, and keep record and weights."""
+    evaluation, sent = fields.evaluation(state.evaluations), SentGames.of(fields)
+    asked = _request(fields, terms_of(evaluation))
+    with tempfile.TemporaryDirectory(prefix="merino-") as place:
+        folder = Path(place)
+        games = sent.written(folder)
+        weights = folder / "weights.txt"
+        evaluation.save(weights)
+        record = folder / "learning.json"
+        request = replace(asked, files=tuple(map(str, games)), weights=str(weights), record=str(record))
+        events = _events(sent, asked.settings, terms_of(evaluation), say, stop)
+        with sent.naming():
+            try:
+                result = learn_from_files(request, events)
+            except LearnStoppedError as error:
+                raise RequestError("stopped") from error
+        state.record = {**load_record(record), "files": list(sent.names)}
+    summary = result.summary
+    if summary is None:
+        raise LearnError("nothing was learned")
+    learned = evaluation.with_numbers({line.name: line.new for line in summary.weights}).with_k(summary.k)
+    learned.name = f"learned from {sent.title}"
+    entry = state.evaluations.add(learned.name, learned)
+    state.learned = entry.id
+    return {"type": "done", "record": state.record, "weights": asdict(entry), "accepted": summary.accepted}
+
+
+def _request(fields: Fields, terms: TermSet) -> LearnRequest:
+    """What the fields ask for, but for the files; it changes none of the user's."""
+    settings, rescore = _settings(fields, terms), fields.number("rescore", 1, MAX_SCORE_NODES)
+    if rescore is not None and not settings.target.needs_scores:
+        raise RequestError("the target 'result' uses no searched scores; choose another target")
+    teacher = DEFAULT_TEACHER if fields.flag("teacher") and settings.target.needs_scores else None
+    selection = _selection(fields.number("per_game", 1, MAX_A_GAME), teacher)
+    return LearnRequest(
+        (),
+        settings,
+        selection,
+        NO_CHOICE,
+        teacher,
+        rescore=rescore,
+        dry_run=True,
+        keep_fen=False,
+        plays_match=False,
+    )
+
+
+def _events(sent: SentGames, settings: Settings, terms: TermSet, say: Say, stop: Stop) -> Events:
+    """Progress for the page, with the names that the user knows the games by; each look is also for `stop`."""
+    began: list[float] = []
+
+    def heed() -> None:
+        if stop.is_set:
+            raise KeyboardInterrupt  # as the learner expects it, which keeps the best so far
+
+    def stepped(step: Step) -> None:
+        began.append(step.at)
+        say({"type": "step", **_step(step, settings, began[0], terms)})
+        heed()
+
+    def progressed(what: str, done: float | None) -> None:
+        say({"type": "progress", "what": sent.named(what), "done": done})
+        heed()
+
+    def told(line: str) -> None:
+        say({"type": "text", "text": sent.named(line)})
+
+    return Events(told, progressed, stepped=stepped)
+
+
+def terms_of(evaluation: Evaluation) -> TermSet:
+    """The set of an evaluation that has terms."""
+    if not isinstance(evaluation, LinearEvaluation):
+        raise RequestError(f"{evaluation.name} has no weights to learn; choose a weights file to start from")
+    return evaluation.terms
+
+
+def _selection(per_game: int | None, teacher: str | None) -> Selection:
+    """The positions to learn from; a teacher says most of quiet ones, and of strays, which no game has."""
+    usual = DEFAULT_SELECTION if teacher else Selection()
+    return usual if per_game is None else replace(usual, per_game=per_game)
+
+
+def _settings(fields: Fields, terms: TermSet) -> Settings:
+    usual = Settings()
+    method = fields.text("method", usual.method)
+    if method not in METHODS:
+        raise RequestError(f"'method' is one of {', '.join(METHODS)}")
+    first = fields.number("first", 1, len(terms)) or usual.first
+    last = fields.number("last", 1, len(terms)) or len(terms)
+    if first > last:
+        raise RequestError(f"the first term, {first}, comes after the last, {last}")
+    return replace(
+        usual, first=first, last=last, method=method, target=_target(fields), phases=fields.number("phases", 1, 2)
+    )
+
+
+def _target(fields: Fields) -> Target:
+    """The target, in the words of `merino learn --target`."""
+    try:
+        return Target.read(fields.text("target", RESULT))
+    except ValueError as error:
+        raise RequestError(f"'target': {error}") from error
+
+
+def _step(step: Step, settings: Settings, began: float, terms: TermSet) -> dict[str, Any]:
+    train, valid = settings.errors(step.sums)
+    values = step.parameters.weights
+    weights = dict(zip(column_names(terms, phases_of(values, len(terms))), values.tolist(), strict=True))
+    return {"seconds": step.at - began, "train": train, "valid": valid, "k": step.parameters.k, "weights": weights}
+
+
+def match(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
+    """Let the evaluation `new` play `old` by the test of `merino learn`, or `follow` that which is played already.
+
+    Each game is reported. A match goes on where nobody follows it; asked to stop, it ends. One is played at a time.
+    """
+    if not fields.flag("follow"):
+        players = {side: fields.part(side).evaluation(state.evaluations) for side in SIDES}
+        asked = {side: _described(fields.part(side), players[side]) for side in SIDES}
+        trial = _trial(fields)
+        with state.beginning:
+            if MATCH in state.kept and state.kept[MATCH].is_running:
+                raise RequestError("a match is already being played, by this tab or by another: stop it first")
+            begun = state.kept[MATCH] = ServerMatch(players, asked, trial)
+            state.at_end.append(begun.stop)
+    if MATCH not in state.kept:
+        raise RequestError("no match has been played since the explorer was started")
+    played: ServerMatch = state.kept[MATCH]
+    return played.follow(say, stop)
+
+
+def match_so_far(_: Fields, state: ServerState) -> Message:
+    """GET /api/match: the `match` that is or was played, null for none; `usual`, nodes a move and the most games."""
+    usual = {"nodes": GAIN.time_control.nodes, "most": GAIN.most_games}
+    return {"match": state.kept[MATCH].as_json() if MATCH in state.kept else None, "usual": usual}
+
+
+def _described(side: Fields, evaluation: Evaluation) -> dict[str, Any]:
+    """An evaluation as the page asks for it, and its name."""
+    asked = {"weights": side.weights(), "changes": side.numbers("changes")}
+    return {**asked, "name": evaluation.name}
+
+
+def _trial(fields: Fields) -> StrengthTest:
+    """The usual test, or one of at most so many `games` at so many `nodes` a move."""
+    nodes = fields.number("nodes", 1, MAX_MATCH_NODES)
+    control = GAIN.time_control if nodes is None else replace(GAIN.time_control, nodes=nodes)
+    return replace(GAIN, time_control=control, most_games=fields.number("games", 2, GAIN.most_games) or GAIN.most_games)
+
+
+class ServerMatch:
+    """A match that a thread plays until it is decided, until it has its most games, or until it is stopped."""
+
+    def __init__(self, players: Mapping[str, Evaluation], asked: Mapping[str, Any], trial: StrengthTest) -> None:
+        """Begin it; `players` are by their sides, and so is what the page has asked for."""
+        self._new, self._old = (OwnPlayer(side, players[side]) for side in SIDES)
+        self._asked, self._trial, self._tally = asked, trial, Tally()
+        self._is_stopped = False
+        self._games: deque[Message] = deque(maxlen=KEPT_GAMES)
+        self._count = 0  # of the games told
+        self._last: Message | None = None  # what is told at the end
+        self._changed = threading.Condition()
+        threading.Thread(target=self._play, name="match", daemon=True).start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is being played."""
+        return self._last is None
+
+    def as_json(self) -> Mapping[str, Any]:
+        """What is played, as it was asked for, and how it stands."""
+        return {**self._asked, "running": self.is_running, "standing": standing(self._tally, self._trial)}
+
+    def stop(self) -> None:
+        """End it after the games that are being played; it keeps what was played."""
+        self._is_stopped = True
+
+    def follow(self, say: Say, stop: Stop) -> Message:
+        """Tell what has been played, then each game as it comes; the last message, which tells the verdict."""
+        say(self._opening())
+        over, told = self._count, 0  # games: those played before, of which only the last is watched, and those told
+        with stop.calling(lambda: self._heed_follower(stop)):
+            while True:
+                games, told, last = self._news(told, stop)
+                for game in games:
+                    say({**game, "fens": []} if game["number"] < over else game)
+                if stop.is_left or last is not None:
+                    return last or {"type": "done"}
+
+    def _heed_follower(self, stop: Stop) -> None:
+        if not stop.is_left:
+            self.stop()
+        with self._changed:
+            self._changed.notify_all()
+
+    def _news(self, told: int, stop: Stop) -> tuple[list[Message], int, Message | None]:
+        """The games after so many, as far as they are kept, the number of all, and what is told at the end.
+
+        It waits until there is something new, or until nobody follows.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: stop.is_left or self._last is not None or self._count > told)
+            new = min(self._count - told, len(self._games))
+            return list(self._games)[len(self._games) - new :], self._count, self._last
+
+    def _opening(self) -> Message:
+        trial = self._trial
+        told = {"test": str(trial.test), "most": trial.most_games, "bounds": trial.test.bounds}
+        return {"type": "trial", **told, "nodes": trial.time_control.nodes}
+
+    def _play(self) -> None:
+        last: Message = {"type": "error", "error": INTERNAL_ERROR}
+        try:
+            last = self._played()
+        except FAULTS as error:
+            last = {"type": "error", "error": reason_of(error)}
+        finally:
+            with self._changed:
+                self._last = last
+                self._changed.notify_all()
+
+    def _played(self) -> Message:
+        trial, threads = self._trial, max(1, cores() - 1)  # so that the page is answered meanwhile
+        proof = prove(self._new, self._old, trial, lambda _: None, lambda _: self._heed(), threads, played=self._add)
+        told = {"verdict": proof.verdict, "interrupted": proof.interrupted}
+        return {"type": "done", **told, "standing": standing(proof.tally, trial)}
+
+    def _heed(self) -> None:
+        if self._is_stopped:
+            raise KeyboardInterrupt  # as a match expects it, which keeps what was played
+
+    def _add(self, game: Game) -> None:
+        with self._changed:
+            self._tally.add(game)
+            self._games.append({"type": "game", **_game(game), "standing": standing(self._tally, self._trial)})
+            self._count += 1
+            self._changed.notify_all()
+        self._heed()
+
+
+def standing(tally: Tally, trial: StrengthTest) -> dict[str, Any]:
+    """The result so far, from the view of the new one; Elo is null where it is without bounds."""
+    losses, draws, wins = tally.points.tolist()
+    found = estimate(tally.counts)
+    return {
+        "games": tally.games,
+        "wins": wins,
+        "draws": draws,
+        "losses": losses,
+        "elo": finite(found.elo),
+        "elo_error": finite(found.elo_error),
+        "llr": trial.test.llr(tally.counts),
+    }
+
+
+def _game(game: Game) -> dict[str, Any]:
+    """A game with the position after each of its moves, those of the opening too."""
+    position = game.opening.position()
+    opening = [position.uci(move) for move in position.moves]
+    start = position.start_fen()
+    fens, moves = list[str](), list[str](opening)
+    after = position.copy()
+    for played in game.moves:
+        moves.append(after.uci(played.move))
+        after.push(played.move)
+        fens.append(after.fen())
+    return {
+        "number": game.number + 1,
+        "white": "new" if game.first_is_white else "old",
+        "result": game.result,
+        "points": game.points / 2,
+        "reason": game.reason.value,
+        "fen": start,
+        "moves": moves,
+        "fens": fens,
+    }

@@ -1,0 +1,44 @@
+"""The panel of piece values: what pieces are worth in games that the page sends, which are not kept."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from merino.app.explorer.channel import Message, Say, Stop
+from merino.app.explorer.games import SentGames
+from merino.app.explorer.state import Fields, RequestError, ServerState
+from merino.lab.points.reading import PointsRequest, read_source, sets_of, values_of
+from merino.lab.points.report import as_object
+
+
+def points(fields: Fields, _: ServerState, say: Say, stop: Stop) -> Message:
+    """The values of the pieces in the games of one text or of several files, by regression."""
+    sent = SentGames.of(fields)
+
+    @contextmanager
+    def progress_of(what: str) -> Iterator[Any]:
+        def tell(done: float | None) -> None:
+            say({"type": "progress", "what": "Reading games", "done": done})
+            if stop.is_set:
+                raise RequestError("stopped")
+
+        yield tell
+
+    with tempfile.TemporaryDirectory(prefix="merino-") as place:
+        folder = Path(place)
+        games = sent.joined(folder)
+        with sent.naming():
+            source = read_source(games, False, progress_of, lambda _: None)
+            say({"type": "progress", "what": "Fitting", "done": None})
+            request = PointsRequest()
+            findings = values_of(sets_of([replace(source, label=sent.title)], request).sets, request)
+    if not findings.values:
+        raise RequestError(
+            "too few games to fit: two decided games are needed, one of them with a pawn more on one side"
+        )
+    return {"type": "done", "points": as_object(findings.values[0])}

@@ -31,13 +31,13 @@ from merino.core.board.fen import START_FEN, parse_fen
 from merino.core.board.game import Position
 from merino.core.board.perft import perft
 from merino.core.board.position import POSITION
-from merino.core.common.timing import cpu_seconds, medians_in_turns
+from merino.core.common.work import cpu_seconds, medians_in_turns
 from merino.engine.notation.san import san
 from merino.engine.search.bench import POSITIONS
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import DEFAULT_FILE, load_evaluation
-from merino.eval.linear.evaluate import features_of, scores_of
+from merino.eval.linear.compiled import features_of, scores_of
 from merino.eval.linear.registry import TERMS, TermSet
 from merino.eval.linear.sets import set_named
 from merino.eval.linear.weights import SHIPPED, load

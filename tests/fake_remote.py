@@ -7,8 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from merino.core.common.runs import RunName
-from merino.core.common.work import RemoteExecutor
+from merino.core.common.work import RemoteExecutor, RunName
 
 
 class Kept:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import chess
 
-from merino.engine.syzygy.results import ResultTables
+from merino.engine.syzygy.table_files import ResultTables
 
 
 class FakeTables:

@@ -12,12 +12,11 @@ import numpy as np
 from merino.core.board.bitboard import BLACK_PIECE, EMPTY, ONE, lsb
 from merino.core.board.makemove import NOTHING, changes_of
 from merino.core.board.position import occupied_squares, piece_on
-from merino.core.compiled.calls import evaluation_address
 from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import array_at
+from merino.core.compiled.memory import array_at, evaluation_address
 from merino.engine.search.state import SEARCH
-from merino.eval.accumulators import last_valid
 from merino.eval.evaluation import Evaluation
+from merino.eval.net.play import last_valid
 
 PLIES = SEARCH["plies"].shape[0]
 DEFAULT_VALUES = (100, 300, 300, 500, 900)

@@ -10,8 +10,8 @@ from random import Random
 
 import numpy as np
 
-from merino.engine.syzygy.header import MAGIC
-from merino.engine.syzygy.numbering import KING_PAIRS, LEAD_PAWN_SETS, THREE_PIECES
+from merino.engine.syzygy.probing import KING_PAIRS, LEAD_PAWN_SETS, THREE_PIECES
+from merino.engine.syzygy.table_files import MAGIC
 
 LOST, BLESSED, DRAWN, CURSED, WON = range(5)
 LETTERS = ".PNBRQK"  # by the code of a white piece; of a black one, 8 more

@@ -9,7 +9,7 @@ from pathlib import Path
 import chess
 import pytest
 
-from merino.core.common.runs import RunName
+from merino.core.common.work import RunName
 from merino.engine.search.choice import people
 from merino.engine.search.strength import LADDERS, TERMS, ladders_in
 from merino.eval.families import default

@@ -17,7 +17,7 @@ import pytest
 from merino.app.shell.cli import COMMANDS, HELP, main
 from merino.core.board.fen import START_FEN
 from merino.core.common.about import __version__
-from merino.core.common.streams import has_no_reader, is_lost_output
+from merino.core.common.terminal import has_no_reader, is_lost_output
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import render
 from tests.uci_process import PATIENCE, ROOT, run_merino

@@ -2,7 +2,7 @@
 
 from merino.engine.search.limits import Limits
 from merino.engine.search.parameters import by_name, parameter_values
-from merino.engine.search.time_management import budget
+from merino.engine.search.search_run import budget
 from merino.engine.uci.clocks import Lag
 
 NUMBERS = by_name(parameter_values())

@@ -20,8 +20,7 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.core.common.files import lock
-from merino.core.common.runs import RunName, at_work, stop_here
-from merino.core.common.work import ClusterAddress, Needs, WorkError, threads
+from merino.core.common.work import ClusterAddress, Needs, RunName, WorkError, at_work, stop_here, threads
 from merino.eval.families import default, load_net
 from merino.eval.linear import sets
 from merino.eval.linear.own_file import ENVIRONMENT_VARIABLE

@@ -8,11 +8,11 @@ from merino.core.board.game import Position
 from merino.core.board.move import NO_MOVE
 from merino.core.compiled.jit import entry
 from merino.engine.search.alpha_beta import store_result
-from merino.engine.search.correction_history import set_static_eval, update_correction_history
 from merino.engine.search.limits import KNOWN_WIN
 from merino.engine.search.parameters import PARAMETERS
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.state import NO_SCORE
+from merino.engine.search.static_eval import set_static_eval, update_correction_history
 from merino.engine.search.transposition import EXACT, LOWER_BOUND, UPPER_BOUND, TranspositionTable
 from merino.engine.search.worker import Worker
 from merino.eval.families import default

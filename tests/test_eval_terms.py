@@ -8,7 +8,7 @@ import pytest
 
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.board.fen import parse_fen
-from merino.eval.linear.evaluate import counts_of
+from merino.eval.linear.compiled import counts_of
 from merino.eval.linear.registry import TERMS
 from tests import naive
 from tests.boards import playouts, records, sparse

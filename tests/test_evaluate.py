@@ -11,10 +11,10 @@ import pytest
 
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.board.fen import parse_fen
-from merino.eval.draws import after_rules
-from merino.eval.linear.evaluate import counts_of, features_of, scores_of
+from merino.eval.linear.compiled import counts_of, features_of, scores_of
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import SHIPPED, load
+from merino.eval.material import after_rules
 from tests import naive
 from tests.boards import placed, playouts, records, sparse
 from tests.shipped import one_phase

@@ -16,8 +16,8 @@ from merino.core.board.bitboard import EMPTY
 from merino.core.board.fen import parse_fen
 from merino.core.board.game import Position
 from merino.core.board.makemove import NOTHING, changes_of
-from merino.core.compiled.calls import call_evaluation
 from merino.core.compiled.jit import entry
+from merino.core.compiled.memory import call_evaluation
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.state import new_search_record

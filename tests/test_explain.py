@@ -11,22 +11,22 @@ import pytest
 
 from merino.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from merino.core.board.game import Position
-from merino.core.common.quoting import rounded
+from merino.core.common.text import rounded
 from merino.engine.report import phrases
 from merino.engine.report.phrases import change_phrase, net_phrase, phrases_of
 from merino.engine.report.schema import PositionReport
 from merino.engine.report.static import between, report_change, report_evaluation
 from merino.engine.report.summary import MIN_AHEAD, summarise, summarise_change, threatened
 from merino.engine.report.text import render, render_change, render_piece, render_pieces
-from merino.eval.draws import CANNOT_WIN, KNOWN_DRAW, OPPOSITE_BISHOPS, after_rules
 from merino.eval.evaluation import WIDTH
 from merino.eval.explanation import Change
 from merino.eval.families import load
-from merino.eval.linear.evaluate import counts_of, scores_of
+from merino.eval.linear.compiled import counts_of, scores_of
 from merino.eval.linear.explain import explain, value_pieces
 from merino.eval.linear.family import LinearEvaluation, render_terms
 from merino.eval.linear.registry import TERMS, Group
 from merino.eval.linear.weights import SHIPPED
+from merino.eval.material import CANNOT_WIN, KNOWN_DRAW, OPPOSITE_BISHOPS, after_rules
 from tests.shipped import one_phase
 
 RULES = [

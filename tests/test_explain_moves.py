@@ -19,7 +19,7 @@ from merino.engine.report.schema import TermChangeReport
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import load as load_evaluation
-from merino.eval.linear.evaluate import scores_of
+from merino.eval.linear.compiled import scores_of
 from merino.eval.linear.explain import explain
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS

@@ -14,15 +14,15 @@ import pytest
 
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.board.fen import parse_fen
-from merino.eval.draws import after_rules
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import from_identity, load_evaluation
-from merino.eval.linear.evaluate import counts_of, features_of, scores_of
+from merino.eval.linear.compiled import counts_of, features_of, scores_of
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS as DEFAULT_TERMS
 from merino.eval.linear.registry import TermTable
 from merino.eval.linear.sets import set_named
 from merino.eval.linear.weights import WeightsError, as_mapping, load, render, rewrite, set_in
+from merino.eval.material import after_rules
 from tests import naive_full
 from tests.boards import playouts, records, sparse
 

@@ -54,7 +54,7 @@ TO_BE_TURNED = {
     )
 }  # imports of the lab that are left to turn round
 ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "app.console", "app.shell.cli", *ENTRIES}
-CALL_COMPILERS = {"core.compiled.jit", "core.compiled.gpu"}  # for the processor, and for a graphics card
+CALL_COMPILERS = {"core.compiled.jit", "lab.nets.gpu_kernels"}  # for the processor, and for a graphics card
 COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "jitclass", "stencil"}
 # Calls that look at a file or read it. A path that a user may name goes through `core.common.user_files` instead.
 READING = {"open", "fdopen", "read_bytes", "read_text", "expanduser", "exists", "is_file", "is_dir", "resolve"}
@@ -65,17 +65,17 @@ OWN_FILES = {
     "lab.cluster.workers:identity": "the sources of Merino",
     "engine.search.choice:people": "a file of Merino's own",
     "engine.search.strength:": "a file of Merino's own",
-    "engine.syzygy.results:_read": "maps a file that has come through the door",
+    "engine.syzygy.table_files:_read": "maps a file that has come through the door",
     "core.common.array_files:from_npz": "an archive in memory",
     "core.common.files:__init__": "the place of what will be written",
     "core.common.files:_locked_file": "a draft that it has made",
     "core.common.files:_remove_leftovers": "drafts of writers that were killed",
     "core.common.files:check_writable": "the place of what will be written",
-    "core.common.streams:_give_up": "the null device",
-    "core.common.streams:open_closed_streams": "the null device",
+    "core.common.terminal:_give_up": "the null device",
+    "core.common.terminal:open_closed_streams": "the null device",
     "core.compiled.cache:fingerprint": "the sources of Merino",
-    "core.compiled.code_files:get_suitable_cache_subpath": "the sources of Merino",
-    "core.compiled.code_files:load": "compiled code",
+    "core.compiled.jit:get_suitable_cache_subpath": "the sources of Merino",
+    "core.compiled.jit:load": "compiled code",
     "core.compiled.cache:_processor": "what Linux says of the processor",
     "core.compiled.cache:is_whole": "compiled code",
     "app.console.keyboard:_load_history": "readline reads it, after a look",

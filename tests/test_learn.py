@@ -15,7 +15,7 @@ from merino.app.console.learn_options import read_arguments
 from merino.app.console.learning import learn_weights
 from merino.core.board.fen import parse_fen
 from merino.core.common.command import CommandError, UsageError
-from merino.eval.linear.evaluate import features_of
+from merino.eval.linear.compiled import features_of
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import learned_k, load, save
 from merino.formats.pgn_games import read_games

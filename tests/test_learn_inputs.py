@@ -23,8 +23,8 @@ from merino.core.board.game import Position
 from merino.core.board.position import POSITION
 from merino.core.common import array_files
 from merino.core.common.array_files import is_in_file
-from merino.core.common.progress import DEFAULT_COLUMNS, LiveLine, Progress, ProgressOfMany, time_left
-from merino.eval.linear.evaluate import NUMBER_OF_TERMS
+from merino.core.common.terminal import DEFAULT_COLUMNS, LiveLine, Progress, ProgressOfMany, time_left
+from merino.eval.linear.compiled import NUMBER_OF_TERMS
 from merino.eval.linear.weights import defaults
 from merino.formats import pgn_games, sources
 from merino.formats.labelled import read_labelled, write_labelled

@@ -17,8 +17,8 @@ from merino.app.console.learn_options import read_arguments
 from merino.app.console.learning import learn_weights
 from merino.app.shell.learn import run_learn
 from merino.core.common.command import CommandError, UsageError
-from merino.core.common.json_text import writable
-from merino.core.common.quoting import in_one_line
+from merino.core.common.sealed import writable
+from merino.core.common.text import in_one_line
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import (
     DEFAULT_FILE,

@@ -12,7 +12,7 @@ import pytest
 from merino.app.console.learn_options import read_arguments
 from merino.app.shell.cli import main
 from merino.core.common.command import UsageError
-from merino.eval.linear.evaluate import white_scores_of
+from merino.eval.linear.compiled import white_scores_of
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS, TermSet
 from merino.eval.linear.sets import set_named

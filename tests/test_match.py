@@ -17,7 +17,7 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.core.board.bitboard import BLACK, WHITE
-from merino.core.common import runs
+from merino.core.common import work as runs
 from merino.core.common.command import CommandError
 from merino.engine.search.limits import Limits
 from merino.engine.search.parameters import parameters_for

@@ -27,7 +27,7 @@ from merino.app.shell.cli import main
 from merino.core.board.fen import START_FEN
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError
-from merino.core.common.progress import LivePrinter, shortened
+from merino.core.common.terminal import LivePrinter, shortened
 from merino.engine.search.choice import COLUMNS
 from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits
 from merino.engine.search.searcher import Searcher

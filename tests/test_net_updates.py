@@ -13,8 +13,8 @@ import pytest
 from merino.app.shell.cli import main
 from merino.core.board.game import Position
 from merino.core.board.move import NO_MOVE
-from merino.core.compiled.calls import call_evaluation
 from merino.core.compiled.jit import entry
+from merino.core.compiled.memory import call_evaluation
 from merino.engine.search.state import new_search_record
 from merino.eval.net.blocks import BLOCKS, Block
 from merino.eval.net.family import NetEvaluation

@@ -16,7 +16,7 @@ from merino.engine.report.text import render
 from merino.eval.evaluation import EvaluationError
 from merino.eval.explanation import Change
 from merino.eval.families import from_identity, load_evaluation
-from merino.eval.linear.evaluate import features_of, scores_of, stages_of, white_scores_of
+from merino.eval.linear.compiled import features_of, scores_of, stages_of, white_scores_of
 from merino.eval.linear.explain import explain, value_pieces
 from merino.eval.linear.family import LinearEvaluation, render_terms
 from merino.eval.linear.phases import by_stage, column_names, halves, in_two_phases, simplest, with_values

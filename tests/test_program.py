@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numba.core.caching import NullCache
 
-from merino.core.compiled.jit import CHECKS_BOUNDS, entry, kernel
-from merino.core.compiled.program import ProgramLibrary
+from merino.core.compiled.jit import CHECKS_BOUNDS, ProgramLibrary, entry, kernel
 
 
 @kernel

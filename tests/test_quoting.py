@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from merino.core.common.quoting import as_word, in_one_line, words_of
+from merino.core.common.text import as_word, in_one_line, words_of
 
 
 @pytest.mark.parametrize("text", ["a  b", "'a b' c", r"a\ b", '"say \\"x\\"" y', "a#b '' \"\"", "", "~/x*y", "a;b|c"])

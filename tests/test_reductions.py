@@ -8,8 +8,7 @@ import pytest
 from merino.core.board.game import Position
 from merino.core.compiled.jit import entry
 from merino.engine.search.parameters import parameter_values
-from merino.engine.search.pruning import NO_CUTOFF
-from merino.engine.search.reductions import singular_extension
+from merino.engine.search.pruning import NO_CUTOFF, singular_extension
 from merino.engine.search.transposition import LOWER_BOUND, UPPER_BOUND, TranspositionTable, probe, store
 from merino.engine.search.tree import make_move
 from merino.engine.search.worker import Worker

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from merino.core.common import runs
-from merino.core.common.runs import RunName, at_work, begun
-from merino.core.common.work import ordered, threads
+from merino.core.common import work as runs
+from merino.core.common.work import RunName, at_work, begun, ordered, threads
 
 
 class Tool:

@@ -8,7 +8,7 @@ from merino.core.compiled.jit import entry
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.static_eval import endgame_scaling, rule50_scaling
-from merino.eval.linear.evaluate import scores_of
+from merino.eval.linear.compiled import scores_of
 from merino.eval.linear.weights import defaults
 
 

@@ -17,8 +17,7 @@ import pytest
 
 from merino.core.common import sealed
 from merino.core.common.array_files import as_npz, from_npz
-from merino.core.common.json_text import parsed
-from merino.core.common.sealed import DamageError, as_json, check, from_json
+from merino.core.common.sealed import DamageError, as_json, check, from_json, parsed
 from merino.engine.uci.info_log import InfoLog
 from merino.engine.uci.output import Output
 from merino.eval.linear.weights import SHIPPED

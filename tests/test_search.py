@@ -19,9 +19,8 @@ from merino.core.compiled.jit import entry
 from merino.engine.search.bench import POSITIONS, run_bench
 from merino.engine.search.limits import MAX_MS, Limits, Line, Score, SearchResult
 from merino.engine.search.parameters import EXCHANGE_VALUES, parameter_values
-from merino.engine.search.search_run import SearchRun
+from merino.engine.search.search_run import Budget, SearchRun
 from merino.engine.search.searcher import Searcher
-from merino.engine.search.time_management import Budget
 from merino.engine.search.transposition import TranspositionTable
 from merino.engine.search.tree import is_draw, make_null_move
 from merino.engine.search.worker import RootLine, Worker

@@ -9,14 +9,13 @@ import pytest
 
 from merino.core.board.bitboard import popcount
 from merino.core.board.position import POSITION
-from merino.core.compiled.calls import address_of
 from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import array_at
+from merino.core.compiled.memory import address_of, array_at
 from merino.engine.search.limits import KNOWN_WIN, TABLEBASE_WIN, Limits, Line, Score
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.tablebase_probe import TablebaseProbe
-from merino.engine.syzygy.layout import UNKNOWN
-from merino.engine.syzygy.results import ResultTables
+from merino.engine.syzygy.probing import UNKNOWN
+from merino.engine.syzygy.table_files import ResultTables
 from tests.syzygy_files import BLESSED, CURSED, DRAWN, LOST, WON, constant_file
 
 ROOK_TO_TAKE = "3r3k/8/8/8/8/8/8/K2Q4 w - - 0 1"  # d1d8 leaves a queen against a king

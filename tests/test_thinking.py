@@ -7,7 +7,7 @@ import pytest
 
 from merino.core.board.game import Position
 from merino.engine.search.limits import Limits, Line, SearchResult
-from merino.engine.search.thinking import think
+from merino.engine.search.searcher import think
 from tests.talk import FakeSearcher
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from merino.core.board.game import Position
 from merino.core.compiled.jit import entry
-from merino.engine.search.threats import escapes, set_threats, threat_index
+from merino.engine.search.see import escapes, set_threats, threat_index
 from tests.boards import playouts
 
 

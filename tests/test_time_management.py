@@ -6,7 +6,7 @@ import pytest
 
 from merino.engine.search.limits import Limits
 from merino.engine.search.parameters import by_name, parameter_values
-from merino.engine.search.time_management import DEFAULT_SHARE, MAX_OF_CLOCK, budget
+from merino.engine.search.search_run import DEFAULT_SHARE, MAX_OF_CLOCK, budget
 
 NUMBERS = by_name(parameter_values())
 CLOCKS = list(itertools.product((0, 1, 10, 100, 1000, 60_000, 3_600_000), (0, 10, 100, 2000), (None, 1, 5, 40)))

@@ -18,7 +18,7 @@ from merino.core.board.position import POSITION
 from merino.engine.report import phrases
 from merino.engine.report.phrases import phrase
 from merino.eval.families import default, load_evaluation
-from merino.eval.linear.evaluate import NUMBER_OF_TERMS
+from merino.eval.linear.compiled import NUMBER_OF_TERMS
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.sets import SETS, set_named
 from merino.eval.linear.weights import SHIPPED

@@ -36,8 +36,7 @@ import chess.engine
 import numpy as np
 
 from merino.core.common.files import write_whole
-from merino.core.common.runs import RunName, begun
-from merino.core.common.work import ordered, threads
+from merino.core.common.work import RunName, begun, ordered, threads
 from merino.engine.search.choice import COLUMNS, FIRST_HABIT, SIGHTS, people
 from merino.engine.search.chooser import DEEP_SIGHTS
 from merino.engine.search.strength import FILE, LADDERS, NETS, TERMS, Ladder, Rung, Strength, ladders_in

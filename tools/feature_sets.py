@@ -30,8 +30,7 @@ from merino.app.console.shared_options import cluster_executor
 from merino.app.shell.epd import solve
 from merino.core.board.game import Position
 from merino.core.common.files import write_whole
-from merino.core.common.timing import cpu_seconds, medians_in_turns
-from merino.core.common.work import FORMS, ClusterAddress, Needs
+from merino.core.common.work import FORMS, ClusterAddress, Needs, cpu_seconds, medians_in_turns
 from merino.engine.search.bench import HASH_MB, POSITIONS
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher

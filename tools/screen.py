@@ -40,7 +40,7 @@ import numpy as np
 
 from merino.app.console.shared_options import cluster_executor
 from merino.core.common.errors import MerinoError
-from merino.core.common.progress import LivePrinter
+from merino.core.common.terminal import LivePrinter
 from merino.core.common.work import FORMS, ClusterAddress, Needs, RemoteExecutor, cores, ordered, threads
 from merino.match.config import Clock, MatchConfig, TimeControl
 from merino.match.players import read_player

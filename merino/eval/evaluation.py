@@ -22,12 +22,10 @@ from typing import Any, Self
 import numpy as np
 
 from merino.core.board.bitboard import BLACK_PIECE, EMPTY, KING, PAWN, PIECE_LETTERS, SQUARES
-from merino.core.common.checks import instance, real_number
-from merino.core.common.errors import MerinoError
-from merino.eval.draws import final_scores
-from merino.eval.explanation import Explanation, PieceValue, PieceValues, explain_whole
+from merino.core.common.errors import MerinoError, instance, real_number
+from merino.eval.explanation import Explanation, PieceValue, PieceValues, explain_whole, removals
+from merino.eval.material import final_scores
 from merino.eval.outlook import DEFAULT_K, expected_score
-from merino.eval.removal import removals
 
 WIDTH = 80  # columns of text
 MIN_K, MAX_K = 1e-3, 1e9

@@ -14,7 +14,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from merino.core.common.files import writing, writing_whole
-from merino.core.common.quoting import counted
+from merino.core.common.text import counted
 from merino.core.common.user_files import is_there
 from merino.core.common.work import in_order
 from merino.eval.evaluation import Evaluation

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from merino.core.common.pictures import GREY, SETTINGS, load_matplotlib, saved
-from merino.core.common.quoting import counted
+from merino.core.common.tables import GREY, SETTINGS, load_matplotlib, saved
+from merino.core.common.text import counted
 from merino.eval.linear.phases import SUFFIXES, halves
 from merino.eval.linear.registry import Group
 from merino.lab.nets.night.report import ladder_of

@@ -27,18 +27,17 @@ from merino.core.board.bitboard import FULL, WHITE, ZERO
 from merino.core.board.makemove import make
 from merino.core.board.movegen import ALL, MAX_MOVES, generate, is_noisy
 from merino.core.board.position import POSITION
-from merino.core.common.checks import instance, whole_number
+from merino.core.common.errors import instance, whole_number
 from merino.core.common.work import in_order
-from merino.core.compiled.calls import call_at
 from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import CACHE_LINE, copy_record, store_word
+from merino.core.compiled.memory import CACHE_LINE, call_at, copy_record, store_word
 from merino.engine.search.iterative_deepening import NO_LIMIT
 from merino.engine.search.state import INFINITE
 from merino.engine.search.static_eval import rule50_scaling, static_evaluation
 from merino.engine.search.transposition import TranspositionTable
 from merino.engine.search.tree import make_move
 from merino.engine.search.worker import Worker
-from merino.eval.linear.evaluate import scores_of
+from merino.eval.linear.compiled import scores_of
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS, TermSet
 from merino.formats.labelled import MAX_TO_END, NO_END, NO_GAME, Labelled, read_labelled

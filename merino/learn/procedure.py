@@ -8,8 +8,8 @@ from html import escape
 from pathlib import Path
 
 from merino.core.common.files import held, write_together
-from merino.core.common.quoting import as_word
 from merino.core.common.tables import html_table
+from merino.core.common.text import as_word
 from merino.core.common.user_files import WEIGHTS, read_user_file
 from merino.eval.linear.weights import load_any
 from merino.formats.sources import find_files

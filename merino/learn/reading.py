@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from merino.core.common.quoting import counted
+from merino.core.common.text import counted
 from merino.formats.pgn_games import Fault
 from merino.formats.sources import find_files, is_passing, name_of
 from merino.learn.inputs import ReadOptions, read_rows

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from merino.core.common.json_text import finite
-from merino.core.common.quoting import counted
-from merino.core.common.sealed import from_json
+from merino.core.common.sealed import finite, from_json
+from merino.core.common.text import counted
 from merino.core.common.user_files import STATE, faults_named, read_user_file
 from merino.eval.linear.phases import column_names, phases_of
 from merino.eval.linear.registry import TERMS, Term

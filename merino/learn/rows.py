@@ -16,12 +16,10 @@ import numpy as np
 from merino.core.board.fen import to_fen
 from merino.core.common.array_files import RowFile, is_in_file, joined, let_go, tell_no_room
 from merino.core.compiled.jit import entry, kernel
-from merino.eval.draws import after_rules
-from merino.eval.linear.compiled import addresses_of
-from merino.eval.linear.evaluate import counts_of, scores_of, side_counts
+from merino.eval.linear.compiled import addresses_of, counts_of, scores_of, side_counts
 from merino.eval.linear.phases import by_stage
 from merino.eval.linear.registry import TERMS, TermSet
-from merino.eval.material import stage_of
+from merino.eval.material import after_rules, stage_of
 from merino.learn.errors import LearnError
 from merino.learn.positions import ODD, Equal, PositionBlock, codes_of, no_gaps
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from merino.core.common.checks import choice, instance, real_number, whole_number
+from merino.core.common.errors import choice, instance, real_number, whole_number
 from merino.eval.linear.registry import Term
 from merino.learn.errors import LearnError
 from merino.learn.loss_and_gradient import Sums

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Protocol
 
-from merino.core.common.checks import instance, whole_number
+from merino.core.common.errors import instance, whole_number
 from merino.core.common.user_files import user_path
 from merino.engine.search.limits import MAX_HASH_MB, MAX_MS, MAX_NODES
 from merino.formats.openings import FileOpenings, Opening

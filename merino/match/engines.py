@@ -22,8 +22,8 @@ from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.board.fen import START_FEN
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.board.move import Move
-from merino.core.common.checks import abridged
-from merino.core.common.quoting import in_one_line
+from merino.core.common.errors import abridged
+from merino.core.common.text import in_one_line
 from merino.engine.notation.san import as_chess_move, start_board_of
 from merino.engine.search.iterative_deepening import NO_LIMIT
 from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, MAX_MS, MAX_PLY, Limits

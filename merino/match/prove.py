@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.common.quoting import as_word, rounded
+from merino.core.common.text import as_word, rounded
 from merino.core.common.work import cores
 from merino.match.config import CLEAR_WIN, Adjudication, TimeControl
 from merino.match.games import Game, Tally

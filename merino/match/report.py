@@ -14,8 +14,8 @@ import chess
 import numpy as np
 
 from merino.core.board.game import Position
-from merino.core.common.json_text import finite, writable
-from merino.core.common.quoting import rounded
+from merino.core.common.sealed import finite, writable
+from merino.core.common.text import rounded
 from merino.engine.notation.san import as_chess_move, board_of
 from merino.engine.search.limits import Score
 from merino.formats.pgn_text import PgnTermination, comment, game_text, push_move, start_tags

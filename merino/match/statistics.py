@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.common.checks import choice, real_number
+from merino.core.common.errors import choice, real_number
 
 Z_95 = 1.959963984540054
 NELO_PER_T = 800 / math.log(10)  # normalised Elo of a mean advantage of one standard deviation

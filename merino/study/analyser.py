@@ -7,8 +7,7 @@ from typing import Protocol
 
 from merino.core.board.game import Position
 from merino.engine.search.limits import Limits, Line, Score
-from merino.engine.search.searcher import Searcher
-from merino.engine.search.thinking import Display, think
+from merino.engine.search.searcher import Display, Searcher, think
 from merino.eval.evaluation import Evaluation
 
 

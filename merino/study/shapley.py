@@ -37,7 +37,7 @@ from merino.core.board.position import POSITION, occupied_squares, piece_on
 from merino.core.compiled.jit import entry
 from merino.core.compiled.memory import copy_record
 from merino.eval.evaluation import Evaluation
-from merino.eval.removal import take_off
+from merino.eval.explanation import take_off
 
 MAX_EXACT = 17  # pieces of which every set is scored
 DEFAULT_ERROR = 2.0  # centipawns, of a value

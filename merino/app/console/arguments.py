@@ -7,10 +7,9 @@ from pathlib import Path
 
 from merino.app.console import command_line
 from merino.core.board.bitboard import SQUARE_NAMES
-from merino.core.common.checks import number_of
 from merino.core.common.command import CommandError, UsageError
-from merino.core.common.nearest import did_you_mean
-from merino.core.common.quoting import words_of
+from merino.core.common.errors import number_of
+from merino.core.common.text import did_you_mean, words_of
 from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.families import load_evaluation
 

@@ -10,9 +10,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from merino.core.common.checks import number_of
 from merino.core.common.command import UsageError
-from merino.core.common.nearest import did_you_mean
+from merino.core.common.errors import number_of
+from merino.core.common.text import did_you_mean
 from merino.core.common.user_files import user_path
 
 MAX_NUMBER = 10**9

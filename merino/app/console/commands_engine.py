@@ -11,8 +11,7 @@ from merino.app.console.registry import Section, command, engine_options
 from merino.app.console.session import Session
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.files import writing
-from merino.core.common.nearest import did_you_mean
-from merino.core.common.quoting import counted
+from merino.core.common.text import counted, did_you_mean
 from merino.engine.uci import files
 from merino.engine.uci.options import OPTIONS, OptionError, UciOption
 from merino.eval.evaluation import Evaluation, EvaluationError, Number

@@ -16,7 +16,7 @@ from merino.app.console.session import Session
 from merino.app.console.unfinished import MAX_GAMES
 from merino.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from merino.core.common.command import CommandError, UsageError
-from merino.core.common.quoting import counted
+from merino.core.common.text import counted
 from merino.engine.notation.san import san, san_moves, san_paragraph
 from merino.engine.search.strength import FULL_LEVEL, at_level
 

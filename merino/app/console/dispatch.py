@@ -12,10 +12,9 @@ import merino.app.console.commands_position  # noqa: F401
 from merino.app.console.arguments import no_argument
 from merino.app.console.registry import COMMANDS, ConsoleCommand, Section, by_name, by_prefix, command
 from merino.app.console.session import Session
-from merino.core.common.checks import abridged
 from merino.core.common.command import CommandError, UsageError
-from merino.core.common.errors import MerinoError
-from merino.core.common.nearest import did_you_mean, nearest
+from merino.core.common.errors import MerinoError, abridged
+from merino.core.common.text import did_you_mean, nearest
 from merino.engine.notation.positions import looks_like_fen
 from merino.engine.notation.san import (
     MoveRejected,

@@ -10,9 +10,9 @@ from typing import Any
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, as_read_by, natural, number_or, positive, whole
-from merino.core.common.checks import number_of
 from merino.core.common.command import UsageError
-from merino.core.common.nearest import did_you_mean
+from merino.core.common.errors import number_of
+from merino.core.common.text import did_you_mean
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.registry import TERMS, TermSet
 from merino.eval.linear.weights import active_file, set_of

@@ -25,8 +25,8 @@ from merino.app.console.learn_options import (
 )
 from merino.core.common.command import CommandError
 from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.progress import LivePrinter, ProgressOfMany
-from merino.core.common.quoting import as_word
+from merino.core.common.terminal import LivePrinter, ProgressOfMany
+from merino.core.common.text import as_word
 from merino.core.common.user_files import user_folder
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.sets import set_named

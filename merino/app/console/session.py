@@ -20,7 +20,7 @@ from merino.core.common.command import CommandError
 from merino.engine.notation.games import Loaded
 from merino.engine.notation.san import read_request, requested_move, san
 from merino.engine.search.limits import Limits, SearchResult
-from merino.engine.search.thinking import think
+from merino.engine.search.searcher import think
 
 if TYPE_CHECKING:
     from merino.engine.uci.runtime import Runtime

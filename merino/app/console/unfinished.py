@@ -27,7 +27,7 @@ from merino.core.board.game import Position
 from merino.core.board.move import Move
 from merino.core.common.errors import MerinoError
 from merino.core.common.files import try_lock, write_fault, write_whole
-from merino.core.common.quoting import counted
+from merino.core.common.text import counted
 from merino.core.common.user_files import UNFINISHED_GAME, UserFileError, is_there, open_to_append, read_user_text
 from merino.engine.notation.games import PgnLines, loaded, read_game
 from merino.formats.pgn_text import tag_pair

@@ -15,8 +15,7 @@ import chess.pgn
 from merino.app.explorer.state import MAX_MOVES, Fields, RequestError
 from merino.core.board.fen import START_FEN, FenError
 from merino.core.board.game import Position
-from merino.core.common.checks import abridged
-from merino.core.common.errors import MerinoError
+from merino.core.common.errors import MerinoError, abridged
 from merino.engine.notation.positions import completed, looks_like_fen
 from merino.engine.notation.san import (
     MoveRejected,

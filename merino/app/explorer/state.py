@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple, Self
 
 from merino.core.board.game import Position
 from merino.core.common.errors import MerinoError
-from merino.core.common.json_text import parsed
+from merino.core.common.sealed import parsed
 from merino.core.common.user_files import is_there, user_folder
 from merino.engine.search.searcher import Searcher
 from merino.eval.evaluation import Evaluation, EvaluationError

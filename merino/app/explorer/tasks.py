@@ -18,7 +18,7 @@ from merino.app.explorer.channel import FAULTS, INTERNAL_ERROR, Message, Say, St
 from merino.app.explorer.games import SentGames
 from merino.app.explorer.state import MAX_MOVES, Fields, RequestError, ServerState
 from merino.core.board.game import Position
-from merino.core.common.json_text import finite
+from merino.core.common.sealed import finite
 from merino.core.common.work import cores
 from merino.engine.notation.san import board_of, named_moves, san, san_line
 from merino.engine.report.static import report_score

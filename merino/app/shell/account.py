@@ -11,7 +11,7 @@ from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path
 from merino.app.shell.output_files import check_apart, check_output, write_output
 from merino.core.common.command import CommandError, UsageError, errors_named
-from merino.core.common.quoting import in_one_line
+from merino.core.common.text import in_one_line
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import find_net, load_net
 from merino.eval.net.family import NetEvaluation

@@ -14,8 +14,7 @@ from merino.core.common.about import NAME, __version__
 from merino.core.common.command import Command, CommandError, UsageError, by_name, errors_named
 from merino.core.common.errors import MerinoError
 from merino.core.common.interrupt import INTERRUPTED, EndingAtOnce
-from merino.core.common.nearest import did_you_mean
-from merino.core.common.streams import (
+from merino.core.common.terminal import (
     complain,
     escape_unwritable,
     has_no_reader,
@@ -23,6 +22,7 @@ from merino.core.common.streams import (
     lost_output,
     open_closed_streams,
 )
+from merino.core.common.text import did_you_mean
 from merino.engine.uci import serve_one
 from merino.engine.uci.commands import COMMANDS as UCI_COMMANDS
 from merino.eval.linear.own_file import use_own_terms

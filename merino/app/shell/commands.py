@@ -17,8 +17,8 @@ from merino.core.board.game import Position
 from merino.core.board.perft import MAX_DEPTH, print_divide
 from merino.core.board.position import POSITION
 from merino.core.common.command import CommandError, errors_named
-from merino.core.common.nearest import did_you_mean
-from merino.core.common.streams import is_lost_output
+from merino.core.common.terminal import is_lost_output
+from merino.core.common.text import did_you_mean
 from merino.core.common.user_files import user_path
 from merino.core.compiled.jit import CACHE
 from merino.engine.search.bench import run_bench

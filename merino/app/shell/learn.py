@@ -19,7 +19,7 @@ from merino.app.console.learning import carry_out, improve
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.files import check_writable, write_fault, write_together
 from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.pictures import ENDINGS, load_matplotlib
+from merino.core.common.tables import ENDINGS, load_matplotlib
 from merino.core.common.user_files import is_folder, is_there
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.weights import active_file

@@ -13,7 +13,7 @@ from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, positive
 from merino.app.console.shared_options import cluster_executor
 from merino.app.shell import match_options as options
-from merino.core.common.progress import LivePrinter
+from merino.core.common.terminal import LivePrinter
 from merino.match.players import needs_of, read_player
 from merino.match.report import as_json, summary
 from merino.match.statistics import Model, Sprt

@@ -16,7 +16,7 @@ from merino.core.common.command import CommandError, UsageError
 from merino.core.common.errors import MerinoError
 from merino.core.common.files import check_writable, writing
 from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.progress import LivePrinter
+from merino.core.common.terminal import LivePrinter
 from merino.core.common.user_files import HEAD_BYTES, PACKED, is_there, open_user_file
 from merino.core.common.work import cores
 from merino.engine.search.limits import MAX_HASH_MB

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.files import FileInUseError, check_writable, held, overwritten, write_whole, writing
-from merino.core.common.pictures import ENDINGS, PictureError, load_matplotlib
+from merino.core.common.tables import ENDINGS, PictureError, load_matplotlib
 from merino.formats.sources import SourceError, as_named
 
 

@@ -19,7 +19,7 @@ from merino.app.console.command_line import Parser, file_path, number_above_zero
 from merino.app.shell.output_files import check_apart
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.files import check_writable, writing
-from merino.core.common.progress import ProgressOfMany
+from merino.core.common.terminal import ProgressOfMany
 from merino.core.common.user_files import real_path
 from merino.formats.packed import GAMES, MAX_SCORE, Filter, PackedError
 from merino.formats.packed_files import (

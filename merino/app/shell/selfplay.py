@@ -11,8 +11,8 @@ from merino.app.console.command_line import Parser, file_path, natural, positive
 from merino.app.console.shared_options import cluster_executor
 from merino.app.shell import match_options as options
 from merino.core.common.command import UsageError
-from merino.core.common.progress import LivePrinter
-from merino.core.common.quoting import as_word
+from merino.core.common.terminal import LivePrinter
+from merino.core.common.text import as_word
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import load_chosen
 from merino.match.config import CLEAR_WIN, DEFAULT_NODES, MatchConfig, RandomMoves, TimeControl

@@ -15,7 +15,7 @@ from merino.app.console.shared_options import cluster_executor
 from merino.app.shell import match_options as options
 from merino.app.shell.output_files import make_folder
 from merino.core.common.command import UsageError
-from merino.core.common.nearest import did_you_mean
+from merino.core.common.text import did_you_mean
 from merino.match.games import MatchError, Tally
 from merino.match.players import Player, needs_of, read_player
 from merino.match.report import Pairing, Schedule, counts_text, faults, faults_text, pool_table, rate, table

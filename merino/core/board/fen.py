@@ -31,8 +31,7 @@ from merino.core.board.position import (
     look_at_king,
     side_to_move,
 )
-from merino.core.common.checks import abridged
-from merino.core.common.errors import MerinoError
+from merino.core.common.errors import MerinoError, abridged
 from merino.core.compiled.jit import entry
 
 START_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"

@@ -34,7 +34,7 @@ from merino.core.board.makemove import castling_destinations, make
 from merino.core.board.move import CASTLING, PROMOTION, Move, destination_of, kind_of, origin_of
 from merino.core.board.movegen import ALL, MAX_MOVES, generate
 from merino.core.board.position import POSITION, is_insufficient_material
-from merino.core.common.checks import instance, whole_number
+from merino.core.common.errors import instance, whole_number
 from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.memory import aligned_record, copy_record
 

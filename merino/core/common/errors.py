@@ -1,8 +1,10 @@
-"""The base of all errors that are not faults of the program."""
+"""The base of all errors that are not faults of the program, and checks of the arguments that the library takes."""
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from enum import StrEnum
+from typing import Any, TypeVar
 
 
 class MerinoError(Exception):
@@ -18,3 +20,74 @@ class MerinoError(Exception):
 
 def _remade(kind: type[MerinoError], args: tuple[object, ...]) -> MerinoError:
     return kind.__new__(kind, *args)
+
+
+MAX_SHOWN = 60  # characters of what was given that an error shows
+MAX_DIGITS = 18  # of a number that is read: no bound has more
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def whole_number(name: str, value: object, low: int, high: int | None = None) -> int:
+    """The whole number; raises TypeError for anything else, also for a float, and ValueError out of bounds."""
+    wanted = f"a whole number from {low} " + ("on" if high is None else f"to {high}")
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be {wanted}, not {_shown(value)}")
+    number = operator.index(value)
+    if number < low or (high is not None and number > high):
+        raise ValueError(f"{name} must be {wanted}, not {_shown(value)}")
+    return number
+
+
+def real_number(name: str, value: Any, low: float, high: float) -> float:
+    """The number; raises TypeError for anything else, and ValueError out of bounds and for NaN."""
+    wanted = f"a number from {low:g} to {high:g}"
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        raise TypeError(f"{name} must be {wanted}, not {_shown(value)}")
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise ValueError(f"{name} must be {wanted}, not one beyond all floating-point numbers") from error
+    if not low <= number <= high:
+        raise ValueError(f"{name} must be {wanted}, not {_shown(value)}")
+    return number
+
+
+def instance(name: str, value: object, kinds: type | tuple[type, ...], wanted: str) -> None:
+    """Raise TypeError if the value is of none of these types; `wanted` says in words what is."""
+    if not isinstance(value, kinds):
+        raise TypeError(f"{name} must be {wanted}, not {_shown(value)}")
+
+
+def function(name: str, value: object, wanted: str) -> None:
+    """Raise TypeError if the value is neither None nor can be called; `wanted` says in words what is."""
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} must be {wanted}, not {_shown(value)}")
+
+
+def choice(name: str, value: Any, kind: type[Choice]) -> Choice:
+    """The choice of this kind that the value is, or whose text it is; raises ValueError for anything else."""
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise ValueError(f"{name} must be one of {', '.join(kind)}, not {_shown(value)}") from error
+
+
+def abridged(text: str, longest: int = MAX_SHOWN) -> str:
+    """A text as an error shows it: of a longer one the beginning, with an ellipsis."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def _shown(value: object) -> str:
+    try:
+        return abridged(repr(value))
+    except ValueError:  # Python writes no number of more than 4300 digits
+        return "what has thousands of digits"
+
+
+def number_of(digits: str) -> int:
+    """The whole number of decimal digits, perhaps after a minus; of one beyond all bounds its first MAX_DIGITS.
+
+    Python reads no number of more than 4300.
+    """
+    size = int(digits.lstrip("-0")[:MAX_DIGITS] or "0")
+    return -size if digits.startswith("-") else size

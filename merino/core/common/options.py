@@ -19,7 +19,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from merino.core.common.checks import choice, instance, real_number, whole_number
+from merino.core.common.errors import choice, instance, real_number, whole_number
 
 MOST = 10**9  # of a number without another bound
 

@@ -1,20 +1,23 @@
-"""Checksums in files, so that damage on a disk or on the way is seen before it is used.
+"""JSON that may come from anywhere, and checksums in files, so that damage is seen before it is used.
 
 A file of JSON has its checksum in the object, a net in its header, a file that grows one with each part. It is CRC-32,
-which is for accidents, not for forgers. Files without one, of Merino 1.0 or of other programs, are read with a word in
-the log. Imports nothing heavy.
+which is for accidents, not for forgers. Files without one, of Merino 1.0 or of other programs, are read with a warning
+in the log. Imports nothing heavy.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import math
+import re
 import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from merino.core.common.json_text import parsed, writable
-
+_ESCAPED_HALF = r"\\u[dD][89a-fA-F]"  # half of a character that UTF-16 writes as two
+_HALF = re.compile("[\ud800-\udfff]")
+_HALF_IN_TEXT = re.compile(f"{_ESCAPED_HALF}|{_HALF.pattern}")
 KEY = "checksum"  # in the object of a file
 
 log = logging.getLogger(__name__)
@@ -90,3 +93,31 @@ def tell_unsealed(name: str) -> None:
 def _checksum_of(values: Mapping[str, Any], rest: bytes | memoryview) -> str:
     """That of an object of plain data, however it is spaced and ordered, and of the bytes behind it."""
     return checksum(json.dumps(values, sort_keys=True).encode(), rest)
+
+
+def parsed(text: str | bytes) -> Any:
+    """What JSON says; raises ValueError if it is none, is nested too deep to be read, or has half of a character."""
+    try:
+        if isinstance(text, bytes):
+            text = text.decode(json.detect_encoding(text), "surrogatepass")  # as `loads` reads bytes
+        found = json.loads(text)
+        if _HALF_IN_TEXT.search(text):
+            json.dumps(found, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+    except UnicodeEncodeError as error:  # no file or answer can hold it
+        raise ValueError("it has half of a character (a lone surrogate)") from error
+    return found
+
+
+def writable(values: Any) -> Any:
+    """Plain data as JSON will give it back; of a byte of a file's name that is no character it keeps the escape."""
+    text = json.dumps(values)
+    if _HALF_IN_TEXT.search(text):
+        text = _HALF.sub(lambda half: f"\\{ascii(half[0])[1:-1]}", json.dumps(values, ensure_ascii=False))
+    return json.loads(text)
+
+
+def finite(value: float | None) -> float | None:
+    """The number, None for infinity and no number, which JSON has not."""
+    return float(value) if value is not None and math.isfinite(value) else None

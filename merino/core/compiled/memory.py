@@ -1,4 +1,4 @@
-"""Memory as kernels use it: records, copied and cleared as a block, and atomic words at an address.
+"""Memory as kernels use it: records, copied and cleared as a block, atomic words, and calls by address.
 
 The transposition table and the stop flag are numpy arrays whose address travels in the search record, since a
 record is one pointer and an array argument is seven words at every level of a recursion.
@@ -6,7 +6,7 @@ record is one pointer and an array argument is seven words at every level of a r
 
 import ctypes
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from merino.core.compiled.jit import INTERPRETED, kernel, primitive
+from merino.core.compiled.jit import CHECKS_BOUNDS, INTERPRETED, kernel, primitive
 
 CACHE_LINE = 64
 
@@ -144,3 +144,129 @@ def aligned_bytes(size: int) -> np.ndarray:
     block = np.zeros(size + CACHE_LINE, dtype=np.uint8)
     start = -block.ctypes.data % CACHE_LINE
     return block[start : start + size]
+
+
+# Calls by address. numba compiles mutual recursion, but code that it loads back from the cache then jumps to address 0
+# (so does self-recursion first called with a literal). Called through an address, no kernel is recursive for numba, and
+# the steps of a search can be separate functions that search deeper. An evaluation is called in the same way, so that
+# another evaluation does not make the search compile again. Calls of Python are for what is rarely asked and takes
+# long: they take the interpreter's lock.
+
+_INTEGERS = (types.int64,) * 4
+_INTERPRETED: list[Any] = []  # functions; their index is their address where nothing is compiled
+_PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+
+
+def _place_of(function, *_):
+    if function not in _INTERPRETED:
+        _INTERPRETED.append(function)
+    return np.uint64(_INTERPRETED.index(function))
+
+
+def _call_place(place, record, *others):
+    return _INTERPRETED[int(place)](record, *others)
+
+
+def _address(typing, function, arguments, given):
+    """The type and the code of the address of the kernel `function` for these types; `given` come with it."""
+    function.get_call_type(typing, arguments, {})  # compiles it for these types
+
+    def generate(context, builder, signature, args):
+        compiled = function.dispatcher.overloads[arguments]
+        context.active_code_library.add_linking_library(compiled.library)
+        return builder.ptrtoint(context.declare_function(builder.module, compiled.fndesc), ir.IntType(64))
+
+    return types.uint64(function, *given), generate
+
+
+def _call(result, arguments):
+    """The type and the code of a call of the kernel at the address that comes first, with arguments of these types."""
+
+    def generate(context, builder, signature, args):
+        convention = context.call_conv
+        pointer = builder.inttoptr(args[0], convention.get_function_type(result, arguments).as_pointer())
+        status, value = convention.call_function(builder, pointer, result, arguments, args[1:])
+        if CHECKS_BOUNDS:  # else kernels raise nothing
+            with cgutils.if_unlikely(builder, status.is_error):
+                convention.return_status_propagate(builder, status)
+        return value
+
+    return result(types.uint64, *arguments), generate
+
+
+@primitive(_place_of)
+def address_of(typing, function, record):
+    """The address, uint64, of the kernel function(record, int64, int64, int64, int64) -> int64."""
+    return _address(typing, function, (record, *_INTEGERS), (record,))
+
+
+@primitive(_call_place)
+def call_at(typing, address, record, first, second, third, fourth):
+    """Call the kernel at `address` with a record and four int64; its int64."""
+    return _call(types.int64, (record, *_INTEGERS))
+
+
+@primitive(_place_of)
+def evaluation_address(typing, function, record):
+    """The address, uint64, of the kernel function(record, int64) -> float64, an evaluation of a ply."""
+    return _address(typing, function, (record, types.int64), (record,))
+
+
+@primitive(_call_place)
+def call_evaluation(typing, address, record, ply):
+    """Call the evaluation at `address` with a record and a ply; its float64."""
+    return _call(types.float64, (record, types.int64))
+
+
+@primitive(_place_of)
+def sum_address(typing, function, record, weights):
+    """The address, uint64, of the kernel function(record, array) -> float64."""
+    return _address(typing, function, (record, weights), (record, weights))
+
+
+@primitive(_call_place)
+def call_sum(typing, address, record, weights):
+    """Call the kernel at `address` with a record and an array; its float64."""
+    return _call(types.float64, (record, weights))
+
+
+@primitive(_place_of)
+def counts_address(typing, function, record, out):
+    """The address, uint64, of the kernel function(record, int64, uint64, array) -> int64, which fills the array."""
+    return _address(typing, function, (record, types.int64, types.uint64, out), (record, out))
+
+
+@primitive(_call_place)
+def call_counts(typing, address, record, number, squares, out):
+    """Call the kernel at `address` with a record, an int64, a uint64 and an array to fill; its int64."""
+    return _call(types.int64, (record, types.int64, types.uint64, out))
+
+
+class Callback:
+    """A function of Python that compiled code can call with a record; it must live as long as it may be called."""
+
+    def __init__(self, function: Callable[[np.ndarray], int], dtype: np.dtype) -> None:
+        """`function` takes the record as an array of length 1 and `dtype`, and must not raise."""
+
+        def answer(address: int) -> int:
+            content = (ctypes.c_char * dtype.itemsize).from_address(address)
+            return function(np.frombuffer(memoryview(content), dtype=dtype))
+
+        self._pointer = _PROTOTYPE(answer)
+        self.address = np.uint64(ctypes.cast(self._pointer, ctypes.c_void_p).value or 0)
+
+
+def _call_python(address, record):
+    return _PROTOTYPE(int(address))(record.__array_interface__["data"][0])
+
+
+@primitive(_call_python)
+def call_python(typing, address, record):
+    """Call the `Callback` at `address` with a record; its int64."""
+
+    def generate(context, builder, signature, args):
+        pointer, word = ir.IntType(8).as_pointer(), ir.IntType(64)
+        function = builder.inttoptr(args[0], ir.FunctionType(word, [pointer]).as_pointer())
+        return builder.call(function, [builder.bitcast(args[1], pointer)])
+
+    return types.int64(types.uint64, record), generate

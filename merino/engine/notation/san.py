@@ -17,8 +17,7 @@ import chess
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.board.game import IllegalMoveError, Position, as_position
 from merino.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, Move
-from merino.core.common.checks import instance, whole_number
-from merino.core.common.errors import MerinoError
+from merino.core.common.errors import MerinoError, instance, whole_number
 from merino.engine.notation.refusals import MoveRequest, Refusal, why_not
 
 _NOTATION = re.compile(

@@ -13,7 +13,7 @@ import chess
 
 from merino.core.board.bitboard import BLACK, PIECE_LETTERS, SQUARE_NAMES, WHITE
 from merino.core.board.fen import COLOUR_NAMES
-from merino.core.common.quoting import rounded
+from merino.core.common.text import rounded
 from merino.engine.report.phrases import is_material, is_usual, listed, net_phrase, phrase
 from merino.engine.report.schema import ChangeReport
 from merino.eval.explanation import Explanation, PieceValue, PieceValues, TermLine

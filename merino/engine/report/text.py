@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from merino.core.common.quoting import rounded
+from merino.core.common.text import rounded
 from merino.engine.report.schema import ChangeReport, GroupReport, PieceReport, PositionReport, TermReport
 from merino.engine.search.limits import pawns
 from merino.eval.evaluation import WIDTH

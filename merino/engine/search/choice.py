@@ -44,7 +44,7 @@ from merino.core.compiled.memory import load_word
 from merino.engine.search.iterative_deepening import deepen, set_root
 from merino.engine.search.limits import MATE_SCORE
 from merino.engine.search.transposition import age_of
-from merino.eval.linear.evaluate import features_of
+from merino.eval.linear.compiled import features_of
 from merino.eval.linear.registry import TERMS
 
 SIGHTS = (16, 128, 1024)  # nodes of the searches after a move

@@ -10,9 +10,8 @@ from merino.core.board.move import NO_MOVE, destination_of, origin_of
 from merino.core.board.movegen import is_noisy
 from merino.core.board.position import piece_on, side_to_move
 from merino.core.compiled.jit import kernel
-from merino.engine.search.see import captured_type
+from merino.engine.search.see import captured_type, look_at_threats, threat_index
 from merino.engine.search.state import MAX_QUIETS, NO_SCORE
-from merino.engine.search.threats import look_at_threats, threat_index
 
 HISTORY_BITS = 14  # gravity keeps every value within 2 ** HISTORY_BITS
 CONTINUATION_PLIES = 2  # of continuation history: the opponent's last move and our own move before it

@@ -7,9 +7,8 @@ import numpy as np
 
 from merino.core.board.bitboard import FULL
 from merino.core.board.movegen import ALL, generate
-from merino.core.compiled.calls import call_at
 from merino.core.compiled.jit import kernel
-from merino.core.compiled.memory import clear_record, copy_record
+from merino.core.compiled.memory import call_at, clear_record, copy_record
 from merino.engine.search.limits import KNOWN_WIN
 from merino.engine.search.state import INFINITE, NO_SCORE, PAST
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from merino.core.common.checks import instance, whole_number
+from merino.core.common.errors import instance, whole_number
 
 if TYPE_CHECKING:
     from merino.core.board.game import Position

@@ -19,8 +19,7 @@ from merino.core.board.position import (
 from merino.core.compiled.jit import kernel
 from merino.core.compiled.lanes import LANES, greatest_at
 from merino.engine.search.history import noisy_history, piece_to_before, quiet_histories, quiet_history_in
-from merino.engine.search.see import captured_type, see_at_least
-from merino.engine.search.threats import escapes
+from merino.engine.search.see import captured_type, escapes, see_at_least
 from merino.engine.search.transposition import fetch_entry
 
 _HASH, _NOISY_GENERATION, _GOOD_NOISY, _QUIET_GENERATION, _QUIETS, _BAD_NOISY, _DONE = range(7)

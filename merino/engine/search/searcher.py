@@ -7,17 +7,20 @@ result.best.uci()
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from queue import Empty, SimpleQueue
 from random import Random
-from types import NoneType
+from types import FrameType, NoneType
+from typing import Protocol
 
 import numpy as np
 
 from merino.core.board.game import IllegalMoveError, Position, as_position
 from merino.core.board.move import Move
-from merino.core.common.checks import function, instance, whole_number
+from merino.core.common.errors import function, instance, whole_number
 from merino.core.common.threads import OneThread
 from merino.engine.search.chooser import Chooser
 from merino.engine.search.limits import DEFAULT_HASH_MB, MAX_HASH_MB, MAX_THREADS, Limits, Line, SearchResult
@@ -282,3 +285,60 @@ def _check_parameters(parameters: tuple[int, ...] | None) -> None:
         instance("parameters", parameters, tuple, "a tuple of whole numbers in the order of their registry")
         if len(parameters) != len(PARAMETERS):
             raise ValueError(f"parameters must be {len(PARAMETERS)} numbers, not {len(parameters)}")
+
+
+_POLL_SECONDS = 0.05  # how soon Ctrl-C is noticed
+
+
+class Display(Protocol):
+    """Shows a running search."""
+
+    def show(self, line: Line) -> None:
+        """Show a newer line."""
+
+    def finish(self) -> None:
+        """Note the end of the search."""
+
+
+def think(
+    searcher: Searcher, position: Position, limits: Limits, display: Display, is_stop_requested: Callable[[], bool]
+) -> tuple[SearchResult, bool]:
+    """Search and show the lines, until Ctrl-C or `is_stop_requested`. The result, and whether it was stopped."""
+    reports: SimpleQueue[Line | SearchResult] = SimpleQueue()
+    with _interrupts() as interrupted:
+        searcher.start(position, limits, reports.put, reports.put)
+        while True:
+            if interrupted.is_set() or is_stop_requested():
+                interrupted.set()
+                searcher.stop()
+            try:
+                report = reports.get(timeout=_POLL_SECONDS)
+            except Empty:
+                if not searcher.searching and reports.empty():
+                    raise RuntimeError("the search ended without a result") from None
+                continue
+            if isinstance(report, SearchResult):
+                display.finish()
+                return report, interrupted.is_set()
+            display.show(report)
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets, instead of raising KeyboardInterrupt, while the block runs.
+
+    Python lets only the main thread handle signals; in another one Ctrl-C has no meaning and nothing changes.
+    """
+    interrupted = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupted
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        interrupted.set()
+
+    previous = signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, previous)

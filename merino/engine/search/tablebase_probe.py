@@ -13,16 +13,15 @@ import numpy as np
 from merino.core.board.bitboard import ZERO, popcount
 from merino.core.board.move import NO_MOVE
 from merino.core.board.position import occupied_squares
-from merino.core.compiled.calls import call_at
 from merino.core.compiled.jit import kernel
-from merino.core.compiled.memory import load_word
+from merino.core.compiled.memory import call_at, load_word
 from merino.engine.search.limits import DEFAULT_PROBE_DEPTH, MAX_PLY, TABLEBASE_WIN
 from merino.engine.search.pruning import NO_CUTOFF
 from merino.engine.search.transposition import EXACT, store
-from merino.engine.syzygy.layout import BLESSED_LOSS, CURSED_WIN, LOSS, MAX_MEN, UNKNOWN, WIN
+from merino.engine.syzygy.probing import BLESSED_LOSS, CURSED_WIN, LOSS, MAX_MEN, UNKNOWN, WIN
 
 if TYPE_CHECKING:
-    from merino.engine.syzygy.results import ResultTables
+    from merino.engine.syzygy.table_files import ResultTables
 
 
 _DEEPER_PLIES = 6  # a known result is stored as if it had been searched so much deeper

@@ -6,12 +6,11 @@ from merino.core.board.makemove import make, make_null
 from merino.core.board.move import NO_MOVE
 from merino.core.board.movegen import count_legal
 from merino.core.board.position import is_insufficient_material
-from merino.core.compiled.calls import call_at
 from merino.core.compiled.jit import kernel
-from merino.core.compiled.memory import load_word
+from merino.core.compiled.memory import call_at, load_word
 from merino.engine.search.history import piece_to_index
 from merino.engine.search.transposition import fetch_entry
-from merino.eval.draws import is_material_draw
+from merino.eval.material import is_material_draw
 
 POLL_NODES = 1024  # how often the stop flag is read
 _ANSWERED = 2  # plies: a move of the root and the answer

@@ -9,9 +9,9 @@ import numpy as np
 
 from merino.core.board.game import Position
 from merino.core.board.move import SQUARES, Move
-from merino.core.compiled.calls import address_of
 from merino.core.compiled.jit import entry
-from merino.engine.search.alpha_beta import alpha_beta
+from merino.core.compiled.memory import address_of
+from merino.engine.search.alpha_beta import alpha_beta, quiescence
 from merino.engine.search.iterative_deepening import (
     aspiration_window,
     fail_high_depth,
@@ -21,7 +21,6 @@ from merino.engine.search.iterative_deepening import (
 )
 from merino.engine.search.limits import MAX_PLY, Score
 from merino.engine.search.parameters import parameters_for
-from merino.engine.search.quiescence import quiescence
 from merino.engine.search.state import (
     NO_SCORE,
     PAST,

@@ -16,7 +16,7 @@ from typing import NoReturn
 from merino.core.common.command import Command, CommandError
 from merino.core.common.errors import MerinoError
 from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.streams import complain
+from merino.core.common.terminal import complain
 from merino.core.compiled.compiling import WATCH
 from merino.engine.uci import commands
 from merino.engine.uci.commands import COMMANDS, STANDARD

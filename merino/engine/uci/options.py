@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from merino.core.common.about import AUTHOR, NAME, __version__
-from merino.core.common.nearest import did_you_mean
+from merino.core.common.text import did_you_mean
 from merino.engine.search.limits import DEFAULT_HASH_MB, DEFAULT_PROBE_DEPTH, MAX_HASH_MB, MAX_THREADS
 from merino.engine.search.strength import DEFAULT_ELO, FULL_LEVEL, MAX_ELO, MIN_ELO, at_elo, at_level
 from merino.engine.uci import files

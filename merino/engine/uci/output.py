@@ -9,8 +9,8 @@ from collections.abc import Callable
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from merino.core.common.quoting import in_one_line
-from merino.core.common.streams import complain, has_no_reader
+from merino.core.common.terminal import complain, has_no_reader
+from merino.core.common.text import in_one_line
 from merino.eval.outlook import expected_score, win_draw_loss
 
 if TYPE_CHECKING:

@@ -16,15 +16,47 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core.errors import NumbaError
 
-from merino.core.board.bitboard import U64
-from merino.core.board.position import POSITION
-from merino.core.compiled.calls import counts_address, evaluation_address, sum_address
+import merino.eval.linear.terms  # noqa: F401  (fills the default set)
+from merino.core.board.bitboard import BLACK, U64, WHITE, ZERO
+from merino.core.board.position import POSITION, king_square
 from merino.core.compiled.jit import entry, in_python, kernel
-from merino.core.compiled.memory import array_at
+from merino.core.compiled.memory import array_at, call_counts, call_sum, counts_address, evaluation_address, sum_address
 from merino.eval.evaluation import EvaluationError
-from merino.eval.linear.pawn_table import pawn_king_key, pawn_table_at, place_of_pawns
-from merino.eval.linear.registry import Term, TermSet, TermTable
-from merino.eval.material import middlegame_share, stage_of
+from merino.eval.linear.phases import by_stage, phases_of
+from merino.eval.linear.registry import TERMS, Term, TermSet, TermTable
+from merino.eval.material import final_score, middlegame_share, stage_of
+
+# The pawn hash table: the sum of the terms that look at pawns and kings alone, kept by these and the stage. Pawns and
+# kings rarely move, so most positions of a search have those of an earlier one. Each thread has a table of its own.
+
+BITS = 13
+ENTRIES = 1 << BITS
+BYTES = 16 * ENTRIES  # a key and a score for each
+_BELOW_PLACE = U64(64 - BITS)
+_SCORES = U64(8 * ENTRIES)  # the scores lie behind the keys
+_SPREAD = U64(
+    0x9E3779B97F4A7C15
+)  # odd, without a pattern: the same pawns with other kings and at other stages lie apart
+
+
+@kernel(makes_arrays=True)
+def pawn_table_at(address):
+    """The keys, uint64[ENTRIES], and the scores, float64[ENTRIES], of the table at `address`."""
+    return array_at(address, np.uint64, ENTRIES), array_at(address + _SCORES, np.float64, ENTRIES)
+
+
+@kernel
+def pawn_king_key(position, stage):
+    """The key of the position's pawns and kings at a stage of the game, uint64."""
+    kings = king_square(position, WHITE) << 6 | king_square(position, BLACK)
+    return position.pawn_key ^ U64(stage << 12 | kings) * _SPREAD
+
+
+@kernel
+def place_of_pawns(key):
+    """The only place in the table where the score of a key may be."""
+    return np.int64(key >> _BELOW_PLACE)
+
 
 # Of what numba says: its colours, the functions that it names, and the line that says what is wrong.
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -271,3 +303,79 @@ def addresses_of(terms: TermSet) -> Addresses:
     with _compiling(terms):
         link(np.zeros(1, dtype=POSITION), np.zeros(len(terms)), found)
     return Addresses(found[0], found[1])
+
+
+# Scores, rows of features and counts of each side. A weight may have two values, interpolated by the stage of the game
+# (`phases`). The draw rules come after the sum; then the score is rounded once and turned to the side to move.
+
+NUMBER_OF_TERMS = len(TERMS)  # of the default set
+
+
+@kernel
+def side_counts(address, position, out):
+    """Fill out, float64[2, terms], with White's and Black's counts times phase share and group multiplier.
+
+    `address` is that of the set's `Addresses.side_counts`.
+    """
+    for colour in range(2):
+        call_counts(address, position, colour, ZERO, out[colour])
+
+
+@entry
+def _evaluate_all(address, positions, weights, scores):
+    for index in range(len(positions)):
+        position = positions[index]
+        scores[index] = final_score(position, call_sum(address, position, weights[stage_of(position)]))
+
+
+@entry
+def _stage_all(positions, stages):
+    for index in range(len(positions)):
+        stages[index] = stage_of(positions[index])
+
+
+@entry
+def _count_all(address, positions, counts):
+    for index in range(len(positions)):
+        side_counts(address, positions[index], counts[index])
+
+
+def scores_of(positions: np.ndarray, weights: np.ndarray, terms: TermSet = TERMS) -> np.ndarray:
+    """Scores of POSITION[n] under weights of one phase or two, int64[n]: centipawns for the side to move."""
+    scores = np.zeros(len(positions), dtype=np.int64)
+    _evaluate_all(addresses_of(terms).weighted_sum, positions, by_stage(weights, len(terms)), scores)
+    return scores
+
+
+def counts_of(positions: np.ndarray, terms: TermSet = TERMS) -> np.ndarray:
+    """Both sides' counts of POSITION[n], float64[n, 2, terms], with phase share and group multiplier applied.
+
+    Raises EvaluationError for a table of the user's that counts in a cell which it does not have.
+    """
+    counts = np.zeros((len(positions), 2, len(terms)))
+    _count_all(addresses_of(terms).side_counts, positions, counts)
+    if terms.version and np.isnan(counts).any():
+        table = terms[int(np.flatnonzero(np.isnan(counts).any(axis=(0, 1)))[0])].table
+        raise EvaluationError(f"the table {table.name if table else '?'} counts in a cell that it does not have")
+    return counts
+
+
+def features_of(positions: np.ndarray, terms: TermSet = TERMS) -> np.ndarray:
+    """Rows of features, float64[n, terms], White minus Black: row @ weights of one phase is White's score."""
+    counts = counts_of(positions, terms)
+    return np.asarray(counts[:, 0] - counts[:, 1])
+
+
+def stages_of(positions: np.ndarray) -> np.ndarray:
+    """The stage of each of POSITION[n], int64[n]: the row of `by_stage` that it is scored with."""
+    stages = np.zeros(len(positions), dtype=np.int64)
+    _stage_all(positions, stages)
+    return stages
+
+
+def white_scores_of(positions: np.ndarray, weights: np.ndarray, terms: TermSet = TERMS) -> np.ndarray:
+    """White's scores of POSITION[n] before draw rules and rounding, float64[n]."""
+    features = features_of(positions, terms)
+    if phases_of(weights, len(terms)) == 1:
+        return np.asarray(features @ weights)
+    return np.asarray((features * by_stage(weights, len(terms))[stages_of(positions)]).sum(axis=1))

@@ -33,18 +33,15 @@ from merino.core.board.bitboard import (
     lsb,
 )
 from merino.core.board.position import king_square
-from merino.core.compiled.calls import call_counts
 from merino.core.compiled.jit import entry, kernel
-from merino.eval.draws import after_rules, rule_of
-from merino.eval.explanation import Credit, Explanation, PieceValue, PieceValues, TermLine
-from merino.eval.linear.compiled import addresses_of
-from merino.eval.linear.evaluate import counts_of, features_of, scores_of, stages_of
+from merino.core.compiled.memory import call_counts
+from merino.eval.explanation import Credit, Explanation, PieceValue, PieceValues, TermLine, removals
+from merino.eval.linear.compiled import addresses_of, counts_of, features_of, scores_of, stages_of
 from merino.eval.linear.phases import by_stage, halves
 from merino.eval.linear.registry import PAWN_VALUE, TERMS, Phase, TermSet, TermTable
 from merino.eval.linear.view import seen_by
-from merino.eval.material import game_stage, stage_of
+from merino.eval.material import after_rules, game_stage, rule_of, stage_of
 from merino.eval.outlook import DEFAULT_K
-from merino.eval.removal import removals
 
 
 def explain(record: np.ndarray, weights: np.ndarray, k: float = DEFAULT_K, terms: TermSet = TERMS) -> Explanation:

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from merino.core.common.nearest import did_you_mean
+from merino.core.common.text import did_you_mean
 from merino.core.common.user_files import SETTINGS, read_user_file, read_user_text
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.own_file import own_file

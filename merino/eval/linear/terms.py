@@ -27,7 +27,7 @@ from merino.core.board.bitboard import (
 )
 from merino.core.compiled.jit import kernel
 from merino.eval.linear.registry import TERMS, Group, Phase
-from merino.eval.linear.tables import (
+from merino.eval.linear.view import (
     CENTER,
     DISTANCES,
     FULL_CENTER,

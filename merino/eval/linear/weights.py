@@ -19,8 +19,7 @@ import numpy as np
 import merino.eval.linear.terms  # noqa: F401  (fills the default set)
 from merino.core.common import about
 from merino.core.common.files import LOCK_ENDING, write_whole
-from merino.core.common.nearest import did_you_mean
-from merino.core.common.quoting import in_one_line
+from merino.core.common.text import did_you_mean, in_one_line
 from merino.core.common.user_files import (
     WEIGHTS,
     first_there,

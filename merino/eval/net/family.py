@@ -12,11 +12,10 @@ import numpy as np
 
 from merino.core.board.bitboard import U64
 from merino.core.board.position import POSITION, side_to_move
-from merino.core.common.quoting import in_one_line
-from merino.core.compiled.calls import evaluation_address
+from merino.core.common.text import in_one_line
 from merino.core.compiled.jit import entry
 from merino.core.compiled.lanes import LANES, LANES_SIZE
-from merino.core.compiled.memory import CACHE_LINE, aligned_bytes
+from merino.core.compiled.memory import CACHE_LINE, aligned_bytes, evaluation_address
 from merino.eval.evaluation import WIDTH, Evaluation, EvaluationError
 from merino.eval.net import play
 from merino.eval.net.features import SCRATCH

@@ -20,10 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.common.checks import real_number, whole_number
+from merino.core.common.errors import real_number, whole_number
 from merino.core.common.files import write_whole
-from merino.core.common.json_text import parsed
-from merino.core.common.sealed import DamageError, check, sealed
+from merino.core.common.sealed import DamageError, check, parsed, sealed
 from merino.core.common.user_files import (
     HEAD_BYTES,
     NET,

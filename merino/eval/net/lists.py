@@ -8,9 +8,8 @@ int64[1 + features], which begin with a counter.
 import numpy as np
 
 from merino.core.board.bitboard import U64
-from merino.core.compiled.calls import evaluation_address
 from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import array_at
+from merino.core.compiled.memory import array_at, evaluation_address
 from merino.eval.net.features import SCRATCH, FeatureSet, active_features
 from merino.eval.net.play import (
     FEATURES,

@@ -10,9 +10,8 @@ import numpy as np
 
 from merino.core.board.bitboard import EMPTY, KING, U64, WHITE
 from merino.core.board.position import side_to_move
-from merino.core.compiled.calls import evaluation_address
 from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import array_at
+from merino.core.compiled.memory import array_at, evaluation_address
 from merino.eval.net.family import NetEvaluation, countable
 from merino.eval.net.features import SCRATCH
 from merino.eval.net.network import QA, QB, QR, QV, SCALE, VALUE, Network

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from merino.core.common.checks import number_of
+from merino.core.common.errors import number_of
 from merino.eval.evaluation import EvaluationError
 from merino.eval.net.features import MIRRORED
 from merino.eval.net.network import ACTIVATIONS, ARROW, MIRRORED_WORD, NetError, Shape

@@ -25,10 +25,9 @@ import numpy as np
 from merino.core.board.bitboard import KING, ONE, U64, WHITE, ZERO, lsb, piece_of
 from merino.core.board.makemove import changes_of
 from merino.core.board.position import king_square
-from merino.core.compiled.calls import evaluation_address
 from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.lanes import LANES_SIZE
-from merino.core.compiled.memory import array_at
+from merino.core.compiled.memory import array_at, evaluation_address
 from merino.eval.net.blocks import BLOCKS, FACTS, NO_TUPLE, Block, Fact, make_block
 from merino.eval.net.features import RIGHT, FeatureSet
 from merino.eval.net.play import (

@@ -27,9 +27,8 @@ from distributed.core import Status
 from merino.core.common.about import __version__
 from merino.core.common.errors import MerinoError
 from merino.core.common.files import lock_within
-from merino.core.common.quoting import counted
-from merino.core.common.runs import RunName, stop_here
-from merino.core.common.work import Needs, RemoteExecutor, WorkError
+from merino.core.common.text import counted
+from merino.core.common.work import Needs, RemoteExecutor, RunName, WorkError, stop_here
 from merino.core.compiled.cache import CACHE_GROUPS
 from merino.core.compiled.jit import CACHE
 from merino.eval.linear.sets import TermSetError, version_of_own_set

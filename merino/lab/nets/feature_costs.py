@@ -12,10 +12,9 @@ import numpy as np
 from merino.core.board.game import Position
 from merino.core.board.makemove import make
 from merino.core.board.position import POSITION
-from merino.core.common.timing import cpu_seconds, medians_in_turns
-from merino.core.compiled.calls import call_evaluation
+from merino.core.common.work import cpu_seconds, medians_in_turns
 from merino.core.compiled.jit import entry, kernel
-from merino.core.compiled.memory import copy_record
+from merino.core.compiled.memory import call_evaluation, copy_record
 from merino.engine.search.state import new_search_record
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.features import SCRATCH, FeatureSet, active_features, features

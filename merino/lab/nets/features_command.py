@@ -15,7 +15,7 @@ from merino.app.console.positions import take_position
 from merino.app.shell.output_files import check_apart, check_picture, ending_of, write_output
 from merino.core.board.fen import START_FEN
 from merino.core.common.command import UsageError, errors_named
-from merino.core.common.progress import Progress
+from merino.core.common.terminal import Progress
 from merino.eval.net.blocks import BLOCKS
 from merino.eval.net.features import MIRRORED, FeatureError, FeatureSet, features
 from merino.eval.net.kings import KINGS

@@ -8,11 +8,13 @@ the same net each time.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numba import cuda, float32, int32, int64
 
-from merino.core.compiled.gpu import gpu_entry, gpu_kernel
+from merino.core.compiled.jit import in_python
 from merino.eval.net.network import MAX_NEURONS, SCALE, output_for
 from merino.lab.nets.backpropagation import draws_mirror
 
@@ -20,6 +22,19 @@ U64 = np.uint64
 ERROR_UNIT, GRADIENT_UNIT = float(1 << 24), float(1 << 40)  # 1.0 in sums of errors and of gradients
 MAX_ACTIVE = 128  # features of a view
 WORDS = 4  # of a PACKED record: squares, two of pieces, and score, result and both kings' squares
+
+cuda.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a last batch may be small
+
+
+def gpu_kernel(function: Callable[..., Any]) -> Any:
+    """Compile `function`, also that of a kernel of the processor, for callers on the card."""
+    return cuda.jit(device=True)(in_python(function))
+
+
+def gpu_entry(function: Callable[..., Any]) -> Any:
+    """Compile `function` for Python to start on many threads of the card: entry[blocks, threads](...)."""
+    return cuda.jit(function)
+
 
 _draws_mirror = gpu_kernel(draws_mirror)
 _output_for = gpu_kernel(output_for)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.common.json_text import parsed
+from merino.core.common.sealed import parsed
 from merino.core.common.user_files import STATE, is_there, read_user_text
 from merino.eval.net.blocks import MAX_MOVES
 from merino.eval.net.domains import COLOUR, FILE, RANK, ROLE

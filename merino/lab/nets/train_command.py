@@ -22,13 +22,13 @@ from merino.app.console.command_line import (
     share_or_all,
 )
 from merino.app.shell.output_files import check_apart
-from merino.core.common.checks import number_of
 from merino.core.common.command import CommandError, UsageError, errors_named
+from merino.core.common.errors import number_of
 from merino.core.common.files import FileInUseError, check_writable, held, writing
 from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.json_text import writable
-from merino.core.common.progress import LivePrinter, ProgressOfMany
-from merino.core.common.quoting import counted
+from merino.core.common.sealed import writable
+from merino.core.common.terminal import LivePrinter, ProgressOfMany
+from merino.core.common.text import counted
 from merino.core.common.user_files import open_to_append
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import find_net

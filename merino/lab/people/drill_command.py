@@ -19,7 +19,7 @@ from merino.core.board.bitboard import BLACK
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.files import writing
-from merino.core.common.progress import ProgressOfMany
+from merino.core.common.terminal import ProgressOfMany
 from merino.engine.notation.san import MoveRejected
 from merino.eval.families import default
 from merino.formats.sources import SourceError

@@ -20,14 +20,13 @@ import numpy as np
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.board.makemove import make
 from merino.core.board.position import POSITION
-from merino.core.common.checks import number_of
-from merino.core.common.nearest import did_you_mean
-from merino.core.common.quoting import without_controls
+from merino.core.common.errors import number_of
+from merino.core.common.text import did_you_mean, without_controls
 from merino.core.common.work import in_order
 from merino.core.compiled.jit import entry
 from merino.core.compiled.memory import copy_record
 from merino.engine.search.choice import FIRST_HABIT, SIGHTS, count_moves, expected_scores, shown_by
-from merino.eval.linear.evaluate import stages_of
+from merino.eval.linear.compiled import stages_of
 from merino.eval.linear.family import LinearEvaluation
 from merino.formats.pgn_games import NO_FAULT, Games, games_of, play_games
 from merino.formats.pgn_tokens import UNFINISHED, WHITE_WON

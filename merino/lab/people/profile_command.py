@@ -10,8 +10,8 @@ from merino.app.console.command_line import Parser, file_path, whole
 from merino.app.shell.search_request import default_analyser
 from merino.core.board.fen import COLOUR_NAMES
 from merino.core.common.command import errors_named
-from merino.core.common.progress import ProgressOfMany
-from merino.core.common.quoting import counted
+from merino.core.common.terminal import ProgressOfMany
+from merino.core.common.text import counted
 from merino.eval.families import default
 from merino.formats.sources import SourceError
 from merino.lab.people.games import MAX_CHOICES, games_of_player

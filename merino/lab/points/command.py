@@ -21,8 +21,8 @@ from merino.app.shell.output_files import (
 )
 from merino.app.shell.search_request import evaluation_of
 from merino.core.common.command import CommandError, UsageError, errors_named
-from merino.core.common.pictures import PictureError
-from merino.core.common.progress import Progress
+from merino.core.common.tables import PictureError
+from merino.core.common.terminal import Progress
 from merino.eval.evaluation import EvaluationError
 from merino.formats.sources import SourceError, find_files, plain_name
 from merino.lab.points.board import board_values

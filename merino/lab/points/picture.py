@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.common.pictures import GREY, SETTINGS, load_matplotlib, saved
+from merino.core.common.tables import GREY, SETTINGS, load_matplotlib, saved
 from merino.lab.points.values import MAX_BALANCE, OTHER_ALPHAS, PointValues, ScoreGraph, logistic
 from merino.lab.points.vectors import PIECE_NAMES
 from merino.match.statistics import wilson_interval

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from merino.core.common.json_text import parsed
+from merino.core.common.sealed import parsed
 from merino.core.common.work import in_order
 from merino.formats.pgn_games import Fault, Games, GamesText, games_of, play_games
 from merino.formats.pgn_tokens import UNFINISHED

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.common.json_text import finite
+from merino.core.common.sealed import finite
 from merino.core.common.tables import csv_text
 from merino.lab.points.board import QUANTILES, TEAM_44, TEAM_44_PREDICTED, BoardValues, Prediction, Spread
 from merino.lab.points.claims import CONDITIONS, STUDIED, Condition

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from merino.core.common.quoting import rounded
+from merino.core.common.text import rounded
 from merino.lab.points.board import QUANTILES, TEAM_44, TEAM_44_PREDICTED, WAYS, BoardValues
 from merino.lab.points.claims import CONDITIONS, STUDIED, Condition
 from merino.lab.points.values import (

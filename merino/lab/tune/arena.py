@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from merino.core.common.checks import real_number
-from merino.core.common.quoting import rounded
+from merino.core.common.errors import real_number
+from merino.core.common.text import rounded
 from merino.core.common.user_files import SETTINGS, faults_named, read_user_text
 from merino.eval.evaluation import Number
 from merino.lab.tune.estimators import estimate as estimate_of

@@ -16,8 +16,8 @@ from merino.app.shell.match_options import remarks
 from merino.app.shell.output_files import holding_output, make_folder
 from merino.core.common.errors import MerinoError
 from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.json_text import finite
-from merino.core.common.progress import LivePrinter
+from merino.core.common.sealed import finite
+from merino.core.common.terminal import LivePrinter
 from merino.core.common.user_files import is_there
 from merino.core.common.work import cores
 from merino.eval.evaluation import Number

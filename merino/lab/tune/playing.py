@@ -20,8 +20,7 @@ from typing import NamedTuple
 import chess.engine
 import numpy as np
 
-from merino.core.common.runs import RunName, at_work, begun
-from merino.core.common.work import RemoteExecutor, ordered, threads
+from merino.core.common.work import RemoteExecutor, RunName, at_work, begun, ordered, threads
 from merino.engine.search.parameters import PARAMETERS, current_name, parameters_for, tuned_for
 from merino.eval.evaluation import Evaluation, Number
 from merino.eval.families import default

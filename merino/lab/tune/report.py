@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.common.json_text import finite
-from merino.core.common.pictures import load_matplotlib, saved
-from merino.core.common.quoting import rounded
+from merino.core.common.sealed import finite
+from merino.core.common.tables import load_matplotlib, saved
+from merino.core.common.text import rounded
 from merino.lab.tune import paper
 from merino.lab.tune.curves import SETTINGS
 from merino.lab.tune.estimators import deviations, estimate, gain_over, intervals, noise_now

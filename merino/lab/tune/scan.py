@@ -19,10 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.common.nearest import did_you_mean
-from merino.core.common.pictures import GREY, load_matplotlib, saved
-from merino.core.common.quoting import rounded
-from merino.core.common.tables import csv_text
+from merino.core.common.tables import GREY, csv_text, load_matplotlib, saved
+from merino.core.common.text import did_you_mean, rounded
 from merino.engine.search.parameters import current_name, parameters_for
 from merino.eval.evaluation import Evaluation, Number
 from merino.lab.tune.parameters import TuneError, check_whole, own_parameters

@@ -15,8 +15,7 @@ from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path, number_above_zero, positive, share
 from merino.app.shell.match_options import add_time_control
 from merino.core.common.command import CommandError, UsageError, errors_named
-from merino.core.common.nearest import did_you_mean
-from merino.core.common.quoting import counted
+from merino.core.common.text import counted, did_you_mean
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import load_chosen
 from merino.lab.tune import paper

@@ -25,8 +25,8 @@ from merino.core.common.about import NAME
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.files import writing
 from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.progress import LivePrinter
-from merino.core.common.quoting import as_word, counted
+from merino.core.common.terminal import LivePrinter
+from merino.core.common.text import as_word, counted
 from merino.core.common.user_files import is_there, real_path
 from merino.core.common.work import Needs, RemoteExecutor, WorkError, cores
 from merino.eval.families import load_chosen

@@ -21,7 +21,7 @@ import numpy as np
 
 from merino.core.common.array_files import as_npz, check_arrays, from_npz
 from merino.core.common.files import write_whole
-from merino.core.common.json_text import parsed
+from merino.core.common.sealed import parsed
 from merino.core.common.user_files import STATE, faults_named, read_user_file, user_path
 from merino.eval.evaluation import Evaluation
 from merino.eval.families import from_identity

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from merino.core.common.files import write_whole
-from merino.core.common.json_text import writable
-from merino.core.common.quoting import counted
-from merino.core.common.sealed import as_json
+from merino.core.common.sealed import as_json, writable
+from merino.core.common.text import counted
 from merino.core.common.user_files import GAMES as KIND_OF_GAMES
 from merino.core.common.user_files import WEIGHTS, is_there, open_user_file, read_user_file
 from merino.eval.linear.family import LinearEvaluation

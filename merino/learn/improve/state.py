@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from merino.core.common.quoting import counted
+from merino.core.common.text import counted
 from merino.core.common.user_files import is_there
 from merino.eval.linear.registry import TERMS, TermSet
 from merino.eval.linear.sets import set_named

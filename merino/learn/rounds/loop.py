@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol
 
-from merino.core.common.quoting import counted
 from merino.core.common.sealed import from_json
+from merino.core.common.text import counted
 from merino.core.common.user_files import STATE, faults_named, read_user_file
 from merino.core.common.work import cores
 from merino.eval.evaluation import Evaluation

@@ -22,7 +22,7 @@ from merino.core.board.bitboard import WHITE
 from merino.core.board.fen import COLOUR_NAMES, FenError
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.common.about import NAME, __version__
-from merino.core.common.quoting import counted, without_controls
+from merino.core.common.text import counted, without_controls
 from merino.engine.notation.games import PgnLines, VariantError, loaded, read_game
 from merino.engine.notation.san import as_chess_move
 from merino.engine.report.text import largest_terms

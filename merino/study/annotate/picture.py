@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from merino.core.board.bitboard import WHITE
-from merino.core.common.pictures import GREY, SETTINGS, load_matplotlib, saved
+from merino.core.common.tables import GREY, SETTINGS, load_matplotlib, saved
 from merino.study.annotate.analysis import GRADES, AnnotatedMove
 
 MAX_PAWNS = 10.0  # pawns; evaluations beyond, mates too, are drawn there

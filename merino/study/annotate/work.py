@@ -19,8 +19,8 @@ from typing import Protocol, Self
 
 from merino.core.common.about import NAME, __version__
 from merino.core.common.files import write_whole, writing
-from merino.core.common.quoting import in_one_line
 from merino.core.common.sealed import checksum, tell_unsealed
+from merino.core.common.text import in_one_line
 from merino.core.common.user_files import STATE, is_there, read_user_file
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from merino.core.board.bitboard import BLACK, WHITE
-from merino.core.common.quoting import rounded
+from merino.core.common.text import rounded
 from merino.engine.report.schema import ChangeReport, LineReport, MoveReport, PieceChangeReport, PositionReport
 from merino.engine.report.static import difference
 from merino.engine.report.summary import summarise_change

@@ -29,7 +29,7 @@ from merino.core.common.user_files import SETTINGS, faults_named, read_user_file
 from merino.core.compiled.jit import entry
 from merino.core.compiled.memory import copy_record
 from merino.eval.evaluation import Evaluation
-from merino.eval.linear.evaluate import NUMBER_OF_TERMS, features_of, stages_of
+from merino.eval.linear.compiled import NUMBER_OF_TERMS, features_of, stages_of
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.phases import halves
 from merino.eval.linear.registry import TERMS

@@ -5,9 +5,9 @@ import numpy as np
 from merino.core.board.attacks import KING_ATTACKS, KNIGHT_ATTACKS, bishop_attacks, queen_attacks, rook_attacks
 from merino.core.board.bitboard import FILES, ONE, ZERO, bit, lsb, popcount
 from merino.core.compiled.jit import kernel
-from merino.eval.linear.full.term_set import EITHER, TERMS, UNLIMITED
+from merino.eval.linear.full.view import EITHER, TERMS, UNLIMITED
 from merino.eval.linear.registry import Group
-from merino.eval.linear.tables import DISTANCES, parabola
+from merino.eval.linear.view import DISTANCES, parabola
 
 term, table = TERMS.term, TERMS.table
 MIN_UNITS, MAX_UNITS, UNITS_A_CELL = 6, 30, 3  # of an attack on the king; more count as so many

@@ -1,7 +1,7 @@
 """Terms of `full` that count pieces."""
 
 from merino.core.board.bitboard import DARK_SQUARES, ZERO, popcount
-from merino.eval.linear.full.term_set import EITHER, TERMS, WORTH
+from merino.eval.linear.full.view import EITHER, TERMS, WORTH
 from merino.eval.linear.registry import Group
 
 term = TERMS.term

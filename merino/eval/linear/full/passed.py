@@ -3,10 +3,9 @@
 from merino.core.board.bitboard import ONE, U64, beside, lsb, north_fill, popcount, south_fill
 from merino.core.compiled.jit import kernel
 from merino.eval.linear.full.pawns import BY_RANK, RANKS_OF_PAWNS
-from merino.eval.linear.full.term_set import EITHER, TERMS
-from merino.eval.linear.full.view import enemies
+from merino.eval.linear.full.view import EITHER, TERMS, enemies
 from merino.eval.linear.registry import Group
-from merino.eval.linear.tables import DISTANCES, cell_total, passed_sum
+from merino.eval.linear.view import DISTANCES, cell_total, passed_sum
 
 term, table = TERMS.term, TERMS.table
 FIRST_RANK, FAR = 3, 5  # pawns on lower ranks count as on this one, here from 0, and more steps as so many

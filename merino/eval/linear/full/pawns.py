@@ -4,9 +4,9 @@ import numpy as np
 
 from merino.core.board.bitboard import ONE, SQUARES, U64, beside, north_fill, popcount, south_fill
 from merino.core.compiled.jit import kernel
-from merino.eval.linear.full.term_set import EITHER, TERMS
+from merino.eval.linear.full.view import EITHER, TERMS
 from merino.eval.linear.registry import Group
-from merino.eval.linear.tables import cell_total, passed_sum
+from merino.eval.linear.view import cell_total, passed_sum
 
 term, table = TERMS.term, TERMS.table
 RANKS_OF_PAWNS = tuple(f"rank{rank}" for rank in range(2, 8))

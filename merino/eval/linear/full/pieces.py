@@ -16,8 +16,7 @@ from merino.core.board.bitboard import (
     south_fill,
 )
 from merino.core.compiled.jit import kernel
-from merino.eval.linear.full.term_set import EITHER, TERMS
-from merino.eval.linear.full.view import LAST_REACH, REACH_BITS
+from merino.eval.linear.full.view import EITHER, LAST_REACH, REACH_BITS, TERMS
 from merino.eval.linear.registry import Group
 
 term, table = TERMS.term, TERMS.table

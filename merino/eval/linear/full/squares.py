@@ -7,9 +7,9 @@ import numpy as np
 
 from merino.core.board.bitboard import ONE, SQUARES, lsb
 from merino.core.compiled.jit import kernel
-from merino.eval.linear.full.term_set import EITHER, TERMS, UNLIMITED
+from merino.eval.linear.full.view import EITHER, TERMS, UNLIMITED
 from merino.eval.linear.registry import Group
-from merino.eval.linear.tables import DISTANCES, cell_total
+from merino.eval.linear.view import DISTANCES, cell_total
 
 table = TERMS.table
 FOLDED = np.array([4 * (square >> 3) + min(square & 7, 7 - (square & 7)) for square in SQUARES])

@@ -3,8 +3,7 @@
 from merino.core.board.attacks import KING_ATTACKS
 from merino.core.board.bitboard import U64, WHITE, ZERO, pawn_attacks, popcount
 from merino.core.compiled.jit import kernel
-from merino.eval.linear.full.term_set import EITHER, TERMS
-from merino.eval.linear.full.view import enemies, enemy_pieces
+from merino.eval.linear.full.view import EITHER, TERMS, enemies, enemy_pieces
 from merino.eval.linear.registry import Group
 
 term, table = TERMS.term, TERMS.table

@@ -29,6 +29,7 @@ from merino.core.board.bitboard import (
 )
 from merino.core.board.position import pieces_of
 from merino.core.compiled.jit import kernel
+from merino.eval.linear.registry import TermSet
 from merino.eval.linear.view import not_counting, seen_by, view
 
 REACH_BITS = U64(5)  # of a number of safe squares, at most 27; so twelve pieces of a kind fit into 64 bits
@@ -223,3 +224,11 @@ def full_view_without(position, colour, squares):
     side = not_counting(view(position, colour), squares)
     enemy = attacks_of_side(view(position, 1 - colour))
     return _joined(position, colour, side, attacks_of_side(side), enemy)
+
+
+# The set `full` itself, and the bounds of its weights; the other modules of this folder fill it (`eval.linear.sets`).
+
+WORTH = (0, 3000)  # bounds of a piece value
+EITHER = (-200, 200)
+UNLIMITED = (-400, 400)  # of what is seldom there and then says much
+TERMS = TermSet("full", full_views, full_view_without)

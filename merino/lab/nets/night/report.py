@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from merino.core.common.json_text import finite
-from merino.core.common.quoting import counted
+from merino.core.common.sealed import finite
 from merino.core.common.tables import aligned
+from merino.core.common.text import counted
 from merino.lab.nets.night.state import Generation, NightState
 from merino.match.report import duration, signed
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from merino.core.common.files import write_whole
-from merino.core.common.json_text import writable
-from merino.core.common.quoting import counted
+from merino.core.common.sealed import writable
+from merino.core.common.text import counted
 from merino.core.common.user_files import is_there
 from merino.eval.families import EvaluationFile, read_net
 from merino.eval.net.file import digest, net_in

@@ -48,8 +48,8 @@ from merino.lab.nets.feature_costs import BASE, update_costs
 from merino.lab.nets.training import Trainer, TrainingSettings
 from merino.lab.points.values import point_values
 from merino.lab.points.vectors import vectors_of_games
-from merino.lab.tune.curves import SETTINGS
-from merino.lab.tune.simulator import CONTENDERS, simulate
+from merino.lab.tune.methods import METHODS
+from merino.lab.tune.simulator import SETTINGS, simulate
 from merino.learn.gain import learn
 from merino.learn.inputs import split
 from merino.learn.minimisers import FitCallback
@@ -237,10 +237,10 @@ def tuning(pairs: int = 10_000, size: int = 16) -> None:
     """Millions of simulated pairs a second for each method."""
     print(f"tuning {size} parameters in the simulator, one core; CPU time, medians of {ROUNDS} rounds in turns")
     works = [
-        partial(simulate, contender, SETTINGS["S0"], size, pairs, runs=1, seed=1, at_a_time=1)
-        for contender in CONTENDERS.values()
+        partial(simulate, method, SETTINGS["S0"], size, pairs=pairs, runs=1, seed=1, at_a_time=1)
+        for method in METHODS.values()
     ]
-    for name, seconds in zip(CONTENDERS, in_turns(works), strict=True):
+    for name, seconds in zip(METHODS, in_turns(works), strict=True):
         line(name, pairs / seconds / 1e6, "M pairs/s")
 
 

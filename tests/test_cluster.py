@@ -30,8 +30,7 @@ from merino.formats.openings import OpeningError
 from merino.lab.cluster import connection, workers
 from merino.lab.cluster.connection import ClusterError, ClusterSession, session
 from merino.lab.cluster.workers import Workers, difference, identity, inspect
-from merino.lab.tune.playing import play_tune
-from merino.lab.tune.tuning import Tune
+from merino.lab.tune.tuning import Tune, play_tune
 from merino.learn.procedure import learn_from_files
 from merino.learn.request import Events, LearnRequest
 from merino.match.config import MatchConfig, TimeControl

@@ -51,7 +51,6 @@ LINES = (
     "spsa resume ?",
     "spsa replay ?",
     "spsa plan ?",
-    "spsa arena ?",
     "positions ?",
     "profile ? --player A",
     "drill ? --player A",

@@ -35,7 +35,7 @@ from merino.engine.search.strength import MAX_ELO, at_elo
 from merino.engine.uci.options import OPTIONS, UciOption
 from merino.eval.linear.weights import DEFAULT_FILE
 from merino.formats.openings import FileOpenings, Opening, OpeningError
-from merino.lab.tune import spsa_command as spsa
+from merino.lab.tune.command import spsa_parser
 from merino.match.config import Adjudication, Clock, MatchConfig, TimeControl
 from merino.match.engines import EngineFault, OtherEngine, OwnEngine, PythonBoard, Situation, centipawns, start_engine
 from merino.match.games import Game, MatchError, Played, PlayerError, Reason, Tally
@@ -729,9 +729,9 @@ def test_games_at_a_time_are_asked_for_by_either_of_two_words(capsys: pytest.Cap
     for read, words in (
         (match._parser, ["a", "b"]),
         (selfplay._parser, ["3"]),
-        (spsa._parser, ["tune", "file"]),
-        (spsa._parser, ["resume", "file"]),
-        (spsa._parser, ["simulate"]),
+        (spsa_parser, ["tune", "file"]),
+        (spsa_parser, ["resume", "file"]),
+        (spsa_parser, ["simulate"]),
     ):
         assert [read().parse_args([*words, name, "3"]).concurrency for name in ("--concurrency", "--threads")] == [3, 3]
         with pytest.raises(SystemExit):

@@ -11,8 +11,7 @@ from merino.engine.search.parameters import (
     parameter_values,
 )
 from merino.eval.families import default
-from merino.lab.tune.parameters import TunedParameter, TuneError, own_parameters
-from merino.lab.tune.playing import check_own
+from merino.lab.tune.parameters import TunedParameter, TuneError, check_tunable, own_parameters
 from merino.match.players import read_player
 
 
@@ -37,7 +36,8 @@ def test_a_parameter_under_both_its_names_is_refused() -> None:
     with pytest.raises(ParameterError, match=f"{new} is given twice"):
         parameter_values({old: 50, new: 50})
     with pytest.raises(TuneError, match=f"{new} is listed twice"):
-        check_own((TunedParameter(old, 50, 0, 100, 5), TunedParameter(new, 50, 0, 100, 5)))
+        rows = [TunedParameter(name, 70, 60, 100, 5) for name in (old, new)]
+        check_tunable(rows, own_parameters(default()))
 
 
 @pytest.mark.parametrize(

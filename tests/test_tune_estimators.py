@@ -4,17 +4,32 @@ import numpy as np
 import pytest
 
 from merino.core.compiled.jit import in_python
-from merino.lab.tune.beliefs import PARABOLA, VAR_S, best_level
-from merino.lab.tune.estimators import after, deviations, estimate, gain_over, initial_state, intervals, next_pair
-from merino.lab.tune.methods import METHODS, number_of
-from merino.lab.tune.methods.adaptive import MAX_HANDICAP
-from merino.lab.tune.methods.auto import BANK, LEVELS
+from merino.lab.tune.methods import (
+    METHODS,
+    after,
+    deviations,
+    estimate,
+    gain_over,
+    initial_state,
+    intervals,
+    next_pair,
+    number_of,
+)
+from merino.lab.tune.methods.adaptive import (
+    LEVELS,
+    MAX_HANDICAP,
+    PARABOLA,
+    STEP_SHARES,
+    STEPS,
+    VAR_S,
+    best_level,
+)
 from merino.lab.tune.parameters import TunedParameter, settings_for
 from merino.lab.tune.rules import BETA, MAX_PERTURBATION, EstimatorSettings, Method, PairResult, State
 from merino.match.games import seed_state
 from merino.match.statistics import score_of
 
-STEPS = (((220, 80), (1, -1), 2), ((210, 75), (-1, -1), -1), ((200, 70), (1, 1), 0), ((195, 68), (1, -1), 1))
+PLAYED = (((220, 80), (1, -1), 2), ((210, 75), (-1, -1), -1), ((200, 70), (1, 1), 0), ((195, 68), (1, -1), 1))
 EXAMPLE = {
     METHODS["bspsa"]: ((57.7682911, -28.6428916), (80.6502551, -17.5015982), (101.1167195, -27.2599795)),
     METHODS["bspsas"]: ((58.7937356, -29.1610738), (81.6259003, -18.0453884), (102.1176596, -27.8170945)),
@@ -28,17 +43,17 @@ def make_settings(method: Method, sigma: list[float], sigma_0: list[float], tau:
     far, even = np.full(size, 1e6), np.ones(size)
     whole = np.zeros(size, dtype=bool)
     return EstimatorSettings(
-        number_of(method),
-        1000,
-        tau,
-        -far,
-        far,
-        whole,
-        10 * even,
-        0.002 * even,
-        np.array(sigma),
-        np.array(sigma_0),
-        method.bank,
+        method=number_of(method),
+        pairs=1000,
+        tau=tau,
+        low=-far,
+        high=far,
+        whole=whole,
+        c_end=10 * even,
+        r_end=0.002 * even,
+        sigma=np.array(sigma),
+        sigma_0=np.array(sigma_0),
+        bank=method.bank,
     )
 
 
@@ -65,7 +80,7 @@ def test_four_pairs_move_the_estimate_as_worked_out_by_hand(method):
     settings = make_settings(method, [700.0, 300.0], [100.0, 50.0])
     state = initial_state(settings, np.array([10.0, -5.0]))
     found = []
-    for number, (c, signs, y) in enumerate(STEPS, start=1):
+    for number, (c, signs, y) in enumerate(PLAYED, start=1):
         theta, reach = estimate(settings, state), np.array(c, dtype=float) * signs
         state = after(settings, state, PairResult(number, theta + reach, theta - reach, float(y)))
         found.append(estimate(settings, state))
@@ -111,7 +126,7 @@ def test_results_that_come_late_give_the_same_estimate():
     assert np.abs(first.covariance - second.covariance).max() < 1e-9
 
 
-@pytest.mark.parametrize("method", [METHODS["bspsas"], METHODS["bspsa"], METHODS["auto"], METHODS["adaptive"]])
+@pytest.mark.parametrize("method", [METHODS["bspsas"], METHODS["bspsa"], METHODS["adaptive"]])
 def test_it_does_not_matter_where_zero_is(method):
     settings = make_settings(method, [700.0, 300.0], [100.0, 50.0])
     results = random_results(40, 2, seed=6)
@@ -206,7 +221,7 @@ def test_whole_numbers_for_a_parameter_make_no_whole_numbers_of_its_state(method
     assert {name for name, array in arrays.items() if array.dtype != np.float64} == {"whole"}
 
 
-def test_the_perturbation_that_tells_most_is_chosen_and_a_sure_result_tells_nothing():
+def test_the_perturbation_with_most_information_is_chosen_and_a_sure_result_has_none():
     gains = np.array([[16.0, 4.0, 1.0]])
     choose = in_python(best_level)
     assert choose(gains, np.zeros((1, 3)), 0, 0.0, 1.0) == 0
@@ -258,17 +273,33 @@ def test_integers_are_right_on_average_and_never_of_the_wrong_sign():
     assert pairs.mean() == pytest.approx(5.3, abs=0.03)
 
 
-def test_auto_plays_its_levels_and_the_others_shrink():
-    rows = [TunedParameter("a", 0, -1e6, 1e6, 10, whole=False)]
-    auto, plain = settings_for(METHODS["auto"], rows, 1000), settings_for(METHODS["bspsa"], rows, 1000)
-    random = seed_state(10)
-    largest = 10 * MAX_PERTURBATION
-    state = initial_state(auto, np.zeros(1))
-    reaches = {round(abs(next_pair(auto, state, number, random)[0][0]) / largest, 9) for number in range(1, 200)}
-    assert reaches == set(LEVELS)
-    state = initial_state(plain, np.zeros(1))
-    first_and_last = [abs(next_pair(plain, state, number, random)[0][0]) for number in (1, 1000)]
+def test_perturbations_shrink_as_those_of_fishtest():
+    settings = settings_for(METHODS["bspsa"], [TunedParameter("a", 0, -1e6, 1e6, 10, whole=False)], 1000)
+    state, random = initial_state(settings, np.zeros(1)), seed_state(10)
+    first_and_last = [abs(next_pair(settings, state, number, random)[0][0]) for number in (1, 1000)]
     assert first_and_last == pytest.approx([10 * 1000**0.101, 10])
+
+
+def test_adaptive_plays_the_steps_about_its_level_as_often_as_it_should():
+    settings = settings_for(METHODS["adaptive"], [TunedParameter("a", 0, -1e6, 1e6, 10, whole=False)], 1000)
+    state, random = initial_state(settings, np.zeros(1)), seed_state(10)
+    level = int(state.plan[0, 0])
+    assert 2 <= level < LEVELS - 1
+    reaches = np.array([abs(next_pair(settings, state, number, random)[0][0]) for number in range(1, 4000)])
+    steps = np.rint(np.log2(10 * MAX_PERTURBATION / reaches)).astype(int) - level
+    shares = [np.mean(steps == step) for step in STEPS]
+    assert shares == pytest.approx(STEP_SHARES, abs=0.03)
+
+
+def test_hypotheses_count_by_their_evidence():
+    settings = make_settings(METHODS["adaptive"], [700.0], [100.0])
+    state = initial_state(settings, np.zeros(1))
+    state.mean[:, 0] = np.arange(len(state.mean))
+    state.beliefs[0, 0] = state.mean[:, 0] / 100
+    state.evidence[:] = -1000.0
+    state.evidence[[2, 4]] = np.log(3), 0.0
+    assert estimate(settings, state)[0] == pytest.approx(0.75 * 2 + 0.25 * 4)
+    assert deviations(settings, state)[0] == pytest.approx(np.sqrt(100**2 + 0.75 * 0.5**2 + 0.25 * 1.5**2))
 
 
 def test_more_than_63_parameters_get_signs_of_their_own():
@@ -283,39 +314,11 @@ def test_more_than_63_parameters_get_signs_of_their_own():
 
 def test_the_spread_of_results_is_learned_from_them():
     results = random_results(4000, 1, seed=12)
-    told, found = (make_settings(METHODS["bspsa"], [300.0], [5.0], tau) for tau in (np.sqrt(2.0), 0.0))
+    stated, found = (make_settings(METHODS["bspsa"], [300.0], [5.0], tau) for tau in (np.sqrt(2.0), 0.0))
     assert np.var([result.y for result in results]) == pytest.approx(2, abs=0.1)
-    widths = [deviations(settings, state_after(settings, np.zeros(1), results))[0] for settings in (told, found)]
+    widths = [deviations(settings, state_after(settings, np.zeros(1), results))[0] for settings in (stated, found)]
     assert widths[0] < 4.5
     assert widths[1] == pytest.approx(widths[0], rel=0.02)
-
-
-def test_each_filter_of_auto_is_a_kalman_filter_of_optimum_and_bias():
-    """Written with matrices, one of 2 x 2 for each parameter."""
-    settings = make_settings(METHODS["auto"], [700.0, 300.0, 500.0], [100.0, 50.0, 80.0])
-    results = random_results(12, 3, seed=5)
-    state = state_after(settings, np.zeros(3), results)
-    for index, (spread, power, multiplier, first_odds) in enumerate(BANK):
-        means, odds = np.zeros((3, 2)), first_odds
-        both = zip(settings.sigma_0, settings.c_end, strict=True)
-        covariances = [np.diag([deviation**2, (spread * c * MAX_PERTURBATION) ** 2]) for deviation, c in both]
-        for _, plus, minus, y in results:
-            slope = (plus - minus) / settings.sigma**2
-            reach = (0.5 * np.abs(plus - minus) / (settings.c_end * MAX_PERTURBATION)) ** power
-            seen = slope[:, None] * np.column_stack([np.ones(3), reach])
-            expected = (seen * means).sum() - slope @ (plus + minus) / 2
-            surprise = y - 2 * np.tanh(multiplier * expected / 2)
-            gains = [multiplier * covariance @ row for covariance, row in zip(covariances, seen, strict=True)]
-            variance = settings.tau**2 + multiplier * sum(row @ gain for row, gain in zip(seen, gains, strict=True))
-            odds -= 0.5 * (surprise**2 / variance + np.log(variance))
-            means += np.array(gains) * surprise / variance
-            pairs = zip(covariances, gains, strict=True)
-            covariances = [each - np.outer(gain, gain) / variance for each, gain in pairs]
-        assert state.mean[index] == pytest.approx(means[:, 0], rel=1e-9, abs=1e-9)
-        assert state.bias[index] == pytest.approx(means[:, 1], rel=1e-9, abs=1e-9)
-        assert state.evidence[index] == pytest.approx(odds, rel=1e-9)
-        kept = np.array([(each[0, 0], each[0, 1], each[1, 1]) for each in covariances]).T
-        assert state.spread[index] == pytest.approx(kept, rel=1e-8, abs=1e-9)
 
 
 def test_spsa_steps_no_further_than_a_bound_and_back_from_there():
@@ -325,14 +328,3 @@ def test_spsa_steps_no_further_than_a_bound_and_back_from_there():
         for number in range(1, 100):
             state = after(settings, state, PairResult(number, np.array([0.9]), np.array([0.5]), y))
         assert state.mean[0, 0] == bound
-
-
-def test_auto_averages_its_filters_by_evidence():
-    settings = make_settings(METHODS["auto"], [700.0], [100.0])
-    state = initial_state(settings, np.zeros(1))
-    state.mean[:, 0] = np.arange(len(BANK))
-    state.evidence[:] = -1000.0
-    state.evidence[[2, 4]] = np.log(3), 0.0
-    assert estimate(settings, state)[0] == pytest.approx(0.75 * 2 + 0.25 * 4)
-    mixed = 100**2 + 0.75 * 0.5**2 + 0.25 * 1.5**2
-    assert deviations(settings, state)[0] == pytest.approx(np.sqrt(mixed))

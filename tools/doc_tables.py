@@ -25,8 +25,8 @@ from merino.eval.linear.registry import TERMS, Group, TermSet, TermTable
 from merino.eval.linear.sets import set_named
 from merino.eval.linear.weights import defaults
 from merino.lab.points.command import points_parser
-from merino.lab.tune.curves import SETTINGS
 from merino.lab.tune.methods import METHODS
+from merino.lab.tune.simulator import SETTINGS
 from tools.markdown import markdown_table, with_section
 from tools.report_schema import schema
 

@@ -19,11 +19,9 @@ from merino.lab.people.games import PlayerGame, PlayerGames, choices_of
 from merino.lab.points.board import BoardTally, add_games
 from merino.lab.points.regression import bootstrap, cells_of
 from merino.lab.points.vectors import vectors_of_games
-from merino.lab.tune.curves import SETTINGS
-from merino.lab.tune.estimators import after, estimate, initial_state, next_pair, noise_now
-from merino.lab.tune.methods import DEFAULT, METHODS
+from merino.lab.tune.methods import DEFAULT, METHODS, after, estimate, initial_state, next_pair
 from merino.lab.tune.rules import PairResult
-from merino.lab.tune.simulator import CONTENDERS, simulate, tuner_settings
+from merino.lab.tune.simulator import SETTINGS, simulate, tuner_settings
 from merino.match.games import seed_state
 
 _SCORED_GAME = '[Result "1-0"]\n\n1. e4 { [%eval 0.2] } e5 { [%eval 0.1] } 2. Nf3 1-0\n\n'
@@ -63,10 +61,9 @@ def warm_up_points() -> None:
 
 def warm_up_tunes() -> None:
     """Simulate a short tune, and take the steps of a tune by games."""
-    simulate(CONTENDERS[DEFAULT], SETTINGS["S0"], size=2, pairs=1, runs=1, seed=1, at_a_time=1)
+    simulate(METHODS[DEFAULT], SETTINGS["S0"], 2, pairs=1, runs=1, seed=1, at_a_time=1)
     settings = tuner_settings(METHODS[DEFAULT], SETTINGS["S0"], 2, 1)
     state = initial_state(settings, settings.sigma_0)
     plus, minus = next_pair(settings, state, 1, seed_state(1, 2))
     state = after(settings, state, PairResult(1, plus, minus, 0.0))
     estimate(settings, state)
-    noise_now(settings, state)

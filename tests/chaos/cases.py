@@ -136,15 +136,8 @@ CASES = (
     ),
     Case("spsa tune", f"spsa tune t.toml --pairs 24 --nodes 40 {_TWO}", {"t.toml": "tune.toml"}, holds="t.tune.npz"),
     Case(
-        "spsa arena",
-        f"spsa arena a.toml --state run {_TWO}",
-        {"a.toml": "arena.toml"},
-        holds="run/own-start.json",
-        prints=True,
-    ),
-    Case(
         "spsa scan",
-        f"spsa scan RookOpen_mg --values 0,40 --games 8 --nodes 40 --state run --csv {_TWO}",
+        f"spsa scan RookOpen_mg --values 0,40 --games 8 --nodes 40 --state run {_TWO}",
         holds="run/0.json",
         prints=True,
     ),

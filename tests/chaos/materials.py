@@ -21,10 +21,6 @@ _TESTS = (
     '6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - bm Ra8#; id "second";\n'
 )
 _TUNE = "[RookOpen_mg]\nc_end = 5\ndist = 8\nelo = 2\n"
-_ARENA = (
-    'games = 8\ncheck = 4\nevery = 8\nmethods = ["adaptive"]\n'
-    "[cases.own]\nnodes = 40\n[cases.own.parameters]\nRookOpen_mg = { start = -40, dist = 40 }\n"
-)
 
 
 def _some_games(of: Path | str, count: int) -> Maker:
@@ -84,5 +80,4 @@ MATERIALS: Mapping[str, Maker] = {
     "record.json": _made("learn {many.pgn} --weights {wrong.txt} --dry-run --record {OUT}"),
     "tests.epd": _text(_TESTS),
     "tune.toml": _text(_TUNE),
-    "arena.toml": _text(_ARENA),
 }

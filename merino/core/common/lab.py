@@ -36,7 +36,7 @@ COMMANDS = (
     ),
     Command(
         "spsa COMMAND ...",
-        "merino.lab.tune.spsa_command:run_spsa",
+        "merino.lab.tune.command:run_spsa",
         "Tune parameters by games, scan one, simulate or plan a tune.",
     ),
     Command(

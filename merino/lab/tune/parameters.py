@@ -1,4 +1,4 @@
-"""The parameters of a tune: numbers with names and bounds, settings made from them, and files that list them.
+"""The parameters of a tune: numbers with names and bounds, the files that list them, and what follows before a game.
 
 fishtest      name, start, min, max, c_end, r_end               always integers
 OpenBench     name, int or float, start, min, max, c_end, r_end
@@ -19,16 +19,18 @@ import numpy as np
 from merino.core.common.errors import MerinoError
 from merino.core.common.text import did_you_mean
 from merino.core.common.user_files import SETTINGS, read_user_text
-from merino.engine.search.parameters import OLD_NAMES, PARAMETERS, by_name, parameters_for
+from merino.engine.search.parameters import OLD_NAMES, PARAMETERS, by_name, current_name, parameters_for
 from merino.eval.evaluation import Evaluation, Number
 from merino.lab.tune.methods import number_of
-from merino.lab.tune.plan import REACH, elo_width, spsa_step
-from merino.lab.tune.rules import FIRST_TAU2, EstimatorSettings, Method
+from merino.lab.tune.rules import BETA, FIRST_TAU2, GAMMA, EstimatorSettings, Method
 
-UNKNOWN_ELO = 1.0  # the assumed cost of displacing a parameter by c_end, by default; too little is safer
+REACH = 2.2  # (19): the last perturbation over the distance of the optimum, as in the paper's settings
+MIN_WORTH = 1.05  # if no step of SPSA gains anything by (18), it still makes small ones
+MEAN_STEP = 1.70  # the mean over a run of a_n / a_N, SPSA's step over its last, for the exponents of `tune.rules`
+UNKNOWN_ELO = 1.0  # the default cost of displacing a parameter by c_end; too little is safer
 MAX_RATIO = 1e6  # of c_end and dist, either way: far beyond any useful one
 MAX_COST = 1e6  # Elo that a displacement costs: from 1e9 on methods lose all digits, and far less is decided at once
-MIN_COST = 1e-6  # and the least, of which no number of games would tell anything
+MIN_COST = 1e-6  # and the least: no number of games would show it
 MAX_SPAN, MAX_SHARE = 1e50, 1e9  # of bounds, and of what a perturbation or a distance is to them, either way
 _TYPES = {"int": True, "float": False}
 _TOML_KEYS = {"start", "min", "max", "c_end", "r_end", "type", "elo", "dist"}
@@ -97,65 +99,66 @@ def own_parameters(evaluation: Evaluation) -> dict[str, Number]:
 def check(parameter: TunedParameter, where: str) -> TunedParameter:
     """Return the parameter if its numbers make sense; else raise TuneError, which says `where`."""
     name, low, high = parameter.name, parameter.low, parameter.high
-    for field in ("start", "low", "high", "c_end", "r_end", "elo", "dist"):
-        value = getattr(parameter, field)
-        if value is not None and not math.isfinite(value):
-            raise TuneError(f"{where}: {name}: {field} = {value} is not a finite number")
-    if not low < high:
-        raise TuneError(f"{where}: {name}: the bounds {low:g}..{high:g} leave nothing to tune")
-    if parameter.whole and math.floor(high) - math.ceil(low) < 1:
-        raise TuneError(f"{where}: {name}: the bounds {low:g}..{high:g} hold no two integers; nothing to tune")
-    if not low <= parameter.start <= high:
-        raise TuneError(f"{where}: {name} starts at {parameter.start:g}, outside its bounds {low:g}..{high:g}")
-    if parameter.c_end <= 0:
-        raise TuneError(f"{where}: {name}: c_end = {parameter.c_end:g}; without a perturbation nothing is learned")
-    for field in ("r_end", "elo", "dist"):
-        value = getattr(parameter, field)
-        if value is not None and value <= 0:
-            raise TuneError(f"{where}: {name}: {field} = {value:g}; it must be above 0")
-    if not 1 / MAX_RATIO <= parameter.c_end / parameter.distance <= MAX_RATIO:
-        raise TuneError(f"{where}: {name}: c_end = {parameter.c_end:g} and dist = {parameter.distance:g} do not match")
-    if max(parameter.elo, parameter.elo_at_c) > MAX_COST:
+    fields = ("start", "low", "high", "c_end", "r_end", "elo", "dist")
+    given = {field: value for field in fields if (value := getattr(parameter, field)) is not None}
+    fault = ""
+    if infinite := [field for field, value in given.items() if not math.isfinite(value)]:
+        fault = f"{infinite[0]} = {given[infinite[0]]} is not a finite number"
+    elif not low < high:
+        fault = f"the bounds {low:g}..{high:g} leave nothing to tune"
+    elif parameter.whole and math.floor(high) - math.ceil(low) < 1:
+        fault = f"the bounds {low:g}..{high:g} hold no two integers; nothing to tune"
+    elif not low <= parameter.start <= high:
+        fault = f"start = {parameter.start:g} is outside the bounds {low:g}..{high:g}"
+    elif below := [field for field in ("c_end", "r_end", "elo", "dist") if given.get(field, 1.0) <= 0]:
+        fault = f"{below[0]} = {given[below[0]]:g}; it must be above 0"
+    elif not 1 / MAX_RATIO <= parameter.c_end / parameter.distance <= MAX_RATIO:
+        fault = f"c_end = {parameter.c_end:g} and dist = {parameter.distance:g} do not match"
+    elif max(parameter.elo, parameter.elo_at_c) > MAX_COST:
         costs = f"{parameter.elo:.3g} Elo at {parameter.distance:g}, and so {parameter.elo_at_c:.3g} at c_end"
-        raise TuneError(f"{where}: {name}: a displacement costs {costs}; {MAX_COST:.0f} is the most")
+        fault = f"a displacement costs {costs}; {MAX_COST:.0f} is the most"
+    if fault:
+        raise TuneError(f"{where}: {name}: {fault}")
     return parameter
 
 
-def check_scale(parameters: Sequence[TunedParameter]) -> None:
+def _check_scale(parameters: Sequence[TunedParameter]) -> None:
     """Raise TuneError for numbers of such a scale that a tune would lose all digits: no player plays with those."""
-    for parameter in parameters:
-        name, span = parameter.name, parameter.high - parameter.low
+    for row in parameters:
+        span, bounds, fault = row.high - row.low, f"the bounds {row.low:g}..{row.high:g}", ""
+        far = [name for name in ("c_end", "distance") if not 1 / MAX_SHARE <= getattr(row, name) / span <= MAX_SHARE]
         if not 1 / MAX_SPAN <= span <= MAX_SPAN:
-            raise TuneError(
-                f"{name}: the bounds {parameter.low:g}..{parameter.high:g} are too wide or too narrow to tune"
-            )
-        for field, value in (("c_end", parameter.c_end), ("dist", parameter.distance)):
-            if not span / MAX_SHARE <= value <= span * MAX_SHARE:
-                raise TuneError(
-                    f"{name}: {field} = {value:g} does not match the bounds {parameter.low:g}..{parameter.high:g}"
-                )
-        if parameter.r_end is not None and parameter.r_end > MAX_SHARE:
-            raise TuneError(f"{name}: r_end = {parameter.r_end:g}; {MAX_SHARE:g} is the most")
-        if parameter.elo < MIN_COST:
-            raise TuneError(f"{name}: elo = {parameter.elo:g}; {MIN_COST:g} is the least")
+            fault = f"{bounds} are too wide or too narrow to tune"
+        elif far:
+            fault = f"{far[0].replace('distance', 'dist')} = {getattr(row, far[0]):g} does not match {bounds}"
+        elif row.r_end is not None and row.r_end > MAX_SHARE:
+            fault = f"r_end = {row.r_end:g}; {MAX_SHARE:g} is the most"
+        elif row.elo < MIN_COST:
+            fault = f"elo = {row.elo:g}; {MIN_COST:g} is the least"
+        if fault:
+            raise TuneError(f"{row.name}: {fault}")
 
 
-def check_known(parameters: Sequence[TunedParameter], known: Mapping[str, Number], owner: str) -> None:
-    """Raise TuneError if `owner` does not know a name or does not accept the bounds."""
-    for parameter in parameters:
-        if parameter.name not in known:
-            kind = getattr(known, "others", {}).get(parameter.name)
-            if kind is not None:
-                raise TuneError(f"{parameter.name} is an option of type {kind}; only numbers (spin) can be tuned")
-            check_whole(parameter.name, known, owner)
-            hint = did_you_mean(parameter.name, known)
-            raise TuneError(f"{owner} has no parameter named {parameter.name!r}{hint}")
-        limits = known[parameter.name]
-        if parameter.low < limits.low or parameter.high > limits.high:
+def check_tunable(parameters: Sequence[TunedParameter], known: Mapping[str, Number], engine: str = "") -> None:
+    """Raise TuneError for a name, bounds or a type that Merino cannot play with, or the external `engine`."""
+    owner = f"the engine '{engine}'" if engine else "Merino"
+    search = {row.name for row in PARAMETERS}
+    names = [row.name if engine else current_name(row.name) for row in parameters]
+    for row, name in zip(parameters, names, strict=True):
+        if row.name not in known:
+            check_whole(row.name, known, owner)
+            raise TuneError(f"{owner} has no number named {row.name!r}{did_you_mean(row.name, known)}")
+        limits = known[row.name]
+        if row.low < limits.low or row.high > limits.high:
             raise TuneError(
-                f"{parameter.name}: the bounds {parameter.low:g}..{parameter.high:g} reach beyond what {owner} takes, "
+                f"{row.name}: the bounds {row.low:g}..{row.high:g} reach beyond those of {owner}, "
                 f"{limits.low:g}..{limits.high:g}"
             )
+        if names.count(name) > 1:
+            raise TuneError(f"{name} is listed twice, once by its old name")
+        if not row.whole and (engine or name in search):
+            raise TuneError(f"{row.name} is an integer; its type must not be float")
+    _check_scale(parameters)
 
 
 def check_whole(name: str, known: Mapping[str, Number], where: str) -> None:
@@ -165,20 +168,13 @@ def check_whole(name: str, known: Mapping[str, Number], where: str) -> None:
         raise TuneError(f"{where}: {name} has a value for each phase; tune {' and '.join(parts)}")
 
 
-def rounding_warnings(parameters: Sequence[TunedParameter], always_differ: bool = False) -> list[str]:
-    """A sentence for each integer whose perturbation is so small that rounding often gives both players the same.
-
-    It says something else for a method whose players `always_differ`.
-    """
+def rounding_warnings(parameters: Sequence[TunedParameter]) -> list[str]:
+    """A sentence for each integer whose perturbation is so small that rounding often gives both players the same."""
     return [
-        f"{parameter.name}: c_end = {parameter.c_end:g} is below half a step of an integer: "
-        + (
-            "it is perturbed by half a step at least"
-            if always_differ
-            else f"{1 - 2 * parameter.c_end:.0%} of the last pairs play the same value on both sides"
-        )
-        for parameter in parameters
-        if parameter.whole and parameter.c_end < 0.5
+        f"{row.name}: c_end = {row.c_end:g} is below half a step of an integer: "
+        f"{1 - 2 * row.c_end:.0%} of the last pairs play the same value on both sides"
+        for row in parameters
+        if row.whole and row.c_end < 0.5
     ]
 
 
@@ -202,9 +198,54 @@ def settings_for(method: Method, parameters: Sequence[TunedParameter], pairs: in
 
 
 def best_step(parameter: TunedParameter, parameters: Sequence[TunedParameter], pairs: int) -> float:
-    """The best r_end for one of the parameters, by `tune.plan`."""
+    """The best r_end for one of the parameters."""
     total = sum(each.elo for each in parameters)
     return spsa_step(total, len(parameters), pairs, parameter.elo_at_c, math.sqrt(FIRST_TAU2))
+
+
+def elo_width(distance: np.ndarray, elo: np.ndarray) -> np.ndarray:
+    """The width sigma of a strength curve that loses `elo` at `distance` from the optimum, by (19).
+
+    The exact factor would be 9.32, from distance / sqrt(2 beta elo); the paper's 9.9 errs on the safe side.
+    """
+    return 7.0 * distance * np.sqrt(2.0 / elo)
+
+
+def spsa_step(total_elo: float, size: int, pairs: int, elo_at_c: float, tau: float) -> float:
+    """The step r_end that leaves SPSA the smallest loss: (18) in the diffusion approximation.
+
+    `size` parameters have `total_elo` to gain; displacing one of them by c_end costs `elo_at_c`. The loss after a
+    step r is total_elo * exp(-g r) + size * r * tau^2 / (8 beta), g being `decay`.
+    """
+    decay = 2 * 4 * MEAN_STEP * BETA * pairs * elo_at_c
+    worth = 8 * BETA * decay * total_elo / (size * tau**2)
+    return math.log(max(MIN_WORTH, worth)) / decay
+
+
+def loss_left(pairs: float, start_losses: np.ndarray, losses_at_c: np.ndarray, tau: float) -> float:
+    """The Elo that BSPSA still loses after `pairs` pairs if the widths are right.
+
+    The arguments are, for each parameter (float64[d]), the Elo lost at the start and by a player displaced by c_end. A
+    parameter still loses 1 / (1 / start + information). The information on one of d parameters is as if the others
+    were known, because signs are independent. For d equal parameters with sums L0 and E_c this is 1 / (1 / L0 + pairs
+    E_c / (542 d^2 (tau / 0.6)^2)).
+    """
+    information = 16 * BETA**2 * pairs * losses_at_c / ((1 - 2 * GAMMA) * tau**2)
+    return float((1 / (1 / start_losses + information)).sum())
+
+
+def pairs_needed(target: float, start_losses: np.ndarray, losses_at_c: np.ndarray, tau: float) -> int:
+    """The fewest pairs after which `loss_left` is at most `target`, above 0."""
+    least, most = -1, 0
+    while loss_left(most, start_losses, losses_at_c, tau) > target:
+        least, most = most, 2 * most + 1
+    while most - least > 1:
+        middle = (least + most) // 2
+        if loss_left(middle, start_losses, losses_at_c, tau) > target:
+            least = middle
+        else:
+            most = middle
+    return most
 
 
 def read_file(path: Path, known: Mapping[str, Number]) -> list[TunedParameter]:

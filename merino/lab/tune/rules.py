@@ -26,7 +26,7 @@ OUTSIDE = 0.05  # with what probability an optimum is outside its interval
 BETA = math.log(10) / 400  # turns a small Elo difference into log-odds, and into the expected y of a pair
 ALPHA, GAMMA = 0.602, 0.101  # how fast SPSA's step and the perturbation of most methods shrink (17)
 MAX_PERTURBATION = 3.43  # of other methods, in units of c_end: the paper's first one, 200,000^0.101
-FIRST_TAU2, FIRST_TAU2_PAIRS = 1.1, 20.0  # variance of y at 40% draws, and how many pairs this guess is worth
+FIRST_TAU2, FIRST_TAU2_PAIRS = 1.1, 20.0  # the prior variance of y, at 40% draws, and its weight in pairs
 
 
 class EstimatorSettings(NamedTuple):
@@ -34,8 +34,8 @@ class EstimatorSettings(NamedTuple):
 
     `c_end` and `r_end` are perturbation and step size at the last of `pairs` pairs, `sigma` the width of the strength
     curve, `sigma_0` the expected deviation of the optimum from the start, `whole` which parameters are
-    integers (bool[d]), `tau` the deviation of y, 0 to estimate it. `method` is a number of `tune.methods`, `bank` its
-    filters, float64[filters, n].
+    integers (bool[d]), `tau` the deviation of y, 0 to estimate it. `method` is the place of the method's name in the
+    alphabet, `bank` its hypotheses, float64[hypotheses, n].
     """
 
     method: int
@@ -52,19 +52,16 @@ class EstimatorSettings(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of a method. Unused arrays have length 0.
+    """The state of a method; arrays of other methods have length 0.
 
-    `moments` float64[2]: pairs so far, sum of y^2. `mean`, `bias` float64[filters, d]: the optimum, and at what
-    distance from it both players of the largest perturbation are equal. `spread` float64[filters, 3, d]: variance of
-    the mean, its covariance with the bias, variance of the bias. `covariance` float64[d, d], of the mean. `evidence`
-    float64[filters]: the log-odds of the filter, and the log-likelihood of the results. `beliefs` float64[BELIEFS, d,
-    hypotheses], see `tune.beliefs`, in distances of the optimum from `start`, float64[d]; `plan` float64[2, d], see
-    `tune.beliefs`; `schedule` float64[4], of the method's own.
+    `moments` float64[2]: pairs so far, sum of y^2. `mean` float64[hypotheses, d]: the optimum; `evidence`
+    float64[hypotheses]: the log-odds of a hypothesis given the results. `spread` float64[1, 3, d]: of BSPSAS, whose
+    first row is the variance of the mean. `covariance` float64[d, d]: of BSPSA. Of ADAPTIVE: `beliefs` float64[BELIEFS,
+    d, hypotheses], in distances of the optimum from `start`, float64[d]; `plan` float64[2, d]; `schedule` float64[4].
     """
 
     moments: np.ndarray
     mean: np.ndarray
-    bias: np.ndarray
     spread: np.ndarray
     covariance: np.ndarray
     evidence: np.ndarray
@@ -101,22 +98,20 @@ class PairResult(NamedTuple):
 
 
 def state_of(settings: EstimatorSettings, estimate: np.ndarray, **arrays: np.ndarray) -> State:
-    """The state before the first pair, with the `estimate`, float64[d], and the method's own arrays of State."""
-    size, filters = len(estimate), len(settings.bank)
-    unused = {
-        "bias": np.zeros((0, size)),
+    """The state before the first pair, with the `estimate`, float64[d], and the method's own arrays."""
+    size, hypotheses = len(estimate), len(settings.bank)
+    usual = {
+        "moments": np.zeros(2),
+        "mean": np.tile(np.asarray(estimate, dtype=np.float64), (hypotheses, 1)),
         "spread": np.zeros((0, 3, size)),
         "covariance": np.zeros((0, 0)),
+        "evidence": np.zeros(hypotheses),
         "beliefs": np.zeros((0, size, 0)),
         "plan": np.zeros((0, size)),
         "schedule": np.zeros(0),
         "start": np.zeros(0),
     }
-    filtered = {
-        "mean": np.tile(np.asarray(estimate, dtype=np.float64), (filters, 1)),
-        "evidence": settings.bank[:, 3].copy(),
-    }
-    return State(**{"moments": np.zeros(2)} | unused | filtered | arrays)
+    return State(**usual | arrays)
 
 
 @kernel
@@ -148,7 +143,7 @@ def innovation(sigma, mean, plus, minus, y):
 
 @kernel
 def write_mean(settings, state, theta):
-    """Put the estimate into `theta`, float64[d]: the mean of the filters by their evidence, clipped to the bounds."""
+    """Write the estimate to `theta`, float64[d]: the mean of the hypotheses by their evidence, within the bounds."""
     mean, evidence = state.mean, state.evidence
     filters, size = mean.shape
     best, total = evidence[0], 0.0
@@ -168,19 +163,19 @@ def write_mean(settings, state, theta):
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """The rule that makes the next estimate from a result: one file of `tune.methods`.
+    """The rule that makes the next estimate from a result: one module of `tune.methods`.
 
-    `update(settings, state, number, plus, minus, y, tau2)`, a kernel, changes `mean` and the method's own arrays of the
-    state by the result `y` of pair `number`; `tau2` is the variance of y. `prepare` makes the state before the first
+    `update(settings, state, number, plus, minus, y, tau2)`, a kernel, changes the state's `mean` and the method's own
+    arrays by the result `y` of pair `number`; `tau2` is the variance of y. `prepare` makes the state before the first
     pair. `place(settings, state, number, random, middle, reach)`, a kernel, fills `reach`, float64[d], with the
     perturbations of pair `number`, and may move `middle`, which is the estimate; `random` moves on where it draws.
 
-    What it knows of its errors: `deviations(settings, state)`, the posterior standard deviations, float64[d];
-    `intervals(settings, state)`, float64[2, d], which the optimum is in with 95%; and `gain(settings, state)` over the
-    start. None where it knows none, or where those follow from the deviations.
+    `deviations(settings, state)`, float64[d], are those of the posterior; `intervals(settings, state)`, float64[2, d],
+    have the optimum with 95%; `gain(settings, state)` is the gain over the start. None where the method knows none, or
+    where they follow from the deviations.
 
-    `bank` are its filters, float64[filters, n]; of those of 4 numbers the last is the log-odds at the start. `version`
-    rises when it plays other pairs than before. `always_differ`: players of an integer do, however small c_end is.
+    `bank` are the hypotheses, float64[hypotheses, n]. `version` rises when a method plays other pairs than before.
+    `always_differ`: players of an integer do, however small c_end is.
     """
 
     name: str
@@ -189,7 +184,7 @@ class Method:
     prepare: Callable[[EstimatorSettings, np.ndarray], State] = state_of
     deviations: Callable[[EstimatorSettings, State], np.ndarray] | None = None
     place: Any = shrinking_place
-    bank: np.ndarray = field(default_factory=lambda: np.zeros((1, 4)))
+    bank: np.ndarray = field(default_factory=lambda: np.zeros((1, 1)))
     version: int = 1
     intervals: Callable[[EstimatorSettings, State], np.ndarray] | None = None
     gain: Callable[[EstimatorSettings, State], ExpectedGain] | None = None

@@ -1,17 +1,18 @@
-"""A scan: Elo by the value of one parameter, each value played against the same one, and its significant optima.
+"""`merino spsa scan NAME`: Elo by the value of one parameter, each value played against the same one, and its optima.
 
 Two optima are significant if a value between them is significantly worse than both. Any two of n values may be
 compared, n (n - 1) / 2 times; each comparison is so strict that at most one scan in twenty finds a second optimum that
 does not exist (Bonferroni).
-
-The report has a table with error bars, a sentence about the optima, CSV, JSON and a picture.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from statistics import NormalDist
@@ -19,25 +20,34 @@ from typing import Any
 
 import numpy as np
 
-from merino.core.common.tables import GREY, csv_text, load_matplotlib, saved
+from merino.app.console import shared_options as shared
+from merino.app.console.command_line import Parser, whole
+from merino.app.console.shared_options import cluster_executor
+from merino.app.shell import match_options as options
+from merino.app.shell.output_files import check_picture, ending_of, make_folder, write_picture
+from merino.core.common.command import UsageError
+from merino.core.common.sealed import finite
+from merino.core.common.tables import GREY, load_matplotlib, saved
 from merino.core.common.text import did_you_mean, rounded
 from merino.engine.search.parameters import current_name, parameters_for
 from merino.eval.evaluation import Evaluation, Number
+from merino.eval.families import load_chosen
 from merino.lab.tune.parameters import TuneError, check_whole, own_parameters
 from merino.match.games import MatchError, Tally
-from merino.match.players import OwnPlayer
+from merino.match.players import OwnPlayer, needs_of
+from merino.match.report import counts_text
 from merino.match.runner import MatchResult
 from merino.match.statistics import COIN, Estimate, estimate, moments
 
+DEFAULT_GAMES, DEFAULT_POINTS = 400, 9
 ERROR_RATE = 0.05  # of a second optimum in a scan of a curve with one
 PlayValue = Callable[[int], tuple[MatchResult, MatchError | None]]
 _BAR = 41  # columns of the error bars, an odd number
-_NAMES = ("value", "elo", "elo_error", "los", "games", "wins", "draws", "losses")
 
 
 @dataclass(frozen=True)
 class ScanRequest:
-    """The number to scan: its values, ascending, and the one they play against. The rest is as in `evaluation`."""
+    """The number of an evaluation or of the search to scan: its values, ascending, and the one they play against."""
 
     name: str
     values: tuple[int, ...]
@@ -59,7 +69,7 @@ class ScanRequest:
 class ScanPoint:
     """The result of one value: `results` are losses, draws and wins, `pairs` the pentanomial counts.
 
-    The value that the others play against is a point, too: without games, at 0 Elo by definition.
+    The value that the others play against is a point without games, at 0 Elo by definition.
     """
 
     value: int
@@ -73,7 +83,7 @@ class ScanPoint:
 
     @property
     def games(self) -> int:
-        """The number of games; 0 for the value that the others play against."""
+        """The number of games."""
         return sum(self.results)
 
     @property
@@ -169,7 +179,7 @@ def make_request(name: str, values: Iterable[int], against: int | None, evaluati
         if not number.low <= value <= number.high:
             raise TuneError(f"{name} = {value} is outside {number.low:g}..{number.high:g}")
     if set(scanned) <= {reference}:
-        raise TuneError(f"{name}: no value is left to scan besides {reference}, which the others would meet")
+        raise TuneError(f"{name}: no value is left to scan but {reference}, which the others would meet")
     return ScanRequest(name, scanned, reference, evaluation)
 
 
@@ -214,15 +224,12 @@ def scan_table(scan: Scan) -> list[str]:
     optima = scan.optima
     for point in scan.points:
         found, (losses, draws, wins) = point.estimate, point.results
-        mark = " <" if point in optima else ""
-        bar = f"  {_bar(point, reach)}{mark}".rstrip()
-        if not point.games:
-            lines.append(f"{point.value:>8} {0:>+8.1f} {'':>9} {'':>7} {'':>7} {'':>6} {'':>6} {'':>6}{bar}")
-            continue
-        lines.append(
-            f"{point.value:>8} {rounded(found.elo, '+'):>8} {f'+- {found.elo_error:.1f}':>9} {found.los:>7.1%} "
-            f"{point.games:>7} {wins:>6} {draws:>6} {losses:>6}{bar}"
+        bar = f"  {_bar(point, reach)}{' <' if point in optima else ''}".rstrip()
+        figures = (
+            f"{f'+- {found.elo_error:.1f}':>9} {found.los:>7.1%} {point.games:>7} {wins:>6} {draws:>6} {losses:>6}"
         )
+        shown = figures if point.games else " " * len(figures)
+        lines.append(f"{point.value:>8} {rounded(found.elo, '+'):>8} {shown}{bar}")
     return lines
 
 
@@ -243,34 +250,40 @@ def verdict(scan: Scan) -> str:
 
 
 def _end_of_range(scan: Scan, point: ScanPoint) -> str:
-    """What to say of the best value, at one end of those played."""
+    """The remark on a best value at one end of those played."""
     _, number = find_number(scan.request.name, scan.request.evaluation)
     if number.low < point.value < number.high:
         return ", the end of the range: better ones may lie beyond"
     return f", the {'lowest' if point.value <= number.low else 'highest'} value that there is"
 
 
-def scan_csv(scan: Scan) -> str:
-    """A row for each value, with a heading; infinity is `inf`."""
-    return csv_text([_NAMES, *(_row(point).values() for point in scan.points)])
-
-
 def scan_json(scan: Scan, conditions: str) -> dict[str, Any]:
     """The scan as one object; `conditions` are those of the games. Infinity is null."""
-    rows = [
-        {name: None if isinstance(value, float) and math.isinf(value) else value for name, value in _row(point).items()}
-        | {"pentanomial": list(point.pairs), "is_reference": not point.games}
-        for point in scan.points
-    ]
     return {
         "name": scan.request.name,
         "against": scan.request.against,
         "conditions": conditions,
-        "points": rows,
+        "points": [_point_json(point) for point in scan.points],
         "optima": [point.value for point in scan.optima],
         "chance": ERROR_RATE,
         "verdict": verdict(scan),
         "complete": not (scan.interrupted or scan.fault),
+    }
+
+
+def _point_json(point: ScanPoint) -> dict[str, Any]:
+    found, (losses, draws, wins) = point.estimate, point.results
+    return {
+        "value": point.value,
+        "elo": finite(round(found.elo, 3) + 0.0),
+        "elo_error": finite(round(found.elo_error, 3)),
+        "los": round(found.los, 5),
+        "games": point.games,
+        "wins": wins,
+        "draws": draws,
+        "losses": losses,
+        "pentanomial": list(point.pairs),
+        "is_reference": not point.games,
     }
 
 
@@ -295,12 +308,6 @@ def draw_scan(scan: Scan, ending: str) -> bytes:
     axes.set_ylabel(f"Elo against {scan.request.against}, 95%")
     axes.set_title(verdict(scan), fontsize=8, loc="left", wrap=True)
     return saved(figure, ending)
-
-
-def _row(point: ScanPoint) -> dict[str, float]:
-    found, (losses, draws, wins) = point.estimate, point.results
-    numbers = (point.value, round(found.elo, 3) + 0.0, round(found.elo_error, 3), round(found.los, 5))
-    return dict(zip(_NAMES, (*numbers, point.games, wins, draws, losses), strict=True))
 
 
 def _point_text(point: ScanPoint) -> str:
@@ -330,3 +337,82 @@ def _bar(point: ScanPoint, reach: float) -> str:
     cells[low] = cells[high] = "|"
     cells[at] = "o"
     return "".join(cells)
+
+
+def add_scan(parser: Parser) -> None:
+    """The options of the command."""
+    add = parser.add_argument
+    add("name", metavar="NAME", help="a weight, or a parameter of the search")
+    add("--from", dest="low", type=_whole, metavar="V", help="smallest value (default: its lower bound)")
+    add("--to", dest="high", type=_whole, metavar="V", help="largest value (default: its upper bound)")
+    add("--points", type=whole(2), metavar="N", help=f"number of values, evenly spaced (default: {DEFAULT_POINTS})")
+    add("--values", type=_wholes, metavar="V,V", help="these values instead")
+    add("--against", type=_whole, metavar="V", help="value that all others play against (default: the one in use)")
+    options.add_game_options(parser, DEFAULT_GAMES, "of each value")
+    shared.add_evaluation(parser)
+    shared.add_state(parser, "FOLDER")
+    shared.add_json(parser)
+    shared.add_plot(parser, "Elo against value")
+    shared.add_quiet(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Scan, and show the result so far, however the games ended: 0, or 130 after Ctrl-C. Raises CommandError."""
+    request = _request(args)
+    players = request.players(request.against)
+    with options.errors_of("spsa scan"):
+        conditions = str(options.read_config(args, players))
+    check_picture(args.plot, "spsa scan")
+    if args.state is not None:
+        make_folder(args.state, "spsa")
+    with cluster_executor(args.cluster, "spsa scan", options.remarks(args), needs_of(players)) as executor:
+        found = run_scan(request, lambda value: _play(args, request, value, executor))
+    if found.fault and len(found.points) == 1:
+        raise found.fault
+    if args.json:
+        print(json.dumps(scan_json(found, conditions)))
+    else:
+        print("\n".join([*scan_table(found), verdict(found)]))
+    if args.plot:
+        write_picture(args.plot, draw_scan(found, ending_of(args.plot)), "spsa scan")
+    return options.ended(args, found.interrupted, found.fault)
+
+
+def _request(args: argparse.Namespace) -> ScanRequest:
+    evaluation = load_chosen(args.weights, args.evalfile)
+    name, number = find_number(args.name, evaluation)
+    ends = (args.low, args.high, args.points)
+    if args.values is not None:
+        if any(end is not None for end in ends):
+            raise UsageError("spsa scan: --values does not go with --from, --to and --points")
+        return make_request(name, args.values, args.against, evaluation)
+    low = round(number.low) if args.low is None else args.low
+    high = round(number.high) if args.high is None else args.high
+    if not low < high:
+        raise UsageError(f"spsa scan: --from {low} is not below --to {high}")
+    request = make_request(name, (low, high), args.against, evaluation)  # before all that lies between is listed
+    return replace(request, values=values_between(low, high, args.points or DEFAULT_POINTS))
+
+
+def _play(
+    args: argparse.Namespace, request: ScanRequest, value: int, executor: Executor | None
+) -> tuple[MatchResult, MatchError | None]:
+    """The match of one value, and the error that ended it."""
+    config = options.read_config(args, request.players(value))
+    title = config.players[0].label
+    result, fault = options.play_titled(config, args, "Merino scan", title, str(value), executor)
+    if result.tally.games:
+        options.remarks(args)(f"{title}: {counts_text(result.tally)}")
+    return result, fault
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a whole number") from error
+
+
+def _wholes(text: str) -> list[int]:
+    return [_whole(part) for part in text.split(",")]

@@ -1,70 +1,214 @@
-"""The simulator of the paper: strength curves of known shape, random games, and the result of a method.
+"""The simulator of the paper: strength curves of known shape, random games, and the result of each method in a table.
 
-Settings of arXiv:2205.15602, section 3, from the authors' spreadsheet; the draw rate reproduces its table.
+Settings of arXiv:2205.15602, section 3, from the authors' spreadsheet, whose table the draw rate reproduces, and others
+that a tuner may meet.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from merino.core.common.text import rounded
 from merino.core.common.work import cores, ordered, threads
 from merino.core.compiled.jit import entry, kernel
-from merino.lab.tune.curves import DRAW_RATE, SETTINGS, START, TOTAL_ELO, WORSE_AT, Curve, Setting, elo_lost
-from merino.lab.tune.estimators import absorb, estimate, gain_over, initial_state, intervals, write_pair
-from merino.lab.tune.methods import METHODS, number_of
-from merino.lab.tune.methods.auto import LEVEL_SHARES, LEVELS
-from merino.lab.tune.plan import REACH, elo_width, spsa_step
-from merino.lab.tune.rules import GAMMA, MAX_PERTURBATION, EstimatorSettings, Method, write_mean
+from merino.lab.tune.methods import absorb, estimate, gain_over, initial_state, intervals, number_of, write_pair
+from merino.lab.tune.parameters import REACH, elo_width, spsa_step
+from merino.lab.tune.rules import EstimatorSettings, Method, write_mean
 from merino.match.games import next_float, seed_state
 
 TAU = 0.6
-# The control for AUTO: BSPSAS with perturbations of the same mean square as AUTO's.
-WIDE_REACH = REACH * MAX_PERTURBATION * float(np.sqrt((LEVEL_SHARES * LEVELS**2).sum() * (1 - 2 * GAMMA)))
-# Perturbations that much smaller do not reach beyond both optima.
-NARROWER = 0.25
-# A run ends at an optimum if the first parameter is within this share of the distance between both.
-NEAR = 0.25
+RUNS, PAIRS, SETTING = 50, 200_000, "S0"  # of the paper's table
+# Its mean gain in Elo and the standard deviation of a run, by method and number of parameters.
+PAPER = {
+    "spsa": {1: (1.99944, 0.00071), 4: (1.9929, 0.0044), 16: (1.9048, 0.0331), 64: (1.2616, 0.1159)},
+    "bspsas": {1: (1.99970, 0.00042), 4: (1.9951, 0.0035), 16: (1.9333, 0.0256), 64: (1.2525, 0.1093)},
+    "bspsa": {1: (1.99968, 0.00044), 4: (1.9953, 0.0033), 16: (1.9303, 0.0243), 64: (1.2683, 0.1054)},
+}
+SIZES = tuple(PAPER["spsa"])
+START, BOUND, TOTAL_ELO = 100.0, 1000.0, 2.0
+DRAW_RATE = 0.82
+QUADRATIC, TANH, CUBIC, TWO_OPTIMA, LOPSIDED_OPTIMA, KINKED, QUARTIC, SATURATED, UNEVEN_SIDES, RATIO = range(10)
+SIDES = 4.0  # how many times steeper one side of UNEVEN_SIDES is than the other
+# A multiplier of material at depth 3, as measured of Toga II: the Elo lost is RATIO_ELO times the square of the
+# logarithm of value over optimum, above it at most MAX_RATIO_ELO; the optimum is RATIO_OPTIMUM stated distances over 0.
+RATIO_ELO, MAX_RATIO_ELO, RATIO_OPTIMUM = 300.0, 180.0, 1.75
+# A curve with two optima, in units of START and in Elo: the steepness of both, the place of the worse one and the Elo
+# lost there, and how many times steeper the lopsided curve is on the far side of the better one.
+STEEPNESS, WORSE_AT, WORSE_ELO, BEYOND = 8.0, 1.4, 3.0, 3.0
+ROTATION_SEED = 5
 
 
-class Contender(NamedTuple):
-    """A contender in a simulation: a method, and its last perturbation over the distance of the optimum.
+class Curve(NamedTuple):
+    """A strength curve with its optimum at 0: the Elo lost at x.
 
-    `second` is that of a second tune from where the first ends, each with half of the pairs; 0 for none. The tuner
-    then thinks the optimum half as far.
+    It is sum k_i x_i^2 times a factor that makes it lopsided by `shape`, or x^T H x if `matrix`, float64[d, d], is not
+    empty. `steepness` is k, float64[d]. With TWO_OPTIMA the first parameter has a second, worse optimum, and with
+    LOPSIDED_OPTIMA the better one is also steeper on its far side. `draws` is the share of drawn games between equals.
+    """
+
+    steepness: np.ndarray
+    matrix: np.ndarray
+    shape: int
+    draws: float
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A stress test: the true curve, and the factor by which the Elo stated to the tuner is wrong.
+
+    `sight` is the stated distance of the optimum, and `start` the true one, in units of START, as are the `bounds`.
+    With draws other than DRAW_RATE the tuner estimates the noise.
     """
 
     name: str
-    method: Method
-    reach: float = REACH
-    second: float = 0.0
+    sentence: str
+    elo_factor: float = 1.0
+    shape: int = QUADRATIC
+    uneven: bool = False
+    rotated: bool = False
+    sight: float = 1.0
+    start: float = 1.0
+    bounds: tuple[float, float] = (-BOUND / START, BOUND / START)
+    draws: float = DRAW_RATE
+
+    def curve(self, size: int) -> Curve:
+        """The true curve for `size` parameters.
+
+        TOTAL_ELO is lost at the start, on a lopsided one roughly, and more where there are two optima.
+        """
+        even = np.full(size, TOTAL_ELO / size / START**2)
+        matrix = np.zeros((0, 0))
+        if self.uneven:
+            even *= _spread_evenly(4.0, size)
+        if self.rotated:
+            basis, _ = np.linalg.qr(np.random.default_rng(ROTATION_SEED).normal(size=(size, size)))
+            matrix = basis @ np.diag(_spread_evenly(5.0, size)) @ basis.T
+            matrix *= TOTAL_ELO / (START**2 * matrix.sum())
+        return Curve(even, np.ascontiguousarray(matrix), self.shape, self.draws)
 
 
-CONTENDERS = {
-    contender.name: contender
-    for contender in (
-        *(Contender(method.name, method) for method in METHODS.values()),
-        Contender("bspsas-wide", METHODS["bspsas"], WIDE_REACH),
-        Contender("bspsas-narrow", METHODS["bspsas"], REACH * NARROWER),
-        Contender("bspsas-twice", METHODS["bspsas"], second=REACH * NARROWER),
+SETTINGS = {
+    setting.name: setting
+    for setting in (
+        Setting("S0", "the paper's: quadratic, all parameters equal"),
+        Setting("S1x4", "the tuner expects four times the true Elo", elo_factor=4.0),
+        Setting("S1/4", "the tuner expects a quarter of the true Elo", elo_factor=0.25),
+        Setting(
+            "S1h", "parameters matter between 1/4 and 4 times the mean; the tuner takes them as equal", uneven=True
+        ),
+        Setting("S2", "lopsided: one side is up to three times as steep as the other", shape=TANH),
+        Setting("S2c", "lopsided by a cubic term", shape=CUBIC),
+        Setting("S3", "quadratic, with rotated axes", rotated=True),
+        Setting("S4", "quadratic, and the start is the optimum", start=0.0),
+        Setting("S5", "quadratic, with the optimum three times as far as stated", sight=1 / 3),
+        Setting("S6", "quadratic, with the optimum at a third of the stated distance", sight=3.0),
+        Setting("K1", "kinked: the Elo lost grows with the distance, not its square", shape=KINKED),
+        Setting("K2", "flat-bottomed: the Elo lost grows with the fourth power of the distance", shape=QUARTIC),
+        Setting("K3", "saturated: beyond twice the distance of the start hardly more is lost", shape=SATURATED),
+        Setting("K4", "beyond the optimum four times as steep as before it", shape=UNEVEN_SIDES),
+        Setting("K5", "beyond the optimum a quarter as steep as before it", shape=UNEVEN_SIDES, start=-1.0),
+        Setting(
+            "K6",
+            "as a factor of material: bounded, from far below, with 20% draws and 40 Elo stated",
+            elo_factor=20.0,
+            shape=RATIO,
+            start=0.5 - RATIO_OPTIMUM,
+            bounds=(-RATIO_OPTIMUM, 20 / 3 - RATIO_OPTIMUM),
+            draws=0.2,
+        ),
+        Setting("L1", "the first parameter has a worse optimum, nearer the start than the better", shape=TWO_OPTIMA),
+        Setting("L2", "as L1, with the better optimum three times as steep on its far side", shape=LOPSIDED_OPTIMA),
+        Setting(
+            "L3", "as L1, but the tuner expects the optimum ten times nearer than it is", shape=TWO_OPTIMA, sight=0.1
+        ),
     )
 }
-# The contenders of the paper's table. The others are for curves with two optima and lose far more on its own.
-DEFAULT_CONTENDERS = tuple(name for name in CONTENDERS if name not in ("bspsas-narrow", "bspsas-twice"))
+
+
+def _spread_evenly(most: float, size: int) -> np.ndarray:
+    """Factors from 1 / most to most in geometric steps, scaled to a mean of 1."""
+    factors = np.geomspace(1 / most, most, size) if size > 1 else np.ones(1)
+    return factors / factors.mean()
+
+
+@kernel
+def elo_lost(curve, x):
+    """The Elo lost at `x`, float64[d]."""
+    lost = 0.0
+    if len(curve.matrix):
+        for i in range(len(x)):
+            for j in range(len(x)):
+                lost += x[i] * curve.matrix[i, j] * x[j]
+        return lost
+    first = 0
+    if curve.shape == TWO_OPTIMA or curve.shape == LOPSIDED_OPTIMA:
+        lost, first = _two_optima(x[0] / START, curve.shape == LOPSIDED_OPTIMA), 1
+    for i in range(first, len(x)):
+        factor = 1.0
+        if curve.shape == TANH:
+            factor = 1.0 + 0.5 * np.tanh(x[i] / START)
+        elif curve.shape == CUBIC:
+            factor = max(0.2, 1.0 + 0.3 * x[i] / (4.0 * START))
+        elif curve.shape == UNEVEN_SIDES and x[i] < 0.0:
+            factor = SIDES
+        if curve.shape < KINKED or curve.shape == UNEVEN_SIDES:
+            lost += curve.steepness[i] * factor * x[i] * x[i]
+        else:
+            lost += curve.steepness[i] * START * START * _other_form(curve.shape, x[i] / START)
+    return lost
+
+
+@kernel
+def _other_form(shape, x):
+    """The Elo lost at `x` in units of START, over TOTAL_ELO, for one parameter."""
+    if shape == KINKED:
+        return abs(x)
+    if shape == QUARTIC:
+        return x * x * x * x
+    if shape == SATURATED:
+        return (1.0 - np.exp(-0.5 * x * x)) / (1.0 - np.exp(-0.5))
+    ratio = np.log(max(x + RATIO_OPTIMUM, 0.02) / RATIO_OPTIMUM)
+    lost = RATIO_ELO * ratio * ratio
+    return (lost if ratio < 0.0 else MAX_RATIO_ELO * (1.0 - np.exp(-lost / MAX_RATIO_ELO))) / TOTAL_ELO
+
+
+@kernel
+def _two_optima(x, lopsided):
+    """The Elo lost at `x` in units of START: the lower of two parabolas, one with its optimum at 0, the other worse."""
+    better = STEEPNESS * x * x * (BEYOND if lopsided and x < 0.0 else 1.0)
+    return min(better, WORSE_ELO + STEEPNESS * (x - WORSE_AT) ** 2)
+
+
+class Figure(NamedTuple):
+    """A figure of the paper: the mean gain in Elo, and its standard deviation over the runs."""
+
+    gain: float
+    deviation: float
+
+    @property
+    def loss(self) -> float:
+        """The Elo still lost."""
+        return TOTAL_ELO - self.gain
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return self.deviation / RUNS**0.5
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of the table: the Elo that each of its runs still loses, float64[runs]; `start_loss` is that before.
+    """A cell of the table: the Elo that each of its runs still loses, float64[runs]; `start_loss` is that before.
 
     `firsts`, float64[runs], is the first parameter at the end of each run; its optimum is 0. `covered` and `proved` are
     as in RunEnd.
     """
 
-    contender: Contender
+    method: str
     setting: str
     parameters: int
     pairs: int
@@ -73,7 +217,7 @@ class Cell:
     firsts: np.ndarray
     covered: np.ndarray
     proved: np.ndarray
-    ahead: int = 1  # pairs under way
+    ahead: int  # pairs under way
 
     @property
     def coverage(self) -> float | None:
@@ -84,15 +228,6 @@ class Cell:
     def careful(self) -> float | None:
         """The mean Elo still lost if the start is kept unless the gain over it is significant; None as above."""
         return None if self.coverage is None else float(np.where(self.proved, self.losses, self.start_loss).mean())
-
-    @property
-    def ends(self) -> tuple[int, int] | None:
-        """How many runs end at the better of two optima and how many at the worse; None where there is one."""
-        if not SETTINGS[self.setting].has_two_optima:
-            return None
-        near = NEAR * WORSE_AT * START
-        better, worse = (int((abs(self.firsts - at) < near).sum()) for at in (0.0, WORSE_AT * START))
-        return better, worse
 
     @property
     def mean(self) -> float:
@@ -114,44 +249,13 @@ class Cell:
         """The mean Elo gained from the start; less than 0 where the runs end worse than they began."""
         return self.start_loss - self.mean
 
-
-def tuner_settings(method: Method, setting: Setting, size: int, pairs: int, reach: float = REACH) -> EstimatorSettings:
-    """The settings that the method gets: the paper's, with the Elo of each parameter times its `elo_factor`.
-
-    `reach` is the last perturbation over the distance of the optimum. SPSA's step is that of (18) for `pairs`;
-    at the paper's 200,000 it is within 13% of the authors'.
-    """
-    distance, elo = setting.sight * START, TOTAL_ELO * setting.sight**2
-    sigma = elo_width(np.full(size, distance), np.full(size, elo / size * setting.elo_factor))
-    r_end = spsa_step(elo, size, pairs, elo / size * reach**2, TAU)
-    even = np.ones(size)
-    whole = np.zeros(size, dtype=bool)
-    return EstimatorSettings(
-        number_of(method),
-        pairs,
-        TAU if setting.draws == DRAW_RATE else 0.0,
-        even * setting.bounds[0] * START,
-        even * setting.bounds[1] * START,
-        whole,
-        even * reach * distance,
-        even * r_end,
-        sigma,
-        even * distance,
-        method.bank,
-    )
-
-
-@dataclass(frozen=True)
-class RunTask:
-    """One run of a cell: plain data, for any process."""
-
-    settings: EstimatorSettings
-    curve: Curve
-    seed: int
-    run: int
-    second: EstimatorSettings | None = None  # of a second tune from where the first ends
-    ahead: int = 1
-    start: float = START
+    @property
+    def in_paper(self) -> Figure | None:
+        """The paper's figure for this cell, or None."""
+        if (self.setting, self.pairs, self.ahead) != (SETTING, PAIRS, 1):
+            return None
+        figures = PAPER.get(self.method, {})
+        return Figure(*figures[self.parameters]) if self.parameters in figures else None
 
 
 class RunEnd(NamedTuple):
@@ -167,21 +271,25 @@ class RunEnd(NamedTuple):
     proved: bool
 
 
-def play_run(task: RunTask) -> RunEnd:
-    """Play a run to its end."""
-    size = len(task.settings.low)
-    start, random = np.full(size, task.start), seed_state(task.seed, size, task.run)
-    loss, at = 0.0, start
-    for settings in (task.settings, task.second):
-        if settings is not None:
-            state = initial_state(settings, at)
-            under_way = np.zeros((min(task.ahead, settings.pairs), 2 * size + 1))
-            loss = float(_play(settings, state, task.curve, random, under_way))
-            at = estimate(settings, state)
-            low, high = intervals(settings, state)
-            gain = gain_over(settings, state, start)
-    covered = float(((low <= 0) & (high >= 0)).mean()) if not np.isnan(low).any() else math.nan
-    return RunEnd(loss, float(at[0]), covered, gain.low > 0)
+def tuner_settings(method: Method, setting: Setting, size: int, pairs: int) -> EstimatorSettings:
+    """The settings that the method gets: the paper's, with the Elo of each parameter times its `elo_factor`.
+
+    SPSA's step is that of (18) for `pairs`; at the paper's 200,000 it is within 13% of the authors'.
+    """
+    distance, elo, even = setting.sight * START, TOTAL_ELO * setting.sight**2, np.ones(size)
+    return EstimatorSettings(
+        method=number_of(method),
+        pairs=pairs,
+        tau=TAU if setting.draws == DRAW_RATE else 0.0,
+        low=even * setting.bounds[0] * START,
+        high=even * setting.bounds[1] * START,
+        whole=np.zeros(size, dtype=bool),
+        c_end=even * REACH * distance,
+        r_end=even * spsa_step(elo, size, pairs, elo / size * REACH**2, TAU),
+        sigma=elo_width(even * distance, even * (elo / size * setting.elo_factor)),
+        sigma_0=even * distance,
+        bank=method.bank,
+    )
 
 
 def loss_at_start(setting: Setting, size: int) -> float:
@@ -190,77 +298,37 @@ def loss_at_start(setting: Setting, size: int) -> float:
 
 
 def simulate(
-    contender: Contender,
+    method: Method,
     setting: Setting,
     size: int,
+    *,
     pairs: int,
     runs: int,
     seed: int,
-    at_a_time: int | None = None,
     ahead: int = 1,
+    at_a_time: int | None = None,
 ) -> Cell:
-    """Run one cell. Run k of every contender begins with the same random state.
+    """Run a cell. Run k of every method begins with the same random state.
 
     `ahead` pairs are under way: each is made from an estimate that lacks the results of the `ahead` - 1 before it.
     `at_a_time` runs are played at a time, None for one a core.
     """
-    first = pairs - pairs // 2 if contender.second else pairs
-    settings, second = tuner_settings(contender.method, setting, size, first, contender.reach), None
-    if contender.second:
-        second = tuner_settings(contender.method, setting, size, pairs // 2, contender.second)
-        second = second._replace(sigma_0=second.sigma_0 / 2)
-    curve = setting.curve(size)
-    tasks = (RunTask(settings, curve, seed, run, second, ahead, setting.start * START) for run in range(runs))
-    count = at_a_time or cores()
+    settings, curve = tuner_settings(method, setting, size, pairs), setting.curve(size)
+    start, count = np.full(size, setting.start * START), at_a_time or cores()
+
+    def play_run(run: int) -> RunEnd:
+        state = initial_state(settings, start)
+        under_way, results = np.zeros((min(ahead, pairs), 2, size)), np.zeros(min(ahead, pairs))
+        loss = float(_play(settings, state, curve, seed_state(seed, size, run), under_way, results))
+        low, high = intervals(settings, state)
+        covered = np.where(np.isnan(low), np.nan, (low <= 0) & (high >= 0)).mean()
+        gain = gain_over(settings, state, start)
+        return RunEnd(loss, float(estimate(settings, state)[0]), float(covered), gain.low > 0)
+
     with threads(count) as workers:
-        losses, firsts, covered, proved = np.array(list(ordered(workers, play_run, tasks, 2 * count))).T
+        losses, firsts, covered, proved = np.array(list(ordered(workers, play_run, iter(range(runs)), 2 * count))).T
     start_loss = loss_at_start(setting, size)
-    return Cell(contender, setting.name, size, pairs, losses, start_loss, firsts, covered, proved > 0, ahead)
-
-
-@entry
-def _play(settings, state, curve, random, under_way):
-    """Tune for all pairs of `settings`; the Elo lost at the end. `state`, `random` and `under_way` are changed.
-
-    `under_way`, float64[ahead, 2 * size + 1], holds the pairs under way: `plus`, `minus` and the result of each.
-    """
-    size = len(settings.low)
-    return _play_pairs(settings, state, curve, random, under_way, np.empty(size), np.empty(size))
-
-
-@kernel
-def _play_pairs(settings, state, curve, random, under_way, plus, minus):
-    """The same; `plus` and `minus`, float64[size], are scratch."""
-    ahead = len(under_way)
-    for number in range(1, settings.pairs + ahead):
-        if number <= settings.pairs:
-            write_pair(settings, state, number, random, plus, minus)
-            gain = elo_lost(curve, minus) - elo_lost(curve, plus)
-            _store_pair(under_way[number % ahead], plus, minus, _both(gain, curve.draws, random))
-        oldest = number - ahead + 1
-        if oldest >= 1:
-            y = _load_pair(under_way[oldest % ahead], plus, minus)
-            absorb(settings, state, oldest, plus, minus, y)
-    write_mean(settings, state, plus)
-    return elo_lost(curve, plus)
-
-
-@kernel
-def _store_pair(place, plus, minus, y):
-    """Put a pair that is under way into float64[2 * size + 1]."""
-    size = len(plus)
-    for i in range(size):
-        place[i], place[size + i] = plus[i], minus[i]
-    place[2 * size] = y
-
-
-@kernel
-def _load_pair(place, plus, minus):
-    """Fill `plus` and `minus` with such a pair; its result."""
-    size = len(plus)
-    for i in range(size):
-        plus[i], minus[i] = place[i], place[size + i]
-    return place[2 * size]
+    return Cell(method.name, setting.name, size, pairs, losses, start_loss, firsts, covered, proved > 0, ahead)
 
 
 @entry
@@ -268,10 +336,33 @@ def _lost(curve, x):
     return elo_lost(curve, x)
 
 
+@entry
+def _play(settings, state, curve, random, under_way, results):
+    """Tune for all pairs of `settings`; the Elo lost at the end. `state` and `random` move on.
+
+    `under_way`, float64[ahead, 2, size], and `results`, float64[ahead], are scratch: `plus`, `minus` and y of each pair
+    that is under way.
+    """
+    return _play_pairs(settings, state, curve, random, under_way, results)
+
+
 @kernel
-def _both(elo, draws, random):
-    """The result of a pair."""
-    return np.float64(_game(elo, draws, random) + _game(elo, draws, random))
+def _play_pairs(settings, state, curve, random, under_way, results):
+    """The same, without counting who uses the arrays."""
+    ahead = len(results)
+    for number in range(1, settings.pairs + ahead):
+        if number <= settings.pairs:
+            place = number % ahead
+            plus, minus = under_way[place, 0], under_way[place, 1]
+            write_pair(settings, state, number, random, plus, minus)
+            gain = elo_lost(curve, minus) - elo_lost(curve, plus)
+            results[place] = _game(gain, curve.draws, random) + _game(gain, curve.draws, random)
+        oldest = number - ahead + 1
+        if oldest >= 1:
+            place = oldest % ahead
+            absorb(settings, state, oldest, under_way[place, 0], under_way[place, 1], results[place])
+    write_mean(settings, state, under_way[0, 0])
+    return elo_lost(curve, under_way[0, 0])
 
 
 @kernel
@@ -283,3 +374,79 @@ def _game(elo, draws, random):
     if share < expected - 0.5 * draw:
         return 1
     return 0 if share < expected + 0.5 * draw else -1
+
+
+def simulation_table(cells: Sequence[Cell]) -> list[str]:
+    """The methods of one setting side by side: the loss and gain in Elo by number of parameters."""
+    first, names = cells[0], list(dict.fromkeys(cell.method for cell in cells))
+    ahead = f"{first.ahead} of them under way, " if first.ahead > 1 else ""
+    lines = [
+        f"{first.setting}: {SETTINGS[first.setting].sentence}",
+        f"{first.pairs} pairs, {ahead}{len(first.losses)} runs a cell: Elo still lost, its mean and standard error;",
+        "below it the Elo gained, and in brackets the standard deviation of a run; how many of the 95% intervals",
+        "have the optimum; and the Elo lost if the start is kept unless the gain over it is significant",
+        _row("parameters", names),
+    ]
+    for size in dict.fromkeys(cell.parameters for cell in cells):
+        by_name = {cell.method: cell for cell in cells if cell.parameters == size}
+        lines += _rows_of_size(size, [by_name[name] for name in names])
+    return lines
+
+
+def _rows_of_size(size: int, cells: Sequence[Cell]) -> Iterator[str]:
+    """The figures of each method for a number of parameters, and those of the paper where it has some."""
+    papers = [cell.in_paper for cell in cells]
+    yield _row(str(size), map(_loss, cells))
+    yield _row("gain", map(_gain, cells))
+    yield _row("in 95%", ("-" if cell.coverage is None else f"{cell.coverage:.1%}" for cell in cells))
+    yield _row("careful", ("-" if cell.careful is None else f"{cell.careful:.5f}" for cell in cells))
+    if any(papers):
+        yield _row("paper", ("" if paper is None else _loss(paper) for paper in papers))
+        yield _row("gain", ("" if paper is None else _gain(paper) for paper in papers))
+        yield _row("apart, se", map(_apart, cells))
+
+
+def _row(head: str, figures: Iterable[str]) -> str:
+    return f"{head:>10}" + "".join(f"{figure:>22}" for figure in figures)
+
+
+def _loss(of: Cell | Figure) -> str:
+    return f"{of.mean if isinstance(of, Cell) else of.loss:.5f} +- {of.error:.5f}"
+
+
+def _gain(of: Cell | Figure) -> str:
+    return f"{rounded(of.gain, digits=5)} ({of.deviation:.5f})"
+
+
+def _apart(cell: Cell) -> str:
+    """How far the cell is above the paper's, in standard errors of the difference."""
+    paper = cell.in_paper
+    if paper is None:
+        return ""
+    return rounded((cell.mean - paper.loss) / (cell.error**2 + paper.error**2) ** 0.5, "+")
+
+
+def cell_json(cell: Cell) -> dict[str, Any]:
+    """A cell as plain data."""
+    found: dict[str, Any] = {
+        "method": cell.method,
+        "setting": cell.setting,
+        "parameters": cell.parameters,
+        "pairs": cell.pairs,
+        "ahead": cell.ahead,
+        "runs": len(cell.losses),
+        "mean_loss_elo": cell.mean,
+        "standard_error": cell.error,
+        "mean_gain_elo": cell.gain,
+        "standard_deviation": cell.deviation,
+        "interval_coverage": cell.coverage,
+        "careful_loss_elo": cell.careful,
+    }
+    if (paper := cell.in_paper) is not None:
+        found |= {
+            "paper_mean_loss_elo": round(paper.loss, 6),
+            "paper_standard_error": round(paper.error, 6),
+            "paper_mean_gain_elo": paper.gain,
+            "paper_standard_deviation": paper.deviation,
+        }
+    return found

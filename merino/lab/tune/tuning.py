@@ -1,4 +1,4 @@
-"""A tune by games: its configuration, every pair played, and the resulting state; kept in one file.
+"""A tune by games: its configuration, its pairs and how they are played, its state, and what it shows.
 
 The file is NumPy's `.npz`: `configuration` (JSON) with its `hash`, the random state, the arrays of `State`, the pairs
 that are done (`plus`, `minus` float64[n, d], `y` float64[n], NaN for a pair lost to a crash) and those handed out but
@@ -9,42 +9,72 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
+import shlex
+import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import chess.engine
 import numpy as np
 
 from merino.core.common.array_files import as_npz, check_arrays, from_npz
 from merino.core.common.files import write_whole
-from merino.core.common.sealed import parsed
+from merino.core.common.sealed import finite, parsed
+from merino.core.common.tables import load_matplotlib, saved
+from merino.core.common.text import rounded
 from merino.core.common.user_files import STATE, faults_named, read_user_file, user_path
-from merino.eval.evaluation import Evaluation
-from merino.eval.families import from_identity
-from merino.lab.tune.estimators import after, estimate, initial_state, next_pair
-from merino.lab.tune.methods import METHODS
-from merino.lab.tune.parameters import TunedParameter, TuneError, settings_for
-from merino.lab.tune.rules import EstimatorSettings, Method, PairResult, State
-from merino.match.config import Clock, TimeControl
-from merino.match.games import seed_state
+from merino.core.common.work import RemoteExecutor, RunName, at_work, begun, ordered, threads
+from merino.engine.search.parameters import parameters_for, tuned_for
+from merino.eval.evaluation import Evaluation, Number
+from merino.eval.families import default, from_identity
+from merino.formats.openings import Opening, OpeningError
+from merino.lab.tune.methods import METHODS, after, deviations, estimate, gain_over, initial_state, intervals, next_pair
+from merino.lab.tune.parameters import (
+    TunedParameter,
+    TuneError,
+    best_step,
+    fishtest_lines,
+    openbench_lines,
+    playable,
+    settings_for,
+)
+from merino.lab.tune.rules import EstimatorSettings, ExpectedGain, Method, PairResult, State
+from merino.match.config import Clock, MatchConfig, OpeningSource, TimeControl
+from merino.match.engines import Board, Program, TimedUci, board_of
+from merino.match.games import MatchError, Reason, seed_state
+from merino.match.players import OtherPlayer, OwnPlayer, Player
+from merino.match.runner import opening_or_fault
+from merino.match.statistics import Sprt
 
+log = logging.getLogger(__name__)
+
+MAX_LOST = 10  # pairs in a row; after that the fault is the engine's, not a game's
+PROOF = Sprt(0.0, 5.0)
+MAX_PROOF_GAMES = 100_000
+LINE_SECONDS, LINES_A_TABLE = 10.0, 6  # between two lines of progress, and lines between two tables
 # Where the JSON of a configuration has the identity and the time control; kept for older files.
 _WEIGHTS, _OTHER_FAMILY, _TIME_CONTROL = "weights", "evaluation", "effort"
 _NAMES = {"identity": "evaluation"}  # of a setting in messages, where it is not its field's
+_POINTS, _COLUMNS = 200, 3  # of the picture of a course: about so many points, and panels in a row
 
 
 @dataclass(frozen=True)
 class Configuration:
     """Everything that decides the course of a tune, apart from the clock of the machine.
 
-    `time_control` limits a move, which may be `margin` milliseconds late on a clock. `openings` is a file of them, by
-    its absolute path but in older files, None for random ones of `plies` plies. `engine` is the command line of an
-    external engine, empty for Merino itself with the evaluation of this `identity`, of any family, as what is not
-    tuned. Up to `ahead` pairs are in progress while an earlier result is awaited.
+    `time_control` limits a move, which may be `margin` milliseconds late on a clock. `openings` is a file, by its
+    absolute path except in older files, None for random ones of `plies` plies. `engine` is the command line of an
+    external engine, empty for Merino itself, whose evaluation has this `identity` apart from what is tuned. Up to
+    `ahead` pairs are in progress while an earlier result is awaited.
     """
 
     parameters: tuple[TunedParameter, ...]
@@ -92,6 +122,8 @@ def configuration_hash(text: str) -> str:
 def configuration_from(text: str) -> Configuration:
     """Read the JSON of a configuration; raises ValueError, TypeError or KeyError if it is not one."""
     values = parsed(text)
+    if values["method"] not in METHODS:
+        raise ValueError(f"its method {values['method']!r} is not one of {', '.join(METHODS)}")
     if values.pop("version") != METHODS[values["method"]].version:
         raise ValueError("it was written by another version of Merino")
     values["parameters"] = tuple(TunedParameter(**row) for row in values["parameters"])
@@ -231,3 +263,364 @@ def replay(tune: Tune, settings: EstimatorSettings) -> Iterator[tuple[int, State
         if not math.isnan(result.y):
             state = after(settings, state, result)
         yield result.number, state
+
+
+class TunePair(NamedTuple):
+    """A pair of a tune to play: plain data, for any process."""
+
+    pair: PairResult
+    opening: Opening | str | None = None  # a text says what is wrong with it; None where the seed says it
+
+
+class PairOutcome(NamedTuple):
+    """Wins minus losses of `plus` in a pair; NaN for one that was lost, such as when an external engine dies."""
+
+    y: float
+    fault: str = ""  # why the pair was lost
+
+
+PlayPair = Callable[[Configuration, RunName, TunePair], PairOutcome]
+
+
+def own_player(label: str, rows: tuple[TunedParameter, ...], values: np.ndarray, evaluation: Evaluation) -> OwnPlayer:
+    """Merino with these values of the parameters and, for the rest, `evaluation` and its numbers of the search."""
+    wanted = {row.name: value for row, value in zip(rows, values.tolist(), strict=True)}
+    numbers = evaluation.numbers
+    own = {name: value for name, value in wanted.items() if name in numbers}
+    search = {name: round(value) for name, value in wanted.items() if name not in own}
+    tuned = evaluation.with_numbers(own)
+    if tuned.keeps_search_numbers:
+        return OwnPlayer(label, tuned_for(tuned, search))
+    return OwnPlayer(label, tuned, parameters_for(tuned, search))
+
+
+def engine_options(command: tuple[str, ...]) -> dict[str, Number]:
+    """The numeric options of an external engine; raises TuneError if it does not start."""
+    program = Program(TimedUci)
+    try:
+        options = program.start(command).options
+    except (OSError, chess.engine.EngineError, TimeoutError) as error:
+        reason = program.fault or error or "no answer"
+        raise TuneError(f"the engine '{' '.join(command)}' does not start: {reason}") from error
+    finally:
+        program.end()
+    return {
+        name: Number(float(max(option.min, min(int(option.default or 0), option.max))), option.min, option.max)
+        for name, option in options.items()
+        if option.type == "spin" and option.min is not None and option.max is not None
+    }
+
+
+def players_of(configuration: Configuration, plus: np.ndarray, minus: np.ndarray) -> tuple[Player, Player]:
+    """The two players of a pair."""
+    rows = configuration.parameters
+    if not configuration.engine:
+        evaluation = configuration.evaluation
+        return own_player("plus", rows, plus, evaluation), own_player("minus", rows, minus, evaluation)
+    options = [
+        {row.name: str(row.playable(value)) for row, value in zip(rows, values.tolist(), strict=True)}
+        for values in (plus, minus)
+    ]
+    engine = configuration.engine
+    return OtherPlayer("plus", engine, options[0]), OtherPlayer("minus", engine, options[1])
+
+
+def terms_of(configuration: Configuration, players: tuple[Player, Player]) -> MatchConfig:
+    """The configuration of the match of these players in this tune."""
+    return MatchConfig(
+        players,
+        configuration.time_control,
+        seed=configuration.seed,
+        openings=configuration.openings,
+        plies=configuration.plies,
+        margin=configuration.margin,
+    )
+
+
+def play_pair(configuration: Configuration, name: RunName, task: TunePair) -> PairOutcome:
+    """Play a pair: Merino against itself, or an external engine against itself.
+
+    If the run has ended meanwhile, the outcome is ignored. Raises the errors of openings.
+    """
+    pair = task.pair
+    with at_work(name) as run:
+        if run is None or run.is_stopped:
+            return _STOPPED
+        terms = terms_of(configuration, players_of(configuration, pair.plus, pair.minus))
+        opening = task.opening or run.kept(terms.source).opening(pair.number)
+        if isinstance(opening, str):
+            raise OpeningError(opening)
+        try:
+            board = board_of(terms, run.stop_flag)
+        except MatchError as error:
+            return PairOutcome(math.nan, str(error))
+        with run.watching(board):
+            return _play_both(board, opening)
+
+
+_STOPPED = PairOutcome(math.nan, "the tune was stopped")
+
+
+def _play_both(board: Board, opening: Opening) -> PairOutcome:
+    """Both games of a pair."""
+    points = 0
+    for index in range(2):
+        game = board.play(index, opening, index == 0)
+        if game is None:
+            return _STOPPED
+        if game.reason in (Reason.CRASH, Reason.ILLEGAL):
+            return PairOutcome(math.nan, f"{game.reason.value}: {game.detail}")
+        points += game.points
+    return PairOutcome(float(points - 2))
+
+
+class _PairsToPlay:
+    """The pairs of a tune still to be played, beginning with those handed out before an interruption.
+
+    Raises StopIteration while enough pairs are in progress, and may be asked again later.
+    """
+
+    def __init__(self, tune: Tune) -> None:
+        self._tune = tune
+        self._again = deque(tune.waiting)
+
+    @cached_property
+    def _source(self) -> OpeningSource | None:
+        """The openings of a file, read for the first pair: a tune that is over needs none. Raises OpeningError."""
+        return None if self._tune.configuration.openings is None else _source_of(self._tune.configuration)
+
+    def __iter__(self) -> Iterator[TunePair]:
+        return self
+
+    def __next__(self) -> TunePair:
+        pair = self._again.popleft() if self._again else self._tune.ask()
+        if pair is None:
+            raise StopIteration
+        return TunePair(pair, None if self._source is None else opening_or_fault(self._source, pair.number))
+
+
+def _source_of(configuration: Configuration) -> OpeningSource:
+    """The openings of a tune; raises OpeningError."""
+    return terms_of(configuration, (OwnPlayer("plus"), OwnPlayer("minus"))).source()
+
+
+def check_openings(configuration: Configuration) -> None:
+    """Raise TuneError if a file of openings cannot be read or has none."""
+    try:
+        if configuration.openings is not None:
+            _source_of(configuration)
+    except OpeningError as error:
+        raise TuneError(str(error)) from error
+
+
+def play_tune(
+    tune: Tune,
+    at_a_time: int,
+    on_result: Callable[[Tune], object],
+    play: PlayPair = play_pair,
+    executor: Executor | None = None,
+) -> None:
+    """Play until the tune is over; call `on_result` after each pair. The tune is valid after a KeyboardInterrupt.
+
+    Results are taken in the order of their pairs, so that a tune at fixed nodes does not depend on which pair is
+    faster. `executor` plays `at_a_time` pairs at a time, a `RemoteExecutor` as many as it has slots; None for threads
+    of this process. Raises WorkError where its workers are gone.
+    """
+    lost_in_a_row = 0
+    with ExitStack() as stack:
+        workers = executor or stack.enter_context(threads(at_a_time))
+        run = stack.enter_context(begun())
+        player = partial(play, tune.configuration, run)
+        ahead = max(tune.configuration.ahead, len(tune.waiting))
+        outcomes = stack.enter_context(closing(ordered(workers, player, _PairsToPlay(tune), ahead)))
+        if isinstance(executor, RemoteExecutor):
+            stack.callback(executor.stop, run)
+        for outcome in outcomes:
+            played = _values(tune)
+            if outcome.fault:
+                log.warning("pair %d is lost, %s: %s", len(tune.done) + 1, played, outcome.fault)
+            tune.tell(outcome.y)
+            lost_in_a_row = lost_in_a_row + 1 if math.isnan(outcome.y) else 0
+            if lost_in_a_row == MAX_LOST:
+                raise TuneError(
+                    f"{MAX_LOST} pairs in a row could not be played, the last with {played}: {outcome.fault}"
+                )
+            on_result(tune)
+
+
+def _values(tune: Tune) -> str:
+    """The values that the oldest pair in progress plays, as `name 3 against 5`."""
+    pair = tune.waiting[0]
+    rows = zip(tune.configuration.parameters, pair.plus.tolist(), pair.minus.tolist(), strict=True)
+    return ", ".join(f"{row.name} {plus:.6g} against {minus:.6g}" for row, plus, minus in rows)
+
+
+def tuned_values(tune: Tune) -> np.ndarray:
+    """The best estimate so far in playable form, float64[d]: integers are rounded."""
+    return playable(tune.configuration.parameters, tune.estimate())
+
+
+def tuned_players(tune: Tune) -> tuple[Player, Player]:
+    """The tuned player, and the one at the start."""
+    configuration = tune.configuration
+    tuned, first = players_of(configuration, tuned_values(tune), configuration.start)
+    return replace(tuned, label="tuned"), replace(first, label="start")
+
+
+def proof_terms(configuration: Configuration, players: tuple[Player, Player]) -> MatchConfig:
+    """The configuration of the match of tuned values against the initial ones.
+
+    Its random openings are others than those of the tune; those of a file come in another order, and only once where a
+    game from one of them would be the same again. Raises TuneError if the file cannot be read.
+    """
+    terms = replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MAX_PROOF_GAMES)
+    if terms.openings is None or not terms.is_repeatable:
+        return terms
+    try:
+        source = terms.source()
+    except OpeningError as error:
+        raise TuneError(str(error)) from error
+    return replace(terms, games=min(terms.different_games(source) or terms.games, terms.games))
+
+
+def needs_file(configuration: Configuration) -> bool:
+    """Whether the tuned player needs a file of its evaluation: that is tuned, or not the default one."""
+    return not configuration.engine and (bool(kept(configuration)) or configuration.identity != default().identity)
+
+
+def kept(configuration: Configuration) -> list[str]:
+    """The names of tuned numbers that the file of the evaluation keeps."""
+    if configuration.engine:
+        return []
+    evaluation = configuration.evaluation
+    names = [row.name for row in configuration.parameters]
+    return [name for name in names if evaluation.keeps_search_numbers or name in evaluation.numbers]
+
+
+def as_player(configuration: Configuration, values: Sequence[float], evaluation_file: Path) -> str:
+    """The text for `merino match` of the player with these values and the evaluation in `evaluation_file`."""
+    names = [row.name for row in configuration.parameters]
+    numbers = {name: f"{value:.10g}" for name, value in zip(names, values, strict=True)}
+    if configuration.engine:
+        options = (f"option.{name}={value}" for name, value in numbers.items())
+        return ",".join([shlex.join(configuration.engine), *options])
+    file, in_file = [str(evaluation_file)] if needs_file(configuration) else [], kept(configuration)
+    return ",".join([*file, *(f"{name}={value}" for name, value in numbers.items() if name not in in_file)])
+
+
+def value_table(parameters: Sequence[TunedParameter], settings: EstimatorSettings, state: State) -> list[str]:
+    """A row for each parameter: start, estimate, its 95% interval, and the change in units of c_end."""
+    values, ends = estimate(settings, state), intervals(settings, state)
+    width = max(len("parameter"), *(len(row.name) for row in parameters))
+    lines = [f"{'parameter':<{width}} {'start':>9} {'now':>10} {'95% of it':>19} {'moved/c':>8}"]
+    for index, row in enumerate(parameters):
+        low, high = ends[:, index]
+        between = "-" if np.isnan(low) else f"{low + 0.0:.4g} to {high + 0.0:.4g}"
+        moved = rounded((values[index] - row.start) / row.c_end, "+", 2)
+        now = rounded(values[index], digits=2) if row.high - row.low >= 1 else f"{values[index] + 0.0:.4g}"
+        lines.append(f"{row.name:<{width}} {row.start:>9g} {now:>10} {between:>19} {moved:>8}")
+    return lines
+
+
+def gain_line(gain: ExpectedGain) -> str:
+    """The expected gain, and whether that is more than chance."""
+    mean, low, high = (rounded(elo, "+") for elo in (gain.mean, gain.low, gain.high))
+    text = f"Expected against the start: {mean} Elo, 95% from {low} to {high}"
+    return text if gain.low > 0 else f"{text}: no gain is proved, keep the start unless a match proves one"
+
+
+def progress_of(say: Callable[[str], object]) -> Callable[[Tune], None]:
+    """Shows the progress of a tune, when called after each pair: a line every few seconds, and a table now and then."""
+    began = last = time.monotonic()
+    first = lines = 0
+
+    def show(tune: Tune) -> None:
+        nonlocal began, last, first, lines
+        now, done = time.monotonic(), len(tune.done)
+        if not first:  # the first pair may have had to wait for the compiler
+            began, last, first = now, now, done
+        if now - last < LINE_SECONDS and not tune.is_over:
+            return
+        last, lines = now, lines + 1
+        speed = (done - first) / max(1e-9, now - began)
+        left = round((tune.configuration.pairs - done) / max(1e-9, speed))
+        lost = f"  {tune.lost} lost" if tune.lost else ""
+        to_go = f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02}"
+        say(f"{done}/{tune.configuration.pairs} pairs{lost}  {speed:.2f} pairs/s  {to_go} to go")
+        if lines % LINES_A_TABLE == 0 and not tune.is_over:
+            for line in value_table(tune.configuration.parameters, tune.settings, tune.state):
+                say(line)
+
+    return show
+
+
+def result_lines(tune: Tune) -> list[str]:
+    """The result of a tune: values, intervals, the gain, and the lines of both formats."""
+    parameters, settings, state = tune.configuration.parameters, tune.settings, tune.state
+    played = len(tune.done) - tune.lost
+    lines = [f"{tune.configuration.method} after {played} pairs:", *value_table(parameters, settings, state)]
+    gain = gain_over(settings, state, tune.configuration.start)
+    if not np.isnan(gain.low):
+        lines.append(gain_line(gain))
+    steps = [row.r_end or best_step(row, parameters, tune.configuration.pairs) for row in parameters]
+    values = [row.shown(value) for row, value in zip(parameters, tune.estimate().tolist(), strict=True)]
+    lines += ["# fishtest", *fishtest_lines(parameters, values, steps)]
+    lines += ["# OpenBench", *openbench_lines(parameters, values, steps)]
+    return lines
+
+
+def tune_json(tune: Tune, proved: bool | None) -> dict[str, Any]:
+    """The result of a tune: values as played, with 95% intervals, null where a method has none.
+
+    `proved` is the outcome of the closing match, None without one or if it was not decided. `gain` is what the values
+    are expected to be worth against the start, in Elo with its 95% interval.
+    """
+    rows, exact = tune.configuration.parameters, tune.estimate()
+    gain = gain_over(tune.settings, tune.state, tune.configuration.start)
+    return {
+        "parameters": [
+            {
+                "name": row.name,
+                "start": row.start,
+                "value": row.playable(value),
+                "low": finite(low),
+                "high": finite(high),
+            }
+            for row, value, low, high in zip(rows, exact.tolist(), *intervals(tune.settings, tune.state), strict=True)
+        ],
+        "games": 2 * (len(tune.done) - tune.lost),
+        "gain": {"elo": finite(gain.mean), "low": finite(gain.low), "high": finite(gain.high)},
+        "proved": proved,
+    }
+
+
+def draw(tune: Tune, method: Method, ending: str) -> bytes:
+    """A picture's bytes in the format of its ending: each parameter's course in units of c_end.
+
+    Two deviations are about it, unless the method has none.
+    Raises PictureError if matplotlib is not installed.
+    """
+    figure_class, _ = load_matplotlib()
+    settings, rows = tune.configuration.settings(method), tune.configuration.parameters
+    every, last = max(1, len(tune.done) // _POINTS), len(tune.done)
+    way = [(number, state) for number, state in replay(tune, settings) if number % every == 0 or number == last]
+    pairs = np.array([number for number, _ in way])
+    start, unit = tune.configuration.start, settings.c_end
+    values = (np.array([estimate(settings, state) for _, state in way]) - start) / unit
+    lines = -(-len(rows) // _COLUMNS)
+    figure = figure_class(figsize=(4 * min(_COLUMNS, len(rows)), 2.4 * lines + 0.6), layout="constrained")
+    axes = figure.subplots(lines, min(_COLUMNS, len(rows)), squeeze=False, sharex=True).ravel()
+    for index, row in enumerate(rows):
+        axes[index].plot(pairs, values[:, index], color="#0072b2")
+        if method.deviations is not None:
+            spread = np.array([deviations(settings, state)[index] for _, state in way]) / unit[index]
+            low, high = values[:, index] - 2 * spread, values[:, index] + 2 * spread
+            axes[index].fill_between(pairs, low, high, color="#0072b2", alpha=0.2, linewidth=0)
+        axes[index].axhline(0, color="#555555", linewidth=0.8, linestyle=":")
+        axes[index].set_title(f"{row.name} (c = {row.c_end:g})", fontsize=9, loc="left")
+    for unused in axes[len(rows) :]:
+        unused.set_visible(False)
+    spread_too = "" if method.deviations is None else ", and two standard deviations"
+    figure.suptitle(f"{method.name}: change in units of c{spread_too}", fontsize=11)
+    figure.supxlabel("pairs of games", fontsize=9)
+    return saved(figure, ending)

@@ -5,20 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from merino.core.compiled.jit import kernel
-from merino.lab.tune.rules import EstimatorSettings, Method, State, innovation, slope, state_of
-
-
-def _prepare(settings: EstimatorSettings, start: np.ndarray) -> State:
-    return state_of(settings, start, covariance=np.diag(settings.sigma_0**2))
-
-
-def _deviations(settings: EstimatorSettings, state: State) -> np.ndarray:
-    return np.sqrt(np.diag(state.covariance))
+from merino.lab.tune.rules import Method, innovation, slope, state_of
 
 
 @kernel(makes_arrays=True)
-def _update_jointly(settings, state, number, plus, minus, y, tau2):
-    """BSPSA: (13) to (16), with the inverse updated by the Sherman-Morrison formula."""
+def _update(settings, state, number, plus, minus, y, tau2):
+    """(13) to (16), with the inverse updated by the Sherman-Morrison formula."""
     sigma, mean, covariance = settings.sigma, state.mean, state.covariance
     surprise = innovation(sigma, mean, plus, minus, y)
     size = len(plus)
@@ -37,4 +29,10 @@ def _update_jointly(settings, state, number, plus, minus, y, tau2):
             covariance[i, j] -= share * gain[j]
 
 
-METHOD = Method("bspsa", "as `bspsas`, with all correlations", _update_jointly, _prepare, _deviations)
+METHOD = Method(
+    "bspsa",
+    "as `bspsas`, with all correlations",
+    _update,
+    prepare=lambda settings, start: state_of(settings, start, covariance=np.diag(settings.sigma_0**2)),
+    deviations=lambda _, state: np.sqrt(np.diag(state.covariance)),
+)

@@ -10,17 +10,13 @@ from merino.lab.tune.rules import EstimatorSettings, Method, State, innovation, 
 
 def _prepare(settings: EstimatorSettings, start: np.ndarray) -> State:
     spread = np.zeros((1, 3, len(start)))
-    spread[:, 0] = settings.sigma_0**2
+    spread[0, 0] = settings.sigma_0**2
     return state_of(settings, start, spread=spread)
 
 
-def _deviations(settings: EstimatorSettings, state: State) -> np.ndarray:
-    return np.sqrt(state.spread[0, 0])
-
-
 @kernel
-def _update_alone(settings, state, number, plus, minus, y, tau2):
-    """BSPSAS: updates each parameter as if the others were known, (9) and (10).
+def _update(settings, state, number, plus, minus, y, tau2):
+    """Update each parameter as if the others were known, (9) and (10).
 
     It leaves out the sum of (9) over the other parameters, which is noise that grows with the distance from the origin.
     """
@@ -33,5 +29,10 @@ def _update_alone(settings, state, number, plus, minus, y, tau2):
         spread[0, 0, i] = variance * tau2 * share
 
 
-SENTENCE = "Bayesian: each parameter has an uncertainty, which shrinks and sets the step"
-METHOD = Method("bspsas", SENTENCE, _update_alone, _prepare, _deviations)
+METHOD = Method(
+    "bspsas",
+    "Bayesian: each parameter has an uncertainty, which shrinks and sets the step",
+    _update,
+    prepare=_prepare,
+    deviations=lambda _, state: np.sqrt(state.spread[0, 0]),
+)

@@ -201,7 +201,7 @@ def test_a_factor_of_material_is_found_from_far_below_within_the_bounds():
     assert ((values >= 80) & (values <= 130)).mean() >= 0.9
 
 
-def test_the_default_loses_less_than_bspsas_where_all_is_even_and_where_it_is_lopsided():
+def test_the_default_loses_less_than_bspsas_on_an_even_and_a_lopsided_curve():
     for setting, size in (("S0", 16), ("S2", 4)):
         ours, plain = (simulated(name, setting, size, pairs=5_000, runs=12, seed=4) for name in ("adaptive", "bspsas"))
         assert ours.mean < plain.mean

@@ -29,12 +29,9 @@ import chess
 import numpy as np
 from starlette.testclient import TestClient
 
-from merino.app.console.commands_position import load as load_game
-from merino.app.console.opponent import Opponent
-from merino.app.console.pace import ClockPace, pace_of
+from merino.app.console.commands import entry_of as load_game
+from merino.app.console.games import ClockPace, ConsoleGame, KeptGame, UnfinishedFile, strength_text
 from merino.app.console.positions import read_positions
-from merino.app.console.scoresheet import Scoresheet
-from merino.app.console.unfinished import ConsoleGame, KeptGame, Offer, Unfinished
 from merino.app.explorer.app import create_app
 from merino.app.explorer.games import read_text as read_pasted
 from merino.app.explorer.state import ServerState
@@ -618,19 +615,18 @@ def _practice(path: Path) -> object:
 
 
 @cache
-def _kept_games() -> Sequence[KeptGame]:
+def _kept_games() -> Sequence[str]:
     position, clocks = Position(), ClockPace(40, 300_000, 2000)
     position.push_all(["e2e4", "e7e5", "g1f3"])
     undone = [position.pop()]
     clocks.spend(0, 1500)
-    game = ConsoleGame(position, Scoresheet(), undone, clocks, [1500, 0])
-    fixed = replace(game, position=Position(KIWIPETE), undone=[], pace=pace_of("st 2"), is_forced=True)
-    return [KeptGame(game, 1, Opponent(at_elo(1500))), KeptGame(fixed, None, Opponent())]
+    game = ConsoleGame(position, undone=undone, pace=clocks, thought_ms=[1500, 0], strength=at_elo(1500))
+    fixed = ConsoleGame(Position(KIWIPETE), is_forced=True)
+    return [game.text(1), fixed.text(None)]
 
 
 def _unfinished_games() -> Sequence[bytes]:
-    saved = f'[Saved "2 100 0123456789abcdef /tmp/a%20b.pgn"]\n{_kept_games()[0].text()}'
-    return [saved.encode(), *(kept.text().encode() for kept in _kept_games())]
+    return [text.encode() for text in _kept_games()]
 
 
 _TAG = re.compile(r'\[(\w+) "(.*)"\]\n')
@@ -651,21 +647,23 @@ def _unfinished(path: Path) -> object:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     (folder / "1.pgn").write_bytes(path.read_bytes())
-    offers = Unfinished(folder, said.append).offers()
+    file = UnfinishedFile(folder, said.append)
+    offer = file.offer()
+    file.close()
     if said:
         assert f"'{folder / '1.pgn'}'" in said[0]
         raise MerinoError(f"{path}: {said[0]}")
-    return [_gone_on_with(offer) for offer in offers]
+    return offer and _gone_on_with(offer[0])
 
 
-def _gone_on_with(offer: Offer) -> object:
-    game = offer.kept.game
+def _gone_on_with(kept: KeptGame) -> object:
+    game = kept.game
     game.position.copy().push_all(game.position.uci(move) for move in reversed(game.undone))
-    words = str(offer), str(game.pace), str(offer.kept.opponent), [ms / 1000 for ms in game.thought_ms]
+    words = str(kept), str(game.pace), strength_text(game.strength), [ms / 1000 for ms in game.thought_ms]
     for side in (0, 1, 0):
         game.pace.limits(side)
         game.pace.spend(side, 1000)
-    return words, KeptGame.read(offer.kept.text().encode().decode())
+    return words, KeptGame.read(game.text(kept.person).encode().decode())
 
 
 # Requests of the page: the path in the first line, JSON behind it

@@ -4,7 +4,7 @@ import io
 import threading
 from collections.abc import Callable
 
-from merino.app.console.dispatch import dispatch
+from merino.app.console.loop import dispatch
 from merino.app.console.session import Session
 from merino.app.console.terminal import Terminal
 from merino.core.board.game import Position

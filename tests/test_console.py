@@ -14,13 +14,12 @@ from types import ModuleType
 
 import pytest
 
-from merino.app.console import dispatch as dispatch_module
-from merino.app.console.loop import HINT_AFTER_INTERRUPT, run_lines, run_piped
-from merino.app.console.pace import pace_of
-from merino.app.console.registry import COMMANDS, completions
+from merino.app.console import loop as loop_module
+from merino.app.console.games import pace_of
+from merino.app.console.loop import HINT_AFTER_INTERRUPT, completions, run_lines, run_piped
+from merino.app.console.registry import COMMANDS
 from merino.app.console.session import Session
 from merino.app.console.terminal import Terminal
-from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.board.fen import START_FEN
 from merino.engine.notation.san import looks_like_move
 from merino.engine.search.limits import MAX_MS, Limits
@@ -218,7 +217,7 @@ def test_a_clock_never_shows_more_than_a_search_may_be_given(talk: Talk) -> None
 @pytest.mark.parametrize("line", ["level 0 0.000001 0", "level 0 0 0.0001"])
 def test_a_clock_without_a_millisecond_is_refused(talk: Talk, line: str) -> None:
     assert "Usage: level" in talk.say(line)
-    assert talk.session.pace.command == "st 2"
+    assert talk.session.game.pace.command == "st 2"
 
 
 @pytest.mark.parametrize("line", ["level 0 10000 0", "level 40 9999:59 3600", "level 0 0:01 0", "st 0.01"])
@@ -228,7 +227,7 @@ def test_the_command_of_a_limit_sets_the_same_one(line: str) -> None:
 
 def test_a_clock_with_seconds_above_the_most_minutes_is_refused(talk: Talk) -> None:
     assert "at most 10000 minutes" in talk.say("level 0 10000:01 0")
-    assert str(talk.session.pace) == "2 s per move"
+    assert str(talk.session.game.pace) == "2 s per move"
 
 
 def test_wrong_arguments_are_answered_with_the_usage(talk: Talk) -> None:
@@ -473,7 +472,7 @@ def test_a_fault_of_ours_is_told_and_does_not_end_the_session(talk: Talk, monkey
     def fail(session: Session, text: str) -> int | None:
         raise ZeroDivisionError("so it goes")
 
-    monkeypatch.setattr(dispatch_module, "_played", fail)
+    monkeypatch.setattr(loop_module, "_played", fail)
     assert run_piped(talk.session, io.BytesIO(b"e4\nfen\n")) == 0
     assert "ZeroDivisionError: so it goes" in talk.out.getvalue()
     assert START_FEN in talk.out.getvalue()
@@ -584,7 +583,7 @@ def test_what_ends_a_game_is_obeyed_only_in_full(talk: Talk, name: str, short: s
         assert talk.say(typed) != ""
         assert talk.say(f"{typed} {START_FEN}") != ""
         assert talk.moves == ["e2e4", "e7e5"]
-        assert talk.session.ending is None
+        assert talk.session.game.ending is None
 
 
 def test_every_command_that_changes_the_game_for_another_or_ends_it_says_so() -> None:
@@ -601,79 +600,41 @@ def test_the_beginning_of_a_move_is_answered_with_the_moves(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("line", ["new", "new 960 17", f"setboard {AMBIGUOUS}", "edit -e4"])
-def test_undo_brings_back_the_game_that_was_left(talk: Talk, line: str) -> None:
+def test_resume_brings_back_the_game_that_was_left_and_then_the_other(talk: Talk, line: str) -> None:
     talk.say("force", "e4", "e5", "Nf3", "undo", "flip")
     before = talk.session.position.fen()
-    assert "The earlier game is kept; undo returns to it." in talk.say(line)
+    assert "The earlier game is kept; resume returns to it." in talk.say(line)
     assert talk.session.position.fen() != before
-    assert talk.say("undo").startswith("The other game is back, 2 plies played; redo leaves it again.")
+    assert "No move has been played yet; resume returns to the game before." in talk.say("undo")
+    assert talk.say("resume").startswith("The game goes on after 2 plies. The engine's limit: 2 s per move.")
     assert talk.moves == ["e2e4", "e7e5"]
-    assert talk.session.is_forced and talk.session.is_flipped
-    assert talk.say("redo") == "The other game is back, no move played; undo leaves it again.\n"
-    talk.say("undo")
-    assert talk.say("redo 1") == "played again: Nf3\n"
+    assert talk.session.game.is_forced and talk.session.game.is_flipped
+    assert talk.say("redo") == "played again: Nf3\n"
 
 
-def test_undo_walks_through_a_loaded_game_and_leaves_it_at_its_start(talk: Talk, tmp_path: Path) -> None:
-    file = tmp_path / "game.pgn"
-    file.write_text("1. d4 d5 2. c4 *\n")
-    assert "The earlier game is kept; undo at the start of this one returns to it." in talk.say(
-        "force", "e4", f"load {file}"
-    )
-    assert talk.say("undo") == "taken back: c4\n"
-    assert talk.say("redo") == "played again: c4\n"
-    talk.say("undo 3")
-    assert talk.moves == []
-    talk.say("undo")
-    assert talk.moves == ["e2e4"]
-    talk.say("redo", "redo 3")
-    assert talk.moves == ["d2d4", "d7d5", "c2c4"]
-
-
-def test_undo_and_redo_walk_through_a_loaded_game_that_nothing_came_before(talk: Talk, tmp_path: Path) -> None:
+def test_undo_and_redo_walk_through_a_loaded_game(talk: Talk, tmp_path: Path) -> None:
     file = tmp_path / "game.pgn"
     file.write_text("1. d4 d5 2. c4 *\n")
     assert talk.say(f"load {file}", "undo").endswith("taken back: c4\n")
-    assert talk.moves == ["d2d4", "d7d5"]
     assert talk.say("redo") == "played again: c4\n"
+    talk.say("undo 3", "redo 3")
+    assert talk.moves == ["d2d4", "d7d5", "c2c4"]
 
 
-def test_resume_changes_between_two_games_wherever_they_stand(talk: Talk, tmp_path: Path) -> None:
-    file = tmp_path / "game.pgn"
-    file.write_text("1. d4 d5 2. c4 *\n")
-    talk.say("force", "e4", f"load {file}", "e6")
-    assert talk.say("resume") == "The game goes on after 1 ply. The engine's limit: 2 s per move.\n"
-    assert talk.moves == ["e2e4"]
-    talk.say("resume")
-    assert talk.moves == ["d2d4", "d7d5", "c2c4", "e7e6"]
-
-
-def test_games_come_back_one_after_the_other_with_their_end_and_their_clocks(talk: Talk) -> None:
-    talk.say("level 0 10 5", "e4")
-    clock = str(talk.session.pace)
-    talk.say("resign", "new", "d4", "new")
-    assert str(talk.session.pace) != clock
-    talk.say("undo")
-    assert talk.moves[0] == "d2d4"
-    assert "taken back" in talk.say("undo 2")
-    assert "0-1, White resigns" in talk.say("undo") or "1-0" in talk.out.getvalue()
+def test_resume_changes_between_two_games_each_with_its_end_its_level_and_its_clocks(talk: Talk) -> None:
+    talk.say("level 0 10 5", "skill 3", "e4")
+    clock = str(talk.session.game.pace)
+    talk.say("resign", "new", "level 0 5 0", "skill 9", "d4")
+    assert "10 min" not in talk.say("time")
+    assert f"{clock}. Level 3" in talk.say("resume") and "0-1, White resigns" in talk.out.getvalue()
     assert talk.moves[0] == "e2e4"
-    assert str(talk.session.pace) == clock
-
-
-def test_a_clock_that_was_set_in_another_game_starts_anew_in_the_one_that_comes_back(talk: Talk) -> None:
-    talk.say("st 1", "e4", "new", "level 0 5 0", "d4")
-    talk.session.pace.spend(BLACK, 60_000)
-    used = str(talk.session.pace)
-    assert used.endswith("have 5.0 and 4.0 min left")
-    assert "have 5.0 and 5.0 min left" in talk.say("resume")
-    talk.session.pace.spend(WHITE, 60_000)
-    talk.say("resume")
-    assert str(talk.session.pace) == used
+    assert "5 min for the game" in talk.say("resume") and talk.searcher.strength == at_level(9)
+    assert talk.moves[0] == "d2d4"
 
 
 def test_a_game_without_a_move_is_not_kept(talk: Talk) -> None:
     assert talk.say("new", "new") == ""
+    assert talk.say("resume") == "There is no other game.\n"
     assert "No move has been played" in talk.say("undo")
 
 

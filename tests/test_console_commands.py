@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from merino.app.console.registry import COMMANDS, completions
+from merino.app.console.loop import completions
+from merino.app.console.registry import COMMANDS
 from merino.app.console.terminal import Terminal
 from merino.app.shell.explain import run_compare, run_explain, run_moves
 from merino.core.board.bitboard import BLACK, WHITE
@@ -24,13 +25,13 @@ CAPTURES = "3rk3/8/8/3p4/4P3/8/8/3QK3 w - - 0 1"
 def test_one_may_play_either_side(talk: Talk) -> None:
     assert "You play Black." in talk.say("black")
     assert talk.moves == ["a2a3"]
-    assert talk.session.is_flipped
+    assert talk.session.game.is_flipped
     talk.say("e5")
     assert len(talk.moves) == 3
     assert talk.say("black") == "You play Black.\n"
     talk.say("white")
     assert len(talk.moves) == 4
-    assert not talk.session.is_flipped
+    assert not talk.session.game.is_flipped
 
 
 def test_switch_changes_sides_with_the_engine(talk: Talk) -> None:
@@ -52,14 +53,14 @@ def test_who_resigns_loses_and_undo_revokes_it(talk: Talk) -> None:
         assert "The game is over (0-1, White resigns)" in talk.say(line).replace(f"{line}: the", "The")
     assert "0-1, White resigns." in talk.say("history")
     talk.say("undo", "redo")
-    assert talk.session.ending is None
+    assert talk.session.game.ending is None
 
 
 @pytest.mark.parametrize(("score", "is_accepted"), [(30, True), (0, True), (-1, False), (-300, False)])
 def test_the_engine_takes_a_draw_unless_it_is_ahead(talk: Talk, score: int, is_accepted: bool) -> None:
     talk.searcher.score = Score(score)  # for the side to move: the person
     assert ("1/2-1/2, a draw by agreement." in talk.say("draw")) == is_accepted
-    assert (talk.session.ending is not None) == is_accepted
+    assert (talk.session.game.ending is not None) == is_accepted
 
 
 def test_under_force_a_draw_is_agreed_without_thinking(talk: Talk) -> None:

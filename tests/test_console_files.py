@@ -10,7 +10,7 @@ import chess
 import chess.pgn
 import pytest
 
-from merino.app.console import scoresheet
+from merino.app.console import games
 from merino.core.board.fen import START_FEN
 from merino.core.common import files
 from merino.core.common.about import NAME, __version__
@@ -128,9 +128,9 @@ def test_a_save_waits_for_that_of_another_console_and_no_game_is_lost(
     other = threading.Thread(target=save_another)
     other.start()
     is_held.wait()
-    monkeypatch.setattr(scoresheet, "WAITING_SECONDS", 0.0)
+    monkeypatch.setattr(games, "WAITING_SECONDS", 0.0)
     assert "another run of Merino works on" in talk.say("force", "e4", f"save {path}")
-    monkeypatch.setattr(scoresheet, "WAITING_SECONDS", 60.0)
+    monkeypatch.setattr(games, "WAITING_SECONDS", 60.0)
     monkeypatch.setattr(files.time, "sleep", lambda _: is_waited_for.set())
     assert "Saved as game 3 of" in talk.say(f"save {path}")
     other.join()

@@ -78,7 +78,7 @@ OWN_FILES = {
     "core.compiled.jit:load": "compiled code",
     "core.compiled.cache:_processor": "what Linux says of the processor",
     "core.compiled.cache:is_whole": "compiled code",
-    "app.console.keyboard:_load_history": "readline reads it, after a look",
+    "app.console.terminal:_load_history": "readline reads it, after a look",
     "app.console.loop:converse": "standard input",
     "app.explorer.app:_files_in": "the page",
     "app.explorer.routes:weights_text": "a file that it has made",

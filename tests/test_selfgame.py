@@ -6,7 +6,7 @@ import time
 import chess
 import pytest
 
-from merino.app.console.selfgame import play, play_game
+from merino.app.console.loop import play_alone, play_demo
 from merino.app.console.session import Session
 from merino.app.console.terminal import Terminal
 from merino.core.board.game import Position
@@ -23,7 +23,7 @@ def _moves(text: str) -> list[str]:
 
 def test_the_game_is_legal_and_stops_after_so_many_plies(capsys: pytest.CaptureFixture[str]) -> None:
     began = time.monotonic()
-    assert play_game(["--maxmoves", "6", "--movetime", "20"]) == 0
+    assert play_demo(["--maxmoves", "6", "--movetime", "20"]) == 0
     text = capsys.readouterr().out
     board = chess.Board()
     for move in _moves(text):
@@ -37,8 +37,8 @@ def test_the_game_is_legal_and_stops_after_so_many_plies(capsys: pytest.CaptureF
 
 def test_the_result_is_told_when_the_game_ends(capsys: pytest.CaptureFixture[str]) -> None:
     session = Session(Runtime(1), Terminal(), sys.stdout)
-    session.position = Position("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1")
-    play(session, 10, Limits(depth=3))
+    session.game.position = Position("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1")
+    play_alone(session, 10, Limits(depth=3))
     text = capsys.readouterr().out
     assert "Ra8#" in text and "+M1" in text
     assert text.endswith("The game is over: 1-0, White wins by checkmate.\n")
@@ -47,4 +47,4 @@ def test_the_result_is_told_when_the_game_ends(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize("arguments", [["--maxmoves", "0"], ["--movetime", "x"], ["--nonsense"]])
 def test_senseless_options_are_refused(arguments: list[str]) -> None:
     with pytest.raises(UsageError, match=f"demo: .*{arguments[0]}"):
-        play_game(arguments)
+        play_demo(arguments)

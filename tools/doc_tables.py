@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-import merino.app.console.dispatch
+import merino.app.console.loop
 import merino.eval.linear.terms  # noqa: F401  (fills the registry of terms)
 from merino.app.console.command_line import Parser
 from merino.app.console.learn_options import learn_parser

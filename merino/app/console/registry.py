@@ -1,24 +1,27 @@
-"""The table of console commands, filled by `@command`, with look-up and completion by Tab; help is derived from it."""
+"""The table of console commands, filled by `@command`, and readers of their arguments.
+
+A reader raises UsageError for a wrong argument, which says what was expected.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
 from enum import Enum
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from merino.app.console.session import Session
-from merino.core.common.user_files import is_folder, names_in, user_path
-from merino.engine.notation.san import san_moves
-from merino.engine.uci import files
-from merino.engine.uci.options import OPTIONS, UciOption
-from merino.eval.families import own_names
-from merino.eval.linear.weights import ENDINGS
+from merino.app.console import command_line
+from merino.core.board.bitboard import SQUARE_NAMES
+from merino.core.common.command import CommandError, UsageError
+from merino.core.common.errors import number_of
+from merino.core.common.text import did_you_mean, words_of
+from merino.eval.evaluation import Evaluation, EvaluationError
+from merino.eval.families import load_evaluation
 
-OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that are useful only for a GUI
-OF_BOOKS_AND_TABLES = ("ownbook", "bookfile", "syzygypath", "syzygyprobedepth")  # which the console does not ask
+MAX_MINUTES = 10_000  # of the base time of a clock
 
-Action = Callable[[Session, str], int | None]
+Action = Callable[[Any, str], int | None]  # takes the session and the rest of the line; an exit code ends the console
 
 
 class Section(Enum):
@@ -33,9 +36,8 @@ class Section(Enum):
     LEAVE = "Help and exit"
 
 
-@dataclass(frozen=True)
-class ConsoleCommand:
-    """One command. `run` takes the session and the rest of the line; an exit code ends the console, None continues."""
+class ConsoleCommand(NamedTuple):
+    """One command. One that `ends_game` ends or leaves the current game, so it must be typed in full."""
 
     name: str
     section: Section
@@ -44,7 +46,7 @@ class ConsoleCommand:
     sentence: str  # the first sentence of the docstring
     details: str  # what follows it
     run: Action
-    ends_game: bool  # it ends or leaves the current game, so it must be typed in full
+    ends_game: bool
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -62,13 +64,23 @@ COMMANDS: list[ConsoleCommand] = []
 
 def command(
     name: str, section: Section, arguments: str = "", aliases: tuple[str, ...] = (), ends_game: bool = False
-) -> Callable[[Action], Action]:
-    """Register the decorated function as a command. Its docstring is what `help` shows."""
+) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
+    """Register the decorated function as a command, whose docstring is what `help` shows.
 
-    def register(run: Action) -> Action:
+    Without `arguments` the command takes none, and the function is given the session alone.
+    """
+
+    def register(run: Callable[..., int | None]) -> Callable[..., int | None]:
         sentence, _, details = (run.__doc__ or "").partition("\n")
+
+        def without_arguments(session: Any, text: str) -> int | None:
+            if text:
+                raise UsageError(f"expected no argument, found '{text[:40]}'")
+            return run(session)
+
+        action = run if arguments else without_arguments
         details = " ".join(details.split())
-        COMMANDS.append(ConsoleCommand(name, section, arguments, aliases, sentence, details, run, ends_game))
+        COMMANDS.append(ConsoleCommand(name, section, arguments, aliases, sentence, details, action, ends_game))
         return run
 
     return register
@@ -85,68 +97,75 @@ def by_prefix(word: str) -> list[ConsoleCommand]:
     return named or [entry for entry in COMMANDS if any(alias.startswith(word.lower()) for alias in entry.aliases)]
 
 
-def completions(session: Session, line: str, word: str) -> list[str]:
-    """Completions of `word`, the last of `line`: commands and moves, and after a command what its usage names."""
-    first, *_ = [*line.split(), ""]
-    if line[: len(line) - len(word)].strip() == "":
-        offered: Iterable[str] = [*(command.name for command in COMMANDS), *_moves(session, "", word)]
-        return sorted(f"{name} " for name in offered if name.startswith(word))
-    command = by_name(first)
-    wanted = re.findall(r"[A-Z]+", command.arguments) if command else []
-    before = line.lstrip()[len(first) : len(line.lstrip()) - len(word)].strip()
-    return sorted({name for kind in wanted if kind in _OFFERS for name in _OFFERS[kind](session, before, word)})
+def whole_number(text: str, what: str, low: int, high: int, default: int | None = None) -> int:
+    """The whole number in `text`; for an empty text `default`, if there is one."""
+    if not text and default is not None:
+        return default
+    if not text.isascii() or not text.isdigit() or not low <= (found := number_of(text)) <= high:
+        raise UsageError(f"{what} must be a whole number from {low} to {high}")
+    return found
 
 
-def engine_options() -> list[UciOption]:
-    """The options of the engine that the console has."""
-    others = OF_THE_PROTOCOL + OF_BOOKS_AND_TABLES
-    return [option for name, option in OPTIONS.items() if name not in others and not option.is_about_dialogue]
-
-
-# Each offers completions of a word; it gets the session, and the words between the command and that word.
-
-
-def _moves(session: Session, _: str, word: str) -> list[str]:
-    return [name for name in san_moves(session.position, session.position.legal_moves) if name.startswith(word)]
-
-
-def _commands(session: Session, _: str, word: str) -> list[str]:
-    return [command.name for command in COMMANDS if command.name.startswith(word)]
-
-
-def _options(session: Session, before: str, word: str) -> list[str]:
-    typed = " ".join([*before.split(), word])
-    names = (option.name for option in engine_options())
-    return [name[len(typed) - len(word) :] for name in names if name.lower().startswith(typed.lower())]
-
-
-def _files(session: Session, _: str, word: str) -> list[str]:
-    head, slash, name = word.rpartition("/")
+def number(text: str, what: str, low: float, high: float) -> float:
+    """The number in `text`."""
     try:
-        folder = user_path(f"{head}{slash}")
-    except OSError:
-        return []
-    found = [folder / beside for beside in names_in(folder) if beside.startswith(name)]
-    return [f"{head}{slash}{entry.name}{'/' if is_folder(entry) else ''}" for entry in found]
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise UsageError(f"{what} must be a number from {low:g} to {high:g}")
+    return value
 
 
-def _values(session: Session, before: str, word: str) -> list[str]:
-    """What the option named before can be: on or off, files, and the evaluations that come with Merino."""
-    name = " ".join(before.split()).lower()
-    option = next((option for option in engine_options() if option.name.lower() == name), None)
-    if option is None:
-        return []
-    offered = ["on", "off"] if option.kind == "check" else []
-    if option.prepares is not None:  # an evaluation
-        offered = own_names(".net") if option.opens is files.net else own_names(*ENDINGS)
-    beside = [] if option.opens is None else _files(session, before, word)
-    return [value for value in offered if value.startswith(word)] + beside
+def minutes(text: str) -> float:
+    """Minutes as "5", "0.5" or "5:30", as in the XBoard protocol."""
+    whole, colon, seconds = text.partition(":")
+    total = number(whole, "the base time in minutes", 0, MAX_MINUTES)
+    total += number(seconds, "the seconds of the base time", 0, 59) / 60 if colon else 0
+    if total > MAX_MINUTES:
+        raise UsageError(f"the base time must be at most {MAX_MINUTES} minutes")
+    return total
 
 
-_OFFERS: dict[str, Callable[[Session, str, str], list[str]]] = {
-    "MOVE": _moves,
-    "COMMAND": _commands,
-    "FILE": _files,
-    "OPTION": _options,
-    "VALUE": _values,
-}
+def words_in(text: str) -> list[str]:
+    """The words, with quotes as in a shell."""
+    try:
+        return words_of(text)
+    except ValueError as error:
+        raise UsageError(f"a quotation mark is missing in {text[:60]}") from error
+
+
+def file_name(text: str) -> str:
+    """The name of a file, which may be in quotation marks."""
+    name = text.strip().strip("\"'")
+    if not name:
+        raise UsageError("expected the name of a file")
+    return name
+
+
+def file_path(text: str) -> Path:
+    """The file of this name, which may be in quotation marks; `~` is the home folder."""
+    return command_line.file_path(file_name(text))
+
+
+def evaluation_in(text: str) -> Evaluation:
+    """The evaluation in the file of this name, or of one that comes with Merino; raises CommandError."""
+    try:
+        return load_evaluation(file_path(text))
+    except EvaluationError as error:
+        raise CommandError(str(error)) from error
+
+
+def square(text: str) -> int:
+    """The square of this name, 0 for a1 to 63 for h8."""
+    if text.lower() not in SQUARE_NAMES:
+        raise UsageError(f"'{text[:40]}' is not a square")
+    return SQUARE_NAMES.index(text.lower())
+
+
+def choice(text: str, choices: tuple[str, ...]) -> str:
+    """One of a few words, which may be shortened."""
+    found = [word for word in choices if text and word.startswith(text.lower())]
+    if len(found) != 1:
+        raise UsageError(f"expected one of {', '.join(choices)}{did_you_mean(text, choices)}")
+    return found[0]

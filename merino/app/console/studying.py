@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from merino.app.console import shared_options as shared
-from merino.app.console.arguments import evaluation_in, file_name, words_in
 from merino.app.console.command_line import Parser
 from merino.app.console.explaining import (
     DEFAULT_RANKING_MS,
@@ -20,6 +19,7 @@ from merino.app.console.explaining import (
     moves_parser,
     no_threat,
 )
+from merino.app.console.registry import evaluation_in, file_name, words_in
 from merino.app.console.session import Session
 from merino.app.console.terminal import ThinkingLine
 from merino.core.board.game import Position
@@ -71,7 +71,7 @@ def rank(session: Session, arguments: str) -> None:
 def threat(session: Session) -> None:
     """Say what the other side would win if it were to move."""
     explainer = _explainer(session, explain_parser, "", shared.DEFAULT_POSITION_MS)
-    session.tell(explainer.threat(session.position) or no_threat(session.position))
+    session.say_wrapped(explainer.threat(session.position) or no_threat(session.position))
 
 
 def _explainer(session: Session, parser_of: Callable[[bool], Parser], arguments: str, milliseconds: int) -> Explainer:
@@ -106,5 +106,5 @@ def _analyser(session: Session) -> Analyser:
 
 def _limits(session: Session, milliseconds: int) -> Limits:
     """The depth or nodes of the pace, if it limits those; else this many milliseconds."""
-    limits = session.pace.limits(session.position.turn)
+    limits = session.game.pace.limits(session.position.turn)
     return limits if limits.depth or limits.nodes else Limits(movetime=milliseconds)

@@ -1,4 +1,4 @@
-"""What a terminal can show, and what it is shown: the board as characters, and the line of a search.
+"""The terminal: what it can show, the board as characters, the line of a search, and the lines that are typed there.
 
 Both sides use the filled glyphs and differ in colour, because the outlined ones look black on a dark terminal.
 The squares are of middle tone, so that white and black pieces stand out on any background.
@@ -6,21 +6,39 @@ The squares are of middle tone, so that white and black pieces stand out on any 
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import select
 import shutil
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TextIO
+from pathlib import Path
+from typing import IO, TextIO
 
 from merino.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from merino.core.board.game import Position
 from merino.core.board.move import Move
+from merino.core.common.user_files import first_there, user_folder
 from merino.engine.notation.san import board_of
 from merino.engine.notation.scores import line_text
 from merino.engine.search.limits import Line
 
+try:
+    import readline
+except ImportError:  # Windows
+    readline = None  # type: ignore[assignment]
+
+log = logging.getLogger(__name__)
+
+HISTORY_LINES = 1000
+WAKE_SECONDS = 0.2
+
+Reader = Callable[[str], str | None]  # asks with a prompt; None at the end of the input
+Complete = Callable[[str, str], list[str]]
 _WITHOUT_COLOUR = ("", "dumb", "unknown")
 _WITHOUT_CHESS_GLYPHS = ("linux",)  # the kernel's own console, whose font has no chess symbols
 _TEXT_STYLE = "\ufe0e"  # after a pawn, which some fonts would draw as a coloured picture
@@ -167,3 +185,103 @@ class ThinkingLine:
         columns = self._terminal.width - 1
         text = line_text(line, self._board, is_narrow=columns < _NARROW)
         return text if len(text) <= columns else _DANGLING_NUMBER.sub("", text[:columns].rpartition(" ")[0])
+
+
+def read_piped(source: IO[bytes], out: TextIO, prompt: str) -> str | None:
+    """A line from a pipe or file, shown after the prompt as if it had been typed; None at the end."""
+    out.write(prompt)
+    raw = source.readline()
+    line = raw.decode("utf-8", "replace").rstrip("\r\n")
+    out.write(f"{line}\n")
+    out.flush()
+    return line if raw else None
+
+
+def overheard() -> list[str]:
+    """The lines typed at the terminal without a prompt; "quit" for its end (Ctrl-D)."""
+    if sys.platform == "win32" or not select.select([sys.stdin], [], [], 0)[0]:
+        return []
+    try:
+        typed = os.read(sys.stdin.fileno(), 1 << 16)
+    except OSError:  # it is gone
+        typed = b""
+    return typed.decode("utf-8", "replace").splitlines() if typed else ["quit"]
+
+
+@contextmanager
+def line_editing(complete: Complete) -> Iterator[Reader]:
+    """Reads lines from the terminal: by readline where there is one, with history and completion by Tab.
+
+    `complete` gets the line up to the cursor and the word there, and returns the completions.
+    """
+    if readline is None:
+        yield _read_typed
+        return
+    history = user_folder("data") / "console_history"
+    _load_history(history)
+    readline.set_completer_delims(" \t")
+    readline.set_completer(_completer(complete))
+    readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
+    try:
+        yield _read_typed
+    finally:
+        _save_history(history)
+
+
+def _read_typed(prompt: str) -> str | None:
+    """A line from the terminal, None at its end (Ctrl-D). Ctrl-C raises KeyboardInterrupt."""
+    try:
+        with _woken_once():
+            return input(prompt)
+    except EOFError:
+        return None
+
+
+@contextmanager
+def _woken_once() -> Iterator[None]:
+    """Wake readline up a moment after it has begun to wait.
+
+    Otherwise a Ctrl-C between the prompt and the waiting would take effect only at the next key.
+    """
+    if not hasattr(signal, "setitimer"):  # Windows, which has no readline either
+        yield
+        return
+    previous = signal.signal(signal.SIGALRM, lambda number, frame: None)
+    signal.setitimer(signal.ITIMER_REAL, WAKE_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def _completer(complete: Complete) -> Callable[[str, int], str | None]:
+    """Readline requests one match after the other; None ends the list."""
+    matches: list[str] = []
+
+    def match(word: str, index: int) -> str | None:
+        nonlocal matches
+        if index == 0:
+            matches = complete(readline.get_line_buffer()[: readline.get_endidx()], word)
+        return matches[index] if index < len(matches) else None
+
+    return match
+
+
+def _load_history(path: Path) -> None:
+    readline.set_history_length(HISTORY_LINES)
+    if first_there([path]) is None:
+        log.debug("no history yet at %s", path)
+        return
+    try:
+        readline.read_history_file(path)
+    except OSError as error:
+        log.info("history %s not read: %s", path, error)
+
+
+def _save_history(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        readline.write_history_file(path)
+    except OSError as error:
+        log.info("history %s not saved: %s", path, error)

@@ -41,7 +41,7 @@ def _command(usage: str, function: str, sentence: str, aliases: tuple[str, ...] 
 FRONT = (
     Command("console [OPTIONS]", "merino.app.console:run_console", "Play, analyse and explain at a prompt."),
     Command("uci", "merino.engine.uci:serve", "Speak UCI on standard input and output, for GUIs."),
-    Command("demo [OPTIONS]", "merino.app.console.selfgame:play_game", "Show a short game of Merino."),
+    Command("demo [OPTIONS]", "merino.app.console.loop:play_demo", "Show a short game of Merino."),
     _command("learn FILE [FIRST LAST]", "learn:run_learn", "Learn the weights from games."),
     _command("improve --hours H", "learn:run_improve", "Play, learn and prove by a match, again and again."),
     _command("explain FEN|FILE [MOVE]", "explain:run_explain", "Explain a position, or what a move changes."),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path, positive
-from merino.app.console.scoresheet import side_name
+from merino.app.console.games import side_name
 from merino.app.console.terminal import detect, draw
 from merino.app.shell.output_files import check_apart, check_output, holding_output, write_output
 from merino.app.shell.search_request import default_analyser

@@ -1,0 +1,903 @@
+"""The commands of the console: play, thinking time, positions, files, explanations, and the engine's options."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+import re
+import textwrap
+from collections.abc import Iterable, Mapping
+from io import TextIOWrapper
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+import chess
+import chess.pgn
+
+from merino.app.console.games import DRAW_AGREED, UNFINISHED, pace_of, resignation, side_name, strength_text
+from merino.app.console.registry import (
+    Section,
+    choice,
+    command,
+    evaluation_in,
+    file_name,
+    file_path,
+    square,
+    whole_number,
+    words_in,
+)
+from merino.app.console.session import Session
+from merino.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
+from merino.core.board.fen import FenError
+from merino.core.board.game import IllegalMoveError, Position
+from merino.core.board.perft import print_divide
+from merino.core.common.command import CommandError, UsageError
+from merino.core.common.files import writing
+from merino.core.common.text import counted, did_you_mean
+from merino.core.common.user_files import is_there
+from merino.engine.notation.games import Loaded, PgnLines, VariantError, loaded, read_game, visit_game
+from merino.engine.notation.positions import looks_like_fen
+from merino.engine.notation.san import board_of, read_move, san, san_moves, san_paragraph
+from merino.engine.report.older_json import evaluation_json
+from merino.engine.report.schema import PositionReport
+from merino.engine.report.static import report_evaluation, with_beside
+from merino.engine.report.text import PIECE_VALUES, render, render_piece, render_pieces, render_shapley
+from merino.engine.search.bench import run_bench
+from merino.engine.search.limits import Limits
+from merino.engine.search.strength import FULL_LEVEL, at_level
+from merino.engine.uci import files
+from merino.engine.uci.options import OPTIONS, OptionError, UciOption
+from merino.eval.evaluation import Evaluation, EvaluationError, Number
+from merino.eval.families import DEFAULT_FILE, active_file, find_weights, load
+from merino.eval.linear.weights import SAVED
+from merino.formats.sources import decoded, open_text
+
+MAX_MOVES = 10_000
+MAX_ENTRIES = 10**9
+MAX_PERFT_DEPTH = 10
+EVAL_OPTIONS = ("sort", "groups", "hide-zero", "json")
+ATTRIBUTED = "attributed"  # the way that most nets do not have
+SHAPLEY = "shapley"  # the way of valuing pieces that takes a moment
+TEXT_COLUMN = 32
+OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options that are useful only for a GUI
+OF_BOOKS_AND_TABLES = ("ownbook", "bookfile", "syzygypath", "syzygyprobedepth")  # which the console does not ask
+_TURNS = {"white": chess.WHITE, "black": chess.BLACK}
+_COMMENTS = ("#", "%", ";")
+_NO_TAGS = dict(chess.pgn.Game().headers)  # of text that is no game
+
+
+@command("new", Section.PLAY, "[960 [NUMBER]]", ends_game=True)
+def new_game(session: Session, arguments: str) -> None:
+    """Start a new game; you play White.
+
+    Type `black` to let the engine begin instead. `resume` returns to the game before. `new 960` starts from a random
+    Chess960 position, `new 960 518` from the position of that number (0 to 959).
+    """
+    words, remark = arguments.split(), session.strength_remark
+    if not words:
+        session.new_game()
+        if remark:
+            session.say(remark.strip())
+        return
+    if words[0] not in ("960", "chess960") or len(words) > 2:
+        raise UsageError("expected nothing, or 960 and the number of the position")
+    start = whole_number(words[1], "the position's number", 0, 959) if len(words) > 1 else random.randrange(960)
+    session.new_game(chess.Board.from_chess960_pos(start).fen(), chess960=True)
+    session.say(f"Chess960 position {start}: castle with O-O and O-O-O.{remark}")
+
+
+@command("go", Section.PLAY)
+def go(session: Session) -> None:
+    """Let the engine move for the side to move.
+
+    From then on it answers the moves of the other side. This ends `force`.
+    """
+    session.game.is_forced = False
+    session.engine_move()
+
+
+@command("undo", Section.PLAY, "[N]", aliases=("u",))
+def undo(session: Session, arguments: str) -> None:
+    """Take back the last ply, or the last N."""
+    session.undo(whole_number(arguments, "the number of moves", 1, MAX_MOVES, default=1))
+
+
+@command("takeback", Section.PLAY, aliases=("remove",))
+def take_back(session: Session) -> None:
+    """Take back your last move and the engine's answer, if there is one."""
+    position, is_forced = session.position, session.game.is_forced
+    is_answered = is_forced or session.game.sheet.is_engine[1 - position.turn]
+    if is_answered and not is_forced and len(position.moves) == 1:
+        raise CommandError("you have not moved yet: undo takes back the engine's move")
+    session.undo(2 if is_answered else 1)
+
+
+@command("redo", Section.PLAY, "[N]")
+def redo(session: Session, arguments: str) -> None:
+    """Replay the plies that were taken back, or N of them."""
+    session.redo(whole_number(arguments, "the number of moves", 1, MAX_MOVES, default=1))
+
+
+@command("resume", Section.PLAY, ends_game=True)
+def resume(session: Session) -> None:
+    """Go on with the game you left, or with the unfinished one of an earlier session.
+
+    A game you play is kept until it is over, even if the window is closed, and offered at the next start. The present
+    game is kept, too: `resume` changes between both.
+    """
+    session.resume()
+
+
+@command("white", Section.PLAY)
+def white(session: Session) -> None:
+    """Play White; the engine plays Black."""
+    _take_side(session, WHITE)
+
+
+@command("black", Section.PLAY)
+def black(session: Session) -> None:
+    """Play Black; the engine plays White."""
+    _take_side(session, BLACK)
+
+
+@command("switch", Section.PLAY)
+def switch(session: Session) -> None:
+    """Swap sides with the engine."""
+    session.require_running()
+    _take_side(session, 1 - session.position.turn)
+
+
+def _take_side(session: Session, colour: int) -> None:
+    """Let the person play a side, with the board seen from there; the engine moves if it is its turn."""
+    session.game.is_forced = False
+    session.game.is_flipped = colour == BLACK
+    session.say(f"You play {side_name(colour)}.")
+    if session.position.turn != colour and session.game.ending is None:
+        session.engine_move()
+    else:
+        session.show_if_live()
+
+
+@command("force", Section.PLAY, aliases=("manual",))
+def force(session: Session) -> None:
+    """Enter the moves of both sides yourself until `go`."""
+    session.game.is_forced = True
+    session.say("You move for both sides. Type go to let the engine play on.")
+
+
+@command("auto", Section.PLAY, "[N]", aliases=("both",))
+def auto(session: Session, arguments: str) -> None:
+    """Let the engine play both sides to the end of the game, or for N plies.
+
+    Ctrl-C or Enter makes it play the move it is thinking about, and stops.
+    """
+    count = whole_number(arguments, "the number of moves", 1, MAX_MOVES, default=MAX_MOVES)
+    session.require_running()
+    for _ in range(count):
+        if session.game.ending or not session.engine_move() or session.typed_ahead:
+            return
+
+
+@command("hint", Section.PLAY)
+def hint(session: Session) -> None:
+    """Show the move the engine would play for you."""
+    session.require_running()
+    result, _ = session.think(session.game.pace.limits(session.position.turn))
+    best = san(session.position, session.require_best(result))
+    session.say(f"hint: {session.terminal.bold(best)}")
+
+
+@command("stop", Section.PLAY, aliases=("?",))
+def stop(session: Session) -> None:
+    """Make the engine move at once while it thinks.
+
+    Ctrl-C and Enter do the same.
+    """
+    session.say("The engine is not thinking. While it thinks, Enter or Ctrl-C makes it move at once.")
+
+
+@command("resign", Section.PLAY, ends_game=True)
+def resign(session: Session) -> None:
+    """Resign for the side to move."""
+    session.require_running()
+    session.declare(resignation(session.position.turn))
+
+
+@command("draw", Section.PLAY, ends_game=True)
+def draw(session: Session) -> None:
+    """Offer a draw; the engine accepts unless it is ahead.
+
+    It searches the position first. Under `force`, where you play both sides, the draw is agreed at once.
+    """
+    session.require_running()
+    if not session.game.is_forced:
+        result = session.judge(session.game.pace.limits(session.position.turn))
+        if result.line is None or result.line.score < 0:  # the mover's score: the person's
+            session.say("The engine declines, because it thinks it is ahead.")
+            return
+    session.declare(DRAW_AGREED)
+
+
+@command("moves", Section.PLAY, "[SQUARE|eval|search] [HOW ...]")
+def moves(session: Session, arguments: str) -> None:
+    """List the legal moves, or those from a square.
+
+    `moves eval` ranks them by the static evaluation after each move and shows what each changes; `moves search` ranks
+    them by a search and shows the principal variations. `moves eval --shapley` shows what pieces gain instead;
+    `moves -h` lists all options.
+    """
+    if arguments.startswith(("eval", "search", "-")):
+        from merino.app.console import studying  # noqa: PLC0415 (when it is first needed)
+
+        studying.rank(session, arguments)
+        return
+    legal = session.position.legal_moves
+    where = ""
+    if arguments:
+        origin = square(arguments)
+        legal = [move for move in legal if move.from_square == origin]
+        where = f" from {SQUARE_NAMES[origin]}"
+    if not legal:
+        session.say(f"There is no legal move{where}.")
+        return
+    names = sorted(san_moves(session.position, legal))
+    told = f"{counted(len(names), 'move')}{where}: {' '.join(names)}"
+    session.say(textwrap.fill(told, session.text_width))
+
+
+@command("history", Section.PLAY)
+def history(session: Session) -> None:
+    """Show the moves of the game."""
+    position = session.position
+    if not position.moves:
+        session.say(f"No move has been played; {side_name(position.turn)} is to move.")
+        return
+    session.say(san_paragraph(position, session.text_width))
+    session.report_if_over()
+
+
+@command("st", Section.LIMITS, "SECONDS")
+def set_time(session: Session, arguments: str) -> None:
+    """Think SECONDS on each move."""
+    _set_pace(session, f"st {arguments}")
+
+
+@command("sd", Section.LIMITS, "DEPTH")
+def set_depth(session: Session, arguments: str) -> None:
+    """Search each move to DEPTH plies."""
+    _set_pace(session, f"sd {arguments}")
+
+
+@command("sn", Section.LIMITS, "NODES")
+def set_nodes(session: Session, arguments: str) -> None:
+    """Search NODES nodes on each move."""
+    _set_pace(session, f"sn {arguments}")
+
+
+@command("level", Section.LIMITS, "MOVES MINUTES SEC")
+def level(session: Session, arguments: str) -> None:
+    """Give the engine a clock, as in a tournament.
+
+    `level 40 5 0` is 40 moves in 5 minutes; `level 0 3:30 2` is three and a half minutes per game plus 2 seconds per
+    move. The clock runs while the engine thinks; your own time is not limited.
+    """
+    _set_pace(session, f"level {arguments}")
+
+
+@command("skill", Section.LIMITS, "[LEVEL]")
+def skill(session: Session, arguments: str) -> None:
+    """Set the level: 0 is the weakest, 20 full strength. Without a level it shows the present one."""
+    searcher = session.runtime.searcher
+    if arguments:
+        wanted = whole_number(arguments, "the level", 0, FULL_LEVEL)
+        searcher.strength = at_level(wanted)
+        session.runtime.is_limited &= wanted < FULL_LEVEL
+    session.say(strength_text(searcher.strength))
+
+
+@command("time", Section.LIMITS)
+def show_time(session: Session) -> None:
+    """Show the limit and how long the engine has thought."""
+    session.say(f"The engine's limit: {session.game.pace}.")
+    white, black = (session.game.thought_ms[colour] / 1000 for colour in (WHITE, BLACK))
+    session.say(f"In this game it has thought {white:.1f} s for White and {black:.1f} s for Black.")
+
+
+def _set_pace(session: Session, command: str) -> None:
+    session.game.pace = pace_of(command)
+    session.say(f"The engine's limit: {session.game.pace}.")
+
+
+@command("board", Section.POSITION, aliases=("d", "bd"))
+def board(session: Session) -> None:
+    """Show the board."""
+    session.show_board()
+
+
+@command("fen", Section.POSITION)
+def fen(session: Session) -> None:
+    """Print the FEN of the position."""
+    session.say(session.position.fen())
+
+
+@command("setboard", Section.POSITION, "FEN", ends_game=True)
+def set_board(session: Session, arguments: str) -> None:
+    """Set up the position of a FEN.
+
+    The castling rights may be those of Chess960; then type castling as O-O or as king takes rook.
+    """
+    if not arguments:
+        raise UsageError("the FEN is missing")
+    _set_up(session, arguments.strip("\"'"))
+
+
+@command("edit", Section.POSITION, "CHANGE ...", ends_game=True)
+def edit(session: Session, arguments: str) -> None:
+    """Put pieces on squares and remove them.
+
+    `edit Qd1 qd8 -e4` puts a white queen on d1 and a black one on d8, and empties e4: White has capital letters, Black
+    small ones. `clear` empties the board; `white` and `black` set the side to move: `edit clear Kg1 Ra1 kg8 white`.
+    """
+    if not arguments:
+        raise UsageError("expected a piece and its square, like Qd1")
+    _set_up(session, edited(session.position, arguments.split()))
+
+
+def edited(position: Position, changes: Iterable[str]) -> str:
+    """The FEN of the position after some changes, which may break the rules; raises UsageError."""
+    board = board_of(position)
+    board.ep_square, board.halfmove_clock = None, 0
+    for change in changes:
+        if change.lower() == "clear":
+            board.clear_board()
+        elif change.lower() in _TURNS:
+            board.turn = _TURNS[change.lower()]
+        elif change[0] in "PNBRQKpnbrqk-":
+            piece = None if change[0] == "-" else chess.Piece.from_symbol(change[0])
+            board.set_piece_at(square(change[1:]), piece)
+        else:
+            raise UsageError(f"'{change[:40]}' is neither a piece on a square like Qd1 nor -d1, clear, white or black")
+    board.castling_rights = board.clean_castling_rights()
+    return board.fen()
+
+
+def _set_up(session: Session, fen: str) -> None:
+    """Start a game from a position; raises CommandError and then keeps the old game."""
+    try:
+        position = Position(fen)
+    except FenError as error:
+        raise CommandError(f"{error}") from error
+    session.go_on_with(Loaded(position, ""))
+    session.report_if_over()
+
+
+@command("flip", Section.POSITION)
+def flip(session: Session) -> None:
+    """Flip the board."""
+    session.game.is_flipped = not session.game.is_flipped
+    session.show_board()
+
+
+@command("set", Section.POSITION, "NAME VALUE")
+def change_setting(session: Session, arguments: str) -> None:
+    """Change how the board is shown.
+
+    `set pieces ascii` draws letters, for fonts without chess symbols; `set pieces unicode` draws symbols. `set colour
+    off` turns colours off. `set board off` no longer shows the board after each move.
+    """
+    name, _, value = " ".join(arguments.split()).partition(" ")
+    setting = choice(name, ("pieces", "colour", "color", "board"))
+    if setting == "pieces":
+        is_unicode = choice(value, ("unicode", "ascii")) == "unicode"
+        session.terminal = dataclasses.replace(session.terminal, unicode=is_unicode)
+    elif setting == "board":
+        session.shows_board = _is_on(value)
+    else:
+        session.terminal = dataclasses.replace(session.terminal, colour=_is_on(value))
+    if setting != "board" or session.shows_board:
+        session.show_board()
+
+
+def _is_on(text: str) -> bool:
+    return choice(text, ("on", "off")) == "on"
+
+
+@command("save", Section.FILES, "FILE")
+def save(session: Session, arguments: str) -> None:
+    """Add the game to a PGN file; a new file is created.
+
+    Other games in the file stay. If you save the same game again after more moves, the longer version replaces the
+    shorter one.
+    """
+    path = file_path(arguments).absolute()
+    number = session.game.sheet.save(path, session.position, _result(session))
+    session.say(f"Saved as game {number} of {path}" if number > 1 else f"Saved in {path}")
+
+
+def _result(session: Session) -> str:
+    """The result as PGN writes it."""
+    return session.game.ending.result if session.game.ending else UNFINISHED
+
+
+@command("pgn", Section.FILES)
+def pgn(session: Session) -> None:
+    """Print the game as PGN."""
+    session.say(session.game.sheet.pgn(session.position, _result(session)))
+
+
+@command("load", Section.FILES, "FILE [N]", ends_game=True)
+def load_game(session: Session, arguments: str) -> None:
+    """Load game N of a PGN file, or line N of a file of FENs or EPDs.
+
+    Without a number it loads the first. You see the position after the last move of the game; `undo` takes back a
+    ply, `undo 20` twenty, `redo` goes forward. `resume` returns to the game before. Compressed files (.gz, .bz2, .xz,
+    .zst) are read, too.
+    """
+    name, number = arguments, 1
+    head, _, last = arguments.rpartition(" ")
+    if head and last.isdecimal() and not is_there(file_path(arguments)):
+        name, number = head, whole_number(last, "the number of the game", 1, MAX_ENTRIES)
+    found = entry_of(file_path(name), number)
+    session.go_on_with(found)
+    session.say(found.remark)
+    if not found.tags:
+        session.report_if_over()
+
+
+class _DecodedLines(TextIOWrapper):
+    """The lines of a file, each `decoded`."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(file, "latin-1")  # which keeps every byte
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # as TextIOWrapper declares it
+        """The next line, empty at the end."""
+        return decoded(super().readline(size).encode("latin-1")).removeprefix("\ufeff")
+
+
+class _GameNoticed(chess.pgn.BaseVisitor[bool]):
+    """Passes over what `read_game` finds, and tells whether it is a game."""
+
+    is_game = False
+
+    def visit_header(self, tagname: str, tagvalue: str) -> None:
+        """Notice a tag that says something."""
+        self.is_game |= _tells({tagname: tagvalue})
+
+    def end_headers(self) -> Any:
+        """Read no further if there was one."""
+        return chess.pgn.SKIP if self.is_game else None
+
+    def visit_move(self, board: chess.Board, move: chess.Move) -> None:
+        """Notice a move."""
+        self.is_game = True
+
+    def handle_error(self, error: Exception) -> None:
+        """Pass over what is no move."""
+
+    def result(self) -> bool:
+        """Whether it is a game."""
+        return self.is_game
+
+
+def entry_of(path: Path, number: int) -> Loaded:
+    """The entry of this number, from 1; raises CommandError and SourceError, naming what is wrong."""
+    try:
+        with open_text(path) as content, _DecodedLines(content) as file:
+            first = next((line for line in file if _counts(line)), "")
+            file.seek(0)
+            holds_positions = looks_like_fen(first)
+            found = _nth_position(file, number) if holds_positions else _nth_game(file, number)
+    except VariantError as error:
+        raise CommandError(f"'{path}': {error}") from error
+    except (FenError, IllegalMoveError) as error:
+        raise CommandError(f"{'line' if holds_positions else 'game'} {number} of '{path}': {error}") from error
+    if isinstance(found, int):
+        if not found:
+            raise CommandError(f"'{path}' holds neither games nor positions")
+        raise CommandError(f"'{path}' ends with {'position' if holds_positions else 'game'} {found}")
+    return found
+
+
+def _counts(line: str) -> bool:
+    return bool(line.strip()) and not line.startswith(_COMMENTS)
+
+
+def _nth_position(lines: Iterable[str], number: int) -> Loaded | int:
+    """The position in the line of this number, blank lines and comments not counted; else how many there are."""
+    taken = list(islice(filter(_counts, lines), number))
+    if len(taken) < number:
+        return len(taken)
+    fields = taken[-1].split()
+    has_counters = len(fields) >= 6 and all(text.isdecimal() for text in fields[4:6])
+    operations = fields[6 if has_counters else 4 :]
+    position = Position(" ".join(fields[: 6 if has_counters else 4]))
+    return Loaded(position, f"Position {number}: {' '.join(operations) or position.fen()}")
+
+
+def _nth_game(file: TextIO, number: int) -> Loaded | int:
+    """The game of this number; else how many there are. Comments, variations and text beside games are passed over."""
+    before, lines = 0, PgnLines(file)
+    while before < number - 1:
+        is_game = visit_game(lines, _GameNoticed)
+        if is_game is None:
+            return before
+        before += is_game
+    while (game := read_game(lines)) is not None:
+        if game.variations or _tells(game.headers):
+            return loaded(game, number)
+    return number - 1
+
+
+def _tells(tags: Mapping[str, str]) -> bool:
+    """Whether tags say anything of a game but its result, which may stand in any text."""
+    return any(name != "Result" and _NO_TAGS.get(name) != value for name, value in tags.items())
+
+
+@command("eval", Section.EXPLAIN, "[FILE] [HOW ...]")
+def evaluation(session: Session, arguments: str) -> None:
+    """Show the value of each term for each side, and the total.
+
+    This is the static evaluation, without a search, by the weights in use or by those of a file, which may be named as
+    in weights/; a net is told in the terms that come nearest to it. `eval sort` puts the largest terms first, `eval
+    groups` shows the groups only, `eval hide-zero` leaves out terms that make no difference, `eval json` prints JSON.
+    """
+    words = arguments.split()
+    wanted = [word for word in words if word in EVAL_OPTIONS]
+    name = " ".join(word for word in words if word not in EVAL_OPTIONS)
+    chosen = evaluation_in(name) if name else session.runtime.evaluation
+    report = _report(session, chosen, with_pieces=True)
+    if not chosen.has_terms:
+        from merino.study.reporting import with_words  # noqa: PLC0415 (when it is first needed)
+
+        report = with_words(report, session.position.record, chosen)
+        report = with_beside(report, session.position.record, session.runtime.terms)
+    if "json" in wanted:
+        session.say(json.dumps(evaluation_json(report)))
+        return
+    terminal = session.terminal
+    shown = ("sort" in wanted, "hide-zero" in wanted, "groups" in wanted)
+    session.say(render(report, terminal.unicode, terminal.width, *shown))
+
+
+@command("pieces", Section.EXPLAIN, "[SQUARE|WAY]")
+def pieces(session: Session, arguments: str) -> None:
+    """Show the value of each piece on the board, computed in four ways.
+
+    Removal: how much its owner's evaluation falls without the piece. Attributed: what the piece adds to its owner's
+    terms; these values and a shared remainder add up to the evaluation. Relative: removal in pawns. Shapley: what the
+    piece adds on average over all orders in which the pieces could come; these values add up to the score. With a
+    square, it shows the terms of the piece there.
+    """
+    report = _report(session, session.runtime.evaluation)
+    if arguments in PIECE_VALUES:
+        if arguments == ATTRIBUTED and report.shared_cp is None:
+            raise CommandError(f"{report.without_terms}, so it attributes nothing to pieces; try pieces {SHAPLEY}")
+        session.say(render_pieces(report, (arguments,)))
+        return
+    from merino.study.reporting import with_shapley  # noqa: PLC0415 (when it is first needed)
+
+    name = SQUARE_NAMES[square(arguments)] if arguments not in ("", SHAPLEY) else None
+    report = with_shapley(report, session.position.record, session.runtime.evaluation)
+    if name is None:
+        shown = [] if arguments else [render_pieces(report)]
+        session.say("\n\n".join([*shown, render_shapley(report)]))
+        return
+    piece = next((piece for piece in report.pieces if piece.square == name), None)
+    if piece is None:
+        raise CommandError(f"there is no piece on {name}")
+    session.say(render_piece(piece))
+
+
+def _report(session: Session, chosen: Evaluation, with_pieces: bool = True) -> PositionReport:
+    return report_evaluation(session.position.record, session.position.fen(), chosen, with_pieces)
+
+
+@command("explain", Section.EXPLAIN, "[MOVE|FEN] [HOW ...]")
+def explain_move(session: Session, arguments: str) -> None:
+    """Show which terms a move changes, without playing it; or explain a position.
+
+    It shows them right after the move and at the end of the principal variation of a short search. Enter or Ctrl-C
+    ends the search. `explain` alone, or with a FEN or startpos, explains that position. `explain Nf3 --shapley` shows
+    what each piece gains and loses; `explain -h` lists all options.
+    """
+    from merino.app.console import studying  # noqa: PLC0415 (when it is first needed)
+
+    studying.explain(session, arguments)
+
+
+@command("compare", Section.EXPLAIN, "MOVE MOVE [HOW ...]")
+def compare(session: Session, arguments: str) -> None:
+    """Compare two moves term by term, at once and at the end of their principal variations, and say why one is better.
+
+    `compare A.txt B.txt` compares two weights files instead: this position, its pieces and its moves under each.
+    `compare -h` lists all options.
+    """
+    from merino.app.console import studying  # noqa: PLC0415 (when it is first needed)
+
+    studying.compare(session, arguments)
+
+
+@command("threat", Section.EXPLAIN)
+def threat(session: Session) -> None:
+    """Say what the other side would win if it were to move, by a short search."""
+    from merino.app.console import studying  # noqa: PLC0415 (when it is first needed)
+
+    studying.threat(session)
+
+
+@command("see", Section.EXPLAIN, "MOVE")
+def see(session: Session, arguments: str) -> None:
+    """Show what a move wins or loses by static exchange evaluation (SEE).
+
+    Both sides capture on that square as long as it pays, the least valuable piece first. Pins and the rest of the
+    board do not count. The search sorts and prunes captures by this number.
+    """
+    if not arguments:
+        raise UsageError("expected a move")
+    move = read_move(session.position, arguments)
+    gain = session.runtime.searcher.exchange_gain(session.position, move)
+    verdict = f"{'wins' if gain > 0 else 'loses'} {abs(gain)} centipawns" if gain else "neither wins nor loses anything"
+    session.say(f"{san(session.position, move)} {verdict} by exchange.")
+
+
+@command("analyze", Section.EXPLAIN, aliases=("analyse",))
+def analyze(session: Session) -> None:
+    """Analyse the position until Enter or Ctrl-C.
+
+    Any other command also ends the analysis and is then carried out. In a script the engine thinks as long as for a
+    move.
+    """
+    session.require_running()
+    limits = Limits(infinite=True) if session.is_live else session.game.pace.limits(session.position.turn)
+    session.judge(limits, is_analysis=True)
+
+
+@command("terms", Section.EXPLAIN)
+def terms(session: Session) -> None:
+    """Explain the terms of the evaluation."""
+    session.say(session.runtime.evaluation.describe(session.text_width))
+
+
+@command("perft", Section.EXPLAIN, "DEPTH")
+def count_leaves(session: Session, arguments: str) -> None:
+    """Count the leaf nodes DEPTH plies ahead, for each move and in total.
+
+    This is the usual test of a move generator.
+    """
+    depth = whole_number(arguments, "the depth", 1, MAX_PERFT_DEPTH)
+    print_divide(session.position, depth, session.say)
+
+
+@command("bench", Section.EXPLAIN)
+def bench(session: Session) -> None:
+    """Search a fixed set of positions and print node count and speed.
+
+    The node count is the same on every machine and identifies the version.
+    """
+    run_bench(session.say)
+
+
+@command("weights", Section.ENGINE, "[ACTION [FILE]]")
+def weights(session: Session, arguments: str) -> None:
+    """Show, load, save or compare the weights.
+
+    `weights show` lists the weights in use, `weights load FILE` loads others, `weights save FILE` writes them to a
+    file, `weights diff FILE` shows where a file differs, `weights reset` restores those that come with Merino. What is
+    loaded or compared may be named as it is in weights/: `weights load full`. While a net plays, these weights wait.
+    """
+    action, _, name = (arguments or "show").partition(" ")
+    if action in _WITHOUT_FILE and not name:
+        _WITHOUT_FILE[action](session)
+    elif action in _WITH_FILE:
+        _WITH_FILE[action](session, file_path(name))
+    else:
+        raise UsageError("expected show, load FILE, save FILE, diff FILE or reset")
+    _tell_net(session)
+
+
+def _tell_net(session: Session) -> bool:
+    """Say so if a net plays, and not the weights; returns whether one does."""
+    net = session.runtime.net_file
+    if net is not None:
+        session.say_wrapped(f"The net {net.stem} plays; 'option EvalFile <empty>' goes back to the weights.")
+    return net is not None
+
+
+def _show_weights(session: Session) -> None:
+    session.say(f"Weights: {session.runtime.weights_file}")
+    numbers = _with_numbers(session.runtime.terms).numbers
+    named = [f"{name} {number.value:g}" for name, number in numbers.items() if number.part_of not in numbers]
+    width = 2 + max(map(len, named))
+    columns = max(1, session.text_width // width)
+    for start in range(0, len(named), columns):
+        session.say("  " + "".join(f"{entry:<{width}}" for entry in named[start : start + columns]).rstrip())
+
+
+def _with_numbers(evaluation: Evaluation) -> Evaluation:
+    """The same evaluation; raises CommandError if it is a net, which may be used as weights."""
+    if not evaluation.numbers:
+        raise CommandError(f"'{evaluation.name}' is a net, which has no weights to list or compare")
+    return evaluation
+
+
+def _reset_weights(session: Session) -> None:
+    _load_weights(session, DEFAULT_FILE)
+
+
+def _load_weights(session: Session, path: Path) -> None:
+    try:
+        session.runtime.use_weights(files.weights(str(path)))
+    except EvaluationError as error:
+        raise CommandError(f"{error}; the weights stay as they were") from error
+    session.say(f"Weights: {session.runtime.weights_file}")
+
+
+def _save_weights(session: Session, path: Path) -> None:
+    path, runtime = path.absolute(), session.runtime
+    with writing(CommandError, path):
+        runtime.terms.save(path, [f"{SAVED} {runtime.weights_file}"])
+    session.say(f"Weights saved in {path}")
+
+
+def _compare_weights(session: Session, path: Path) -> None:
+    try:
+        path = find_weights(str(path)).absolute()
+        others = _with_numbers(load(path)).numbers
+    except EvaluationError as error:
+        raise CommandError(str(error)) from error
+    mine = _with_numbers(session.runtime.terms).numbers
+    rows = []
+    for name, number in {**mine, **others}.items():
+        if name not in mine or name not in others or number.part_of in mine.keys() & others.keys():
+            continue  # its parts or its whole are shown
+        old, new = mine[name].value, others[name].value
+        if old != new:
+            rows.append(f"  {name:<20}{old + 0.0:8.6g}{new + 0.0:8.6g}{new - old:+8.6g}")
+    if rows:
+        session.say("\n".join([f"{'':24}in use    file  change", *rows]))
+    mine_alone, others_alone = _terms_of(mine) - _terms_of(others), _terms_of(others) - _terms_of(mine)
+    if mine_alone or others_alone:
+        alone = f"{counted(len(mine_alone), 'term')} in use and {counted(len(others_alone), 'term')} of {path}"
+        session.say_wrapped(f"Only in one of both, and not compared: {alone}.")
+    elif not rows:
+        session.say(f"{path} holds the weights in use.")
+
+
+def _terms_of(numbers: Mapping[str, Number]) -> set[str]:
+    """The terms, and the cells of tables, that these numbers are the weights of."""
+    return {number.part_of or name for name, number in numbers.items()}
+
+
+_WITHOUT_FILE = {"show": _show_weights, "reset": _reset_weights}
+_WITH_FILE = {"load": _load_weights, "save": _save_weights, "diff": _compare_weights}
+
+
+@command("hash", Section.ENGINE, "MEGABYTES")
+def hash_size(session: Session, arguments: str) -> None:
+    """Set the size of the transposition table in MiB."""
+    size = whole_number(arguments, "the size in megabytes", *_bounds("hash"))
+    try:
+        session.runtime.set_hash(size)
+    except MemoryError as error:
+        raise CommandError(f"{error or 'there is not enough memory'}; the table stays as it was") from error
+    session.say(f"The transposition table has {size} MiB.")
+
+
+@command("threads", Section.ENGINE, "N")
+def threads(session: Session, arguments: str) -> None:
+    """Search with N threads."""
+    count = whole_number(arguments, "the number of threads", *_bounds("threads"))
+    session.runtime.searcher.set_threads(count)
+    session.say(f"The engine searches with {counted(count, 'thread')}.")
+
+
+def _bounds(option: str) -> tuple[int, int]:
+    """The values that this UCI option allows."""
+    return OPTIONS[option].bounds or (1, 1)
+
+
+@command("option", Section.ENGINE, "[OPTION [VALUE]]")
+def set_option(session: Session, arguments: str) -> None:
+    """List the engine's options with their present values, show one, or set it.
+
+    These are the UCI options that a GUI shows: `option MultiPV 3`. Case does not matter.
+    """
+    if not arguments:
+        for option in engine_options():
+            present = _present(option, session)
+            now = Path(present).name if option.is_evaluation else present
+            said = f"{option.sentence.removesuffix('.')} ({_choices(option)})."
+            session.say(session.row(f"  {option.name}{now and f', now {now}'}", said, TEXT_COLUMN))
+        return
+    option, text = _split(arguments)
+    if not text and option.kind != "button":
+        now = _present(option, session)
+        session.say_wrapped(f"{option.name}, {_choices(option)}{now and f', now {now}'}: {option.sentence}")
+        return
+    try:
+        value = option.read(text if option.opens is None else file_name(text))
+        if option.clamp(value) != value:
+            raise UsageError(f"{option.name} is {_choices(option)}")
+        option.apply_to(session.runtime, option.opened(value))
+    except OptionError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise CommandError(f"cannot open '{text}': {error.strerror}; {option.name} stays as it was") from error
+    except (ValueError, MemoryError) as error:
+        raise CommandError(f"{error or 'there is not enough memory'}; {option.name} stays as it was") from error
+    session.say(f"{option.name}: {'done' if value is None else text}.")
+
+
+def engine_options() -> list[UciOption]:
+    """The options of the engine that the console has."""
+    others = OF_THE_PROTOCOL + OF_BOOKS_AND_TABLES
+    return [option for name, option in OPTIONS.items() if name not in others and not option.is_about_dialogue]
+
+
+def _split(text: str) -> tuple[UciOption, str]:
+    """The option whose name the text begins with, and what follows; raises CommandError."""
+    for option in engine_options():
+        name = r"\s+".join(map(re.escape, option.name.split()))
+        found = re.match(rf"{name}(?!\S)", text, re.IGNORECASE)
+        if found:
+            return option, text[found.end() :].strip()
+    names = (option.name for option in engine_options())
+    hint = did_you_mean(text.split(maxsplit=1)[0], names) or "; 'option' lists them"
+    raise CommandError(f"there is no option '{text[:40]}'{hint}")
+
+
+def _present(option: UciOption, session: Session) -> str:
+    """The present value of an option in words, empty for a button."""
+    return "" if option.kind == "button" else option.present(session.runtime)
+
+
+def _choices(option: UciOption) -> str:
+    if option.bounds:
+        return "{} to {}".format(*option.bounds)
+    return {"check": "on or off", "button": "a button", "string": "text"}.get(option.kind, option.kind)
+
+
+@command("learn", Section.ENGINE, "FILE.pgn [FIRST LAST]")
+def learn(session: Session, arguments: str) -> None:
+    """Learn the weights from the games of a file, and use them if a match shows that they gain.
+
+    Terms FIRST to LAST may change, by default all. `--no-match` uses the new weights at once. Ctrl-C stops the learning
+    or its match; the best weights so far stay beside those in use. `learn -h` lists the options.
+    """
+    words, in_use = words_in(arguments), session.runtime.weights_file
+    if in_use != active_file().absolute():
+        words = ["--weights", str(in_use), *words]  # the last --weights counts: one that was typed, in whatever form
+    try:
+        from merino.app.console.learning import learn_weights  # noqa: PLC0415 (with all that learning needs)
+    except KeyboardInterrupt as error:
+        raise CommandError("learn: stopped by Ctrl-C; the weights are as they were") from error
+    written = learn_weights(words, session.say)
+    if written is not None:
+        _use_new_weights(session, written)
+
+
+def _use_new_weights(session: Session, path: Path) -> None:
+    session.runtime.use_weights(files.weights(str(path)))
+    if not _tell_net(session):
+        session.say("The next move uses them.")
+
+
+@command("improve", Section.ENGINE, "--hours H")
+def improve(session: Session, arguments: str) -> None:
+    """Play, learn and prove by a match, round after round; the game continues with what is proved stronger.
+
+    `--rounds N` ends after N rounds. Ctrl-C ends it with the best so far; the same command continues from there.
+    """
+    words = words_in(arguments)
+    from merino.app.console.learning import improve as carry_out  # noqa: PLC0415 (with all that learning needs)
+    from merino.app.console.learning import improve_parser  # noqa: PLC0415
+
+    if {"-h", "--help"} & set(words):
+        session.say(improve_parser("improve").format_help().rstrip())
+        return
+    found = carry_out(words, session.say, "improve")
+    if found.in_use is not None:
+        _use_new_weights(session, found.in_use)

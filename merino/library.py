@@ -222,7 +222,9 @@ def play_match(
     players = tuple(read_player(player) if isinstance(player, str) else player for player in (first, second))
     control = (time_control or TimeControl()).or_default()
     book = None if openings is None else str(openings)
-    config = MatchConfig((players[0], players[1]), control, games, seed, book, margin=DEFAULT_MARGIN_MS)
+    config = MatchConfig(
+        (players[0], players[1]), control, games=games, seed=seed, openings=book, margin=DEFAULT_MARGIN_MS
+    )
     at_a_time = concurrency or (1 if control.is_timed else cores())
     return run_match(config, at_a_time, sprt, MatchOutput(show, None if pgn is None else _games_file(pgn)))
 

@@ -22,7 +22,7 @@ import chess.polyglot
 import numpy as np
 import pytest
 
-from merino.app.shell import match, selfplay
+from merino.app.shell import match
 from merino.app.shell.cli import main
 from merino.core.board.fen import START_FEN
 from merino.core.board.game import Position
@@ -50,7 +50,9 @@ SHORT = Adjudication(longest=12)  # too short for the engine that plays by the a
 
 
 def terms(first: str, second: str, games: int = 4, time_control: TimeControl = QUICK, **other: object) -> MatchConfig:
-    return MatchConfig((read_player(first), read_player(second)), time_control, games, adjudication=SHORT, **other)
+    return MatchConfig(
+        (read_player(first), read_player(second)), time_control, games=games, adjudication=SHORT, **other
+    )
 
 
 def games_of(path: Path) -> list[chess.pgn.Game]:
@@ -727,8 +729,8 @@ def test_selfplay_does_not_say_of_a_full_disk_that_the_games_are_there(
 
 def test_games_at_a_time_are_asked_for_by_either_of_two_words(capsys: pytest.CaptureFixture[str]) -> None:
     for read, words in (
-        (match._parser, ["a", "b"]),
-        (selfplay._parser, ["3"]),
+        (match._match_parser, ["a", "b"]),
+        (match._selfplay_parser, ["3"]),
         (spsa_parser, ["tune", "file"]),
         (spsa_parser, ["resume", "file"]),
         (spsa_parser, ["simulate"]),

@@ -443,7 +443,7 @@ def test_ctrl_c_at_the_worst_moment_leaves_each_game_once(
     where: str, before: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     player = OwnPlayer("Merino", default())
-    config = MatchConfig((player, player), TimeControl(nodes=40), 6)
+    config = MatchConfig((player, player), TimeControl(nodes=40), games=6)
 
     def files(name: str) -> MatchOutput:
         pgn, state, packed = (tmp_path / f"{name}{ending}" for ending in (".pgn", ".state", ".bin"))

@@ -9,7 +9,7 @@ from merino.match.games import Tally
 from merino.match.prove import STRONGER, Proof, _lines_of
 from merino.match.report import GameRate, count_line, evidence, live_line, signed
 from merino.match.statistics import MAX_ELO, Model, Sprt, elo_of, estimate, llr, moments, score_of
-from merino.match.validate import SHAPES, coverage, shares_for, simulate_test
+from tests.simulated_matches import SHAPES, coverage, shares_for, simulate_test
 
 NORMALIZED, LOGISTIC = Model.NORMALIZED, Model.LOGISTIC
 

@@ -561,7 +561,7 @@ def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path: Path, monk
         (["--generations", "1", "--sprt", "5", "0"], "elo0 below elo1"),
         (["--generations", "1", "--sprt", "0", "300"], "'300' is not a number from -200 to 200"),
         (["--generations", "1", "--from", "nowhere.net"], "there is no net 'nowhere.net'"),
-        (["--generations", "1", "--cluster", "local:2", "--concurrency", "2"], "leave out --concurrency"),
+        (["--generations", "1", "--cluster", "local:2", "--concurrency", "2"], "not allowed with argument"),
     ],
 )
 def test_what_makes_no_sense_is_refused(tmp_path: Path, words: list[str], fault: str) -> None:

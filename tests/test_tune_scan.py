@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.app.shell import match_options
+from merino.app.shell import match as games
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.interrupt import INTERRUPTED
 from merino.eval.families import default
@@ -197,20 +197,20 @@ def test_an_interrupted_scan_goes_on_where_it_was(tmp_path: Path, monkeypatch, c
     words = [*where, "--games", "4", "--nodes", "20", "--json", "--quiet", "--state"]
     assert run_spsa([*words, str(tmp_path / "whole")]) == 0
     whole = json.loads(capsys.readouterr().out)
-    play, played = match_options.run_and_catch, []
+    play, played = games.play, []
 
-    def break_off(config, args, goes_to, *others):
+    def break_off(args, config, *others, **more):
         if len(played) == 1:
             return MatchResult(Tally(), interrupted=True), None
         played.append(config.players[0].label)
-        return play(config, args, goes_to, *others)
+        return play(args, config, *others, **more)
 
-    monkeypatch.setattr(match_options, "run_and_catch", break_off)
+    monkeypatch.setattr(games, "play", break_off)
     assert run_spsa([*words, str(tmp_path / "broken")]) == INTERRUPTED
     part = json.loads(capsys.readouterr().out)
     assert [point["value"] for point in part["points"]] == [-40, 17]
     assert not part["complete"]
-    monkeypatch.setattr(match_options, "run_and_catch", play)
+    monkeypatch.setattr(games, "play", play)
     assert run_spsa([*words, str(tmp_path / "broken")]) == 0
     assert json.loads(capsys.readouterr().out) == whole
     assert whole["complete"] and [point["games"] for point in whole["points"]] == [4, 0, 4]

@@ -166,7 +166,7 @@ class Deal(NamedTuple):
 def play(deal: Deal, games: int, control: TimeControl, executor: Executor | None = None) -> Block:
     """Play a block; raises MatchError and WorkError, and KeyboardInterrupt with nothing of the block kept."""
     players = read_player(deal.players[0]), read_player(deal.players[1])
-    config = MatchConfig(players, control, games, deal.seed)
+    config = MatchConfig(players, control, games=games, seed=deal.seed)
     with LivePrinter() as show:
         result = run_match(config, cores(), output=MatchOutput(None if executor else show), executor=executor)
     if result.interrupted:

@@ -1,31 +1,33 @@
-"""The configuration of a match: everything that decides what is played, as plain data for any process."""
+"""The configuration of a match: time control, adjudication, openings and players, as plain data for any process.
+
+The fields that have an `Option` are options of the commands that play games.
+"""
 
 from __future__ import annotations
 
 import json
 import operator
 import re
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from types import NoneType
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 from merino.core.common.errors import instance, whole_number
+from merino.core.common.options import Option
 from merino.core.common.user_files import user_path
 from merino.engine.search.limits import MAX_HASH_MB, MAX_MS, MAX_NODES
 from merino.formats.openings import FileOpenings, Opening
 from merino.match.games import MAX_PLIES, PLIES, RandomOpenings
 from merino.match.players import HASH_OPTIONS, THREAD_OPTIONS, OtherPlayer, OwnPlayer, Player
 
-# Limits of a move, adjudication of games, and random moves that make games differ.
-
 NODES_PER_MEGABYTE = 1000  # per move: a table of this size is about filled by a game of usual length
 HASH_MB = 16
 MAX_USUAL_HASH_MB = 64  # where none is named
 DEFAULT_NODES = 1000  # of a move, without another limit
-DEFAULT_MARGIN_MS = 20  # by which a move may be late: what it takes to be told and heard
+DEFAULT_MARGIN_MS = 20  # by which a move may be late: what the message takes
+LIMITS, OPENINGS = "time control", "openings"  # groups of options
 _SECONDS = r"(\d{1,7}(?:\.\d*)?|\.\d+)"
 _CLOCK = re.compile(rf"(?:(\d{{1,4}})/)?(?:(\d{{1,5}}):)?{_SECONDS}(?:\+{_SECONDS})?", re.ASCII)
 
@@ -50,7 +52,7 @@ class Clock:
         """The clock written as cutechess has it, `[MOVES/][MINUTES:]SECONDS[+SECONDS]`; raises ValueError."""
         found = _CLOCK.fullmatch(text)
         if found is None:
-            raise ValueError(f"{text[:40]!r} is not a clock")
+            raise ValueError(f"{text[:40]!r} is not a clock: a time control looks like 10+0.1, 40/300 or 40/5:00+2")
         moves, minutes, seconds, increment = (float(part or 0) for part in found.groups())
         base, added = round(1000 * (60 * minutes + seconds)), round(1000 * increment)
         if base < 1:
@@ -83,11 +85,23 @@ def seconds_text(milliseconds: int, decimals: int = 0) -> str:
 class TimeControl:
     """The limits of a move: any combination of these."""
 
-    nodes: int | None = None
-    depth: int | None = None
-    movetime: int | None = None  # milliseconds
-    clock: Clock | None = None
-    hash: int | None = None  # MiB for each player that names none; None for the default
+    nodes: Annotated[
+        int | None,
+        "nodes per move",
+        Option("N", 1, MAX_NODES, group=LIMITS, default=f"{DEFAULT_NODES} without another limit"),
+    ] = None
+    depth: Annotated[int | None, "depth per move in plies", Option("N", 1, group=LIMITS)] = None
+    movetime: Annotated[int | None, "milliseconds per move", Option("MS", 1, group=LIMITS)] = None
+    clock: Annotated[
+        Clock | None,
+        "clock, [moves/][minutes:]seconds[+increment]: 10+0.1, 40/5:00+2",
+        Option("TC", read=Clock.read, group=LIMITS, flag="--tc"),
+    ] = None
+    hash: Annotated[
+        int | None,
+        "transposition table in MiB of each player that names none",
+        Option("MB", 1, MAX_HASH_MB, group=LIMITS, default="by the nodes"),
+    ] = None
 
     def __post_init__(self) -> None:
         most = {"nodes": MAX_NODES, "depth": None, "movetime": MAX_MS, "hash": MAX_HASH_MB}
@@ -157,8 +171,8 @@ CLEAR_WIN = Adjudication(win_score=1000, win_moves=4)  # a position so clearly w
 class RandomMoves:
     """Random good moves after the opening, so that games from one opening differ."""
 
-    early: int = 0  # plies with a random good move
-    early_loss: int = 100  # centipawns that such a move may lose
+    early: Annotated[int, "plies after the opening that are random good moves", Option("N")] = 0
+    early_loss: Annotated[int, "centipawns that such a move may lose", Option("CP")] = 100
     seed: int = 0
 
 
@@ -181,13 +195,24 @@ class MatchConfig:
 
     players: tuple[Player, Player]
     time_control: TimeControl
-    games: int = 1000
-    seed: int = 1
-    openings: str | None = None  # a file; None for random openings
-    plies: int | None = None  # of an opening; None for the default
-    adjudication: Adjudication = field(default_factory=Adjudication)
+    _: KW_ONLY
+    games: Annotated[int, "number of games, of each match if there are several", Option("N", 1)] = 1000
+    seed: Annotated[int, "seed of the openings and their order", Option("N", group=OPENINGS)] = 1
+    openings: Annotated[
+        str | None,
+        "EPD, FEN, PGN or Polyglot .bin file",
+        Option("FILE", group=OPENINGS, default="random, balanced openings"),
+    ] = None
+    plies: Annotated[
+        int | None, "plies of an opening", Option("N", 1, group=OPENINGS, default=f"{PLIES} if random")
+    ] = None
+    adjudication: Adjudication = Adjudication()
     random_moves: RandomMoves = NO_RANDOM_MOVES
-    margin: int = 0  # milliseconds by which a move may be late
+    margin: Annotated[
+        int,
+        "milliseconds by which a move may exceed its time",
+        Option("MS", group=LIMITS, flag="--timemargin", also=("--margin",)),
+    ] = 0
 
     @property
     def is_compiled(self) -> bool:
@@ -196,14 +221,9 @@ class MatchConfig:
             isinstance(player, OwnPlayer) and player.is_plain for player in self.players
         )
 
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether an opening says all about the game that is played from it."""
-        return self.is_compiled and not self.random_moves.early
-
     def different_games(self, source: OpeningSource | None) -> int | None:
-        """How many games from these openings are not the same once more, where they come again; None for all."""
-        if not self.is_repeatable or not isinstance(source, FileOpenings):
+        """After how many games those before are repeated, as the openings come again; None for never."""
+        if not self.is_compiled or self.random_moves.early or not isinstance(source, FileOpenings):
             return None
         return 2 * len(source) or None  # a book is no list, and never at its end
 
@@ -235,12 +255,14 @@ class MatchConfig:
         if control.clock is not None:
             moves = f"{control.clock.moves}/" if control.clock.moves else ""
             limits.append(f"{moves}{seconds_text(control.clock.base, 1)}+{seconds_text(control.clock.increment, 2)}s")
-        threads = {_given(player, THREAD_OPTIONS) or str(player.threads or 1): None for player in self.players}
-        usual = [control.hash_mb if isinstance(player, OwnPlayer) else control.other_hash_mb for player in self.players]
-        hashes = {
-            _given(player, HASH_OPTIONS) or str(player.hash_mb or size): None
-            for player, size in zip(self.players, usual, strict=True)
-        }
+        threads, hashes = dict[str, None](), dict[str, None]()  # each once, in order
+        for player in self.players:
+            if isinstance(player, OtherPlayer):
+                usual, named = control.other_hash_mb, (player.option(THREAD_OPTIONS), player.option(HASH_OPTIONS))
+            else:
+                usual, named = control.hash_mb, (None, None)
+            threads[named[0] or str(player.threads or 1)] = None
+            hashes[named[1] or str(player.hash_mb or usual)] = None
         return f"{' '.join(limits)} Threads={'/'.join(threads)} Hash={'/'.join(hashes)}MB"
 
     def identity(self) -> dict[str, Any]:
@@ -257,11 +279,6 @@ class MatchConfig:
     def __str__(self) -> str:
         words = [str(self.time_control), f"openings {self.openings}" if self.openings else "random openings"]
         return ", ".join([*words, f"seed {self.seed}"])
-
-
-def _given(player: Player, names: Sequence[str]) -> str | None:
-    """What another engine is given by an option of one of these names, which counts more than a setting."""
-    return player.option(names) if isinstance(player, OtherPlayer) else None
 
 
 def _plain(value: Any) -> Any:

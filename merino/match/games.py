@@ -192,12 +192,12 @@ class MatchError(MerinoError):
     """A match that cannot be played, or cannot be finished."""
 
 
-class PlayerError(MatchError):
+class MatchUsageError(MatchError):
+    """What the user has asked for cannot be played, whatever the files hold."""
+
+
+class PlayerError(MatchUsageError):
     """A text that does not describe a player."""
-
-
-class GamesFileError(MatchError):
-    """A file that games cannot be appended to, whatever it holds."""
 
 
 class Reason(Enum):

@@ -24,6 +24,7 @@ from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.common.files import append_whole, held_or, is_regular, lock, write_whole, writing
 from merino.core.common.sealed import as_json, from_json
 from merino.core.common.user_files import (
+    HEAD_BYTES,
     STATE,
     faults_named,
     is_stream,
@@ -32,11 +33,11 @@ from merino.core.common.user_files import (
     open_to_extend,
     read_user_file,
 )
-from merino.formats.packed import PACKED, Filter, with_checks
+from merino.formats.packed import PACKED, Filter, begins_packed, with_checks
 from merino.formats.pgn_tokens import NO_SCORE
 from merino.formats.scored_games import MOVE_BYTES, ScoredGames, as_viriformat, end_of_games, is_games_file, packed_of
 from merino.formats.sources import is_compressed
-from merino.match.games import Game, GamesFileError, MatchError, Tally
+from merino.match.games import Game, MatchError, MatchUsageError, Tally
 
 _RESULTS = {WHITE: 2, None: 1, BLACK: 0}
 
@@ -110,10 +111,10 @@ class MatchKeeper:
         config: dict[str, Any],
         positions: PositionFile | None = None,
     ) -> None:
-        """`config` must be the same whenever the match is resumed, and serialisable as JSON. Raises GamesFileError."""
+        """`config` must be the same whenever the match is resumed, and serialisable as JSON. Raises MatchUsageError."""
         for path in (pgn, None if positions is None else positions.path):
             if path is not None and is_compressed(path):
-                raise GamesFileError(f"'{path}' is compressed, and nothing can be appended to it")
+                raise MatchUsageError(f"'{path}' is compressed, and nothing can be appended to it")
         self._pgn, self._state, self._config, self._positions = pgn, state, config, positions
         self._positions_before: dict[str, Any] | None = None  # as the state has it
         self._games = _Additions()
@@ -269,14 +270,15 @@ class PositionFile:
         self._file: IO[bytes]  # while it is open
 
     def check(self) -> None:
-        """Raise MatchError if there are not whole positions in the file, or OSError."""
+        """Raise MatchError if the file does not hold whole positions alone, or OSError."""
         if not is_there(self.path):
             return
         with open_to_extend(self.path) as file:
-            self._check_whole(file)
+            head = b"" if self._has_games else _read(file, 0, HEAD_BYTES)
+            self._check_whole(file, not head or begins_packed(head))
 
-    def _check_whole(self, file: IO[bytes]) -> None:
-        if not self._is_whole(file):
+    def _check_whole(self, file: IO[bytes], begins_well: bool = True) -> None:
+        if not (begins_well and self._is_whole(file)):
             kind = "games in viriformat" if self._has_games else "packed positions"
             raise MatchError(f"'{self.path}' holds no {kind}, or its end is missing: name another file")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from merino.core.common.text import as_word, rounded
 from merino.core.common.work import cores
-from merino.match.config import CLEAR_WIN, Adjudication, TimeControl
+from merino.match.config import CLEAR_WIN, Adjudication, MatchConfig, TimeControl
 from merino.match.games import Game, Tally
 from merino.match.players import OwnPlayer
 from merino.match.report import as_json, duration, signed
@@ -87,17 +88,21 @@ def play_heats(
     `belief` is as for `expected_gains`. `show` gets the state of a match several times a second. `executor` plays,
     None for threads of this process. Raises MatchError.
     """
-    from merino.match.config import MatchConfig  # noqa: PLC0415 (with python-chess, which those who only fit need not wait for)
-    from merino.match.runner import MatchOutput, run_match  # noqa: PLC0415
+    from merino.match.runner import MatchOutput, run_match  # noqa: PLC0415 (with chess.engine, which a fit need not load)
 
     pairs = [np.zeros(5, dtype=np.int64) for _ in players]
     inside = list(range(len(players)))
     for number, games in enumerate(heats.rounds):
         for index in inside if len(inside) > 1 else ():
             config = MatchConfig(
-                (players[index], old), heats.time_control, games, heats.seed + number, adjudication=heats.adjudication
+                (players[index], old),
+                heats.time_control,
+                games=games,
+                seed=heats.seed + number,
+                adjudication=heats.adjudication,
             )
-            result = run_match(config, threads or cores(), None, MatchOutput(_named(show, players[index])), executor)
+            live = None if show is None else partial(_show_of, show, players[index].label)
+            result = run_match(config, threads or cores(), None, MatchOutput(live), executor)
             pairs[index] += result.tally.pairs
             if result.interrupted:
                 return Standings(_ranked(inside, pairs, belief)[0], tuple(pairs), True)
@@ -105,8 +110,8 @@ def play_heats(
     return Standings(inside[0], tuple(pairs), False)
 
 
-def _named(show: Callable[[str], object] | None, player: OwnPlayer) -> Callable[[str], object] | None:
-    return None if show is None else lambda line: show(f"{player.label}: {line}")
+def _show_of(show: Callable[[str], object], label: str, line: str) -> None:
+    show(f"{label}: {line}")
 
 
 def expected_gains(pairs: Sequence[np.ndarray], belief: Belief | None = None) -> np.ndarray:
@@ -213,10 +218,11 @@ def prove(
     match several times a second, `played` each game in order. `executor` plays, None for threads of this process.
     Raises MatchError.
     """
-    from merino.match.config import MatchConfig  # noqa: PLC0415 (with python-chess, which those who only fit need not wait for)
-    from merino.match.runner import MatchOutput, run_match  # noqa: PLC0415
+    from merino.match.runner import MatchOutput, run_match  # noqa: PLC0415 (with chess.engine, which a fit need not load)
 
-    config = MatchConfig((new, old), trial.time_control, trial.most_games, trial.seed, adjudication=trial.adjudication)
+    config = MatchConfig(
+        (new, old), trial.time_control, games=trial.most_games, seed=trial.seed, adjudication=trial.adjudication
+    )
     result = run_match(config, threads or cores(), trial.test, MatchOutput(show, played=played), executor)
     proof = Proof(trial, trial.test.verdict(result.tally.counts), result.tally, result.seconds, result.interrupted)
     for line in _lines_of(proof, new.label, old.label):

@@ -6,7 +6,6 @@ import argparse
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
 from merino.app.console.command_line import OUTPUT as _OUTPUT
@@ -28,7 +27,8 @@ from merino.app.console.command_line import (
 )
 from merino.core.common.command import CommandError, errors_named
 from merino.core.common.files import write_fault
-from merino.core.common.work import ClusterAddress, Needs, RemoteExecutor
+from merino.core.common.lab import from_lab
+from merino.core.common.work import ClusterAddress, Needs, RemoteExecutor, WorkError
 from merino.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ DEFAULT_TABLE_MB = 64  # of the searches of shell and console, which may last
 DEFAULT_POSITION_MS = 1000  # for a position, without another limit
 cluster_address = as_read_by(ClusterAddress.read)
 
-EVALUATION, SEARCH, OPENINGS, TRAINING = "evaluation", "search", "openings", "training"  # titles of groups
+EVALUATION, SEARCH, TRAINING = "evaluation", "search", "training"  # titles of groups
 OUTPUT = _OUTPUT
 
 
@@ -129,23 +129,15 @@ def add_threads(parser: Parser, default: int | None = 1, shown: str = "%(default
     )
 
 
-def add_concurrency(parser: Parser, unit: str, shown: str = "one per core") -> None:
-    """--concurrency; `--threads`, which elsewhere means the threads of one search, is accepted for it."""
+def add_concurrency(parser: Parser, unit: str, shown: str = "one per core", cluster: str = "") -> None:
+    """--concurrency, or else --cluster, if something is done on it; `--threads` is accepted for --concurrency."""
+    group = parser.add_mutually_exclusive_group()
     sentence = f"{unit} at the same time (default: {shown})"
-    action = parser.add_argument("--concurrency", metavar="N", type=positive, help=sentence)
+    action = group.add_argument("--concurrency", metavar="N", type=positive, help=sentence)
     parser.also_accept("--threads", action)
-
-
-def add_cluster(parser: Parser, what: str) -> None:
-    """--cluster."""
-    sentence = f"{what} on a Dask cluster, tcp://HOST:PORT, or in N processes, local:N; 'merino cluster' explains"
-    parser.add_argument("--cluster", metavar="ADDRESS", type=cluster_address, help=sentence)
-
-
-def check_cluster(parser: Parser, args: argparse.Namespace) -> None:
-    """Raise UsageError where both --cluster and --concurrency say how much is done at a time."""
-    if args.cluster is not None and args.concurrency is not None:
-        parser.error("a cluster does as much at a time as its workers have threads; leave out --concurrency")
+    if cluster:
+        sentence = f"{cluster} on a Dask cluster, tcp://HOST:PORT, or in N processes, local:N; see 'merino cluster'"
+        group.add_argument("--cluster", metavar="ADDRESS", type=cluster_address, help=sentence)
 
 
 @contextmanager
@@ -159,17 +151,8 @@ def cluster_executor(
     if address is None:
         yield None
         return
-    cluster = import_module("merino.lab.cluster.connection")
-    with errors_named(command, cluster.ClusterError), cluster.session(address, needs, say) as found:
+    with errors_named(command, WorkError), from_lab("cluster.session")(address, needs, say) as found:
         yield found.executor
-
-
-def add_openings(parser: Parser, plies: str) -> None:
-    """--openings, --plies and --seed; `plies` is the default length."""
-    add = parser.group(OPENINGS).add_argument
-    add("--openings", metavar="FILE", help="EPD, FEN, PGN or Polyglot .bin file (default: random, balanced openings)")
-    add("--plies", metavar="N", type=positive, help=f"plies of an opening (default: {plies})")
-    add_seed(parser, "the openings and their order", OPENINGS)
 
 
 def add_seed(parser: Parser, what: str, group: str | None = None, default: int = 1) -> None:
@@ -270,14 +253,14 @@ def add_when_to_stop(parser: Parser, unit: str) -> None:
     add(f"--{unit}", type=positive, metavar="N", help=f"stop after N {unit}, those of earlier runs included")
 
 
-def add_games(parser: Parser, usual: RoundPlan, unit: str, games: str) -> None:
+def add_games(parser: Parser, usual: RoundPlan, unit: str, games: str, cluster: str = "") -> None:
     """--nodes, --games, --window and --concurrency; `games` says how many there are by default."""
     add = parser.group("training games").add_argument
     add("--nodes", type=positive, metavar="N", help=f"nodes per move (default: {usual.nodes})")
     add("--games", type=positive, metavar="N", help=f"games per {unit} (default: {games})")
     sentence = f"learn from the games of the last N {unit}s (default: {usual.window})"
     add("--window", type=positive, metavar="N", help=sentence)
-    add_concurrency(parser, "games")
+    add_concurrency(parser, "games", cluster=cluster)
 
 
 def add_deciding_match(parser: Parser, usual: RoundPlan, opponents: str) -> None:

@@ -1,68 +1,86 @@
-"""`merino match A B`: a match between two players, with Elo, LOS and a sequential test."""
+"""The commands that play games, `merino match`, `gauntlet`, `round-robin` and `selfplay`, and their options."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from collections.abc import Sequence
-
-import numpy as np
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
 
 from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser, positive
-from merino.app.console.shared_options import cluster_executor
-from merino.app.shell import match_options as options
+from merino.app.console.command_line import KeyValues, Parser, any_number, file_path, natural, positive, whole
+from merino.app.shell.output_files import make_folder
+from merino.core.common.command import CommandError, UsageError
+from merino.core.common.files import check_writable, writing
+from merino.core.common.interrupt import INTERRUPTED
+from merino.core.common.options import add_options, given
 from merino.core.common.terminal import LivePrinter
-from merino.match.players import needs_of, read_player
-from merino.match.report import as_json, summary
-from merino.match.statistics import Model, Sprt
-from merino.match.validate import SHAPES, coverage, shares_for, simulate_test
-
-DEFAULT_MATCHES = 2000
-TESTS = (
-    Sprt(0, 10, model=Model.NORMALIZED),
-    Sprt(-5, 5, model=Model.NORMALIZED),
-    Sprt(0, 10, model=Model.LOGISTIC),
-    Sprt(0, 20, 0.05, 0.10, Model.NORMALIZED),
+from merino.core.common.text import as_word, did_you_mean
+from merino.core.common.work import cores
+from merino.eval.evaluation import EvaluationError
+from merino.eval.families import load_chosen
+from merino.match.config import (
+    CLEAR_WIN,
+    DEFAULT_MARGIN_MS,
+    Adjudication,
+    MatchConfig,
+    RandomMoves,
+    TimeControl,
 )
-PAIRS_OF_BARS = (50, 200, 1000)
-ELOS_OF_BARS = (0.0, 30.0, 150.0)
+from merino.match.games import MAX_PLIES, MatchError, MatchUsageError, Tally
+from merino.match.players import FORMS, OwnPlayer, Player, needs_of, read_player
+from merino.match.report import (
+    Pairing,
+    Schedule,
+    as_json,
+    count_line,
+    counts_text,
+    faults,
+    faults_text,
+    live_line,
+    pool_table,
+    rate,
+    summary,
+    table,
+)
+from merino.match.runner import BrokenOffError, MatchOutput, MatchResult
+from merino.match.runner import run_match as play_match
+from merino.match.statistics import MAX_ELO, Model, Sprt
+
+GAMES_OF_A_MATCH, GAMES_OF_A_PAIRING = 1000, 100
+EARLY, EARLY_LOSS = 6, 100  # random moves of self-play, as in GreKo
+SELFPLAY_PGN = Path("selfplay.pgn")  # where no other output is named
+RESIGN_IN_SELFPLAY = {"movecount": CLEAR_WIN.win_moves, "score": CLEAR_WIN.win_score}
+PLIES_OF_A_MOVE = 2
+ADJUDICATION, TEST = "adjudication", "sequential test"  # titles of groups
+A_PLAYER = f"A player is {FORMS}."
 
 
 def run_match(words: Sequence[str]) -> int:
-    """The command in a shell: 0 after the match, 130 after Ctrl-C; raises CommandError."""
-    if "--validate" in words:
-        return _validate([word for word in words if word != "--validate"])
-    with options.errors_of("match"):
-        parser = _parser()
-        args = parser.parse_args(words)
-        shared.check_cluster(parser, args)
-        return _match(args)
+    """`merino match`: 0 after the match, 130 after Ctrl-C; raises CommandError."""
+    with errors_of("match"):
+        args = _match_parser().parse_args(words)
+        players, sprt = (read_player(args.a), read_player(args.b)), _test(args)
+        config = read_config(args, players)
+        with shared.cluster_executor(args.cluster, "match", remarks(args), needs_of(players)) as executor:
+            result, fault = play(args, config, "Merino match", executor, args.state, sprt=sprt)
+        if fault and not result.tally.games:
+            raise fault
+        names = [player.label for player in players]
+        text = summary(names, str(config), config.conditions, result.tally, sprt, result.seconds)
+        _show(args, text, as_json(names, result.tally, sprt))
+        return ended(args, result.interrupted, fault)
 
 
-def _match(args: argparse.Namespace) -> int:
-    players = read_player(args.a), read_player(args.b)
-    config, sprt = options.read_config(args, players), options.read_test(args)
-    with LivePrinter(shared.progress_stream(args.quiet)) as show:
-        output = options.output(args, "Merino match", args.pgn, args.state, show)
-        with cluster_executor(args.cluster, "match", options.remarks(args), needs_of(players)) as executor:
-            result, fault = options.run_and_catch(config, args, output, sprt, executor)
-    if fault and not result.tally.games:
-        raise fault
-    text = summary(options.names(players), str(config), config.conditions, result.tally, sprt, result.seconds)
-    if not (args.json and args.quiet):
-        print(text, file=sys.stderr if args.json else sys.stdout)
-    if args.json:
-        print(json.dumps(as_json(options.names(players), result.tally, sprt)))
-    return options.ended(args, result.interrupted, fault)
-
-
-def _parser() -> Parser:
+def _match_parser() -> Parser:
     parser = Parser(
         prog="merino match",
         description="Play a match between two players and print Elo, LOS and, with --sprt, the test.",
-        notes=options.player_forms(),
+        notes=A_PLAYER,
         examples=(
             "merino match default my-weights.txt --games 2000 --nodes 1000",
             "merino match default futility_margin=140 --sprt 0 5 --resign movecount=3 score=600",
@@ -72,52 +90,327 @@ def _parser() -> Parser:
     )
     parser.add_argument("a", metavar="A", help="the first player")
     parser.add_argument("b", metavar="B", help="its opponent")
-    options.add_game_options(parser, options.DEFAULT_GAMES, "of the match")
-    options.add_test(parser)
+    add_game_options(parser, GAMES_OF_A_MATCH)
+    sentence = (
+        "stop as soon as the test accepts one of two Elo differences of A over B, "
+        f"each within +-{MAX_ELO[Model.NORMALIZED]:g} (logistic: {MAX_ELO[Model.LOGISTIC]:g})"
+    )
+    shared.add_sprt(parser, TEST, sentence)
+    add = parser.group(TEST).add_argument
+    for option, bound in (("--alpha", "ELO1"), ("--beta", "ELO0")):
+        sentence = f"probability of wrongly accepting {bound} (default: 0.05)"
+        add(option, type=any_number, default=0.05, metavar="P", help=sentence)
+    models = tuple(map(str, Model))
+    add("--model", choices=models, default=str(Model.NORMALIZED), help="kind of Elo (default: %(default)s)")
     shared.add_state(parser)
     shared.add_json(parser)
     shared.add_quiet(parser)
-    sentence = "instead, check the statistics by simulated matches; takes no players"
-    parser.add_argument("--validate", action="store_true", help=sentence)
     return parser
 
 
-def _validate(words: Sequence[str]) -> int:
-    """Print how often the test errs in simulated matches, and how often its error bars hold; 0."""
+def _test(args: Namespace) -> Sprt | None:
+    """The sequential test of `match`, if there is to be one; raises UsageError."""
+    if args.sprt is None:
+        return None
+    elo0, elo1 = args.sprt["elo0"], args.sprt["elo1"]
+    if not elo0 < elo1:
+        raise UsageError(f"match: --sprt takes the lower Elo first, not {elo0:g} {elo1:g}")
+    if not (0 < args.alpha < 0.5 and 0 < args.beta < 0.5):
+        raise UsageError("match: --alpha and --beta must lie between 0 and 0.5")
+    try:
+        return Sprt(elo0, elo1, args.alpha, args.beta, Model(args.model))
+    except ValueError as error:
+        raise UsageError(f"match: --sprt: {error}") from error
+
+
+def run_gauntlet(words: Sequence[str]) -> int:
+    """The first player against each other one, or all against a pool; 0, or 130 after Ctrl-C; raises CommandError."""
+    with errors_of("gauntlet"):
+        return _tournament(Schedule.GAUNTLET, "Play one player, the first, against each of the others", words)
+
+
+def run_round_robin(words: Sequence[str]) -> int:
+    """Each player against each other one; 0, or 130 after Ctrl-C; raises CommandError."""
+    with errors_of("round-robin"):
+        return _tournament(Schedule.ROUND_ROBIN, "Play each player against each other one", words)
+
+
+def _tournament(kind: Schedule, sentence: str, words: Sequence[str]) -> int:
+    args = _tournament_parser(kind, sentence).parse_args(words)
+    pool = [read_player(text) for text in getattr(args, "pool", None) or ()]
+    versions = [read_player(text) for text in args.players]
+    players = [*versions, *pool]
+    names = [player.label for player in players]
+    if len(players) < 2 or len(set(names)) < len(names):
+        raise UsageError(f"{kind}: at least two players with different names are needed; ',name=X' names a player")
+    anchor, rating = _anchor(kind, args.anchor, names, 0 if pool else len(names) - 1)
+    if args.state is not None:
+        make_folder(args.state, kind)
+    tallies: dict[Pairing, Tally] = {}
+    with shared.cluster_executor(args.cluster, kind, remarks(args), needs_of(players)) as executor:
+        for pairing in kind.pairings(len(versions), len(pool)):
+            match, fault = _play_pairing(kind, args, players, pairing, executor)
+            if match.tally.games:
+                tallies[pairing] = match.tally
+            if match.interrupted or fault:
+                break
+    if fault and not tallies:
+        raise fault
+    rows = rate(names, tallies, anchor, rating)
+    text = table(rows, names[anchor])
+    if pool:
+        text = f"{pool_table(names[: len(versions)], names[len(versions) :], tallies, rows)}\n\n{text}"
+    lost = {f"{names[first]} - {names[second]}": faults(tally) for (first, second), tally in tallies.items()}
+    _show(args, "\n" + text, {"ratings": [asdict(row) for row in rows], "faults": lost})
+    return ended(args, match.interrupted, fault)
+
+
+def _tournament_parser(kind: Schedule, sentence: str) -> Parser:
+    examples = [
+        f"merino {kind} default my-weights.txt razor_depth=2 --games 200",
+        f'merino {kind} default "stockfish,option.Skill Level=5,name=SF5" stash-bot --tc 10+0.1 --anchor SF5=2000',
+    ]
+    who, usual = "two players or more", "the last one, at 0"
+    if kind is Schedule.GAUNTLET:
+        examples.append("merino gauntlet old.txt new.txt --pool toga2 stash-bot glaurung --games 200 --tc 40/60")
+        who, usual = f"{who}; one or more with --pool", f"{usual}; with --pool the first"
+    description = f"{sentence}, and print a table of ratings."
+    parser = Parser(prog=f"merino {kind}", description=description, notes=A_PLAYER, examples=examples)
+    parser.add_argument("players", nargs="+", metavar="PLAYER", help=who)
+    if kind is Schedule.GAUNTLET:
+        sentence = "opponents: each PLAYER plays against each of these instead, to compare versions of an engine"
+        parser.add_argument("--pool", nargs="+", metavar="OPPONENT", help=sentence)
+    parser.add_argument("--anchor", metavar="NAME=ELO", help=f"fix the rating of a player (default: {usual})")
+    add_game_options(parser, GAMES_OF_A_PAIRING)
+    shared.add_state(parser, "FOLDER")
+    shared.add_json(parser)
+    shared.add_quiet(parser)
+    return parser
+
+
+def _play_pairing(
+    kind: Schedule, args: Namespace, players: list[Player], pairing: Pairing, executor: Executor | None
+) -> tuple[MatchResult, MatchError | None]:
+    """One match of the tournament, and the error that ended it."""
+    first, second = (players[index] for index in pairing)
+    title, state = f"{first.label} - {second.label}", f"{pairing[0] + 1}-{pairing[1] + 1}"
+    result, fault = play_titled(args, read_config(args, (first, second)), f"Merino {kind}", title, state, executor)
+    if result.tally.games:
+        lost = faults_text((first.label, second.label), result.tally)
+        remarks(args)(f"{title}: {counts_text(result.tally)}  faults: {lost}")
+    return result, fault
+
+
+def _anchor(kind: Schedule, text: str | None, names: list[str], usual: int) -> tuple[int, float]:
+    """The number of the player whose rating is fixed, `usual` if none is named, and the rating; raises UsageError."""
+    if text is None:
+        return usual, 0.0
+    name, _, value = text.rpartition("=")
+    if name not in names:
+        known = f"{', '.join(names)}{did_you_mean(name, names)}"
+        raise UsageError(f"{kind}: --anchor: there is no player '{name}' among {known}")
+    try:
+        return names.index(name), any_number(value)
+    except ArgumentTypeError as error:
+        raise UsageError(f"{kind}: --anchor: '{value}' is not a rating") from error
+
+
+def run_selfplay(words: Sequence[str]) -> int:
+    """`merino selfplay`: 0, or 130 after Ctrl-C; raises CommandError."""
+    with errors_of("selfplay"):
+        return _selfplay(_selfplay_parser().parse_args(words))
+
+
+def _selfplay(args: Namespace) -> int:
+    try:
+        player = OwnPlayer("Merino", load_chosen(args.weights, args.evalfile))
+    except EvaluationError as error:
+        raise UsageError(f"selfplay: {error}") from error
+    config = read_config(args, (player, player))
+    config = replace(config, random_moves=RandomMoves(seed=config.seed, **given(vars(args), RandomMoves)))
+    if args.pgn is None and args.positions is None:
+        args.pgn = SELFPLAY_PGN
+    with shared.cluster_executor(args.cluster, "selfplay", remarks(args), needs_of([player])) as executor:
+        result, fault = play(
+            args, config, "Merino self-play", executor, args.state, line=count_line, positions=args.positions
+        )
+    if fault and not result.tally.games:
+        raise fault
+    drawn = result.tally.points[1]
+    played = f"{result.tally.games} games, {drawn} of them drawn, played with '{player.evaluation.name}'"
+    if fault:
+        print(f"{played}.")
+        raise fault
+    written = "' and '".join(str(path) for path in (args.pgn, args.positions) if path)
+    print(f"{played}; they are in '{written}'.")
+    if not args.quiet:
+        print(f"To learn from them: merino {'learn' if args.pgn else 'train'} {as_word(args.pgn or args.positions)}")
+    return ended(args, result.interrupted, fault)
+
+
+def _selfplay_parser() -> Parser:
     parser = Parser(
-        prog="merino match --validate",
-        description="Simulate matches of known strength, and compare the error rates of the test with alpha and beta.",
-        examples=("merino match --validate --matches 500",),
+        prog="merino selfplay",
+        description="Play games of Merino against itself and write them with scores, as input for 'merino learn'.",
+        examples=("merino selfplay 5000", "merino selfplay 2000 --nodes 5000 --pgn games.pgn --seed 7"),
     )
-    sentence = "simulated matches per row (default: %(default)s)"
-    parser.add_argument("--matches", metavar="N", type=positive, default=DEFAULT_MATCHES, help=sentence)
-    shared.add_seed(parser, "the simulated games")
-    args = parser.parse_args(words)
-    random = np.random.default_rng(args.seed)
-    margin = 1.96 * (0.05 * 0.95 / args.matches) ** 0.5
-    print(f"Sequential test, {args.matches} simulated matches per row; true Elo at elo0, between, and at elo1.")
-    print(f"By chance alone, a share of 5% or 95% is up to {margin:.1%} off (in 19 of 20 cases), here and below.")
-    print("| Test | alpha, beta | Pairs | True Elo | elo1 accepted | promised | Pairs a match |")
-    print("| --- | --- | --- | ---: | ---: | --- | ---: |")
-    for sprt in TESTS:
-        for name, shape in SHAPES.items():
-            for elo in (sprt.elo0, (sprt.elo0 + sprt.elo1) / 2, sprt.elo1):
-                trial = simulate_test(sprt, shares_for(shape, elo, sprt.model), args.matches, random)
-                promise = {sprt.elo0: f"at most {sprt.alpha:.1%}", sprt.elo1: f"at least {1 - sprt.beta:.1%}"}
-                row = (
-                    sprt,
-                    f"{sprt.alpha:g}, {sprt.beta:g}",
-                    name,
-                    f"{elo:g}",
-                    f"{trial.accepted / trial.matches:.1%}",
-                )
-                print(f"| {' | '.join(map(str, row))} | {promise.get(elo, '')} | {trial.pairs:.0f} |", flush=True)
-    print(f"\n95% interval of the Elo, {args.matches} simulated matches per cell: how often it contains the true Elo")
-    print("| True Elo | Pairs | " + " | ".join(f"{number} of them" for number in PAIRS_OF_BARS) + " |")
-    print("| ---: | --- |" + " ---: |" * len(PAIRS_OF_BARS))
-    for elo in ELOS_OF_BARS:
-        for name, shape in SHAPES.items():
-            shares = shares_for(shape, elo, Model.LOGISTIC)
-            cells = [f"{coverage(shares, number, args.matches, random):.1%}" for number in PAIRS_OF_BARS]
-            print(f"| {elo:g} | {name} | {' | '.join(cells)} |", flush=True)
-    return 0
+    parser.add_argument("games", type=positive, metavar="N", help="number of games")
+    add_options(parser, RandomMoves, early=EARLY, early_loss=EARLY_LOSS)
+    parser.set_defaults(early=EARLY, early_loss=EARLY_LOSS)
+    shared.add_concurrency(parser, "games", cluster="play")
+    shared.add_evaluation(parser)
+    add_options(parser, TimeControl, ("nodes", "depth"))
+    add_options(parser, MatchConfig, ("seed", "openings", "plies"))
+    _add_resign(parser, RESIGN_IN_SELFPLAY)
+    shared.add_pgn(parser, f"{SELFPLAY_PGN} without --positions")
+    sentence = "append scored positions to this file, for 'merino train'; whole games if FILE ends in .vf"
+    parser.group(shared.OUTPUT).add_argument("--positions", type=file_path, metavar="FILE", help=sentence)
+    shared.add_state(parser)
+    shared.add_quiet(parser)
+    return parser
+
+
+def add_game_options(parser: Parser, games: int) -> None:
+    """The options of play and output, with this default of --games."""
+    add_options(parser, MatchConfig, games=games, margin=DEFAULT_MARGIN_MS)
+    parser.set_defaults(games=games, margin=DEFAULT_MARGIN_MS)
+    add_options(parser, TimeControl)
+    _add_resign(parser)
+    add = parser.group(ADJUDICATION).add_argument
+    add(
+        "--draw",
+        action=KeyValues,
+        keys=("movenumber", "movecount", "score"),
+        plain=("score", "movecount", "movenumber"),
+        kind=natural,
+        metavar=("movenumber=N", "movecount=N", "score=CP"),
+        help="draw once, after move movenumber, both sides have reported at most CP for movecount moves",
+    )
+    sentence = f"draw N full moves after the opening (default: {MAX_PLIES // PLIES_OF_A_MOVE})"
+    longest = add("--maxmoves", type=_full_moves, dest="longest", metavar="N", help=sentence)
+    parser.also_accept_form("--longest", longest, type=whole(1, MAX_PLIES))  # in plies
+    shared.add_concurrency(parser, "games", "one per core; 1 with --tc or --movetime", cluster="play")
+    shared.add_pgn(parser)
+
+
+def _add_resign(parser: Parser, default: dict[str, int] | None = None) -> None:
+    shown = " ".join(f"{key}={value}" for key, value in (default or {}).items()) or "never"
+    parser.group(ADJUDICATION).add_argument(
+        "--resign",
+        action=KeyValues,
+        keys=("movecount", "score"),
+        plain=("score", "movecount"),
+        kind=natural,
+        default=default,
+        metavar=("movecount=N", "score=CP"),
+        help=f"win once both sides have reported at least CP for it, for movecount moves (default: {shown})",
+    )
+
+
+def _full_moves(text: str) -> int:
+    """The plies of a number of full moves, not more than a game may have."""
+    return PLIES_OF_A_MOVE * whole(1, MAX_PLIES // PLIES_OF_A_MOVE)(text)
+
+
+def time_control(args: Namespace) -> TimeControl:
+    """The time control of a command line, with the default limit if it names none."""
+    return TimeControl(**given(vars(args), TimeControl)).or_default()
+
+
+def read_config(args: Namespace, players: tuple[Player, Player]) -> MatchConfig:
+    """The configuration of a match; raises MatchUsageError."""
+    own = given(vars(args), MatchConfig)
+    return MatchConfig(players, time_control(args), adjudication=adjudication_of(args), **own)
+
+
+def adjudication_of(args: Namespace) -> Adjudication:
+    """The rules by which games end early; raises MatchUsageError."""
+    win, draw = args.resign or {}, getattr(args, "draw", None) or {}
+    try:
+        return Adjudication(
+            win_score=win.get("score", 0),
+            win_moves=win.get("movecount", 0),
+            draw_score=draw.get("score", 0),
+            draw_moves=draw.get("movecount", 0),
+            draw_from=draw.get("movenumber", 0),
+            longest=getattr(args, "longest", None) or MAX_PLIES,
+        )
+    except ValueError as error:
+        raise MatchUsageError(f"--resign: {error}") from error
+
+
+def play(
+    args: Namespace,
+    config: MatchConfig,
+    event: str,
+    executor: Executor | None,
+    state: Path | None,
+    *,
+    sprt: Sprt | None = None,
+    line: Callable[[Tally, int, float | None, Sprt | None], str] = live_line,
+    positions: Path | None = None,
+    title: str = "",
+) -> tuple[MatchResult, MatchError | None]:
+    """The match as far as it was played, and the error that ended it: raise that after the result has been shown.
+
+    The live line begins with `title`. Files that cannot be written are found before any game.
+    """
+    at_a_time = args.concurrency or (1 if config.time_control.is_timed else cores())  # a clock needs its own core
+    try:
+        for path in filter(None, (args.pgn, positions, state)):
+            with writing(MatchError, path):
+                check_writable(path, whole=path == state)
+        with LivePrinter(shared.progress_stream(args.quiet)) as show:
+            live = (lambda text: show(f"{title}  {text}")) if title else show
+            output = MatchOutput(live, args.pgn, state, event, line, remarks(args), positions)
+            return play_match(config, at_a_time, sprt, output, executor), None
+    except BrokenOffError as error:
+        return error.result, error
+    except MatchError as error:
+        return MatchResult(Tally()), error
+
+
+def play_titled(
+    args: Namespace, config: MatchConfig, event: str, title: str, state: str, executor: Executor | None
+) -> tuple[MatchResult, MatchError | None]:
+    """One of several matches, with its state in the file `state` of their folder; as `play`."""
+    return play(args, config, event, executor, args.state and args.state / f"{state}.json", title=title)
+
+
+@contextmanager
+def errors_of(command: str) -> Iterator[None]:
+    """Put the name of the command before errors of a match; a bad player, file or option is a usage error."""
+    try:
+        yield
+    except MatchUsageError as error:
+        raise UsageError(f"{command}: {error}") from error
+    except MatchError as error:
+        raise CommandError(f"{command}: {error}") from error
+
+
+def ended(args: Namespace, interrupted: bool, fault: MatchError | None) -> int:
+    """The exit code after games, with a remark after Ctrl-C; raises the fault that has ended them."""
+    if fault:
+        raise fault
+    if interrupted:
+        kept = f"; the same command continues from '{args.state}'" if args.state else ""
+        remarks(args)(f"Interrupted{kept}.")
+    return INTERRUPTED if interrupted else 0
+
+
+def _show(args: Namespace, text: str, plain: object) -> None:
+    """Print a result: as text, or as JSON, with the text on standard error unless it is to be quiet."""
+    if not (args.json and args.quiet):
+        print(text, file=sys.stderr if args.json else sys.stdout)
+    if args.json:
+        print(json.dumps(plain))
+
+
+def remarks(args: Namespace) -> Callable[[str], object]:
+    """The output of remarks: standard error, or none after --quiet."""
+    return shared.unless_quiet(say, args.quiet)
+
+
+def say(sentence: str) -> None:
+    """Print a remark on standard error."""
+    print(sentence, file=sys.stderr, flush=True)

@@ -74,9 +74,7 @@ SOCKETS = (
 
 # What else the front asks the lab for: executors, plots.
 PARTS = {
-    "cluster.executor": "merino.lab.cluster.connection:cluster_executor",
-    "cluster.needs_of": "merino.lab.cluster.connection:needs_of",
-    "cluster.address": "merino.core.common.work:ClusterAddress",
+    "cluster.session": "merino.lab.cluster.connection:session",
     "positions.counts": "merino.lab.nets.position_counts:count_positions",
     "night.load": "merino.lab.nets.night.state:load_state",
     "night.ladder": "merino.lab.nets.night.report:ladder_of",

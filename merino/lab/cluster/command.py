@@ -10,11 +10,11 @@ from typing import Any
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, positive
-from merino.app.shell.match_options import say
+from merino.app.shell.match import say
 from merino.core.common.command import errors_named
 from merino.core.common.tables import aligned
 from merino.core.common.work import Needs, RemoteExecutor, WorkError
-from merino.lab.cluster.connection import ClusterError, ClusterSession, session
+from merino.lab.cluster.connection import ClusterSession, session
 from merino.match.config import MatchConfig, TimeControl
 from merino.match.players import OwnPlayer
 from merino.match.runner import play_match
@@ -59,7 +59,7 @@ def run_cluster(words: Sequence[str]) -> int:
         print(PAGE, end="")
         return 0
     with (
-        errors_named("cluster", ClusterError, WorkError),
+        errors_named("cluster", WorkError),
         session(args.address, Needs(("match", "learn")), say) as found,
     ):
         return _show(found, args.games)
@@ -102,7 +102,7 @@ def _show(found: ClusterSession, games: int) -> int:
 def _rates(found: ClusterSession, games: int) -> dict[str, float]:
     """Games per second of each worker with all of its threads playing, but of those that go meanwhile.
 
-    Raises ClusterError if none is left.
+    Raises WorkError if none is left.
     """
     measured: dict[str, list[Any]] = found.executor.each(_measure, games)
     rates = {}
@@ -110,7 +110,7 @@ def _rates(found: ClusterSession, games: int) -> dict[str, float]:
         with suppress(CancelledError):
             rates[address] = sum(future.result() for future in futures)
     if not rates:
-        raise ClusterError("all workers went while they were measured")
+        raise WorkError("all workers went while they were measured")
     return rates
 
 

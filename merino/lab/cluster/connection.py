@@ -16,8 +16,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from merino.core.common.errors import MerinoError
-from merino.core.common.work import ClusterAddress, Needs
+from merino.core.common.work import ClusterAddress, Needs, WorkError
 
 if TYPE_CHECKING:
     from merino.lab.cluster.workers import ClusterExecutor, Workers
@@ -50,15 +49,11 @@ class ClusterSession:
     dashboard: str
 
 
-class ClusterError(MerinoError):
-    """An unusable cluster; the message says where and why."""
-
-
 @contextmanager
 def session(address: ClusterAddress, needs: Needs, say: Say) -> Iterator[ClusterSession]:
     """A cluster, with an executor over those of its workers that have our version and meet the needs.
 
-    Sentences for the user go to `say`. Raises ClusterError.
+    Sentences for the user go to `say`. Raises WorkError.
     """
     distributed = _distributed()
     _silence_dask()
@@ -71,7 +66,7 @@ def session(address: ClusterAddress, needs: Needs, say: Say) -> Iterator[Cluster
         try:
             identity = _make_ready(client, workers, address, needs, say)
         except OSError as error:
-            raise ClusterError(f"the scheduler of the cluster {address} does not answer any more") from error
+            raise WorkError(f"the scheduler of the cluster {address} does not answer any more") from error
         executor = executors.ClusterExecutor(client, workers, str(address))
         yield ClusterSession(executor, workers, identity, "" if address.processes else client.dashboard_link)
 
@@ -90,7 +85,7 @@ def _distributed() -> Any:
     try:
         return import_module("distributed")
     except ModuleNotFoundError as error:
-        raise ClusterError("--cluster needs the extra cluster: pip install 'merino-chess[cluster]'") from error
+        raise WorkError("--cluster needs the extra cluster: pip install 'merino-chess[cluster]'") from error
 
 
 def _silence_dask() -> None:
@@ -121,7 +116,7 @@ def _client(distributed: Any, address: ClusterAddress) -> Iterator[Any]:
 
 
 def _check_answer(distributed: Any, address: ClusterAddress) -> None:
-    """Raise ClusterError unless a Dask scheduler answers: a client waits for ever for anything else."""
+    """Raise WorkError unless a Dask scheduler answers: a client waits for ever for anything else."""
 
     async def ask() -> None:
         connection = distributed.Security().get_connection_args("client")
@@ -133,11 +128,11 @@ def _check_answer(distributed: Any, address: ClusterAddress) -> None:
     except (OSError, ValueError, TimeoutError) as error:
         raise _no_scheduler(address) from error
     except Exception as error:  # whatever it is, such as no certificate for tls://, the user must know
-        raise ClusterError(f"no connection to the cluster {address} is possible: {error}") from error
+        raise WorkError(f"no connection to the cluster {address} is possible: {error}") from error
 
 
-def _no_scheduler(address: ClusterAddress) -> ClusterError:
-    return ClusterError(f"there is no Dask scheduler at {address}, or it does not answer; 'dask scheduler' starts one")
+def _no_scheduler(address: ClusterAddress) -> WorkError:
+    return WorkError(f"there is no Dask scheduler at {address}, or it does not answer; 'dask scheduler' starts one")
 
 
 @contextmanager
@@ -158,7 +153,7 @@ def _local(distributed: Any, processes: int) -> Iterator[Any]:
                 silence_logs=logging.CRITICAL + 1,
             )
     except (OSError, RuntimeError, TimeoutError) as error:
-        raise ClusterError(f"{processes} processes could not be started: {error}") from error
+        raise WorkError(f"{processes} processes could not be started: {error}") from error
     finally:
         if before is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -167,7 +162,7 @@ def _local(distributed: Any, processes: int) -> Iterator[Any]:
 
 
 def _make_ready(client: Any, workers: Workers, address: ClusterAddress, needs: Needs, say: Say) -> dict[str, str]:
-    """Return our identity once a worker with the same one is ready; raises ClusterError if there will be none."""
+    """Return our identity once a worker with the same one is ready; raises WorkError if there will be none."""
     _worker_addresses(client, address)
     preparation = import_module("merino.lab.cluster.workers")
     identity: dict[str, str] = preparation.identity()
@@ -180,22 +175,22 @@ def _make_ready(client: Any, workers: Workers, address: ClusterAddress, needs: N
         compiling = workers.compiling(known)
         say(f"{compiling} of {len(known)} workers are compiling; that takes minutes, once for each machine.")
     if workers.is_lost:
-        raise ClusterError(f"the scheduler of the cluster {address} is gone")
+        raise WorkError(f"the scheduler of the cluster {address} is gone")
     if not workers.ready:
         worker, why = next(iter(workers.refused.items()))
         all_of = f"all {len(workers.refused)} workers" if len(workers.refused) > 1 else "the only worker"
-        raise ClusterError(f"{all_of} of the cluster {address} cannot be used: worker {worker} {why}")
+        raise WorkError(f"{all_of} of the cluster {address} cannot be used: worker {worker} {why}")
     workers.begin()
     return identity
 
 
 def _worker_addresses(client: Any, address: ClusterAddress) -> set[str]:
-    """Those of the workers there are now; without any the next one is waited for. Raises ClusterError."""
+    """Those of the workers there are now; without any the next one is waited for. Raises WorkError."""
     while not (found := set(client.scheduler_info(n_workers=-1)["workers"])):
         try:
             client.wait_for_workers(1, timeout=JOIN_SECONDS)
         except TimeoutError as error:
-            raise ClusterError(
+            raise WorkError(
                 f"the scheduler {address} has no worker, and none has joined in {JOIN_SECONDS:.0f} s; "
                 f"'dask worker {address}' starts one"
             ) from error
@@ -203,12 +198,12 @@ def _worker_addresses(client: Any, address: ClusterAddress) -> set[str]:
 
 
 def _register(client: Any, plugin: Any, address: ClusterAddress) -> None:
-    """Prepare all workers, also those that join later; raises ClusterError."""
+    """Prepare all workers, also those that join later; raises WorkError."""
     for left in reversed(range(TRIES)):
         try:
             client.register_plugin(plugin, name=plugin.name)
         except (ImportError, AttributeError, TypeError) as error:
-            raise ClusterError(f"a worker of the cluster {address} has no Merino, or an old one: {error}") from error
+            raise WorkError(f"a worker of the cluster {address} has no Merino, or an old one: {error}") from error
         except OSError:  # a worker has just gone
             if not left:
                 raise

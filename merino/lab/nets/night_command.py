@@ -38,7 +38,6 @@ def run_night(words: Sequence[str]) -> int:
     parser = _parser()
     args = parser.parse_args(words)
     shared.check_will_end(parser, args, "generations")
-    shared.check_cluster(parser, args)
 
     def say(line: str) -> None:
         print(line, file=sys.stderr if args.json else sys.stdout, flush=True)
@@ -86,13 +85,12 @@ def _parser() -> Parser:
     )
     parser.group(shared.EVALUATION).add_argument("--from", dest="start", metavar="NET", help=sentence)
     sentence = f"{MIN_GAMES} from nothing; up to {MAX_GAMES} from a net that has learned from many positions"
-    shared.add_games(parser, DEFAULTS, "generation", sentence)
+    shared.add_games(parser, DEFAULTS, "generation", sentence, "play the games and matches")
     sentence = (
         "fewest nodes per move: each net from random weights that wins takes three tenths of them away, down to N, for "
         f"more games in the same time (default: {DEFAULTS.fewest_nodes})"
     )
     parser.group("training games").add_argument("--fewest-nodes", type=positive, metavar="N", help=sentence)
-    shared.add_cluster(parser, "play the games and matches")
     shared.add_target(parser, DEFAULTS.power, DEFAULTS.ahead, is_kept=True)
     sentence = f"shape of all nets, as in '{EXAMPLE}' (default: what the positions bear)"
     parser.group(shared.TRAINING).add_argument("--shape", metavar="EXPR", help=sentence)

@@ -200,9 +200,9 @@ def play_games(
     config = MatchConfig(
         (player, player),
         TimeControl(nodes=plan.nodes),
-        plan.games,
-        plan.seed_of(number, 0),
-        None if openings is None else str(openings),
+        games=plan.games,
+        seed=plan.seed_of(number, 0),
+        openings=None if openings is None else str(openings),
         adjudication=CLEAR_WIN,
         random_moves=plan.random_moves(number),
     )
@@ -216,7 +216,9 @@ def play_match(
 ) -> Tally:
     """Play a match, until its test is settled if it decides; raises StepStoppedError and MatchError."""
     players = OwnPlayer("new", new), OwnPlayer("old", old)
-    config = MatchConfig(players, trial.time_control, trial.most_games, trial.seed, adjudication=trial.adjudication)
+    config = MatchConfig(
+        players, trial.time_control, games=trial.most_games, seed=trial.seed, adjudication=trial.adjudication
+    )
     return _finished(config, trial.test if decides else None, MatchOutput(context.show, state=state), context).tally
 
 

@@ -28,7 +28,6 @@ from merino.core.board.fen import START_FEN
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError
 from merino.core.common.terminal import LivePrinter, shortened
-from merino.engine.search.choice import COLUMNS
 from merino.engine.search.limits import MATE_IN_MAX_PLY, MATE_SCORE, Limits
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.strength import MAX_ELO, at_elo
@@ -39,7 +38,7 @@ from merino.lab.tune.command import spsa_parser
 from merino.match.config import Adjudication, Clock, MatchConfig, TimeControl
 from merino.match.engines import EngineFault, OtherEngine, OwnEngine, PythonBoard, Situation, centipawns, start_engine
 from merino.match.games import Game, MatchError, Played, PlayerError, Reason, Tally
-from merino.match.players import EVAL_FILE, STYLE_FILE, OtherPlayer, OwnPlayer, find_program, read_player
+from merino.match.players import EVAL_FILE, OtherPlayer, OwnPlayer, find_program, read_player
 from merino.match.report import live_line
 from merino.match.runner import MatchOutput, run_match
 from merino.match.statistics import Sprt
@@ -515,7 +514,7 @@ def test_players_are_read_with_all_that_is_said_of_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "option",
-    [option for option in OPTIONS.values() if option.name not in (EVAL_FILE, STYLE_FILE)],
+    [option for option in OPTIONS.values() if option.name != EVAL_FILE],
     ids=lambda option: option.name,
 )
 def test_a_player_can_be_given_the_uci_options_that_have_a_word_for_it(option: UciOption) -> None:
@@ -664,20 +663,15 @@ def test_games_are_not_added_to_a_file_that_the_match_reads(
     assert f"'{path}' is also an input" in capsys.readouterr().err and path.read_bytes() == before
 
 
-def test_games_are_not_added_to_a_profile_or_to_openings_in_the_home_folder(
+def test_games_are_not_added_to_openings_in_the_home_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    path, words = tmp_path / "x.pgn", ["match", "default", "--games", "2", "--nodes", "50"]
-    for text, read in (
-        ("1. e4 e5 *", ["default", "--openings=~/x.pgn"]),
-        (json.dumps({"player": "Me", "coefficients": dict.fromkeys(COLUMNS, 0.5)}), [f"{STYLE_FILE}={path}"]),
-        (json.dumps({"player": "Me", "coefficients": dict.fromkeys(COLUMNS, 0.5)}), [f"{STYLE_FILE}=~/x.pgn"]),
-    ):
-        path.write_text(text)
-        assert main([*words, *read, "--pgn", str(path)]) == 1
-        assert f"'{path}' is also an input" in capsys.readouterr().err and path.read_text() == text
-    assert main([*words, "default", "--openings", "~nobody-at-all/x", "--pgn", str(path)]) == 1
+    path, words = tmp_path / "x.pgn", ["match", "default", "default", "--games", "2", "--nodes", "50"]
+    path.write_text("1. e4 e5 *")
+    assert main([*words, "--openings=~/x.pgn", "--pgn", str(path)]) == 1
+    assert f"'{path}' is also an input" in capsys.readouterr().err and path.read_text() == "1. e4 e5 *"
+    assert main([*words, "--openings", "~nobody-at-all/x", "--pgn", str(path)]) == 1
     assert "cannot read openings '~nobody-at-all/x'" in capsys.readouterr().err
 
 

@@ -24,7 +24,6 @@ from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.common.files import append_whole, held_or, is_regular, lock, write_whole, writing
 from merino.core.common.sealed import as_json, from_json
 from merino.core.common.user_files import (
-    HEAD_BYTES,
     STATE,
     faults_named,
     is_stream,
@@ -256,6 +255,15 @@ def _read(file: IO[bytes], at: int, most: int) -> bytes:
     return found
 
 
+def check_holds_packed(path: Path) -> None:
+    """Raise MatchError if a file of positions, not of games, begins with something else; raises OSError."""
+    if is_there(path) and not is_games_file(path):
+        with open_to_extend(path) as file:
+            head = _read(file, 0, PACKED.itemsize)
+        if head and not begins_packed(head):
+            raise MatchError(f"'{path}' holds no packed positions, or its end is missing: name another file")
+
+
 class PositionFile:
     """Appends positions to a file. What is about to be added is first saved in the state of the match."""
 
@@ -274,11 +282,10 @@ class PositionFile:
         if not is_there(self.path):
             return
         with open_to_extend(self.path) as file:
-            head = b"" if self._has_games else _read(file, 0, HEAD_BYTES)
-            self._check_whole(file, not head or begins_packed(head))
+            self._check_whole(file)
 
-    def _check_whole(self, file: IO[bytes], begins_well: bool = True) -> None:
-        if not (begins_well and self._is_whole(file)):
+    def _check_whole(self, file: IO[bytes]) -> None:
+        if not self._is_whole(file):
             kind = "games in viriformat" if self._has_games else "packed positions"
             raise MatchError(f"'{self.path}' holds no {kind}, or its end is missing: name another file")
 

@@ -32,6 +32,7 @@ from merino.match.config import (
     TimeControl,
 )
 from merino.match.games import MAX_PLIES, MatchError, MatchUsageError, Tally
+from merino.match.keeping import check_holds_packed
 from merino.match.players import FORMS, OwnPlayer, Player, needs_of, read_player
 from merino.match.report import (
     Pairing,
@@ -360,6 +361,8 @@ def play(
         for path in filter(None, (args.pgn, positions, state)):
             with writing(MatchError, path):
                 check_writable(path, whole=path == state)
+                if path == positions:
+                    check_holds_packed(path)
         with LivePrinter(shared.progress_stream(args.quiet)) as show:
             live = (lambda text: show(f"{title}  {text}")) if title else show
             output = MatchOutput(live, args.pgn, state, event, line, remarks(args), positions)

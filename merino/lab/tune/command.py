@@ -18,7 +18,7 @@ import numpy as np
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path, number_above_zero, positive, share
 from merino.app.console.shared_options import cluster_executor
-from merino.app.shell.match_options import add_time_control
+from merino.app.shell.match import time_control
 from merino.app.shell.output_files import (
     check_apart,
     check_output,
@@ -31,6 +31,7 @@ from merino.core.board.fen import FenError
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.files import writing
 from merino.core.common.interrupt import INTERRUPTED
+from merino.core.common.options import add_options
 from merino.core.common.terminal import LivePrinter
 from merino.core.common.text import as_word, counted, did_you_mean
 from merino.core.common.user_files import is_there, real_path
@@ -87,8 +88,8 @@ from merino.lab.tune.tuning import (
     tuned_values,
     value_table,
 )
-from merino.match.config import DEFAULT_MARGIN_MS, TimeControl
-from merino.match.games import PLIES, MatchError
+from merino.match.config import DEFAULT_MARGIN_MS, MatchConfig, TimeControl
+from merino.match.games import MatchError
 from merino.match.players import OwnPlayer, Player, command_of
 from merino.match.report import live_line
 from merino.match.runner import MatchOutput, run_match
@@ -103,8 +104,6 @@ def run_spsa(arguments: Sequence[str]) -> int:
     """The command in a shell: 0 if it ran; raises CommandError."""
     parser = spsa_parser()
     args = parser.parse_args(list(arguments))
-    if "cluster" in args:
-        shared.check_cluster(parser, args)
     with errors_named("spsa", TuneError, EvaluationError, MatchError):
         code: int = args.run(args)
     return code
@@ -204,8 +203,9 @@ def _add_games(tune: Parser, resume: Parser) -> None:
     add("--method", choices=list(METHODS), default=DEFAULT, help="tuning method (default: %(default)s)")
     add("--engine", metavar="COMMAND", help="tune the UCI options of this engine instead of Merino")
     shared.add_evaluation(tune)
-    add_time_control(tune)
-    shared.add_openings(tune, f"{PLIES} if random")
+    add_options(tune, TimeControl, ("nodes", "depth", "movetime", "clock"))
+    add_options(tune, MatchConfig, ("openings", "plies", "seed"))
+    tune.set_defaults(openings=None, plies=None, seed=1)
     _add_ahead(tune, DEFAULT_AHEAD)
     sentence = "keep the tune in this file, from which the same command continues (default: FILE.tune.npz)"
     tune.group(shared.OUTPUT).add_argument("--state", type=file_path, metavar="FILE", help=sentence)
@@ -214,8 +214,7 @@ def _add_games(tune: Parser, resume: Parser) -> None:
     resume.set_defaults(run=_resume)
     for parser in (tune, resume):
         parser.add_argument("--prove", action="store_true", help="then play the match that confirms the result")
-        shared.add_concurrency(parser, "game pairs")
-        shared.add_cluster(parser, "play")
+        shared.add_concurrency(parser, "game pairs", cluster="play")
         shared.add_plot(parser, "the course of the tune")
         shared.add_json(parser, "at the end print one JSON object: parameters, games, and whether --prove proved them")
         shared.add_quiet(parser)
@@ -363,7 +362,7 @@ def _tune(args: argparse.Namespace) -> int:
         pairs=args.pairs,
         seed=args.seed,
         ahead=args.ahead,
-        time_control=TimeControl(args.nodes, args.depth, args.movetime, args.tc).or_default(),
+        time_control=time_control(args),
         openings=openings,
         plies=args.plies,
         margin=DEFAULT_MARGIN_MS,

@@ -23,7 +23,7 @@ import numpy as np
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, whole
 from merino.app.console.shared_options import cluster_executor
-from merino.app.shell import match_options as options
+from merino.app.shell import match as games
 from merino.app.shell.output_files import check_picture, ending_of, make_folder, write_picture
 from merino.core.common.command import UsageError
 from merino.core.common.sealed import finite
@@ -348,7 +348,7 @@ def add_scan(parser: Parser) -> None:
     add("--points", type=whole(2), metavar="N", help=f"number of values, evenly spaced (default: {DEFAULT_POINTS})")
     add("--values", type=_wholes, metavar="V,V", help="these values instead")
     add("--against", type=_whole, metavar="V", help="value that all others play against (default: the one in use)")
-    options.add_game_options(parser, DEFAULT_GAMES, "of each value")
+    games.add_game_options(parser, DEFAULT_GAMES)
     shared.add_evaluation(parser)
     shared.add_state(parser, "FOLDER")
     shared.add_json(parser)
@@ -361,12 +361,12 @@ def run(args: argparse.Namespace) -> int:
     """Scan, and show the result so far, however the games ended: 0, or 130 after Ctrl-C. Raises CommandError."""
     request = _request(args)
     players = request.players(request.against)
-    with options.errors_of("spsa scan"):
-        conditions = str(options.read_config(args, players))
+    with games.errors_of("spsa scan"):
+        conditions = str(games.read_config(args, players))
     check_picture(args.plot, "spsa scan")
     if args.state is not None:
         make_folder(args.state, "spsa")
-    with cluster_executor(args.cluster, "spsa scan", options.remarks(args), needs_of(players)) as executor:
+    with cluster_executor(args.cluster, "spsa scan", games.remarks(args), needs_of(players)) as executor:
         found = run_scan(request, lambda value: _play(args, request, value, executor))
     if found.fault and len(found.points) == 1:
         raise found.fault
@@ -376,7 +376,7 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join([*scan_table(found), verdict(found)]))
     if args.plot:
         write_picture(args.plot, draw_scan(found, ending_of(args.plot)), "spsa scan")
-    return options.ended(args, found.interrupted, found.fault)
+    return games.ended(args, found.interrupted, found.fault)
 
 
 def _request(args: argparse.Namespace) -> ScanRequest:
@@ -399,11 +399,11 @@ def _play(
     args: argparse.Namespace, request: ScanRequest, value: int, executor: Executor | None
 ) -> tuple[MatchResult, MatchError | None]:
     """The match of one value, and the error that ended it."""
-    config = options.read_config(args, request.players(value))
+    config = games.read_config(args, request.players(value))
     title = config.players[0].label
-    result, fault = options.play_titled(config, args, "Merino scan", title, str(value), executor)
+    result, fault = games.play_titled(args, config, "Merino scan", title, str(value), executor)
     if result.tally.games:
-        options.remarks(args)(f"{title}: {counts_text(result.tally)}")
+        games.remarks(args)(f"{title}: {counts_text(result.tally)}")
     return result, fault
 
 

@@ -474,7 +474,7 @@ def proof_terms(configuration: Configuration, players: tuple[Player, Player]) ->
     game from one of them would be the same again. Raises TuneError if the file cannot be read.
     """
     terms = replace(terms_of(configuration, players), seed=configuration.seed + 1, games=MAX_PROOF_GAMES)
-    if terms.openings is None or not terms.is_repeatable:
+    if terms.openings is None:
         return terms
     try:
         source = terms.source()

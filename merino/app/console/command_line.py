@@ -228,7 +228,7 @@ def as_read_by(read: Callable[[str], Found]) -> Callable[[str], Found]:
 
 
 def _numbers(words: str, is_allowed: Callable[[float], bool]) -> Callable[[str], float]:
-    """A type of option: one of the finite numbers that are allowed, which `words` tell."""
+    """A type of option: one of the finite numbers that are allowed, described by `words`."""
 
     def read(text: str) -> float:
         try:

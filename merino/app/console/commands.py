@@ -243,8 +243,7 @@ def moves(session: Session, arguments: str) -> None:
         session.say(f"There is no legal move{where}.")
         return
     names = sorted(san_moves(session.position, legal))
-    told = f"{counted(len(names), 'move')}{where}: {' '.join(names)}"
-    session.say(textwrap.fill(told, session.text_width))
+    session.say(textwrap.fill(f"{counted(len(names), 'move')}{where}: {' '.join(names)}", session.text_width))
 
 
 @command("history", Section.PLAY)
@@ -458,13 +457,13 @@ class _DecodedLines(TextIOWrapper):
 
 
 class _GameNoticed(chess.pgn.BaseVisitor[bool]):
-    """Passes over what `read_game` finds, and tells whether it is a game."""
+    """Reads a game only as far as it shows whether it is one."""
 
     is_game = False
 
     def visit_header(self, tagname: str, tagvalue: str) -> None:
         """Notice a tag that says something."""
-        self.is_game |= _tells({tagname: tagvalue})
+        self.is_game |= _says_something({tagname: tagvalue})
 
     def end_headers(self) -> Any:
         """Read no further if there was one."""
@@ -518,7 +517,7 @@ def _nth_position(lines: Iterable[str], number: int) -> Loaded | int:
 
 
 def _nth_game(file: TextIO, number: int) -> Loaded | int:
-    """The game of this number; else how many there are. Comments, variations and text beside games are passed over."""
+    """The game of this number; else how many there are. Comments, variations and text between games are skipped."""
     before, lines = 0, PgnLines(file)
     while before < number - 1:
         is_game = visit_game(lines, _GameNoticed)
@@ -526,12 +525,12 @@ def _nth_game(file: TextIO, number: int) -> Loaded | int:
             return before
         before += is_game
     while (game := read_game(lines)) is not None:
-        if game.variations or _tells(game.headers):
+        if game.variations or _says_something(game.headers):
             return loaded(game, number)
     return number - 1
 
 
-def _tells(tags: Mapping[str, str]) -> bool:
+def _says_something(tags: Mapping[str, str]) -> bool:
     """Whether tags say anything of a game but its result, which may stand in any text."""
     return any(name != "Result" and _NO_TAGS.get(name) != value for name, value in tags.items())
 
@@ -541,8 +540,9 @@ def evaluation(session: Session, arguments: str) -> None:
     """Show the value of each term for each side, and the total.
 
     This is the static evaluation, without a search, by the weights in use or by those of a file, which may be named as
-    in weights/; a net is told in the terms that come nearest to it. `eval sort` puts the largest terms first, `eval
-    groups` shows the groups only, `eval hide-zero` leaves out terms that make no difference, `eval json` prints JSON.
+    in weights/; a net is described by the terms that come nearest to it. `eval sort` puts the largest terms first,
+    `eval groups` shows the groups only, `eval hide-zero` leaves out terms that make no difference, `eval json` prints
+    JSON.
     """
     words = arguments.split()
     wanted = [word for word in words if word in EVAL_OPTIONS]
@@ -695,10 +695,10 @@ def weights(session: Session, arguments: str) -> None:
         _WITH_FILE[action](session, file_path(name))
     else:
         raise UsageError("expected show, load FILE, save FILE, diff FILE or reset")
-    _tell_net(session)
+    _remark_net(session)
 
 
-def _tell_net(session: Session) -> bool:
+def _remark_net(session: Session) -> bool:
     """Say so if a net plays, and not the weights; returns whether one does."""
     net = session.runtime.net_file
     if net is not None:
@@ -865,7 +865,7 @@ def learn(session: Session, arguments: str) -> None:
     """Learn the weights from the games of a file, and use them if a match shows that they gain.
 
     Terms FIRST to LAST may change, by default all. `--no-match` uses the new weights at once. Ctrl-C stops the learning
-    or its match; the best weights so far stay beside those in use. `learn -h` lists the options.
+    or its match; the best weights so far are kept next to those in use. `learn -h` lists the options.
     """
     words, in_use = words_in(arguments), session.runtime.weights_file
     if in_use != active_file().absolute():
@@ -881,7 +881,7 @@ def learn(session: Session, arguments: str) -> None:
 
 def _use_new_weights(session: Session, path: Path) -> None:
     session.runtime.use_weights(files.weights(str(path)))
-    if not _tell_net(session):
+    if not _remark_net(session):
         session.say("The next move uses them.")
 
 

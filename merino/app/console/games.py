@@ -402,7 +402,7 @@ class UnfinishedFile:
         return None
 
     def keep(self, text: str | None) -> None:
-        """Write the game, or with None remove it. What cannot be written is said once, and then no more is tried."""
+        """Write the game, or with None remove it. The first fault is said, and nothing is tried after it."""
         if not self._is_able or (text == self._written if text else self._path is None):
             return
         try:

@@ -302,6 +302,6 @@ def check_will_end(parser: Parser, args: argparse.Namespace, unit: str) -> None:
 
 
 def work_kept(command: str, fault: OSError) -> CommandError:
-    """What to tell of a run that could not write, as on a full disk."""
+    """The error of a run that could not write, as on a full disk."""
     kept = "the work so far is kept: make room on the disk and start the same command again"
     return CommandError(f"{command}: {write_fault(fault)}; {kept}")

@@ -92,7 +92,7 @@ def detect(stream: TextIO, environ: Mapping[str, str] = os.environ, ascii_only: 
 
 
 def draw(position: Position, terminal: Terminal, flipped: bool = False) -> str:
-    """The board of `position` with coordinates, the last move marked, and the captures of each side beside it."""
+    """The board of `position` with coordinates, the last move marked, and the captures of each side at its right."""
     marked = _squares_of(position.moves[-1], position.turn) if position.moves else set()
     ranks = range(8) if flipped else range(7, -1, -1)
     files = range(7, -1, -1) if flipped else range(8)

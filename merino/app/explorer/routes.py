@@ -57,7 +57,7 @@ def start(_: Fields, state: ServerState) -> Answer:
         "name": NAME,
         "version": __version__,
         "text": state.first_text,
-        "file": None if state.games is None else state.games.name,  # of games, whose list GET /api/games tells
+        "file": None if state.games is None else state.games.name,  # of games, listed by GET /api/games
         "free": state.first_is_free,  # whether it is a position that breaks the rules
         "levels": _LEVELS,  # the Elo of each level to play at, None for full strength
     }
@@ -65,17 +65,17 @@ def start(_: Fields, state: ServerState) -> Answer:
 
 def explain(fields: Fields, state: ServerState) -> Answer:
     """GET and POST /api/explain: the report of a position; with `free` also of one that breaks the rules."""
-    evaluation, beside = fields.evaluation(state.evaluations), fields.second_evaluation(state.evaluations)
+    evaluation, second = fields.evaluation(state.evaluations), fields.second_evaluation(state.evaluations)
     if fields.flag("free") and not fields.texts("moves"):
         setup = set_up(fields.text("fen"))
-        return _told(report_setup(setup, evaluation), setup.record, evaluation, beside)
+        return _described(report_setup(setup, evaluation), setup.record, evaluation, second)
     position = fields.position()
-    return _told(report_position(position, evaluation), position.record, evaluation, beside)
+    return _described(report_position(position, evaluation), position.record, evaluation, second)
 
 
-def _told(report: PositionReport, record: np.ndarray, evaluation: Evaluation, beside: Evaluation | None) -> Answer:
+def _described(report: PositionReport, record: np.ndarray, evaluation: Evaluation, second: Evaluation | None) -> Answer:
     """A report with the score of a net in words, and with a second evaluation."""
-    return _as_answer(with_beside(with_words(report, record, evaluation), record, beside))
+    return _as_answer(with_beside(with_words(report, record, evaluation), record, second))
 
 
 def shapley(fields: Fields, state: ServerState) -> Answer:
@@ -97,8 +97,8 @@ def move(fields: Fields, state: ServerState) -> Answer:
     name = san(position, played)
     position.push(played)
     moves = [position.uci(each) for each in position.moves]
-    beside = fields.second_evaluation(state.evaluations)
-    report = _told(report_position(position, evaluation), position.record, evaluation, beside)
+    second = fields.second_evaluation(state.evaluations)
+    report = _described(report_position(position, evaluation), position.record, evaluation, second)
     return {"san": name, "uci": moves[-1], "moves": moves, "fen": position.fen(), "report": report}
 
 
@@ -200,8 +200,9 @@ def threat(fields: Fields, state: ServerState) -> Answer:
     limits = Limits(nodes=fields.number("nodes", 1, MAX_NODES) or THREAT_NODES)
     with state.searchers.borrowed(evaluation) as searcher:
         found = threat_in(position, analyser(searcher), limits)
-    told = {"threat": found and found.sentence, "move": found and found.move}
-    return told | {"score": found and found.score, "depth": found and found.depth}
+    if found is None:
+        return dict.fromkeys(("threat", "move", "score", "depth"))
+    return {"threat": found.sentence, "move": found.move, "score": found.score, "depth": found.depth}
 
 
 def line(fields: Fields, state: ServerState) -> Answer:
@@ -271,7 +272,7 @@ def weights_text(fields: Fields, state: ServerState) -> Answer:
 
 
 def use_in_play(fields: Fields, state: ServerState) -> Answer:
-    """POST /api/weights/use: put weights in use, as `merino learn --use` does; the old file is kept beside."""
+    """POST /api/weights/use: put weights in use, as `merino learn --use` does; the old file is kept next to it."""
     found, said = weights_text(fields, state)["text"], list[str]()
     with tempfile.TemporaryDirectory(prefix="merino-") as folder:
         path = Path(folder) / "weights.txt"

@@ -42,7 +42,7 @@ def serve(state: ServerState, port: int, opens_browser: bool, say: Callable[[str
         list_games(b"")
         in_use = load(active_file())
         in_use.value_pieces(Position().record)
-        account_around(Position().record, in_use)  # compiles what tells a net in words
+        account_around(Position().record, in_use)  # compiles what describes a net in words
         shapley_values(Position().record, in_use, MAX_ERROR)
         app = create_app(state, port)
         server = uvicorn.Server(config_of(app, port))

@@ -211,10 +211,10 @@ def _events(sent: SentGames, settings: Settings, terms: TermSet, say: Say, stop:
         say({"type": "progress", "what": sent.named(what), "done": done})
         heed()
 
-    def told(line: str) -> None:
+    def remarked(line: str) -> None:
         say({"type": "text", "text": sent.named(line)})
 
-    return Events(told, progressed, stepped=stepped)
+    return Events(remarked, progressed, stepped=stepped)
 
 
 def terms_of(evaluation: Evaluation) -> TermSet:
@@ -307,8 +307,8 @@ class ServerMatch:
         self._asked, self._trial, self._tally = asked, trial, Tally()
         self._is_stopped = False
         self._games: deque[Message] = deque(maxlen=KEPT_GAMES)
-        self._count = 0  # of the games told
-        self._last: Message | None = None  # what is told at the end
+        self._count = 0  # of the games played
+        self._last: Message | None = None  # the message at its end
         self._changed = threading.Condition()
         threading.Thread(target=self._play, name="match", daemon=True).start()
 
@@ -326,12 +326,12 @@ class ServerMatch:
         self._is_stopped = True
 
     def follow(self, say: Say, stop: Stop) -> Message:
-        """Tell what has been played, then each game as it comes; the last message, which tells the verdict."""
+        """Report what has been played, then each game as it comes; the last message, with the verdict."""
         say(self._opening())
-        over, told = self._count, 0  # games: those played before, of which only the last is watched, and those told
+        over, reported = self._count, 0  # games: those played before, whose moves nobody watches, and those reported
         with stop.calling(lambda: self._heed_follower(stop)):
             while True:
-                games, told, last = self._news(told, stop)
+                games, reported, last = self._news(reported, stop)
                 for game in games:
                     say({**game, "fens": []} if game["number"] < over else game)
                 if stop.is_left or last is not None:
@@ -343,20 +343,20 @@ class ServerMatch:
         with self._changed:
             self._changed.notify_all()
 
-    def _news(self, told: int, stop: Stop) -> tuple[list[Message], int, Message | None]:
-        """The games after so many, as far as they are kept, the number of all, and what is told at the end.
+    def _news(self, reported: int, stop: Stop) -> tuple[list[Message], int, Message | None]:
+        """The games after so many, as far as they are kept, the number of all, and the message at the end.
 
         It waits until there is something new, or until nobody follows.
         """
         with self._changed:
-            self._changed.wait_for(lambda: stop.is_left or self._last is not None or self._count > told)
-            new = min(self._count - told, len(self._games))
+            self._changed.wait_for(lambda: stop.is_left or self._last is not None or self._count > reported)
+            new = min(self._count - reported, len(self._games))
             return list(self._games)[len(self._games) - new :], self._count, self._last
 
     def _opening(self) -> Message:
         trial = self._trial
-        told = {"test": str(trial.test), "most": trial.most_games, "bounds": trial.test.bounds}
-        return {"type": "trial", **told, "nodes": trial.time_control.nodes}
+        test = {"test": str(trial.test), "most": trial.most_games, "bounds": trial.test.bounds}
+        return {"type": "trial", **test, "nodes": trial.time_control.nodes}
 
     def _play(self) -> None:
         last: Message = {"type": "error", "error": INTERNAL_ERROR}
@@ -372,8 +372,8 @@ class ServerMatch:
     def _played(self) -> Message:
         trial, threads = self._trial, max(1, cores() - 1)  # so that the page is answered meanwhile
         proof = prove(self._new, self._old, trial, lambda _: None, lambda _: self._heed(), threads, played=self._add)
-        told = {"verdict": proof.verdict, "interrupted": proof.interrupted}
-        return {"type": "done", **told, "standing": standing(proof.tally, trial)}
+        found = {"verdict": proof.verdict, "interrupted": proof.interrupted}
+        return {"type": "done", **found, "standing": standing(proof.tally, trial)}
 
     def _heed(self) -> None:
         if self._is_stopped:

@@ -35,7 +35,7 @@ def print_config(arguments: list[str]) -> int:
 
 
 def entry_point() -> Path:
-    """The absolute path of the command `merino`, the one that runs now if it can be told; raises CommandError."""
+    """The absolute path of the command `merino`, the one that runs now if it is known; raises CommandError."""
     running = shutil.which(sys.argv[0]) if Path(sys.argv[0]).stem == "merino" else None
     found = running or shutil.which("merino", path=sysconfig.get_path("scripts")) or shutil.which("merino")
     if found is None:

@@ -1,6 +1,6 @@
 """Studies of one player shown on the page: what their moves say, and exercises from their mistakes.
 
-The progress of practice is kept as `merino drill` keeps it: beside the file of games on the command line, or for games
+The progress of practice is kept as `merino drill` keeps it: next to the file of games on the command line, or for games
 that the page sends in the user's folder, by the name of their file. Where that file is somebody else's, the player has
 one of their own.
 """
@@ -58,7 +58,7 @@ def profile(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message
         searching = _searching(searcher, stop)
         player = games_of_player(path, fields.text("player"))
         with _stoppable():
-            found = profile_of(player, evaluation, most, lambda: searching, partial(_tell, say, stop))
+            found = profile_of(player, evaluation, most, lambda: searching, partial(_progressed, say, stop))
     return {"type": "done", "profile": as_object(found)}
 
 
@@ -66,14 +66,14 @@ def drill(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
     """The exercises from the mistakes of a `player`, and which are due; they are found once."""
     evaluation, most = default(), fields.number("most", 1, MAX_EXERCISES) or MAX_EXERCISES
     with _games(fields, state) as (path, named), state.searchers.borrowed(evaluation) as searcher:
-        searching, told = _searching(searcher, stop), partial(_tell, say, stop)
+        searching, progressed = _searching(searcher, stop), partial(_progressed, say, stop)
 
         def practise(place: Path) -> tuple[Path, Practice]:
             with writing(RequestError, place):
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with _stoppable(), held(place):
                     player = fields.text("player")
-                    return place, practice_from(path, player, place, most, evaluation, lambda: searching, told)
+                    return place, practice_from(path, player, place, most, evaluation, lambda: searching, progressed)
 
         try:
             place, found = practise(progress_file(named))
@@ -97,8 +97,8 @@ def answer_exercise(fields: Fields, state: ServerState) -> Message:
         return {"hint": hint_for(exercise)}
     with state.searchers.borrowed(default()) as searcher:
         reply = reply_to(exercise, fields.text("move"), default(), analyser(searcher))
-    told = {"move": reply.move, "right": reply.is_right, "sentence": reply.sentence}
-    return told | {"refutation": list(reply.refutation)}
+    refutation = list(reply.refutation)
+    return {"move": reply.move, "right": reply.is_right, "sentence": reply.sentence, "refutation": refutation}
 
 
 def review_exercise(fields: Fields, state: ServerState) -> Message:
@@ -161,7 +161,7 @@ def _stoppable() -> Iterator[None]:
         raise StoppedWorkError("stopped") from error
 
 
-def _tell(say: Callable[[Message], None], stop: Stop, what: str, done: float) -> None:
+def _progressed(say: Callable[[Message], None], stop: Stop, what: str, done: float) -> None:
     say({"type": "progress", "what": what, "done": done})
     if stop.is_set:
         raise StoppedWorkError("stopped")

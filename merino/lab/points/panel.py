@@ -22,12 +22,12 @@ def points(fields: Fields, _: ServerState, say: Say, stop: Stop) -> Message:
 
     @contextmanager
     def progress_of(what: str) -> Iterator[Any]:
-        def tell(done: float | None) -> None:
+        def show(done: float | None) -> None:
             say({"type": "progress", "what": "Reading games", "done": done})
             if stop.is_set:
                 raise RequestError("stopped")
 
-        yield tell
+        yield show
 
     with tempfile.TemporaryDirectory(prefix="merino-") as place:
         folder = Path(place)

@@ -115,7 +115,7 @@ class ServerNight:
         return {"running": self.is_running, "hours": self._hours, "doing": self._doing, "error": self._error}
 
     def _run(self) -> None:
-        events = Events(say=self._tell, progressed=self._progressed, match_state=self._tell)
+        events = Events(say=self._progress, progressed=self._progressed, match_state=self._progress)
         threads = max(1, cores() - 1)  # so that the page is answered meanwhile
         try:
             begin(usual_folder(), None, {}, Until(hours=self._hours), events, threads)
@@ -124,10 +124,10 @@ class ServerNight:
         except FAULTS as error:
             self._error = reason_of(error)
 
-    def _tell(self, line: str) -> None:
+    def _progress(self, line: str) -> None:
         self._doing = line.strip()
         if self._is_stopped:
             raise KeyboardInterrupt  # as the loop expects it, which keeps what was done
 
     def _progressed(self, what: str, done: float | None) -> None:
-        self._tell(what if done is None else f"{what} {done:.0%}")
+        self._progress(what if done is None else f"{what} {done:.0%}")

@@ -46,8 +46,8 @@ from merino.formats.packed import pack
 from merino.formats.pgn_games import read_games
 from merino.lab.nets.feature_costs import BASE, update_costs
 from merino.lab.nets.training import Trainer, TrainingSettings
+from merino.lab.points.games import vectors_of_games
 from merino.lab.points.values import point_values
-from merino.lab.points.vectors import vectors_of_games
 from merino.lab.tune.methods import METHODS
 from merino.lab.tune.simulator import SETTINGS, simulate
 from merino.learn.gain import learn

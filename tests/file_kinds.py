@@ -61,8 +61,7 @@ from merino.lab.nets.night.state import Generation, GenerationData, LadderMatch,
 from merino.lab.nets.night.state import load_state as load_night
 from merino.lab.nets.training import Trainer, TrainingSettings
 from merino.lab.people.drill import Exercise, Practice, as_anki, as_pgn, hint_for, load_progress
-from merino.lab.points.reading import read_source, render_matrix
-from merino.lab.points.vectors import Vectors
+from merino.lab.points.games import PointsRequest, Vectors, read_source, render_matrix
 from merino.lab.tune.parameters import own_parameters
 from merino.lab.tune.parameters import read_file as read_tuned
 from merino.lab.tune.tuning import Tune, load_tune
@@ -162,7 +161,7 @@ def _openings(path: Path) -> object:
 
 
 def _points(path: Path) -> object:
-    return read_source(path, True, lambda _: nullcontext(lambda _: None), lambda _: None)
+    return read_source(path, PointsRequest(min_elo=1), lambda _: nullcontext(lambda _: None), lambda _: None)
 
 
 def _pasted(path: Path) -> object:

@@ -16,10 +16,8 @@ from merino.core.board.game import Position
 from merino.core.board.position import POSITION
 from merino.eval.families import default
 from merino.lab.points.board import QUANTILES, BoardValues, board_values
-from merino.lab.points.report import board_as_csv
-from merino.lab.points.sets import Filters
-from merino.lab.points.text import render_board
-from merino.lab.points.vectors import PHASES, PIECES
+from merino.lab.points.games import PHASES, PIECES, PointsRequest, Wanted
+from merino.lab.points.report import render_board
 
 # A long game that White wins, one that Black wins and one that is drawn; the second ends with few pieces.
 GAMES = """[White "Good"]\n[Black "Bad"]\n[Result "1-0"]
@@ -52,8 +50,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def valued(file: Path, filters: Filters | None = None) -> BoardValues:
-    return board_values(file, default(), filters or Filters(), lambda _: nullcontext(lambda _: None), print)
+def valued(file: Path, result: Wanted | None = None) -> BoardValues:
+    return board_values(file, default(), PointsRequest(result=result), lambda _: nullcontext(lambda _: None), print)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +103,7 @@ def test_means_and_spreads_are_those_of_all_pieces_one_by_one(way: str, board: B
                 assert math.isnan(found.mean)
 
 
-def test_the_winner_is_foretold_in_decided_games_and_level_scores_count_half(board: BoardValues) -> None:
+def test_the_winner_is_predicted_in_decided_games_and_level_scores_count_half(board: BoardValues) -> None:
     right = []
     for fen, result in positions():
         score = default().explain(Position(fen).record).score_white
@@ -119,7 +117,7 @@ def test_the_winner_is_foretold_in_decided_games_and_level_scores_count_half(boa
 
 
 def test_filters_choose_the_games_that_are_valued(file: Path, board: BoardValues) -> None:
-    drawn = valued(file, Filters(result="1/2-1/2"))
+    drawn = valued(file, Wanted.DRAW)
     assert (drawn.games, drawn.positions) == (1, 6)
     assert drawn.predictions[None].positions == 0 and math.isnan(drawn.predictions[None].share)
     assert board.games == 3
@@ -127,15 +125,11 @@ def test_filters_choose_the_games_that_are_valued(file: Path, board: BoardValues
     assert "Team 44" in text and "- of 0 positions" in text
 
 
-def test_the_command_tells_the_same_in_three_forms(
-    file: Path, board: BoardValues, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_text_or_json(file: Path, board: BoardValues, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["points", str(file), "--board", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert len(told["values"]) == len(board.spreads)
-    assert told["team_44"]["Q"] == 9.87
-    assert main(["points", str(file), "--board", "--csv"]) == 0
-    assert capsys.readouterr().out == board_as_csv([board])
+    shown = json.loads(capsys.readouterr().out)
+    assert len(shown["values"]) == len(board.spreads)
+    assert shown["team_44"]["Q"] == 9.87
     assert main(["points", str(file), "--board"]) == 0
     assert "by removal" in capsys.readouterr().out
 
@@ -144,14 +138,11 @@ def test_the_command_tells_the_same_in_three_forms(
     ("options", "complaint"),
     [
         (["--board", "--by", "elo"], "--board does not go with --by"),
-        (["--board", "--target", "search"], "--board does not go with --target search"),
-        (["--board", "--alphas", "0.5"], "--board does not go with --alphas"),
-        (["--steps", "--alphas", "0.5"], "--steps shows no curves of --alphas, except with --json"),
         (["--weights", "w.txt"], "--weights needs --board"),
         (["--board", "--player", "Fischer"], "no game that can be read and passes the filters"),
     ],
 )
-def test_what_the_board_cannot_be_asked_is_refused(
+def test_options_that_do_not_go_with_the_board_are_refused(
     options: list[str], complaint: str, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["points", str(file), *options]) != 0

@@ -1,7 +1,6 @@
 """Point values: the vectors are those of the rule, the fit finds what made the results, the intervals are honest."""
 
 import io
-import math
 import re
 from dataclasses import replace
 from functools import cache
@@ -14,20 +13,26 @@ import pytest
 
 from merino.formats.pgn_games import read_games
 from merino.lab.points import values
-from merino.lab.points.claims import CONDITIONS, MARGIN, STUDIED, Condition, PointsVerdict
-from merino.lab.points.regression import LAST_STEP, PENALTY, Cells, bootstrap, cells_of, fit_all
-from merino.lab.points.text import render, render_graph
+from merino.lab.points.games import PIECES, Draws, Vectors, joined, vectors_of_games
+from merino.lab.points.report import render, render_graph
 from merino.lab.points.values import (
-    HALF,
+    CONDITIONS,
+    MARGIN,
     MAX_BALANCE,
+    PENALTY,
     SCALE,
-    SKIP,
+    STUDIED,
+    Cells,
+    Claim,
+    PointsVerdict,
     PointValues,
+    bootstrap,
     bootstrap_interval,
+    cells_of,
+    fit_all,
     point_values,
     score_graph,
 )
-from merino.lab.points.vectors import PIECES, Vectors, joined, vectors_of_games
 
 OWN_GAMES = Path(__file__).parents[1] / "games" / "selfplay.pgn"
 TRUE_WEIGHTS = np.array([0.6, 1.5, 1.7, 2.6, 5.0])
@@ -134,7 +139,7 @@ def test_the_vectors_of_a_phase_are_in_the_games_that_reach_it() -> None:
         assert np.unique(part.game).tolist() == list(range(part.games))
 
 
-def test_a_feature_that_made_the_results_is_found_beside_the_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_feature_that_made_the_results_is_found_with_the_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(values, "SAMPLES", 100)
     vectors = made_up(20_000, seed=9)
     features = np.random.default_rng(100).integers(-1, 2, (len(vectors), 5)).astype(np.int8)
@@ -142,65 +147,18 @@ def test_a_feature_that_made_the_results_is_found_beside_the_pieces(monkeypatch:
     chance = np.random.default_rng(10).random(len(vectors))
     won = chance < 1 / (1 + np.exp(-(np.hstack([vectors.differences, features]) @ truth)))
     rich = replace(vectors, features=features, results=np.where(won, 2, 0).astype(np.int8))
-    fit = point_values("made up", rich, SKIP).with_features
+    fit = point_values("made up", rich, Draws.SKIP).with_features
     assert fit is not None
     assert fit.weights == pytest.approx(truth, abs=0.12)
-    verdicts = [one.verdict(*fit.interval_of_piece(column)) for column, one in enumerate(STUDIED, len(PIECES))]
+    verdicts = [claim.verdict(fit.interval(claim.counts)) for claim in STUDIED]
     assert verdicts[0] == PointsVerdict.HOLDS and verdicts[4] == PointsVerdict.FAILS
     low, high = fit.interval_of_piece(len(PIECES))
     assert low < 100 * truth[5] / truth[0] < high
 
 
-def test_a_vector_has_the_score_of_the_search_behind_its_move() -> None:
-    text = "1. e4 {[%eval 0.3]} d5 {[%eval 0.55]} 2. exd5 {[%eval 0.9]} Nf6 3. Nc3 {[%eval -0.2]} a6 1-0"
-    vectors, _ = vectors_of_games(read_games(text.encode(), with_scores=True), scores=True)
-    assert rows(vectors) == [LEVEL, (1, 0, 0, 0, 0)]
-    assert vectors.scores is not None and vectors.scores.tolist() == [55, -20]
-    bare, _ = vectors_of_games(read_games(b"1. e4 e5 2. d4 {[%eval 1]} d5 1-0", with_scores=True), scores=True)
-    assert bare.scores is not None and np.isnan(bare.scores).all()
-    both = joined([vectors, bare])
-    assert both.searched().games == 1 and rows(both.searched()) == rows(vectors)
-
-
-def test_scores_of_searches_give_the_values_that_made_them_and_their_scale() -> None:
-    vectors = made_up(20_000, seed=12)  # results drawn from what TRUE_WEIGHTS predict
-    scores = (210.0 * vectors.differences @ TRUE_WEIGHTS).astype(np.float32)
-    told = np.where(np.arange(len(scores)) % 3, scores, np.nan).astype(np.float32)
-    fit = point_values("made up", replace(vectors, scores=told)).searched
-    assert fit is not None
-    assert fit.k == pytest.approx(210, rel=0.04)
-    assert fit.values == pytest.approx(100 * TRUE_WEIGHTS / TRUE_WEIGHTS[0], rel=0.01)
-    assert fit.vectors == fit.games == np.count_nonzero(~np.isnan(told))
-    low, high = fit.interval_of_piece(PIECES.index("R"))
-    assert high - low < 5, "scores are less noisy than results"
-
-
-@pytest.mark.parametrize(
-    ("name", "low", "high", "verdict"),
-    [
-        ("bishop pair", 3, 40, PointsVerdict.HOLDS),
-        ("bishop pair", -3, 40, PointsVerdict.OPEN),
-        ("bishop pair", -9, -1, PointsVerdict.FAILS),
-        ("rook by own pawns", -9, -1, PointsVerdict.HOLDS),
-        ("rook by own pawns", 1, 9, PointsVerdict.FAILS),
-        ("rook by own pawns", float("nan"), float("nan"), PointsVerdict.OPEN),
-    ],
-)
-def test_a_claim_is_held_against_its_interval(name: str, low: float, high: float, verdict: PointsVerdict) -> None:
-    feature = next(one for one in STUDIED if one.name == name)
-    assert feature.verdict(low, high) == verdict
-
-
-def test_gradient_descent_ends_at_the_values_that_newton_finds() -> None:
-    vectors = extracted(OWN_GAMES.read_text())
-    points = point_values("own", vectors, SKIP, with_descent=True)
-    way, decided = points.descent, vectors.decided()
-    assert way is not None and way.steps[0] == 1 and way.steps[-1] == LAST_STEP
-    slope = (decided.outcomes / 2 - 0.5) @ decided.differences.astype(float) / len(decided)
-    assert way.weights[0] == pytest.approx(slope)
-    assert way.values[-1] == pytest.approx(points.values, rel=0.05)
-    assert (np.diff(way.costs) <= 0).all()
-    assert way.steps[way.headlines].tolist() == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000]
+def test_a_rook_is_claimed_to_lose_and_the_other_features_to_gain() -> None:
+    assert [claim.counts[:5].any() for claim in STUDIED] == [False] * 5
+    assert [claim.counts[5:].tolist() for claim in STUDIED] == np.diag([1, 1, -1, 1, 1]).tolist()
 
 
 def vectors_by_python_chess(game: chess.pgn.Game) -> list[tuple[int, ...]]:
@@ -238,7 +196,7 @@ def test_an_unfinished_game_counts_as_drawn() -> None:
     assert vectors.results.tolist() == [1, 2]
 
 
-def test_chosen_games_are_numbered_anew() -> None:
+def test_chosen_games_are_numbered_again() -> None:
     vectors = extracted("1. e4 e5 1-0\n\n1. d4 d5 1/2-1/2\n\n" + BY_HAND["a check is not quiet"][0])
     decided = vectors.decided()
     assert decided.results.tolist() == [2, 2]
@@ -263,7 +221,7 @@ def made_up(games: int, seed: int, weights: np.ndarray = TRUE_WEIGHTS, vectors_e
 
 
 @cache
-def of_own_games(draws: str) -> PointValues:
+def of_own_games(draws: Draws) -> PointValues:
     return point_values("own", extracted(OWN_GAMES.read_text()), draws)
 
 
@@ -273,11 +231,11 @@ def test_the_fit_finds_the_weights_that_made_the_results() -> None:
     assert np.abs(found / TRUE_WEIGHTS - 1).max() < 0.06
 
 
-@pytest.mark.parametrize("draws", [SKIP, HALF])
-def test_at_the_fitted_weights_the_cost_has_no_slope(draws: str) -> None:
+@pytest.mark.parametrize("draws", [Draws.SKIP, Draws.HALF])
+def test_at_the_fitted_weights_the_cost_has_no_slope(draws: Draws) -> None:
     vectors = extracted(OWN_GAMES.read_text())
-    used = vectors.decided() if draws == SKIP else vectors
-    weights, rows_, scores = of_own_games(draws).weights, used.differences.astype(float), used.outcomes / 2
+    used = vectors.decided() if draws is Draws.SKIP else vectors
+    weights, rows_, scores = of_own_games(draws).fit.weights, used.differences.astype(float), used.outcomes / 2
     expected = 1 / (1 + np.exp(-(rows_ @ weights)))
     slope = (expected - scores) @ rows_ / len(used) + 2 * PENALTY * weights
     assert np.abs(slope).max() < 1e-9
@@ -338,49 +296,46 @@ def test_the_same_seed_gives_the_same_intervals_and_another_seed_others() -> Non
 
 
 def test_the_other_values_are_those_with_draws_treated_the_other_way() -> None:
-    skip, half = of_own_games(SKIP), of_own_games(HALF)
-    assert skip.values[0] == half.values[0] == 100
-    assert skip.other_values == pytest.approx(half.values)
-    assert half.other_values == pytest.approx(skip.values)
+    skip, half = of_own_games(Draws.SKIP), of_own_games(Draws.HALF)
+    assert skip.fit.values[0] == half.fit.values[0] == 100
+    assert skip.other.values == pytest.approx(half.fit.values)
+    assert half.other.values == pytest.approx(skip.fit.values)
     assert skip.fitted_games < half.fitted_games == half.games == skip.games
-    assert skip.alpha > half.alpha > 0
+    assert skip.fit.alpha > half.fit.alpha > 0
 
 
 def test_every_value_is_within_its_interval() -> None:
-    points = of_own_games(SKIP)
+    fit = of_own_games(Draws.SKIP).fit
     for index in range(1, len(PIECES)):
-        low, high = points.interval_of_piece(index)
-        assert low < points.values[index] < high
-    assert points.alpha_interval[0] < points.alpha < points.alpha_interval[1]
+        low, high = fit.interval_of_piece(index)
+        assert low < fit.values[index] < high
+    assert fit.alpha_interval[0] < fit.alpha < fit.alpha_interval[1]
 
 
 def test_a_piece_never_in_the_balance_has_no_value() -> None:
     vectors = made_up(400, seed=6)
     vectors.differences[:, PIECES.index("Q")] = 0
-    points = point_values("no queens", vectors, with_descent=True)
-    assert np.isnan(points.values).tolist() == [False, False, False, False, True]
-    assert points.descent and np.isnan(points.descent.values[-1]).tolist() == [False, False, False, False, True]
-    assert not np.isnan(points.descent.costs).any()
-    assert np.isnan(points.interval_of_piece(4)).all()
-    assert not np.isnan(points.worth(CONDITIONS[0].left))
-    assert CONDITIONS[-1].verdict(*points.interval(CONDITIONS[-1].left - CONDITIONS[-1].right)) == PointsVerdict.OPEN
+    fit = point_values("no queens", vectors).fit
+    assert np.isnan(fit.values).tolist() == [False, False, False, False, True]
+    assert np.isnan(fit.interval_of_piece(4)).all()
+    assert not np.isnan(fit.worth(CONDITIONS[0].counts))
+    assert CONDITIONS[-1].verdict(fit.interval(CONDITIONS[-1].counts)) == PointsVerdict.OPEN
 
 
 def test_there_are_no_values_where_an_extra_pawn_loses() -> None:
-    points = point_values("giveaway", made_up(400, seed=7, weights=-TRUE_WEIGHTS))
-    assert points.alpha < 0
-    assert np.isnan(points.values).all()
-    assert np.isnan(points.interval_of_piece(1)).all()
+    fit = point_values("giveaway", made_up(400, seed=7, weights=-TRUE_WEIGHTS)).fit
+    assert fit.alpha < 0
+    assert np.isnan(fit.values).all()
+    assert np.isnan(fit.interval_of_piece(1)).all()
 
 
 def test_capablancas_conditions_are_the_sums_he_wrote() -> None:
-    sums = {condition.name: (condition.left.tolist(), condition.right.tolist()) for condition in CONDITIONS}
-    assert sums == {
-        "B > N": ([0, 0, 1, 0, 0], [0, 1, 0, 0, 0]),
-        "B > 3P": ([0, 0, 1, 0, 0], [3, 0, 0, 0, 0]),
-        "N > 3P": ([0, 1, 0, 0, 0], [3, 0, 0, 0, 0]),
-        "B + N = R + 1.5P": ([0, 1, 1, 0, 0], [1.5, 0, 0, 1, 0]),
-        "Q + P = 2R": ([1, 0, 0, 0, 1], [0, 0, 0, 2, 0]),
+    assert {claim.name: claim.counts.tolist() for claim in CONDITIONS} == {
+        "B > N": [0, -1, 1, 0, 0],
+        "B > 3P": [-3, 0, 1, 0, 0],
+        "N > 3P": [-3, 1, 0, 0, 0],
+        "B + N = R + 1.5P": [-1.5, 1, 1, -1, 0],
+        "Q + P = 2R": [1, 0, 0, -2, 1],
     }
 
 
@@ -398,8 +353,8 @@ def test_capablancas_conditions_are_the_sums_he_wrote() -> None:
         (CONDITIONS[4], float("nan"), float("nan"), PointsVerdict.OPEN),
     ],
 )
-def test_the_interval_gives_the_verdict(condition: Condition, low: float, high: float, verdict: PointsVerdict) -> None:
-    assert condition.verdict(low, high) == verdict
+def test_the_interval_gives_the_verdict(condition: Claim, low: float, high: float, verdict: PointsVerdict) -> None:
+    assert condition.verdict((low, high)) == verdict
 
 
 def test_the_score_graph_has_the_mean_score_of_each_balance() -> None:
@@ -421,7 +376,7 @@ def test_the_curve_finds_the_steepness_that_made_the_scores() -> None:
 
 
 def test_the_graph_as_text_has_a_row_for_each_balance_that_occurs() -> None:
-    graph = of_own_games(SKIP).graph
+    graph = of_own_games(Draws.SKIP).graph
     shown = [line.split()[:3] for line in render_graph(graph).splitlines() if line[6:7].isdigit()]
     seen = graph.counts > 0
     expected = [
@@ -431,22 +386,13 @@ def test_the_graph_as_text_has_a_row_for_each_balance_that_occurs() -> None:
     assert shown == expected[::-1]
 
 
-def test_other_curves_stand_beside_the_fitted_one() -> None:
-    graph = of_own_games(SKIP).graph
-    row = next(line.split() for line in render_graph(graph, (0.5,)).splitlines() if line.startswith("     +1"))
-    assert float(row[4]) == pytest.approx(1 / (1 + math.exp(-0.5)), abs=0.0005)
-    assert "at 0.5" in render_graph(graph, (0.5,))
-    assert " at " not in render_graph(graph, ())
-    with np.errstate(over="raise"):  # NumPy would warn of it on the screen
-        row = next(line.split() for line in render_graph(graph, (99,)).splitlines() if line.startswith("    -10"))
-    assert row[4] == "0.000"
-
-
 def test_what_rounds_to_nothing_has_no_minus() -> None:
-    points = of_own_games(SKIP)
-    equal = points.weights - np.array([0, 0, points.weights[2] - points.weights[1] + 1e-6, 0, 0])
-    text = render([replace(points, weights=equal, other_weights=np.array([1, -1e-5, 3, 5, 9]))])
-    assert re.search(r"^B > N .* \+0 ", text, re.MULTILINE) and re.search(r"^Knight .* 0$", text, re.MULTILINE)
+    points = of_own_games(Draws.SKIP)
+    weights = points.fit.weights
+    equal = replace(points.fit, weights=weights - np.array([0, 0, weights[2] - weights[1] + 1e-6, 0, 0]))
+    other = replace(points.other, weights=np.array([1, -1e-5, 3, 5, 9]))
+    text = render([replace(points, fit=equal, other=other)])
+    assert re.search(r"^B > N +\+0 ", text, re.MULTILINE) and re.search(r"^Knight +0$", text, re.MULTILINE)
     assert not re.search(r"-0(\.0*)?(?![\d.])", text)
 
 
@@ -459,10 +405,11 @@ def test_an_interval_is_shifted_by_what_resampling_adds_to_the_estimate() -> Non
 
 
 def test_a_table_has_no_values_where_the_value_of_a_pawn_may_be_zero() -> None:
-    sets = [of_own_games(SKIP), point_values("noise", made_up(40, 3, weights=np.zeros(5)), SKIP)]
-    rows = [row for row in render(sets).splitlines() if row.startswith("noise ")]
-    values, spans, others, *conditions = rows
-    assert sets[1].alpha and math.isnan(sets[1].interval_of_piece(0)[0])
-    assert values.split()[4:] == others.split()[2:] == ["-"] * 5 and len(spans.split()) == 4
-    assert len(conditions) == 5
-    assert all(row.split()[1:4] == ["-"] * 3 and "not decided" in row for row in conditions)
+    sets = [of_own_games(Draws.SKIP), point_values("noise", made_up(40, 3, weights=np.zeros(5)))]
+    text = render(sets)
+    _, values, others = (row.split() for row in text.splitlines() if row.startswith("noise "))
+    assert sets[1].fit.alpha and not sets[1].fit.is_proved
+    assert values[-5:] == others[-5:] == ["-"] * 5
+    assert "noise: A pawn more has not helped in these games" in text
+    verdicts = [row.split() for row in text.splitlines() if " noise " in row]
+    assert len(verdicts) == 5 and all(row[-6:] == ["-", "not", "decided", "by", "these", "games"] for row in verdicts)

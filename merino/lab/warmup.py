@@ -17,8 +17,8 @@ from merino.lab.nets.position_counts import count_positions
 from merino.lab.nets.training import Trainer, TrainingSettings
 from merino.lab.people.games import PlayerGame, PlayerGames, choices_of
 from merino.lab.points.board import BoardTally, add_games
-from merino.lab.points.regression import bootstrap, cells_of
-from merino.lab.points.vectors import vectors_of_games
+from merino.lab.points.games import vectors_of_games
+from merino.lab.points.values import bootstrap, cells_of
 from merino.lab.tune.methods import DEFAULT, METHODS, after, estimate, initial_state, next_pair
 from merino.lab.tune.rules import PairResult
 from merino.lab.tune.simulator import SETTINGS, simulate, tuner_settings

@@ -15,6 +15,7 @@ from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path
 from merino.core.board.fen import parse_fen
 from merino.core.common.command import errors_named
+from merino.core.common.sealed import finite
 from merino.engine.search.bench import POSITIONS
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import find_net, load_net
@@ -23,8 +24,8 @@ from merino.formats.packed_files import all_positions, evenly
 from merino.formats.sources import SourceError
 from merino.lab.nets.piece_values import ALL, NAMES, PieceMean, piece_means
 from merino.lab.points.board import TEAM_44
-from merino.lab.points.reading import PointsRequest, read_source, sets_of, values_of
-from merino.lab.points.report import as_object
+from merino.lab.points.games import PointsRequest, read_source, sets_of
+from merino.lab.points.values import values_of
 
 MAX_POSITIONS = 2000  # positions
 MAX_WIDTH = 1000  # characters of a line of a net's card
@@ -81,12 +82,12 @@ def _by_regression(path: Path) -> dict[str, float | None]:
         yield lambda _: None
 
     request = PointsRequest()
-    source = read_source(path, False, silent, lambda _: None)
-    findings = values_of(sets_of([source], request).sets, request)
-    if not findings.values:
+    source = read_source(path, request, silent, lambda _: None)
+    found, _ = values_of(sets_of([source], request).sets, request)
+    if not found:
         raise SourceError(f"'{path}' holds too few decided games for a regression")
-    values: Any = as_object(findings.values[0])["values"]
-    return {letter: None if values[letter] is None else values[letter] / 100 for letter in LETTERS.values()}
+    values = found[0].fit.values.tolist()
+    return {letter: finite(value / 100) for letter, value in zip(LETTERS.values(), values, strict=True)}
 
 
 def _print_ratios(

@@ -9,7 +9,6 @@ counts how often the side preferred by the evaluation won the game.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,9 +24,21 @@ from merino.eval.evaluation import Evaluation
 from merino.formats.pgn_games import Games, GamesText, games_of, play_games
 from merino.formats.pgn_tokens import BLACK_WON, WHITE_WON
 from merino.formats.sources import SourceError, name_of, open_source, plain_name
-from merino.lab.points.reading import ProgressOf, SourceFaults, faults_of, is_matrix, tell_faults
-from merino.lab.points.sets import Collection, Filters
-from merino.lab.points.vectors import PHASES, PIECES, Vectors, joined, phase_of, vectors_of_games
+from merino.lab.points.games import (
+    PHASES,
+    PIECES,
+    Collection,
+    Notice,
+    PointsRequest,
+    ProgressOf,
+    SourceFaults,
+    Vectors,
+    is_matrix,
+    joined,
+    notice_faults,
+    phase_of,
+    vectors_of_games,
+)
 from merino.study.errors import StudyError
 
 WAYS = ("removal", "attributed")
@@ -170,46 +181,37 @@ def positions_of(games: Games, numbers: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def board_values(
-    path: Path,
-    evaluation: Evaluation,
-    filters: Filters,
-    progress_of: ProgressOf,
-    notice: Callable[[SourceFaults], object],
+    path: Path, evaluation: Evaluation, request: PointsRequest, progress_of: ProgressOf, notice: Notice
 ) -> BoardValues:
-    """The values of the pieces on the board in the games of a file that pass.
+    """The values of the pieces on the board in the games of a file that pass the filters.
 
     Raises SourceError, StudyError if no game passes, and EvaluationError if the evaluation gives no values of pieces.
     """
-    parts: list[tuple[Vectors, SourceFaults]] = []
-    tally = BoardTally()
+
+    def part_of(text: GamesText) -> tuple[Vectors, SourceFaults, BoardTally]:
+        games = play_games(text.data, text.table, 1, text.lines_before)
+        vectors, numbers = vectors_of_games(games)
+        if request.filters:
+            chosen = Collection.of_games(games, numbers, vectors.results).chosen(request)
+            vectors, numbers = vectors.of_games(chosen), numbers[chosen]
+        tally = BoardTally()
+        for first in range(0, len(numbers), GAMES_AT_ONCE):
+            add_games(tally, games, numbers[first : first + GAMES_AT_ONCE], evaluation)
+        return vectors, SourceFaults.of(games), tally
+
+    parts, tally = [], BoardTally()
     with open_source(path) as stream:
         if is_matrix(stream.head, plain_name(path).suffix.lower()):
             raise StudyError(f"'{stream.name}' is a matrix: it has no positions")
         with progress_of(f"Valuing {stream.name}") as progress:
-            work = in_order(lambda text: _part_of(text, evaluation, filters), games_of(stream))
-            for vectors, source_faults, part in work:
-                parts.append((vectors, source_faults))
+            for vectors, faults, part in in_order(part_of, games_of(stream)):
+                parts.append((vectors, faults))
                 tally.add(part)
                 progress(stream.done)
-    tell_faults(name_of(path), [source_faults for _, source_faults in parts], notice)
-    vectors = joined([vectors for vectors, _ in parts])
+    notice_faults(name_of(path), [faults for _, faults in parts], notice)
     if not tally.positions:
         raise SourceError(f"{name_of(path, quoted=True)} holds no game that can be read and passes the filters")
-    return _values_of(name_of(path), evaluation, tally, vectors)
-
-
-def _part_of(text: GamesText, evaluation: Evaluation, filters: Filters) -> tuple[Vectors, SourceFaults, BoardTally]:
-    """The result of a thread for some of a file's games."""
-    games = play_games(text.data, text.table, 1, text.lines_before)
-    vectors, numbers = vectors_of_games(games)
-    source_faults = faults_of(games)
-    if filters != Filters():
-        chosen = Collection.of_games(games, numbers, vectors.results).chosen(filters)
-        vectors, numbers = vectors.of_games(chosen), numbers[chosen]
-    tally = BoardTally()
-    for first in range(0, len(numbers), GAMES_AT_ONCE):
-        add_games(tally, games, numbers[first : first + GAMES_AT_ONCE], evaluation)
-    return vectors, source_faults, tally
+    return _values_of(name_of(path), evaluation, tally, joined([vectors for vectors, _ in parts]))
 
 
 def add_games(tally: BoardTally, games: Games, numbers: np.ndarray, evaluation: Evaluation) -> None:
@@ -224,10 +226,12 @@ def add_games(tally: BoardTally, games: Games, numbers: np.ndarray, evaluation: 
         tally.add_values(way, phases[index], kind, values[index, square].astype(np.float64))
     tally.positions += len(positions)
     scores = evaluation.scores(positions) * np.where(positions["side"] == WHITE, 1, -1)
-    _foretell(tally, games.table["result"][numbers], game, phases, scores)
+    _count_predictions(tally, games.table["result"][numbers], game, phases, scores)
 
 
-def _foretell(tally: BoardTally, results: np.ndarray, game: np.ndarray, phases: np.ndarray, scores: np.ndarray) -> None:
+def _count_predictions(
+    tally: BoardTally, results: np.ndarray, game: np.ndarray, phases: np.ndarray, scores: np.ndarray
+) -> None:
     """Count the positions of decided games where White's scores are on the side of the winner."""
     winner = np.select([results == WHITE_WON, results == BLACK_WON], [1, -1], 0)[game]
     decided = winner != 0

@@ -12,8 +12,9 @@ from typing import Any
 from merino.app.explorer.channel import Message, Say, Stop
 from merino.app.explorer.games import SentGames
 from merino.app.explorer.state import Fields, RequestError, ServerState
-from merino.lab.points.reading import PointsRequest, read_source, sets_of, values_of
+from merino.lab.points.games import PointsRequest, read_source, sets_of
 from merino.lab.points.report import as_object
+from merino.lab.points.values import values_of
 
 
 def points(fields: Fields, _: ServerState, say: Say, stop: Stop) -> Message:
@@ -33,12 +34,12 @@ def points(fields: Fields, _: ServerState, say: Say, stop: Stop) -> Message:
         folder = Path(place)
         games = sent.joined(folder)
         with sent.naming():
-            source = read_source(games, False, progress_of, lambda _: None)
-            say({"type": "progress", "what": "Fitting", "done": None})
             request = PointsRequest()
-            findings = values_of(sets_of([replace(source, label=sent.title)], request).sets, request)
-    if not findings.values:
+            source = read_source(games, request, progress_of, lambda _: None)
+            say({"type": "progress", "what": "Fitting", "done": None})
+            values = values_of(sets_of([replace(source, label=sent.title)], request).sets, request)[0]
+    if not values:
         raise RequestError(
             "too few games to fit: two decided games are needed, one of them with a pawn more on one side"
         )
-    return {"type": "done", "points": as_object(findings.values[0])}
+    return {"type": "done", "points": as_object(values[0])}

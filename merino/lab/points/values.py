@@ -1,27 +1,200 @@
-"""The point values of a set of games: the fit, its intervals, and what follows from them."""
+"""The point values of a set of games: a logistic regression, its intervals by resampling, and common claims.
+
+The regression has no intercept and is solved to convergence by Newton's method, many samples at once. The objective for
+weights theta is the mean cross-entropy over the vectors, plus PENALTY * sum(theta ** 2):
+
+    -s log p - (1 - s) log (1 - p),   p = 1 / (1 + exp(-x @ theta))
+
+with s = 0, 1/2 or 1 the score of White. A vector and its opposite with the opposite score cost the same (so White and
+Black are treated alike); they share a cell. Samples are the same cells with other counts: a bootstrap of a thousand
+samples needs one table of cells, and its sums are products of matrices.
+
+Capablanca's five conditions are from "Chess Fundamentals" (1921): a bishop is a shade better than a knight, each is
+worth more than three pawns, bishop and knight balance rook and a pawn and a half, and queen and pawn balance two rooks.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from statistics import NormalDist
 
 import numpy as np
 
-from merino.eval.outlook import DEFAULT_K
-from merino.lab.points.regression import Descent, bootstrap, cells_of, descend, fit_all
-from merino.lab.points.vectors import PIECES, Vectors
-from merino.study.errors import StudyError
+from merino.core.compiled.jit import entry
+from merino.lab.points.games import FEATURES, NEUTRAL_PAWNS, PIECES, Draws, PointsRequest, Vectors
 
 SAMPLES = 1000
-SEED = 2015
 CONFIDENCE = 0.95
-DECIDED = 2000  # centipawns: larger scores count as this one
-SKIP, HALF = "skip", "half"  # drawn games: leave them out of the fit, or count half a point
 SCALE = np.array([1, 3, 3, 5, 9])  # points of pawn, knight, bishop, rook, queen
 MAX_BALANCE = 20  # points of balance shown on either side
-OTHER_ALPHAS = (0.1, 0.2)  # beside the fitted one: those of Medvedev's graph
+MARGIN = 50.0  # centipawns: an interval that stays this close to zero makes two sides equal for any player
+PENALTY = 1e-6  # Medvedev's
+MAX_STEPS = 60
+ENOUGH = 1e-9  # a Newton step this small has converged
+HALVINGS = 30
+BATCH = 50  # samples solved together: their tables stay in the processor's cache
 
 Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The different vectors of a sample, up to sign.
+
+    `table` float64[cells, k] has them; `cell` int64[n] and `score` float64[n] say of each vector of the sample which
+    cell it is and how the side scored whose view that is: 0, 0.5 or 1.
+    """
+
+    table: np.ndarray
+    cell: np.ndarray
+    score: np.ndarray
+
+
+def cells_of(columns: np.ndarray, half_points: np.ndarray) -> Cells:
+    """The cells of the rows of `columns`, small integers[n, k], whose games gave White `half_points`, 0..2."""
+    spans = 2 * np.abs(columns.astype(np.int64)).max(axis=0, initial=0) + 1
+    place = np.cumprod([1, *spans[:-1]])
+    code = columns.astype(np.int64) @ place  # its sign is that of the last number that is not zero
+    codes, first, cell = np.unique(np.abs(code), return_index=True, return_inverse=True)
+    table = columns[first] * np.where(code[first] < 0, -1.0, 1.0)[:, None]
+    score = np.where(code < 0, 2 - half_points, half_points) / 2
+    assert len(table) == len(codes)
+    return Cells(table, cell, score)
+
+
+def fit(cells: np.ndarray, trials: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """The best weights of each sample, float64[samples, k].
+
+    `cells` is float64[cells, k]; `trials` and `scores` float64[samples, cells] say how often a cell occurs in a sample
+    and how many points its side made.
+    """
+    weights = np.zeros((len(trials), cells.shape[1]))
+    ridge = PENALTY * np.maximum(trials.sum(axis=1), 1)
+    squares = (cells[:, :, None] * cells[:, None, :]).reshape(len(cells), -1)
+    diagonal = 2 * ridge[:, None, None] * np.eye(cells.shape[1])
+    cost, expected = _cost(cells, trials, scores, weights, ridge)
+    for _ in range(MAX_STEPS):
+        gradient = (trials * expected - scores) @ cells + 2 * ridge[:, None] * weights
+        curvature = (trials * expected * (1 - expected)) @ squares
+        step = np.linalg.solve(curvature.reshape(diagonal.shape) + diagonal, gradient[:, :, None])[:, :, 0]
+        if np.abs(step).max() < ENOUGH * (1 + np.abs(weights).max()):
+            break
+        share = np.ones((len(trials), 1))
+        for _ in range(HALVINGS):
+            new = weights - share * step
+            new_cost, new_expected = _cost(cells, trials, scores, new, ridge)
+            worse = new_cost > cost + 1e-12 * np.abs(cost)
+            if not worse.any():
+                break
+            share[worse] /= 2
+        weights, cost, expected = new, new_cost, new_expected
+    return weights
+
+
+def _cost(
+    cells: np.ndarray, trials: np.ndarray, scores: np.ndarray, weights: np.ndarray, ridge: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The objective, summed over the vectors, float64[samples]; and p of each cell, float64[samples, cells]."""
+    logit = weights @ cells.T
+    small = np.exp(-np.abs(logit))
+    loss = trials * (np.maximum(logit, 0) + np.log1p(small)) - scores * logit
+    return loss.sum(axis=1) + ridge * (weights**2).sum(axis=1), np.where(logit >= 0, 1, small) / (1 + small)
+
+
+def totals(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
+    """How often each cell occurs in the sample, and how many points its side made, float64[cells] each."""
+    size = len(cells.table)
+    trials = np.bincount(cells.cell, minlength=size).astype(np.float64)
+    return trials, np.bincount(cells.cell, weights=cells.score, minlength=size)
+
+
+def fit_all(cells: Cells) -> np.ndarray:
+    """The best weights for the sample itself, float64[k]."""
+    trials, scores = totals(cells)
+    return fit(cells.table, trials[None], scores[None])[0]
+
+
+def bootstrap(cells: Cells, vectors: Vectors, samples: int, seed: int) -> np.ndarray:
+    """The best weights for `samples` samples of as many games, drawn with replacement; float64[samples, k].
+
+    `cells` are those of `vectors`. Games and not vectors are drawn: the vectors of a game share its result.
+    """
+    rng = np.random.default_rng(seed)
+    parts = []
+    for first in range(0, samples, BATCH):
+        count = min(BATCH, samples - first)
+        drawn = np.empty((count, vectors.games), dtype=np.float64)
+        for row in drawn:
+            row[:] = np.bincount(rng.integers(0, vectors.games, vectors.games), minlength=vectors.games)
+        trials, scores = np.zeros((2, count, len(cells.table)))
+        _tally(drawn, vectors.game, cells.cell, cells.score, trials, scores)
+        parts.append(fit(cells.table, trials, scores))
+    return np.concatenate(parts)
+
+
+@entry
+def _tally(drawn, game, cell, score, trials, scores):
+    """Add up trials and scores, float64[samples, cells], where game g was drawn drawn[sample, g] times."""
+    for sample in range(len(drawn)):
+        for index in range(len(game)):
+            times = drawn[sample, game[index]]
+            trials[sample, cell[index]] += times
+            scores[sample, cell[index]] += times * score[index]
+
+
+class PointsVerdict(StrEnum):
+    """The verdict of the games on a claim."""
+
+    HOLDS = "holds"
+    EQUAL = "holds to half a pawn"
+    FAILS = "does not hold"
+    OPEN = "not decided by these games"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim that the worth of `counts`, float64[5] pieces or float64[10] with features, is above 0, or equal to 0."""
+
+    name: str
+    counts: np.ndarray
+    sentence: str = ""
+    is_equality: bool = False
+
+    def verdict(self, interval: Interval) -> PointsVerdict:
+        """The verdict of the interval of the worth in centipawns; an unknown one (nan) leaves it open."""
+        low, high = interval
+        if self.is_equality:
+            if low > 0 or high < 0:
+                return PointsVerdict.FAILS
+            return PointsVerdict.EQUAL if low >= -MARGIN and high <= MARGIN else PointsVerdict.OPEN
+        return PointsVerdict.HOLDS if low > 0 else PointsVerdict.FAILS if high < 0 else PointsVerdict.OPEN
+
+
+def _condition(name: str) -> Claim:
+    """The condition written like "B + N = R + 1.5P"."""
+    sign = ">" if ">" in name else "="
+    sides = np.zeros((2, len(PIECES)))
+    for counts, text in zip(sides, name.split(f" {sign} "), strict=True):
+        for word in text.split(" + "):
+            counts[PIECES.index(word[-1])] += float(word[:-1] or 1)
+    return Claim(name, sides[0] - sides[1], is_equality=sign == "=")
+
+
+CONDITIONS = tuple(_condition(name) for name in ("B > N", "B > 3P", "N > 3P", "B + N = R + 1.5P", "Q + P = 2R"))
+_SIGNED = (
+    (1, "two are worth more than twice one"),
+    (1, f"gains with each beyond {NEUTRAL_PAWNS} (Kaufman)"),
+    (-1, f"loses with each beyond {NEUTRAL_PAWNS} (Kaufman)"),
+    (1, "worth more than each alone (Capablanca)"),
+    (1, "worth more than another one"),
+)
+_FEATURES = np.eye(len(PIECES) + len(FEATURES))[len(PIECES) :]
+STUDIED = tuple(
+    Claim(name, sign * counts, sentence)
+    for name, (sign, sentence), counts in zip(FEATURES, _SIGNED, _FEATURES, strict=True)
+)
 
 
 @dataclass(frozen=True)
@@ -30,11 +203,12 @@ class Fit:
 
     `weights` float64[k] are the logits of White's score for one more of each column, the pieces in the order of PIECES
     first, nan for one that was never in the balance; `resampled` float64[samples, k] the same for each sample of the
-    bootstrap.
+    bootstrap. It is fitted to `vectors` vectors.
     """
 
     weights: np.ndarray
     resampled: np.ndarray
+    vectors: int
 
     @property
     def alpha(self) -> float:
@@ -49,7 +223,13 @@ class Fit:
     @property
     def values(self) -> np.ndarray:
         """The values in centipawns, the pawn being 100; all nan where the pawn's own worth is not positive."""
-        return _centipawns(self.weights)
+        weights = self.weights
+        return 100 * (weights / weights[0]) if weights[0] > 0 else np.full(len(weights), np.nan)
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether the games prove that a pawn more helps, so that values in pawns mean something."""
+        return bool(np.isfinite(self.interval_of_piece(0)[0]))
 
     def worth(self, pieces: np.ndarray) -> float:
         """What `pieces`, float64[k] of each column, are worth together in centipawns; nan where one of them is."""
@@ -72,67 +252,28 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class FeatureFit(Fit):
-    """A fit of PIECES and FEATURES together, to `vectors` vectors."""
-
-    vectors: int
-
-
-@dataclass(frozen=True)
-class SearchFit(Fit):
-    """A fit to the scores of searches: the target is 1 / (1 + exp(-score / k)).
-
-    `k`, in centipawns, is the scale at which these scores predict the results of the same games best. `with_features`
-    is the same with FEATURES beside the pieces, None if not asked for.
-    """
-
-    vectors: int
-    games: int
-    k: float
-    with_features: FeatureFit | None
-
-
-@dataclass(frozen=True)
-class PointValues(Fit):
+class PointValues:
     """The values of the pieces in a set of games.
 
-    `games` and `vectors` count all of the set, `fitted_games` and `fitted_vectors` those that the fit uses.
-    `other_weights` come from the other way to treat draws, nan where that has nothing to fit. `with_features` is the
-    fit with FEATURES beside the pieces, `descent` the values step by step, `searched` the fit to the scores of searches
-    instead of results, with the features if there are any; each is None if not asked for.
+    `games` and `vectors` count all of the set, `fitted_games` those that the fit uses. `other` is what the other way to
+    treat draws gives, weights of nan where that has nothing to fit, without samples. `with_features` is the fit with
+    FEATURES, None if not asked for.
     """
 
     label: str
-    draws: str
+    draws: Draws
     games: int
     vectors: int
     fitted_games: int
-    fitted_vectors: int
     by_game: bool
-    other_weights: np.ndarray
+    fit: Fit
+    other: Fit
     graph: ScoreGraph
-    with_features: FeatureFit | None = None
-    descent: Descent | None = None
-    searched: SearchFit | None = None
-
-    @property
-    def other_values(self) -> np.ndarray:
-        """The values with drawn games treated the other way."""
-        return _centipawns(self.other_weights)
-
-    @property
-    def other_alpha(self) -> float:
-        """The steepness per pawn, with drawn games treated the other way."""
-        return float(self.other_weights[0])
-
-
-def other_way(draws: str) -> str:
-    """The other treatment of drawn games."""
-    return HALF if draws == SKIP else SKIP
+    with_features: Fit | None = None
 
 
 def bootstrap_interval(estimate: float, resampled: np.ndarray) -> Interval:
-    """The 95% interval of an estimate from those of the samples drawn anew; nan where they are not known.
+    """The 95% interval of an estimate by those of the resamples; nan where they are not known.
 
     Percentiles, corrected for bias (B. Efron, 1981): a logistic fit to few games is too steep, and a fit to a sample of
     these games is too steep by about as much again. The share of samples below the estimate shows by how much.
@@ -146,100 +287,61 @@ def bootstrap_interval(estimate: float, resampled: np.ndarray) -> Interval:
     return float(low), float(high)
 
 
-def _centipawns(weights: np.ndarray) -> np.ndarray:
-    return 100 * (weights / weights[0]) if weights[0] > 0 else np.full(len(weights), np.nan)
-
-
 def point_values(
-    label: str, vectors: Vectors, draws: str = SKIP, seed: int = SEED, with_descent: bool = False
+    label: str, vectors: Vectors, draws: Draws = Draws.SKIP, seed: int = PointsRequest.seed
 ) -> PointValues:
     """The values of the pieces in these games, and of the features where the vectors have them.
 
-    Needs `enough_to_fit(vectors, draws)`. Raises StudyError if the vectors need scores and too few games have some.
+    Needs `enough_to_fit(vectors, draws)`.
     """
     plain = vectors.of_balance()
-    used = _used(plain, draws)
-    other = _used(plain, other_way(draws))
-    found = _fit(used, seed)
+    used, other = _used(plain, draws), _used(plain, draws.other)
     return PointValues(
-        weights=found.weights,
-        resampled=found.resampled,
         label=label,
         draws=draws,
         games=plain.games,
         vectors=len(plain),
         fitted_games=used.games,
-        fitted_vectors=len(used),
         by_game=plain.by_game,
-        other_weights=_weights(other),
+        fit=_fit(used, seed),
+        other=Fit(_weights(other), np.full((1, len(PIECES)), np.nan), len(other)),
         graph=score_graph(plain),
-        with_features=None if vectors.features is None else _feature_fit(_used(vectors, draws), seed),
-        descent=descend(cells_of(used.differences, used.outcomes)) if with_descent else None,
-        searched=None if vectors.scores is None else _search_fit(label, vectors, seed),
+        with_features=None if vectors.features is None else _fit(_used(vectors, draws), seed),
     )
 
 
-def _used(vectors: Vectors, draws: str) -> Vectors:
+def values_of(
+    sets: Sequence[tuple[str, Vectors]], request: PointsRequest
+) -> tuple[list[PointValues], list[tuple[str, int]]]:
+    """The values of each set with games enough to fit; label and number of games of the others."""
+    fits = [(label, vectors) for label, vectors in sets if enough_to_fit(vectors, request.draws)]
+    too_small = [(label, vectors.games) for label, vectors in sets if not enough_to_fit(vectors, request.draws)]
+    return [point_values(label, vectors, request.draws, request.seed) for label, vectors in fits], too_small
+
+
+def _used(vectors: Vectors, draws: Draws) -> Vectors:
     """The vectors that are fitted to."""
-    return vectors.decided() if draws == SKIP else vectors
+    return vectors.decided() if draws is Draws.SKIP else vectors
 
 
-def _fit(vectors: Vectors, seed: int, k: float | None = None) -> Fit:
-    """The fit of all columns, those that are never anything but 0 being nan; with `k` to the scores of searches."""
-    columns = vectors.columns()
-    cells = cells_of(columns, vectors.outcomes if k is None else 2 * expected_by_search(vectors, k))
-    seen = (columns != 0).any(axis=0)
-    return Fit(
-        np.where(seen, fit_all(cells), np.nan),
-        np.where(seen, bootstrap(cells, vectors, SAMPLES, seed), np.nan),
-    )
-
-
-def _feature_fit(vectors: Vectors, seed: int, k: float | None = None) -> FeatureFit:
-    found = _fit(vectors, seed, k)
-    return FeatureFit(found.weights, found.resampled, len(vectors))
-
-
-def expected_by_search(vectors: Vectors, k: float) -> np.ndarray:
-    """The score of White, 0..1, that searches predict for each vector; all vectors must have a score."""
-    assert vectors.scores is not None
-    return logistic(1, vectors.scores.astype(np.float64) / k)
-
-
-def _search_fit(label: str, vectors: Vectors, seed: int) -> SearchFit:
-    """The fit to the scores of searches of all games, drawn ones too; raises StudyError without enough of them."""
-    scored = vectors.searched()
-    plain = scored.of_balance()
-    if not enough_to_fit(plain, HALF):
-        raise StudyError(
-            f"{label}: its comments tell too few scores of searches; 'merino annotate' writes them, and 'merino match' "
-            "and 'merino selfplay' do so where they write games"
-        )
-    k = _scale(plain)
-    found = _fit(plain, seed, k)
-    features = None if scored.features is None else _feature_fit(scored, seed, k)
-    return SearchFit(found.weights, found.resampled, len(plain), plain.games, k, features)
-
-
-def _scale(vectors: Vectors) -> float:
-    """The K in centipawns at which scores predict results best, the default if they do not predict them."""
-    assert vectors.scores is not None
-    scores = np.clip(np.rint(vectors.scores), -DECIDED, DECIDED).astype(np.int64)
-    steepness = float(fit_all(cells_of(scores[:, None], vectors.outcomes))[0])
-    return 1 / steepness if 1 / DECIDED < steepness < 1 else DEFAULT_K
-
-
-def enough_to_fit(vectors: Vectors, draws: str) -> bool:
+def enough_to_fit(vectors: Vectors, draws: Draws) -> bool:
     """Whether there are two games or more to fit, with a pawn in the balance of one."""
     used = _used(vectors, draws)
     return used.games > 1 and bool((used.differences[:, 0] != 0).any())
 
 
+def _fit(vectors: Vectors, seed: int) -> Fit:
+    """The fit of all columns with its resamples."""
+    weights = _weights(vectors)
+    resampled = bootstrap(cells_of(vectors.columns(), vectors.outcomes), vectors, SAMPLES, seed)
+    return Fit(weights, np.where(np.isnan(weights), np.nan, resampled), len(vectors))
+
+
 def _weights(vectors: Vectors) -> np.ndarray:
-    seen = (vectors.differences != 0).any(axis=0)
-    if not seen.any():
-        return np.full(len(PIECES), np.nan)
-    return np.where(seen, fit_all(cells_of(vectors.differences, vectors.outcomes)), np.nan)
+    """The best weights of all columns, nan for those that are never anything but 0."""
+    columns = vectors.columns()
+    seen = (columns != 0).any(axis=0)
+    return np.where(seen, fit_all(cells_of(columns, vectors.outcomes)) if seen.any() else 0.0, np.nan)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,629 @@
+"""The games of point values: files read into material vectors, filters and sets of games, and matrices of vectors.
+
+A vector is (dP, dN, dB, dR, dQ), White's pieces less Black's: one for each quiet phase of the balance, by the rule of
+Medvedev's first study. It is written when at least two plies in a row were no capture, no promotion and no check, and
+the five numbers differ from the vector written last in that game. The first of a game is all zeros, since nothing can
+be captured or checked at once. (Rule: read off V. Medvedev's program `pgnlearn`; this code is our own.) On request a
+vector also has FEATURES of the pieces that are left, White's less Black's, and the phase of the game, and is written
+when one of them has changed.
+
+A matrix has rows of five differences and the result, for other programs. Plain text, as Medvedev's program writes it,
+has six numbers a row and nothing else. CSV (`.csv`) and JSON (`.json`) name the columns and add the number of the game,
+which plain text lacks.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+from unicodedata import normalize
+
+import numpy as np
+
+from merino.core.board.bitboard import BISHOP, KNIGHT, PAWN, PIECE_LETTERS, QUEEN, ROOK, ZERO, popcount
+from merino.core.board.makemove import make
+from merino.core.board.movegen import is_noisy
+from merino.core.board.position import POSITION, pieces_of
+from merino.core.common.options import Option
+from merino.core.common.sealed import parsed
+from merino.core.common.work import in_order
+from merino.core.compiled.jit import entry, kernel
+from merino.core.compiled.memory import copy_record
+from merino.eval.material import FULL_SET, units
+from merino.formats.pgn_games import NO_FAULT, Fault, Games, GamesText, games_of, play_games
+from merino.formats.pgn_tokens import BLACK_WON, DRAWN, UNFINISHED, WHITE_WON
+from merino.formats.sources import SourceError, name_of, open_source, plain_name
+from merino.study.errors import StudyError
+
+PIECES = PIECE_LETTERS[: QUEEN + 1]  # of the columns
+PIECE_NAMES = ("pawn", "knight", "bishop", "rook", "queen")
+FEATURES = ("bishop pair", "knight by friendly pawns", "rook by friendly pawns", "queen with knight", "last pawn")
+PHASES = ("opening", "middlegame", "endgame")
+NEUTRAL_PAWNS = 5  # friendly pawns at which a knight and a rook have just their values (L. Kaufman, 1999)
+OPENING_UNITS = 2 * FULL_SET - 12  # of both sides: all pieces, or all but four bishops and knights
+ENDGAME_UNITS = 26  # of both sides: thirteen each, as J. Speelman draws the line
+QUIET_PLIES = 2  # in a row, before the balance counts as settled
+DRAW = 1  # half points
+BAND = 100  # Elo points in a set of `by elo`
+SUGGESTED_PLAYERS = 5
+TAGS = ("White", "Black", "WhiteElo", "BlackElo", "Date", "ECO")
+COLUMNS = (*PIECES, "result", "game")  # of a matrix
+_NUMBERS = len(COLUMNS) - 1  # in a row of plain text
+_MAX_PIECES = 64  # pieces of a kind on a board
+_UNKNOWN = {"", "?", "-"}  # values of a tag
+_HALF_POINTS = np.zeros(UNFINISHED + 1, dtype=np.int8)
+_HALF_POINTS[[BLACK_WON, DRAWN, UNFINISHED, WHITE_WON]] = 0, DRAW, DRAW, 2
+_NO_VECTOR = 127  # stands for the vector before a game's first; no balance equals it
+_PHASE = len(PIECES) + len(FEATURES)  # its column in a row, behind those of balance and features
+_COLUMNS = _PHASE + 1
+
+# Makes a context for some work, named for people, in which to report the share that is done, None if unknown.
+ProgressOf = Callable[[str], AbstractContextManager[Callable[[float | None], object]]]
+
+
+class Draws(StrEnum):
+    """What to do with drawn games."""
+
+    SKIP = "skip"
+    HALF = "half"
+
+    @property
+    def other(self) -> Draws:
+        """The other way."""
+        return Draws.HALF if self is Draws.SKIP else Draws.SKIP
+
+
+class Wanted(StrEnum):
+    """Results of games to choose."""
+
+    WHITE = "1-0"
+    DRAW = "1/2-1/2"
+    BLACK = "0-1"
+    WON = "won"
+    LOST = "lost"
+    DRAWN = "drawn"
+
+
+class By(StrEnum):
+    """By what games, or their vectors, are divided into sets."""
+
+    PLAYER = "player"
+    ELO = "elo"
+    YEAR = "year"
+    ECO = "eco"
+    PHASE = "phase"
+
+
+_GAMES, _SETS = "games to use", "sets of games"  # groups of options
+
+
+@dataclass(frozen=True)
+class PointsRequest:
+    """The games to use, their division into sets, the treatment of draws, and whether features are fitted too.
+
+    A game without a tag that a filter needs is left out.
+    """
+
+    draws: Annotated[Draws, "drawn games: leave them out (Medvedev's way) or count half a point", Option()] = Draws.SKIP
+    seed: Annotated[int, "seed of the samples behind the intervals", Option("N")] = 2015
+    features: Annotated[
+        bool, "add features: bishop pair, friendly pawns, queen with knight, the last pawn", Option()
+    ] = False
+    player: Annotated[str | None, "only games of this player, with either colour", Option("NAME", group=_GAMES)] = None
+    result: Annotated[
+        Wanted | None, "only games with this result; won and lost need --player", Option(group=_GAMES)
+    ] = None
+    min_elo: Annotated[int | None, "only games with both players rated N or more", Option("N", group=_GAMES)] = None
+    max_elo: Annotated[int | None, "only games with both players rated N or less", Option("N", group=_GAMES)] = None
+    max_elo_gap: Annotated[
+        int | None, "only games whose players' ratings differ by N or less", Option("N", group=_GAMES)
+    ] = None
+    eco: Annotated[str, "only openings whose ECO code begins with CODE: B, B9, B90", Option("CODE", group=_GAMES)] = ""
+    by: Annotated[
+        By | None, "divide the games, or their positions by phase, into sets to compare", Option(group=_SETS)
+    ] = None
+    min_games: Annotated[int, "leave out sets with fewer games", Option("N", group=_SETS)] = 100
+    top: Annotated[int, "show the N largest sets", Option("N", 1, group=_SETS)] = 20
+
+    @property
+    def filters(self) -> str:
+        """The filters in words; empty without any."""
+        limits = {"Elo >=": self.min_elo, "Elo <=": self.max_elo, "Elo gap <=": self.max_elo_gap}
+        words = [self.player, self.result, *(f"{name} {limit}" for name, limit in limits.items() if limit is not None)]
+        return ", ".join(filter(None, [*words, self.eco]))
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """The vectors of some games.
+
+    `differences` int8[n, 5], White's pieces less Black's in the order of PIECES; `game` int32[n], from 0, rising;
+    `results` int8[games], White's half points: 0, 1 or 2. `by_game` is false where the text that they were read from
+    does not say where games begin, and a "game" is only a stretch of rows that may be part of one. `features` int8[n,
+    5] in the order of FEATURES and `phase` int8[n], an index of PHASES, are None unless asked for.
+    """
+
+    differences: np.ndarray
+    game: np.ndarray
+    results: np.ndarray
+    by_game: bool = True
+    features: np.ndarray | None = None
+    phase: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.differences)
+
+    @property
+    def games(self) -> int:
+        """The number of games."""
+        return len(self.results)
+
+    @property
+    def outcomes(self) -> np.ndarray:
+        """The result of each vector's game, int8[n]."""
+        return self.results[self.game]
+
+    def of_games(self, chosen: np.ndarray) -> Vectors:
+        """The games for which `chosen`, bool[games], is true, numbered again."""
+        numbers = np.cumsum(chosen, dtype=np.int32) - np.int32(1)
+        kept = self._rows(chosen[self.game])
+        return replace(kept, game=numbers[kept.game], results=self.results[chosen])
+
+    def of_phase(self, phase: int) -> Vectors:
+        """The vectors of one of PHASES, which must be known, in the games that have some."""
+        assert self.phase is not None
+        chosen, has_rows = self.phase == phase, np.zeros(self.games, dtype=bool)
+        has_rows[self.game[chosen]] = True
+        return self._rows(chosen).of_games(has_rows)
+
+    def decided(self) -> Vectors:
+        """The games that were not drawn."""
+        return self.of_games(self.results != DRAW)
+
+    def of_balance(self) -> Vectors:
+        """Those vectors whose five differences are not those of the one before in the same game: Medvedev's."""
+        if self.features is None:
+            return self
+        changed = np.ones(len(self), dtype=bool)
+        changed[1:] = (np.diff(self.game) != 0) | (np.diff(self.differences, axis=0) != 0).any(axis=1)
+        return replace(self._rows(changed), features=None)
+
+    def columns(self) -> np.ndarray:
+        """The predictors, int8[n, k]: the differences, followed by the features if known."""
+        return self.differences if self.features is None else np.hstack([self.differences, self.features])
+
+    def _rows(self, kept: np.ndarray) -> Vectors:
+        """These rows, the games unchanged."""
+        features, phase = (None if column is None else column[kept] for column in (self.features, self.phase))
+        return replace(self, differences=self.differences[kept], game=self.game[kept], features=features, phase=phase)
+
+
+def joined(parts: Sequence[Vectors]) -> Vectors:
+    """All games of the parts, one part after the other."""
+    offsets = np.cumsum([0, *(part.games for part in parts)], dtype=np.int32)
+    features = [part.features for part in parts if part.features is not None]
+    phases = [part.phase for part in parts if part.phase is not None]
+    return Vectors(
+        np.concatenate([part.differences for part in parts]),
+        np.concatenate([part.game + offset for part, offset in zip(parts, offsets, strict=False)]),
+        np.concatenate([part.results for part in parts]),
+        all(part.by_game for part in parts),
+        np.concatenate(features) if len(features) == len(parts) else None,
+        np.concatenate(phases) if len(phases) == len(parts) else None,
+    )
+
+
+@kernel
+def _write_balance(position, row):
+    """Fill `row` with White's pieces less Black's, five numbers."""
+    for kind in range(len(PIECES)):
+        white = popcount(position.pieces[kind] & position.colours[0])
+        row[kind] = white - popcount(position.pieces[kind] & position.colours[1])
+
+
+@kernel
+def _features_of(position, colour):
+    """The FEATURES of a side."""
+    pawns = popcount(pieces_of(position, colour, PAWN))
+    knights = popcount(pieces_of(position, colour, KNIGHT))
+    bishops = popcount(pieces_of(position, colour, BISHOP))
+    rooks = popcount(pieces_of(position, colour, ROOK))
+    has_queen = pieces_of(position, colour, QUEEN) != ZERO
+    return (
+        int(bishops >= 2),
+        knights * (pawns - NEUTRAL_PAWNS),
+        rooks * (pawns - NEUTRAL_PAWNS),
+        int(has_queen and knights > 0),
+        int(pawns > 0),
+    )
+
+
+@kernel
+def phase_of(position):
+    """The phase of the game by the pieces of both sides: an index of PHASES."""
+    left = units(position, 0) + units(position, 1)
+    return 0 if left >= OPENING_UNITS else 2 if left <= ENDGAME_UNITS else 1
+
+
+@kernel
+def _write_row(position, row):
+    """Fill `row`, int8[11]: the balance, the features, the phase."""
+    _write_balance(position, row)
+    white, black = _features_of(position, 0), _features_of(position, 1)
+    for index in range(len(FEATURES)):
+        row[len(PIECES) + index] = white[index] - black[index]
+    row[_PHASE] = phase_of(position)
+
+
+@kernel
+def _is_new(row, last, watched):
+    """Whether a number of `row` that is watched differs from that of `last`; then `last` becomes like it."""
+    changed = False
+    for column in range(len(row)):
+        changed |= watched[column] and row[column] != last[column]
+        last[column] = row[column]
+    return changed
+
+
+@entry
+def _extract(table, numbers, starts, moves, watched, rows, game):
+    """Fill the rows of the games table[numbers]; how many there are."""
+    stack, last, found = np.zeros(2, dtype=POSITION), np.zeros(_COLUMNS, dtype=np.int8), 0
+    for index in range(len(numbers)):
+        record = table[numbers[index]]
+        copy_record(stack[0], starts[record.position])
+        last[:] = _NO_VECTOR
+        quiet = 0
+        for ply in range(record.plies):
+            before, after = stack[ply & 1], stack[(ply + 1) & 1]
+            move = np.int64(moves[record.first + ply])
+            make(after, before, move)
+            quiet = 0 if is_noisy(before, move) or after.checkers != ZERO else quiet + 1
+            if quiet >= QUIET_PLIES:
+                _write_row(after, rows[found])
+                if _is_new(rows[found], last, watched):
+                    game[found] = index
+                    found += 1
+    return found
+
+
+def vectors_of_games(games: Games, features: bool = False, phase: bool = False) -> tuple[Vectors, np.ndarray]:
+    """The vectors of every game that could be read, and the numbers of these games, int64[games].
+
+    With `features` and `phase` these are filled in, and each change of one makes a vector, too. An unfinished game
+    counts as drawn, as it does in Medvedev's program.
+    """
+    table = games.table
+    numbers = np.flatnonzero((table["fault"] == NO_FAULT) & (table["plies"] > 0))
+    capacity = int(table["plies"][numbers].sum()) + 1  # the row behind the last is written before it is found not new
+    rows, game = np.zeros((capacity, _COLUMNS), dtype=np.int8), np.zeros(capacity, dtype=np.int32)
+    watched = np.repeat([True, features, phase], [len(PIECES), len(FEATURES), 1])
+    found = _extract(table, numbers, games.starts, games.moves, watched, rows, game)
+    balance, extra, last = np.split(rows[:found], [len(PIECES), _PHASE], axis=1)
+    vectors = Vectors(balance.copy(), game[:found].copy(), _HALF_POINTS[table["result"][numbers]])
+    if features:
+        vectors = replace(vectors, features=extra.copy())
+    if phase:
+        vectors = replace(vectors, phase=last[:, 0].copy())
+    return vectors, numbers
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The tags of games that filters and sets use: a list of n for each, "" if missing.
+
+    `results` int8[n] are White's half points.
+    """
+
+    tags: Mapping[str, Sequence[str]]
+    results: np.ndarray
+
+    @classmethod
+    def of_games(cls, games: Games, numbers: np.ndarray, results: np.ndarray) -> Collection:
+        """The tags and results of the games with these numbers, int64[n], of a text."""
+        order = numbers.tolist()
+        return cls({name: [games.tag(number, name).strip() for number in order] for name in TAGS}, results)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Collection]) -> Collection:
+        """All games of the parts, one part after the other."""
+        tags = {name: [value for part in parts for value in part.tags[name]] for name in TAGS}
+        return cls(tags, np.concatenate([part.results for part in parts]))
+
+    def of(self, chosen: np.ndarray) -> Collection:
+        """The games for which `chosen`, bool[n], is true."""
+        kept = np.flatnonzero(chosen).tolist()
+        tags = {name: [values[number] for number in kept] for name, values in self.tags.items()}
+        return Collection(tags, self.results[chosen])
+
+    def ratings(self) -> np.ndarray:
+        """Elo of White and Black, int64[n, 2]; 0 where it is not given."""
+        return np.array([[_integer(text) for text in self.tags[name]] for name in ("WhiteElo", "BlackElo")]).T
+
+    def chosen(self, request: PointsRequest) -> np.ndarray:
+        """Which of the games pass the filters, bool[n]."""
+        keep, result = np.ones(len(self.results), dtype=bool), request.result
+        if request.player:
+            is_white, is_black = (_who_is(self.tags[name], request.player) for name in ("White", "Black"))
+            if result in (Wanted.WON, Wanted.LOST):
+                own, other = (2, 0) if result == Wanted.WON else (0, 2)
+                is_white, is_black = is_white & (self.results == own), is_black & (self.results == other)
+            keep &= is_white | is_black
+        if result in (Wanted.WHITE, Wanted.DRAW, Wanted.BLACK, Wanted.DRAWN):
+            keep &= self.results == {Wanted.WHITE: 2, Wanted.BLACK: 0}.get(result, DRAW)
+        if request.eco:
+            keep &= np.array([code.upper().startswith(request.eco.upper()) for code in self.tags["ECO"]], dtype=bool)
+        limits = (request.min_elo, request.max_elo, request.max_elo_gap)
+        if limits != (None, None, None):
+            low, high = self.ratings().min(axis=1), self.ratings().max(axis=1)
+            most, gap = (np.inf if limit is None else limit for limit in limits[1:])
+            keep &= (low >= max(request.min_elo or 0, 1)) & (high <= most) & (high - low <= gap)
+        return keep
+
+    def labels(self, request: PointsRequest) -> list[tuple[str, ...]]:
+        """The labels of the sets `by` which the games are divided; a game may have none or several."""
+        if request.by is By.PLAYER:
+            pairs = zip(self.tags["White"], self.tags["Black"], strict=True)
+            return [tuple(dict.fromkeys(name for name in pair if name not in _UNKNOWN)) for pair in pairs]
+        if request.by is By.ELO:
+            ratings = self.ratings()
+            floors = np.where((ratings > 0).all(axis=1), ratings.sum(axis=1) // 2 // BAND * BAND, -1).tolist()
+            return [(f"{floor}-{floor + BAND - 1}",) if floor >= 0 else () for floor in floors]
+        if request.by is By.YEAR:
+            return [(date[:4],) if re.match(r"\d{4}", date) else () for date in self.tags["Date"]]
+        # One character more than the filter asks for: volumes A to E without one, then B0 to B9, then B90 to B99.
+        size = len(request.eco) + 1
+        return [(code[:size].upper(),) if re.match(r"[A-Ea-e]\d\d", code) else () for code in self.tags["ECO"]]
+
+    def frequent_players(self, count: int) -> list[str]:
+        """The names with the most games."""
+        names = Counter(name for side in ("White", "Black") for name in self.tags[side] if name not in _UNKNOWN)
+        return [name for name, _ in names.most_common(count)]
+
+
+def _integer(text: str) -> int:
+    return int(text) if re.fullmatch(r"\d{1,4}", text) else 0
+
+
+def _who_is(names: Sequence[str], wanted: str) -> np.ndarray:
+    """Which names, bool[n], mean the player: they have each word asked for, one of them in full, others as initials."""
+    asked = _words(wanted)
+    known: dict[str, bool] = {}
+    for name in set(names):
+        words = _words(name)
+        spelled = all(any(_same_word(one, other) for other in words) for one in asked)
+        known[name] = spelled and not set(asked).isdisjoint(words)
+    return np.array([known[name] for name in names], dtype=bool)
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"\w+", normalize("NFC", name).casefold())  # an accent behind its letter would end the word
+
+
+def _same_word(one: str, other: str) -> bool:
+    return one == other or min(len(one), len(other)) == 1 and one[0] == other[0]
+
+
+def grouped(labels: Sequence[tuple[str, ...]], least: int, most: int) -> tuple[dict[str, np.ndarray], int]:
+    """The games of each label, bool[games], sorted by label, and how many labels were left out.
+
+    Used are the `most` labels with the most games, of those with at least `least`. A game may have several labels.
+    """
+    members: dict[str, list[int]] = {}
+    for number, names in enumerate(labels):
+        for name in names:
+            members.setdefault(name, []).append(number)
+    large = sorted((name for name in members if len(members[name]) >= least), key=lambda name: -len(members[name]))
+    sets = {}
+    for name in sorted(large[:most], key=_by_number):
+        sets[name] = np.zeros(len(labels), dtype=bool)
+        sets[name][members[name]] = True
+    return sets, len(members) - len(sets)
+
+
+def _by_number(label: str) -> tuple[int, str]:
+    """Sorts 900-999 before 1000-1099, and names by the alphabet."""
+    digits = re.match(r"\d+", label)
+    return int(digits[0]) if digits else 0, label
+
+
+@dataclass(frozen=True)
+class SourceFaults:
+    """The problems of a file: games left out, and the number of games without a result, which count as drawn."""
+
+    label: str
+    faults: Sequence[Fault]
+    unfinished: int
+
+    @classmethod
+    def of(cls, games: Games) -> SourceFaults:
+        """Those of a text without a label."""
+        unfinished = int(np.count_nonzero((games.table["result"] == UNFINISHED) & (games.table["plies"] > 0)))
+        return cls("", tuple(games.faults()), unfinished)
+
+
+Notice = Callable[[SourceFaults], object]
+
+
+def notice_faults(label: str, parts: Sequence[SourceFaults], notice: Notice) -> None:
+    """Call `notice` with the problems of all parts of a file, if there are any."""
+    faults = [fault for part in parts for fault in part.faults]
+    unfinished = sum(part.unfinished for part in parts)
+    if faults or unfinished:
+        notice(SourceFaults(label, faults, unfinished))
+
+
+@dataclass(frozen=True)
+class PointsSource:
+    """A file as read: its vectors, and the tags of its games, empty if not asked for; None for a matrix."""
+
+    label: str
+    vectors: Vectors
+    collection: Collection | None
+
+    def filtered(self, request: PointsRequest) -> PointsSource:
+        """The games that pass; raises StudyError if a matrix lacks the data for it."""
+        if not request.filters:
+            return self
+        if self.collection is None:
+            raise StudyError(f"'{self.label}' is a matrix: it has no players, ratings or games to choose from")
+        keep = self.collection.chosen(request)
+        return PointsSource(f"{self.label} ({request.filters})", self.vectors.of_games(keep), self.collection.of(keep))
+
+
+def read_source(path: Path, request: PointsRequest, progress_of: ProgressOf, notice: Notice) -> PointsSource:
+    """The vectors of a file, and the tags of its games if the request needs them.
+
+    `notice` is called with the problems, if there are any. Raises SourceError, and StudyError if a matrix lacks
+    something that was asked for.
+    """
+    by_phase = request.by is By.PHASE
+    with_tags = bool(request.filters) or request.by is not None and not by_phase
+
+    def part_of(text: GamesText) -> tuple[Vectors, Collection, SourceFaults]:
+        games = play_games(text.data, text.table, 1, text.lines_before)
+        vectors, numbers = vectors_of_games(games, request.features, by_phase)
+        count = vectors.games if with_tags else 0
+        return vectors, Collection.of_games(games, numbers[:count], vectors.results[:count]), SourceFaults.of(games)
+
+    with open_source(path) as stream:
+        ending = plain_name(path).suffix.lower()
+        if is_matrix(stream.head, ending):
+            if request.features or by_phase:
+                raise StudyError(f"'{stream.name}' is a matrix: it has no positions, which features and phases need")
+            return PointsSource(stream.name, read_matrix(path, b"".join(stream.lines()), ending), None)
+        parts = []
+        with progress_of(f"Reading {stream.name}") as progress:
+            for part in in_order(part_of, games_of(stream)):
+                parts.append(part)
+                progress(stream.done)
+    notice_faults(name_of(path), [faults for _, _, faults in parts], notice)
+    vectors = joined([part for part, _, _ in parts])
+    if not vectors.games:
+        raise SourceError(f"{name_of(path, quoted=True)} holds no game that can be read")
+    return PointsSource(name_of(path), vectors, Collection.joined([tags for _, tags, _ in parts]))
+
+
+@dataclass(frozen=True)
+class GameSets:
+    """The vectors of the games of each set, by its label; `left_out` counts the smaller sets."""
+
+    sets: Sequence[tuple[str, Vectors]]
+    left_out: int = 0
+
+
+def sets_of(sources: Sequence[PointsSource], request: PointsRequest) -> GameSets:
+    """The games of all files that count, in sets; raises StudyError where there are none."""
+    wanted = [source.filtered(request) for source in sources]
+    vectors = joined([source.vectors for source in wanted])
+    if not vectors.games:
+        raise StudyError(_nothing_found(sources, request))
+    if request.by is None:
+        return GameSets([(source.label, source.vectors) for source in wanted])
+    if request.by is By.PHASE:
+        phases = [(name, vectors.of_phase(number)) for number, name in enumerate(PHASES)]
+        large = sorted((each for each in phases if each[1].games >= request.min_games), key=lambda each: -each[1].games)
+        shown = [each for each in phases if each in large[: request.top]]
+        if not shown:
+            raise StudyError(f"no phase has {request.min_games} games here (--min-games)")
+        return GameSets(shown, len(phases) - len(shown))
+    labels: list[tuple[str, ...]] = []
+    for source in wanted:
+        if source.collection is None:
+            raise StudyError(f"'{source.label}' is a matrix, which has no data for --by {request.by}")
+        labels += source.collection.labels(request)
+    sets, left_out = grouped(labels, request.min_games, request.top)
+    if not any(labels):
+        raise StudyError(f"no game here has the tags that --by {request.by} looks at")
+    if not sets:
+        raise StudyError(f"no set by {request.by} has {request.min_games} games here (--min-games)")
+    return GameSets([(label, vectors.of_games(chosen)) for label, chosen in sets.items()], left_out)
+
+
+def _nothing_found(sources: Sequence[PointsSource], request: PointsRequest) -> str:
+    collections = [source.collection for source in sources if source.collection is not None]
+    anyone = PointsRequest(player=request.player)
+    if request.player and not any(collection.chosen(anyone).any() for collection in collections):
+        known = ", ".join(f"'{name}'" for name in collections[0].frequent_players(SUGGESTED_PLAYERS))
+        return f"no game of '{request.player}' here; most games are by {known}"
+    return "no game passes all filters"
+
+
+def render_matrix(vectors: Vectors, ending: str) -> str:
+    """The text of the file: CSV or JSON by `ending`, else plain."""
+    table = np.column_stack([vectors.differences, vectors.outcomes, vectors.game + np.int32(1)])
+    if ending == ".json":
+        return json.dumps({"columns": COLUMNS, "rows": table.tolist()}) + "\n"
+    text = io.StringIO()
+    if ending == ".csv":
+        np.savetxt(text, table, fmt="%d", delimiter=",", header=",".join(COLUMNS), comments="")
+    else:
+        np.savetxt(text, table[:, :_NUMBERS], fmt="%2d")
+    return text.getvalue()
+
+
+def is_matrix(text: bytes, ending: str) -> bool:
+    """Whether a file has vectors instead of games: by its ending, or by six integers in its first row."""
+    first = next((line for line in io.BytesIO(text[:4096]) if line.strip()), b"").split()
+    return ending in (".csv", ".json") or len(first) == _NUMBERS and all(_is_integer(word) for word in first)
+
+
+def read_matrix(path: Path, text: bytes, ending: str) -> Vectors:
+    """The vectors that `render_matrix` wrote; raises SourceError with the row at fault.
+
+    Plain text does not show where games begin. A normal game begins with level material, so the rows from one level
+    balance to the next with the same result count as a game; sometimes this is only part of one.
+    """
+    rows = list(_json_rows(path, text) if ending == ".json" else _text_rows(text))
+    for number, row in rows:
+        _check(path, number, row, len(rows[0][1]))
+    if not rows:
+        raise SourceError(f"'{path}' holds no row of a matrix")
+    table = np.array([[int(word) for word in row] for _, row in rows])
+    differences, results = table[:, : len(PIECES)].astype(np.int8), table[:, len(PIECES)].astype(np.int8)
+    knows_games = table.shape[1] == len(COLUMNS)
+    begins = np.ones(len(table), dtype=bool)
+    if knows_games:
+        begins[1:] = np.diff(table[:, -1]) != 0
+    else:
+        begins[1:] = (np.diff(results) != 0) | ~differences[1:].any(axis=1)
+    game = np.cumsum(begins, dtype=np.int32) - np.int32(1)
+    return Vectors(differences, game, results[begins], knows_games)
+
+
+def _text_rows(text: bytes) -> Iterable[tuple[int, list[str]]]:
+    """The words of each row that is not empty, and its number; a line of names at the top is left out."""
+    for number, line in enumerate(text.decode("latin-1").splitlines(), 1):
+        words = line.replace(",", " ").split()
+        if words and (number > 1 or words != list(COLUMNS)):
+            yield number, words
+
+
+def _json_rows(path: Path, text: bytes) -> Iterable[tuple[int, list[str]]]:
+    try:
+        content = parsed(text)
+        return [(number, [str(word) for word in row]) for number, row in enumerate(content["rows"], 1)]
+    except (ValueError, KeyError, TypeError) as error:
+        raise SourceError(f'\'{path}\' is not a matrix in JSON, an object with "columns" and "rows"') from error
+
+
+def _check(path: Path, number: int, row: list[str], width: int) -> None:
+    if len(row) not in (_NUMBERS, len(COLUMNS)) or len(row) != width or not all(_is_integer(word) for word in row):
+        found = " ".join(row)[:40]
+        raise SourceError(f"'{path}', row {number}: five differences and a result are expected, not '{found}'")
+    *differences, result = (int(word) for word in row[:_NUMBERS])
+    if not 0 <= result <= 2 * DRAW or any(abs(difference) > _MAX_PIECES for difference in differences):
+        raise SourceError(f"'{path}', row {number}: results are 0, 1 or 2 and differences at most {_MAX_PIECES}")
+
+
+def _is_integer(word: str | bytes) -> bool:
+    digits = word.lstrip("-" if isinstance(word, str) else b"-")  # type: ignore[arg-type]
+    return digits.isascii() and digits.isdigit() and len(word) - len(digits) <= 1 and len(digits) < 10

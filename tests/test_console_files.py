@@ -268,7 +268,7 @@ def test_a_position_is_loaded_by_its_line(talk: Talk, path: Path) -> None:
         ("hello world\n", 1, "holds neither games nor positions"),
         ("hello world, 1-0\n", 1, "holds neither games nor positions"),
         (f"two games\n\n{TWO_GAMES}", 3, "ends with game 2"),
-        ("8/8/8/8/8/8/8/8 w - - 0 1\n", 1, "line 1 of"),
+        ("8/8/8/8/8/8/8/8 w - - 0 1\n", 1, "position 1 of"),
         ('[FEN "nonsense"]\n\n1. e4 *\n', 1, "game 1 of"),
         ('[Variant "Atomic"]\n\n1. e4 *\n', 1, "is one of atomic, which merino does not play"),
     ],

@@ -109,6 +109,18 @@ def heard(socket: Any, kind: str) -> list[Any]:
     return found
 
 
+def post(page: TestClient, path: str, **body: Any) -> Any:
+    """The answer to a request."""
+    return page.post(f"/api/{path}", json=body)
+
+
+def done(page: TestClient, work: str, **body: Any) -> list[Any]:
+    """All messages of some work, to its end."""
+    with connect(page, f"/ws/{work}") as socket:
+        socket.send_json(body)
+        return heard(socket, "done")
+
+
 @pytest.mark.parametrize("fen", [MIDDLEGAME, ENDGAME, Position().fen()])
 def test_explain_tells_the_report_of_the_library(page: TestClient, fen: str) -> None:
     told = explained(page, fen)
@@ -178,15 +190,13 @@ def test_errors_come_in_the_words_of_the_console(page: TestClient) -> None:
     start = Position().fen()
     bad = refused(page.get("/api/explain", params={"fen": "8/8/8/8/8/8/8/K7 w - - 0 1"}))
     assert bad == "Black has 0 kings, not 1"
-    illegal = refused(page.post("/api/move", json={"fen": start, "move": "Nf4"}))
+    illegal = refused(post(page, "move", fen=start, move="Nf4"))
     assert illegal.startswith("Nf4: no knight of White's can reach f4; legal knight moves: Na3")
-    assert refused(page.post("/api/move", json={"fen": start, "moves": ["e2e5"], "move": "e4"})).startswith(
-        "e2e5 is not"
-    )
-    assert "'hello' is none of what is read here: a move" in refused(page.post("/api/read", json={"text": "hello"}))
+    assert refused(post(page, "move", fen=start, moves=["e2e5"], move="e4")).startswith("e2e5 is not")
+    assert "'hello' is none of what is read here: a move" in refused(post(page, "read", text="hello"))
     assert "there are no weights 'x'" in refused(page.get("/api/explain", params={"fen": start, "weights": "x"}))
-    assert "line 2: " in refused(page.post("/api/pgn", json={"text": '\n[White "A"]\n\n1. e4 e5 2. Ke3 *'}))
-    assert refused(page.post("/api/pgn", json={"text": "no game"})) == "the PGN has no game with a move"
+    assert "line 2: " in refused(post(page, "pgn", text='\n[White "A"]\n\n1. e4 e5 2. Ke3 *'))
+    assert refused(post(page, "pgn", text="no game")) == "the PGN has no game with a move"
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"fen": 5}', b'{"fen": "x", "moves": "e4"}', b"[" * 100_000])
@@ -195,10 +205,10 @@ def test_a_request_that_cannot_be_understood_is_refused(page: TestClient, body: 
 
 
 def test_a_move_is_played_as_it_is_typed(page: TestClient) -> None:
-    told = page.post("/api/move", json={"fen": Position().fen(), "moves": ["e2e4"], "move": "Nc6"}).json()
+    told = post(page, "move", fen=Position().fen(), moves=["e2e4"], move="Nc6").json()
     assert (told["san"], told["uci"], told["moves"]) == ("Nc6", "b8c6", ["e2e4", "b8c6"])
     assert told["report"]["fen"] == told["fen"] and told["report"]["to_move"] == "white"
-    mated = page.post("/api/move", json={"fen": Position().fen(), "moves": ["f2f3", "e7e5", "g2g4"], "move": "Qh4"})
+    mated = post(page, "move", fen=Position().fen(), moves=["f2f3", "e7e5", "g2g4"], move="Qh4")
     assert mated.json()["san"] == "Qh4#" and mated.json()["report"]["ending"] == "checkmate"
 
 
@@ -214,7 +224,7 @@ def test_a_move_is_played_as_it_is_typed(page: TestClient) -> None:
     ],
 )
 def test_one_box_reads_all_that_people_paste(page: TestClient, text: str, kind: str, moves: list[str]) -> None:
-    told = page.post("/api/read", json={"text": text, "fen": Position().fen(), "moves": ["d2d4"]}).json()
+    told = post(page, "read", text=text, fen=Position().fen(), moves=["d2d4"]).json()
     assert told["kind"] == kind
     assert [move["san"] for move in told["games"][0]["moves"]] == moves
 
@@ -228,46 +238,33 @@ def test_one_box_reads_all_that_people_paste(page: TestClient, text: str, kind: 
         ("e4 world", "move 2 of 2, 'world' is not a move"),
         ("1.", "'1.' is none of what is read here"),
         ("1-0", "'1-0' is none of what is read here"),
+        ("9/8/8/8/8/8/8/R3K3", "no piece"),
     ],
 )
 def test_a_text_that_is_not_read_is_refused_with_what_to_paste_instead(page: TestClient, text: str, hint: str) -> None:
-    assert hint in refused(page.post("/api/read", json={"text": text, "fen": Position().fen()}))
+    assert hint in refused(post(page, "read", text=text, fen=Position().fen()))
 
 
-def test_a_board_without_the_other_fields_of_a_fen_is_completed(page: TestClient) -> None:
-    told = page.post("/api/read", json={"text": "4k2r/8/8/8/8/8/8/R3K3"}).json()
-    assert told["games"][0]["fen"] == "4k2r/8/8/8/8/8/8/R3K3 w Qk - 0 1"
-    assert "White to move" in told["remark"]
-    assert "no piece" in refused(page.post("/api/read", json={"text": "9/8/8/8/8/8/8/R3K3"}))
-
-
-def test_the_operations_of_an_epd_are_told(page: TestClient) -> None:
-    told = page.post("/api/read", json={"text": f'{" ".join(ENDGAME.split()[:4])} bm Bd1; id "x";'}).json()
-    assert told["games"][0]["fen"] == ENDGAME and told["remark"] == 'bm Bd1; id "x";'
-
-
-def test_operations_behind_the_counters_of_a_fen_leave_them_as_they_are(page: TestClient) -> None:
-    late = ENDGAME.replace("0 1", "98 120")
-    told = page.post("/api/read", json={"text": f"{late} bm Bd1;"}).json()
-    assert told["games"][0]["fen"] == late and told["remark"] == "bm Bd1;"
-
-
-@pytest.mark.parametrize("before", ["# from my book\n", "1 ", "# two\n= "])
-def test_a_list_of_positions_may_have_comments_and_results(page: TestClient, before: str) -> None:
-    told = page.post("/api/read", json={"text": f"{before}{ENDGAME}\n# black\n0 {MIDDLEGAME}\n"}).json()
-    assert told["games"][0]["fen"] == ENDGAME and told["remark"] == "the first of 2 lines"
+@pytest.mark.parametrize(
+    ("text", "fen", "remark"),
+    [
+        (f'{" ".join(ENDGAME.split()[:4])} bm Bd1; id "x";', ENDGAME, 'bm Bd1; id "x";'),
+        (f"{ENDGAME.replace('0 1', '98 120')} bm Bd1;", ENDGAME.replace("0 1", "98 120"), "bm Bd1;"),
+        (f"# from my book\n{ENDGAME}\n# black\n0 {MIDDLEGAME}\n", ENDGAME, "the first of 2 lines"),
+        (f"1 {ENDGAME}\n# black\n0 {MIDDLEGAME}\n", ENDGAME, "the first of 2 lines"),
+        (f"# two\n= {ENDGAME}\n# black\n0 {MIDDLEGAME}\n", ENDGAME, "the first of 2 lines"),
+        ("4k2r/8/8/8/8/8/8/R3K3", "4k2r/8/8/8/8/8/8/R3K3 w Qk - 0 1", "White to move"),
+    ],
+)
+def test_the_operations_of_an_epd_are_told(page: TestClient, text: str, fen: str, remark: str) -> None:
+    told = post(page, "read", text=text).json()
+    assert told["games"][0]["fen"] == fen and remark in told["remark"]
 
 
 def test_moves_go_on_from_a_free_position_that_has_some(page: TestClient) -> None:
-    told = page.post("/api/read", json={"text": "Bg6", "fen": ENDGAME, "free": True}).json()
+    told = post(page, "read", text="Bg6", fen=ENDGAME, free=True).json()
     assert told["games"][0]["fen"] == ENDGAME and [move["san"] for move in told["games"][0]["moves"]] == ["Bg6"]
-    assert "breaks the rules" in refused(page.post("/api/read", json={"text": "Bg6", "free": True}))
-
-
-def test_a_pgn_comes_as_its_games_and_its_tags_as_they_are(page: TestClient) -> None:
-    told = page.post("/api/pgn", json={"text": PGN + "\n" + PGN.replace("Anna", "Carl")}).json()
-    assert [game["label"] for game in told["games"]] == ["Anna - Bert", "Carl - Bert"]
-    assert told["games"][0]["tags"]["Event"] == "a <script>alert(1)</script>"
+    assert "breaks the rules" in refused(post(page, "read", text="Bg6", free=True))
 
 
 def of_bytes(content: bytes) -> str:
@@ -277,27 +274,24 @@ def of_bytes(content: bytes) -> str:
 def test_a_pgn_of_many_games_is_listed_and_each_read_on_request(page: TestClient) -> None:
     text = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8")
     began = time.perf_counter()
-    told = page.post("/api/read", json={"text": text}).json()
+    told = post(page, "read", text=text).json()
     assert time.perf_counter() - began < 2
     assert len(told["listed"]) == 710 and len(told["games"]) == 1 and told["games"][0]["number"] == 1
     for number in (1, 350, 710):
         entry = told["listed"][number - 1]
         own = text[entry["start"] : entry["start"] + entry["size"]]
-        game = page.post("/api/game", json={"text": own, "number": number}).json()
-        assert game == page.post("/api/pgn", json={"text": own}).json()["games"][0] | {"number": number}
+        game = post(page, "game", text=own, number=number).json()
+        assert game == post(page, "pgn", text=own).json()["games"][0] | {"number": number}
         assert game["tags"]["Round"] == str(number) and game["moves"]
 
 
 def test_offsets_in_the_list_are_bytes_of_the_text_as_sent(page: TestClient) -> None:
     text = "\ufeff\n\n" + PGN.replace("Anna", "Zo\u00eb") + "\n" + PGN.replace("Anna", "\u0416\u0430\u043d\u043d\u0430")
-    told = page.post("/api/read", json={"text": text}).json()
+    told = post(page, "read", text=text).json()
     assert [game["white"] for game in told["listed"]] == ["Zo\u00eb", "\u0416\u0430\u043d\u043d\u0430"]
     last = told["listed"][1]
     own = text.encode()[last["start"] : last["start"] + last["size"]]
-    assert (
-        page.post("/api/game", json={"content": of_bytes(own)}).json()["label"]
-        == "\u0416\u0430\u043d\u043d\u0430 - Bert"
-    )
+    assert post(page, "game", content=of_bytes(own)).json()["label"] == "\u0416\u0430\u043d\u043d\u0430 - Bert"
 
 
 @pytest.mark.parametrize("size", [100, 300, 4096])
@@ -308,7 +302,7 @@ def test_a_file_is_listed_piece_by_piece(page: TestClient, size: int) -> None:
     while at is not None:
         piece = content[at : at + room]
         more = at + room < len(content)
-        told = page.post("/api/games", json={"content": of_bytes(piece), "at": at, "more": more}).json()
+        told = post(page, "games", content=of_bytes(piece), at=at, more=more).json()
         found += told["games"]
         at, room = told["next"], 2 * room if told["next"] == at else size
     assert [game["white"] for game in found] == [f"Anna {number}" for number in range(40)]
@@ -339,7 +333,7 @@ def test_the_file_of_the_command_line_is_read_as_it_is_listed(tmp_path: Path, na
 
 def test_without_a_file_on_the_command_line_there_is_no_list_of_it(page: TestClient) -> None:
     assert "without a file of games" in refused(page.get("/api/games"))
-    assert refused(page.post("/api/game", json={"text": " "})) == "the text is not a game"
+    assert refused(post(page, "game", text=" ")) == "the text is not a game"
 
 
 def test_the_course_of_a_game_is_that_of_its_positions(page: TestClient) -> None:
@@ -381,9 +375,9 @@ def test_the_evaluation_shown_beside_depends_on_the_kind_of_the_first(page: Test
     assert own == {piece["square"]: piece["attributed_cp"] for piece in same["pieces"]}
     by_terms = explained(page, ENDGAME, weights="gen1.net", beside="usual")["beside"]
     assert by_terms["score_cp"] == explained(page, ENDGAME, weights="in-use")["score_cp"]
-    moved = page.post("/api/move", json={"fen": ENDGAME, "move": "Kb4", "beside": "gen1"}).json()
+    moved = post(page, "move", fen=ENDGAME, move="Kb4", beside="gen1").json()
     assert moved["report"]["beside"]["score_cp"] == explained(page, moved["fen"], weights="gen1.net")["score_cp"]
-    assert "there are no weights 'x'" in refused(page.post("/api/explain", json={"fen": ENDGAME, "beside": "x"}))
+    assert "there are no weights 'x'" in refused(post(page, "explain", fen=ENDGAME, beside="x"))
 
 
 def test_a_net_is_listed_opened_and_has_no_weights_to_save(page: TestClient) -> None:
@@ -393,15 +387,15 @@ def test_a_net_is_listed_opened_and_has_no_weights_to_save(page: TestClient) -> 
     told = page.get("/api/weights", params={"weights": "gen1.net"}).json()
     assert told["values"] == {} and told["has_terms"] is False and "ALL -> 64 -> 1" in told["about"]
     content = base64.b64encode(DEFAULT_FILE.with_name("gen1.net").read_bytes()).decode()
-    entry = page.post("/api/weights", json={"name": "mine.net", "content": content}).json()
+    entry = post(page, "weights", name="mine.net", content=content).json()
     assert entry["has_terms"] is False
     score = explained(page, MIDDLEGAME, weights=entry["id"])["score_cp"]
     assert score == explained(page, MIDDLEGAME, weights="gen1.net")["score_cp"]
-    wrong = refused(page.post("/api/weights", json={"name": "mine.net", "content": content[:400]}))
+    wrong = refused(post(page, "weights", name="mine.net", content=content[:400]))
     assert wrong.startswith("'mine.net' is not a usable net") and "/" not in wrong.split(":")[0]
-    assert "base64" in refused(page.post("/api/weights", json={"name": "mine.net", "content": "?"}))
-    assert "no weights that could be saved" in refused(page.post("/api/weights/text", json={"weights": "gen1.net"}))
-    points = page.post("/api/course", json={"fen": MIDDLEGAME, "moves": ["e3e4"], "weights": "gen1.net"}).json()
+    assert "base64" in refused(post(page, "weights", name="mine.net", content="?"))
+    assert "no weights that could be saved" in refused(post(page, "weights/text", weights="gen1.net"))
+    points = post(page, "course", fen=MIDDLEGAME, moves=["e3e4"], weights="gen1.net").json()
     assert [point["terms"] for point in points["points"]] == [{}, {}]
 
 
@@ -418,30 +412,26 @@ def test_weights_are_listed_read_changed_and_written_out(page: TestClient) -> No
     assert {"in-use", "default", "greko2015-before-training"} <= {entry["id"] for entry in listed["weights"]}
     assert [term["name"] for term in listed["terms"]] == list(listed["values"])
     assert all(term["sentence"] for term in listed["terms"])
-    text = page.post("/api/weights/text", json={"weights": "tuned", "changes": {"RookOpen": 44}}).json()["text"]
-    entry = page.post("/api/weights", json={"name": "mine.txt", "text": text}).json()
+    text = post(page, "weights/text", weights="tuned", changes={"RookOpen": 44}).json()["text"]
+    entry = post(page, "weights", name="mine.txt", text=text).json()
     assert page.get("/api/weights", params={"weights": entry["id"]}).json()["values"]["RookOpen"] == 44
-    assert "RookOpen = 444" in refused(
-        page.post("/api/explain", json={"fen": ENDGAME, "weights": "tuned", "changes": {"RookOpen": 444}})
-    )
-    wrong = refused(page.post("/api/weights", json={"name": "mine.txt", "text": "Nonsense 4"}))
+    assert "RookOpen = 444" in refused(post(page, "explain", fen=ENDGAME, weights="tuned", changes={"RookOpen": 444}))
+    wrong = refused(post(page, "weights", name="mine.txt", text="Nonsense 4"))
     assert wrong == "mine.txt:1: no term is called 'Nonsense'"
 
 
 def test_weights_of_two_phases_are_told_by_phase(page: TestClient) -> None:
-    entry = page.post("/api/weights", json={"name": "two.txt", "text": "KnightOutpost 30 18\nVAL_P 100\n"}).json()
+    entry = post(page, "weights", name="two.txt", text="KnightOutpost 30 18\nVAL_P 100\n").json()
     values = page.get("/api/weights", params={"weights": entry["id"]}).json()["values"]
     assert (values["KnightOutpost_mg"], values["KnightOutpost_eg"]) == (30, 18)
     assert "KnightOutpost" not in values and "VAL_P" in values and "VAL_P_mg" not in values
-    told = page.post("/api/explain", json={"fen": ENDGAME, "weights": entry["id"], "changes": {"KnightOutpost_eg": 5}})
+    told = post(page, "explain", fen=ENDGAME, weights=entry["id"], changes={"KnightOutpost_eg": 5})
     term = next(term for term in told.json()["terms"] if term["name"] == "KnightOutpost")
     assert (term["weight_mg"], term["weight_eg"]) == (30, 5)
 
 
 def test_games_larger_than_an_ordinary_request_may_be_learned_from(page: TestClient) -> None:
-    with connect(page, "/ws/points") as socket:
-        socket.send_json({"text": PGN + " " * (5 << 20) + PGN, "name": "large.pgn"})
-        last = heard(socket, "done")[-1]
+    last = done(page, "points", text=PGN + " " * (5 << 20) + PGN, name="large.pgn")[-1]
     assert "longer than" not in last.get("error", "")
 
 
@@ -546,16 +536,16 @@ def test_every_answer_carries_the_policy(page: TestClient) -> None:
 
 
 def test_games_in_utf_16_are_called_that(page: TestClient) -> None:
-    told = refused(page.post("/api/games", json={"content": of_bytes(PGN.encode("utf-16")), "at": 0}))
+    told = refused(post(page, "games", content=of_bytes(PGN.encode("utf-16")), at=0))
     assert told == "the file is UTF-16 text: save it as UTF-8"
 
 
 def test_a_net_of_any_usual_size_can_be_opened(page: TestClient) -> None:
     content = of_bytes((DEFAULT_FILE.parent / "gen13.net").read_bytes())
     assert len(content) > MAX_BYTES
-    entry = page.post("/api/weights", json={"name": "mine.net", "content": content}).json()
+    entry = post(page, "weights", name="mine.net", content=content).json()
     assert entry["name"] == "mine.net" and not entry["has_terms"]
-    assert "longer than" in refused(page.post("/api/games", json={"content": content[: MAX_BYTES // 2 + 4]}))
+    assert "longer than" in refused(post(page, "games", content=content[: MAX_BYTES // 2 + 4]))
 
 
 def test_an_oversized_body_is_refused_whatever_its_headers_say(page: TestClient) -> None:
@@ -647,42 +637,33 @@ NO_ROOM = OSError(errno.ENOSPC, "No space left on device")
 
 def test_work_and_requests_that_meet_a_full_disk_say_so(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "use_weights", Mock(side_effect=NO_ROOM))
-    assert refused(page.post("/api/weights/use", json={"weights": "default"})) == NO_ROOM.strerror
+    assert refused(post(page, "weights/use", weights="default")) == NO_ROOM.strerror
     monkeypatch.setattr(SentGames, "joined", Mock(side_effect=NO_ROOM))
-    with connect(page, "/ws/drill") as socket:
-        socket.send_json({"text": PGN, "name": "mine.pgn", "player": "Anna"})
-        assert heard(socket, "done")[-1]["error"] == NO_ROOM.strerror
+    assert done(page, "drill", text=PGN, name="mine.pgn", player="Anna")[-1]["error"] == NO_ROOM.strerror
     monkeypatch.setattr(tasks, "prove", Mock(side_effect=OSError(errno.ENOSPC, NO_ROOM.strerror, "games.pgn")))
-    with connect(page, "/ws/match") as socket:
-        socket.send_json({"new": {"weights": "default"}, "old": {"weights": "default"}, "games": 2})
-        assert heard(socket, "done")[-1]["error"] == f"'games.pgn': {NO_ROOM.strerror}"
+    assert done(page, "match", **MATCH)[-1]["error"] == f"'games.pgn': {NO_ROOM.strerror}"
+
+
+MATCH = {"new": {"weights": "default"}, "old": {"weights": "default"}, "games": 2}
 
 
 def test_work_and_requests_without_memory_say_so_and_end(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes, "shapley_values", Mock(side_effect=MemoryError("no room")))
-    assert refused(page.post("/api/shapley", json={"fen": ENDGAME})) == "no room"
+    assert refused(post(page, "shapley", fen=ENDGAME)) == "no room"
     monkeypatch.setattr(tasks, "prove", Mock(side_effect=MemoryError))
-    with connect(page, "/ws/match") as socket:
-        socket.send_json({"new": {"weights": "default"}, "old": {"weights": "default"}, "games": 2})
-        assert heard(socket, "done")[-1]["error"] == "there is not enough memory"
+    assert done(page, "match", **MATCH)[-1]["error"] == "there is not enough memory"
     assert not page.get("/api/match").json()["match"]["running"]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_fault_of_the_server_keeps_no_tab_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = Mock(side_effect=RuntimeError("broken"))
-    monkeypatch.setattr(routes, "shapley_values", broken)
-    monkeypatch.setattr(tasks, "prove", broken)
-    monkeypatch.setattr(panel, "games_of_player", broken)
+    for module, function in ((routes, "shapley_values"), (tasks, "prove"), (panel, "games_of_player")):
+        monkeypatch.setattr(module, function, Mock(side_effect=RuntimeError("broken")))
     app = create_app(ServerState(), PORT)
     with TestClient(app, base_url=ADDRESS, raise_server_exceptions=False) as page:
-        assert "internal error" in refused(page.post("/api/shapley", json={"fen": ENDGAME}), 500)
-        with connect(page, "/ws/match") as socket:
-            socket.send_json({"new": {"weights": "default"}, "old": {"weights": "default"}, "games": 2})
-            assert "internal error" in heard(socket, "done")[-1]["error"]
-        with connect(page, "/ws/profile") as socket:
-            socket.send_json({"text": PGN, "player": "Anna"})
-            assert "internal error" in heard(socket, "done")[-1]["error"]
+        assert "internal error" in refused(post(page, "shapley", fen=ENDGAME), 500)
+        assert "internal error" in done(page, "match", **MATCH)[-1]["error"]
+        assert "internal error" in done(page, "profile", text=PGN, player="Anna")[-1]["error"]
 
 
 def test_what_is_said_together_is_sent_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -803,16 +784,14 @@ def test_a_line_is_told_move_by_move_with_what_it_leads_to(page: TestClient) -> 
     end.push_all(["d3h7", "f6h7", "d1c2"])
     assert told["steps"][1]["fen"] == end.fen()
     assert told["reasons"][0] == "After 9...Nxh7 Black wins a bishop."
-    assert "e2e5" in refused(page.post("/api/line", json={"fen": Position().fen(), "line": ["e2e5"]}))
+    assert "e2e5" in refused(post(page, "line", fen=Position().fen(), line=["e2e5"]))
 
 
 def test_a_threat_has_a_move_and_a_sentence(page: TestClient) -> None:
     fen = "rnb1kbnr/pppp1ppp/8/4p3/4P2q/8/PPPP1PPP/RNBQKBNR w KQkq - 2 3"
-    told = page.post("/api/threat", json={"fen": fen, "weights": "default"}).json()
+    told = post(page, "threat", fen=fen, weights="default").json()
     assert told["move"] == "h4e4" and told["threat"].startswith("Black threatens Qxe4+")
-    assert page.post("/api/threat", json={"fen": Position().fen()}).json() == dict.fromkeys(
-        ("threat", "move", "score", "depth")
-    )
+    assert post(page, "threat", fen=Position().fen()).json() == dict.fromkeys(("threat", "move", "score", "depth"))
 
 
 TREE = """[White "A"]
@@ -825,7 +804,7 @@ TREE = """[White "A"]
 
 
 def test_a_game_keeps_comments_signs_and_variations_there_and_back(page: TestClient) -> None:
-    (game,) = page.post("/api/read", json={"text": TREE}).json()["games"]
+    (game,) = post(page, "read", text=TREE).json()["games"]
     reply = game["moves"][1]
     assert reply["comment"] == "good" and reply["nags"] == [1]
     assert [move["san"] for move in reply["variations"][0]] == ["c5", "Nf3"]
@@ -835,7 +814,7 @@ def test_a_game_keeps_comments_signs_and_variations_there_and_back(page: TestCli
     body = written["text"].split("\n\n", 1)[1]
     assert body.split() == TREE.split("\n\n", 1)[1].split()
     start = Position().fen()
-    assert "illegal uci: 'e2e5'" in refused(page.post("/api/pgn/text", json={"fen": start, "moves": [{"uci": "e2e5"}]}))
+    assert "illegal uci: 'e2e5'" in refused(post(page, "pgn/text", fen=start, moves=[{"uci": "e2e5"}]))
     for wrong in (
         {"moves": "e4"},
         {"moves": ["e4"]},
@@ -857,10 +836,10 @@ def test_a_game_that_ends_on_the_board_has_its_result_as_pgn(page: TestClient) -
 
 def test_a_game_that_castles_as_only_chess960_does_becomes_pgn(page: TestClient) -> None:
     start = "4k3/8/8/8/8/8/5PPP/4K1R1 w K - 0 1"
-    for move in page.post("/api/explain", json={"fen": start}).json()["moves"]:
+    for move in post(page, "explain", fen=start).json()["moves"]:
         if move["san"] == "O-O":
-            text = page.post("/api/pgn/text", json={"fen": start, "moves": [{"uci": move["uci"]}]}).json()["text"]
-    (again,) = page.post("/api/read", json={"text": text}).json()["games"]
+            text = post(page, "pgn/text", fen=start, moves=[{"uci": move["uci"]}]).json()["text"]
+    (again,) = post(page, "read", text=text).json()["games"]
     assert [move["san"] for move in again["moves"]] == ["O-O"] and again["fault"] is None
 
 
@@ -868,14 +847,14 @@ def test_variations_too_deep_in_each_other_are_refused(page: TestClient) -> None
     moves: list[Any] = [{"uci": "e2e4"}]
     for _ in range(30):
         moves = [{"uci": "e2e4", "variations": [moves]}]
-    assert "deep" in refused(page.post("/api/pgn/text", json={"fen": Position().fen(), "moves": moves}))
+    assert "deep" in refused(post(page, "pgn/text", fen=Position().fen(), moves=moves))
 
 
 def test_an_opening_has_a_name_however_it_is_reached(page: TestClient) -> None:
     moves = ["g1f3", "b8c6", "e2e4", "e7e5", "f1b5", "a7a6", "h2h3"]
-    told = page.post("/api/opening", json={"fen": Position().fen(), "moves": moves}).json()
+    told = post(page, "opening", fen=Position().fen(), moves=moves).json()
     assert told == {"eco": "C70", "name": "Ruy Lopez, Morphy Defence"}
-    assert page.post("/api/opening", json={"fen": Position().fen()}).json() == {"eco": None, "name": None}
+    assert post(page, "opening", fen=Position().fen()).json() == {"eco": None, "name": None}
 
 
 def test_a_game_is_annotated_from_a_move_on(page: TestClient) -> None:
@@ -893,14 +872,6 @@ def test_a_closed_tab_stops_its_search(page: TestClient) -> None:
         assert socket.receive_json()[0]["type"] == "line"
         (stop,) = running
     assert stop.is_set
-
-
-def test_several_tabs_search_at_once(page: TestClient) -> None:
-    with connect(page, "/ws/search") as first, connect(page, "/ws/search") as second:
-        first.send_json({"fen": MIDDLEGAME})
-        assert first.receive_json()
-        second.send_json({"fen": ENDGAME, "depth": 4})
-        assert heard(second, "done")[-1]["best"]
 
 
 def test_all_that_is_said_of_some_work_carries_its_id(page: TestClient) -> None:
@@ -932,9 +903,7 @@ def test_merino_answers_a_move_at_its_level(page: TestClient) -> None:
 
 def test_a_game_is_annotated_move_by_move(page: TestClient) -> None:
     moves = ["e2e4", "e7e5", "d1h5", "b8c6", "f1c4", "g8f6", "h5f7"]
-    with connect(page, "/ws/annotate") as socket:
-        socket.send_json({"fen": Position().fen(), "moves": moves, "nodes": 2000})
-        told = heard(socket, "done")
+    told = done(page, "annotate", fen=Position().fen(), moves=moves, nodes=2000)
     assert [move["ply"] for move in told[:-1]] == list(range(1, 8))
     assert told[5]["grade"]["name"] == "blunder" and told[6]["grade"] is None
     assert told[-1]["is_whole"] and "1 blunder" in told[-1]["account"][1]
@@ -984,9 +953,7 @@ def test_learning_takes_target_phases_and_positions_a_game(page: TestClient) -> 
 
 
 def test_learning_from_nothing_says_so_by_the_name_of_the_file(page: TestClient) -> None:
-    with connect(page, "/ws/learn") as socket:
-        socket.send_json({"text": "no games here", "name": "mine.pgn"})
-        error = heard(socket, "done")[-1]
+    error = done(page, "learn", text="no games here", name="mine.pgn")[-1]
     assert error["type"] == "error" and "mine.pgn" in error["error"] and "/tmp" not in error["error"]
 
 
@@ -994,9 +961,7 @@ def test_files_that_were_learned_from_are_known_by_their_names(page: TestClient)
     games = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8").split("[Event ")
     parts = ["".join(f"[Event {game}" for game in games[first : first + 20]) for first in (1, 21)]
     files = [{"name": f"{name}.pgn", "text": text} for name, text in zip("ab", parts, strict=True)]
-    with connect(page, "/ws/learn") as socket:
-        socket.send_json({"files": files, "weights": "default", "target": "search", "teacher": True})
-        told = heard(socket, "done")
+    told = done(page, "learn", files=files, weights="default", target="search", teacher=True)
     assert told[-1]["type"] == "done", told[-1]
     record = told[-1]["record"]
     assert record["files"] == ["a.pgn", "b.pgn"] and record["summary"]["games"] == 40
@@ -1046,22 +1011,22 @@ def test_a_match_goes_on_when_its_tab_closes_and_is_found_again(page: TestClient
         last = heard(socket, "done")[-1]
     assert last["standing"]["games"] >= 3
     assert not page.get("/api/match").json()["match"]["running"]
-    page.post("/api/learning/drop", json={})
+    post(page, "learning/drop")
     assert page.get("/api/match").json()["match"] is None
 
 
 @pytest.mark.usefixtures("data_folder")
 def test_a_night_begins_and_ends_by_request_and_keeps_its_work(page: TestClient) -> None:
-    assert refused(page.post("/api/night/start", json={})) == "a night needs its 'hours'"
-    page.post("/api/night/start", json={"hours": 1})
+    assert refused(post(page, "night/start")) == "a night needs its 'hours'"
+    post(page, "night/start", hours=1)
     try:
-        assert "already at work" in refused(page.post("/api/night/start", json={"hours": 1}))
+        assert "already at work" in refused(post(page, "night/start", hours=1))
         began = time.monotonic()
         while "games" not in (run := page.get("/api/night").json()["run"])["doing"] and time.monotonic() - began < 120:
             assert run["running"], run
             time.sleep(0.1)
     finally:
-        page.post("/api/night/stop", json={})
+        post(page, "night/stop")
     while page.get("/api/night").json()["run"]["running"]:
         time.sleep(0.05)
     found = page.get("/api/night").json()
@@ -1070,12 +1035,12 @@ def test_a_night_begins_and_ends_by_request_and_keeps_its_work(page: TestClient)
 
 
 def test_weights_put_in_use_are_those_that_merino_plays_with(page: TestClient, data_folder: Path) -> None:
-    answer = page.post("/api/weights/use", json={"weights": "default", "changes": {"RookOpen": 77}}).json()
+    answer = post(page, "weights/use", weights="default", changes={"RookOpen": 77}).json()
     assert answer["file"] == str(data_folder / "weights.txt")
     assert page.get("/api/weights").json()["values"]["RookOpen"] == 77
-    page.post("/api/weights/use", json={"weights": "default", "changes": {}})
+    post(page, "weights/use", weights="default", changes={})
     assert "77" in (data_folder / "weights.old").read_text()
-    assert "no weights" in refused(page.post("/api/weights/use", json={"weights": "gen1.net"}))
+    assert "no weights" in refused(post(page, "weights/use", weights="gen1.net"))
 
 
 def exercise(solution: str) -> Exercise:
@@ -1119,9 +1084,7 @@ def test_a_second_player_of_the_same_games_has_practice_of_their_own(page: TestC
     others.review(others.exercises[0], True, datetime.now(UTC))
     others.save(of_you)
     before = of_you.read_bytes()
-    with connect(page, "/ws/drill") as socket:
-        socket.send_json({"text": MATE_MISSED, "name": name, "player": "me"})
-        opened = heard(socket, "done")[-1]
+    opened = done(page, "drill", text=MATE_MISSED, name=name, player="me")[-1]
     assert opened["practice"] == str(of_you.with_name(f"{base}.me.drill.json")) and opened["due"]
     assert of_you.read_bytes() == before
 
@@ -1153,9 +1116,7 @@ def test_practice_is_kept_where_the_shell_keeps_it(tmp_path: Path, monkeypatch: 
 
 
 def test_points_are_those_of_the_study(page: TestClient, tmp_path: Path) -> None:
-    with connect(page, "/ws/points") as socket:
-        socket.send_json({"text": few_games(tmp_path).read_text(), "name": "few.pgn"})
-        last = heard(socket, "done")[-1]
+    last = done(page, "points", text=few_games(tmp_path).read_text(), name="few.pgn")[-1]
     assert last["points"]["values"]["P"] == pytest.approx(100) and last["points"]["label"] == "few.pgn"
     graph = last["points"]["score_graph"]
     level = next(one for one in graph["bins"] if one["balance"] == 0)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import random
 import re
 import textwrap
 from collections.abc import Iterable, Mapping
-from io import TextIOWrapper
-from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
 
 import chess
 import chess.pgn
@@ -37,8 +35,7 @@ from merino.core.common.command import CommandError, UsageError
 from merino.core.common.files import writing
 from merino.core.common.text import counted, did_you_mean
 from merino.core.common.user_files import is_there
-from merino.engine.notation.games import Loaded, PgnLines, VariantError, loaded, read_game, visit_game
-from merino.engine.notation.positions import looks_like_fen
+from merino.engine.notation.games import Loaded, PgnLines, VariantError, loaded, read_game
 from merino.engine.notation.san import board_of, read_move, san, san_moves, san_paragraph
 from merino.engine.report.older_json import evaluation_json
 from merino.engine.report.schema import PositionReport
@@ -52,7 +49,8 @@ from merino.engine.uci.options import OPTIONS, OptionError, UciOption
 from merino.eval.evaluation import Evaluation, EvaluationError, Number
 from merino.eval.families import DEFAULT_FILE, active_file, find_weights, load
 from merino.eval.linear.weights import SAVED
-from merino.formats.sources import decoded, open_text
+from merino.formats.pgn_games import games_of
+from merino.formats.sources import Source, decoded, open_source
 
 MAX_MOVES = 10_000
 MAX_ENTRIES = 10**9
@@ -65,7 +63,6 @@ OF_THE_PROTOCOL = ("ponder", "uci_analysemode", "uci_engineabout")  # options th
 OF_BOOKS_AND_TABLES = ("ownbook", "bookfile", "syzygypath", "syzygyprobedepth")  # which the console does not ask
 _TURNS = {"white": chess.WHITE, "black": chess.BLACK}
 _COMMENTS = ("#", "%", ";")
-_NO_TAGS = dict(chess.pgn.Game().headers)  # of text that is no game
 
 
 @command("new", Section.PLAY, "[960 [NUMBER]]", ends_game=True)
@@ -445,94 +442,51 @@ def load_game(session: Session, arguments: str) -> None:
         session.report_if_over()
 
 
-class _DecodedLines(TextIOWrapper):
-    """The lines of a file, each `decoded`."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        super().__init__(file, "latin-1")  # which keeps every byte
-
-    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # as TextIOWrapper declares it
-        """The next line, empty at the end."""
-        return decoded(super().readline(size).encode("latin-1")).removeprefix("\ufeff")
-
-
-class _GameNoticed(chess.pgn.BaseVisitor[bool]):
-    """Reads a game only as far as it shows whether it is one."""
-
-    is_game = False
-
-    def visit_header(self, tagname: str, tagvalue: str) -> None:
-        """Notice a tag that says something."""
-        self.is_game |= _says_something({tagname: tagvalue})
-
-    def end_headers(self) -> Any:
-        """Read no further if there was one."""
-        return chess.pgn.SKIP if self.is_game else None
-
-    def visit_move(self, board: chess.Board, move: chess.Move) -> None:
-        """Notice a move."""
-        self.is_game = True
-
-    def handle_error(self, error: Exception) -> None:
-        """Pass over what is no move."""
-
-    def result(self) -> bool:
-        """Whether it is a game."""
-        return self.is_game
-
-
 def entry_of(path: Path, number: int) -> Loaded:
     """The entry of this number, from 1; raises CommandError and SourceError, naming what is wrong."""
-    try:
-        with open_text(path) as content, _DecodedLines(content) as file:
-            first = next((line for line in file if _counts(line)), "")
-            file.seek(0)
-            holds_positions = looks_like_fen(first)
-            found = _nth_position(file, number) if holds_positions else _nth_game(file, number)
-    except VariantError as error:
-        raise CommandError(f"'{path}': {error}") from error
-    except (FenError, IllegalMoveError) as error:
-        raise CommandError(f"{'line' if holds_positions else 'game'} {number} of '{path}': {error}") from error
-    if isinstance(found, int):
-        if not found:
-            raise CommandError(f"'{path}' holds neither games nor positions")
-        raise CommandError(f"'{path}' ends with {'position' if holds_positions else 'game'} {found}")
+    with open_source(path) as source:
+        kind, read = ("position", _nth_position) if source.holds_positions() else ("game", _nth_game)
+        try:
+            found, count = read(source, number)
+        except VariantError as error:
+            raise CommandError(f"'{path}': {error}") from error
+        except (FenError, IllegalMoveError) as error:
+            raise CommandError(f"{kind} {number} of '{path}': {error}") from error
+    if found is None:
+        fault = f"ends with {kind} {count}" if count else "holds neither games nor positions"
+        raise CommandError(f"'{path}' {fault}")
     return found
 
 
-def _counts(line: str) -> bool:
-    return bool(line.strip()) and not line.startswith(_COMMENTS)
+def _nth_position(source: Source, number: int) -> tuple[Loaded | None, int]:
+    """The position in the line of this number, blank lines and comments not counted, and how many lines were read."""
+    count = 0
+    for text in source.lines():
+        for line in decoded(text).splitlines():
+            if line.strip() and not line.startswith(_COMMENTS):
+                count += 1
+                if count == number:
+                    return _position(line.split(), number), count
+    return None, count
 
 
-def _nth_position(lines: Iterable[str], number: int) -> Loaded | int:
-    """The position in the line of this number, blank lines and comments not counted; else how many there are."""
-    taken = list(islice(filter(_counts, lines), number))
-    if len(taken) < number:
-        return len(taken)
-    fields = taken[-1].split()
+def _position(fields: list[str], number: int) -> Loaded:
     has_counters = len(fields) >= 6 and all(text.isdecimal() for text in fields[4:6])
     operations = fields[6 if has_counters else 4 :]
     position = Position(" ".join(fields[: 6 if has_counters else 4]))
     return Loaded(position, f"Position {number}: {' '.join(operations) or position.fen()}")
 
 
-def _nth_game(file: TextIO, number: int) -> Loaded | int:
-    """The game of this number; else how many there are. Comments, variations and text between games are skipped."""
-    before, lines = 0, PgnLines(file)
-    while before < number - 1:
-        is_game = visit_game(lines, _GameNoticed)
-        if is_game is None:
-            return before
-        before += is_game
-    while (game := read_game(lines)) is not None:
-        if game.variations or _says_something(game.headers):
-            return loaded(game, number)
-    return number - 1
-
-
-def _says_something(tags: Mapping[str, str]) -> bool:
-    """Whether tags say anything of a game but its result, which may stand in any text."""
-    return any(name != "Result" and _NO_TAGS.get(name) != value for name, value in tags.items())
+def _nth_game(source: Source, number: int) -> tuple[Loaded | None, int]:
+    """The game of this number, and how many were read; text between games is skipped."""
+    count = 0
+    for some in games_of(source):
+        count = some.games_before + len(some.table)
+        if number <= count:
+            row = some.table[number - 1 - some.games_before]
+            game = read_game(PgnLines(io.StringIO(decoded(some.data[row["start"] : row["end"]]))))
+            return (None if game is None else loaded(game, number)), count
+    return None, count
 
 
 @command("eval", Section.EXPLAIN, "[FILE] [HOW ...]")

@@ -11,7 +11,7 @@ from typing import NoReturn
 import pytest
 
 from merino.app.shell.cli import COMMANDS, main
-from merino.app.shell.output_files import holding_output
+from merino.app.shell.shared import holding_output
 from merino.core.common import files as core_files
 from merino.core.common.command import CommandError
 from tests.pipes import named_pipes

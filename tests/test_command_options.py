@@ -56,7 +56,6 @@ OTHER_SPELLINGS = {
     "learn g.pgn --no-fen": "learn g.pgn --no-cache",
     "learn g.pgn --csv t.csv": "learn g.pgn --table t.csv",
     "learn g.pgn --article": "learn g.pgn --preset greko2015",
-    "demo --plies 20": "demo --maxmoves 10",
 }
 ONE_NAME_TWO_VALUES = {
     "--from": "the net of a night, and the smallest value of a scan",

@@ -42,7 +42,7 @@ from merino.app.explorer.state import (
     UnknownWeightsError,
 )
 from merino.app.explorer.tasks import learn
-from merino.app.shell.explorer import run_explorer
+from merino.app.shell.commands import explorer as run_explorer
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError
 from merino.core.compiled.compiling import CompilerProgress, Watch

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from merino.app.console.shared_options import cluster_executor
-from merino.app.shell.epd import solve
+from merino.app.shell.commands import solve
 from merino.core.board.game import Position
 from merino.core.common.files import write_whole
 from merino.core.common.work import FORMS, ClusterAddress, Needs, cpu_seconds, medians_in_turns

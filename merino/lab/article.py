@@ -80,8 +80,8 @@ class ArticleRun:
     masters: Annotated[
         Path | None, "PGN file of grandmasters' games, for versions G, H1 and H2", Option("FILE", read=file_path)
     ] = None
-    games: Annotated[int, "games of the start against itself", Option("N", 10)] = 20_000
-    match_games: Annotated[int, "games of each version against the start", Option("N", 2)] = 1000
+    games: Annotated[int, "games of the start against itself", Option("N", 10, group="games")] = 20_000
+    match_games: Annotated[int, "games of each version against the start", Option("N", 2, group="games")] = 1000
 
 
 @dataclass(frozen=True)

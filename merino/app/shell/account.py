@@ -9,7 +9,7 @@ from pathlib import Path
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path
-from merino.app.shell.output_files import check_apart, check_output, write_output
+from merino.app.shell.shared import check_apart, check_output, write_output
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.text import in_one_line
 from merino.eval.evaluation import EvaluationError

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path
-from merino.app.shell.output_files import check_apart, check_picture, holding_output
-from merino.app.shell.search_request import (
+from merino.app.shell.shared import (
     SearchRequest,
+    check_apart,
+    check_picture,
     evaluation_of,
+    holding_output,
     searcher_of,
 )
 from merino.core.common.command import CommandError, errors_named

@@ -1,32 +1,43 @@
-"""The small commands of `merino` that need numba. Each takes the arguments after its name and returns the exit code."""
+"""The commands of `merino` with few options: perft, evaluate, epd, bench, weights, warmup, explorer.
+
+Each takes the arguments after its name and returns the exit code; it raises CommandError.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser, whole
+from merino.app.console.command_line import Parser, file_path, whole
+from merino.app.console.positions import take_setup
+from merino.app.shell.shared import SearchRequest, evaluation_of, searcher_of
 from merino.core.board.fen import START_FEN, FenError, parse_fen
 from merino.core.board.game import Position
 from merino.core.board.perft import MAX_DEPTH, print_divide
 from merino.core.board.position import POSITION
-from merino.core.common.command import CommandError, errors_named
+from merino.core.common.command import CommandError, UsageError, errors_named
+from merino.core.common.errors import MerinoError
 from merino.core.common.terminal import is_lost_output
 from merino.core.common.text import did_you_mean
 from merino.core.common.user_files import user_path
 from merino.core.compiled.jit import CACHE
+from merino.engine.notation.positions import names_position
 from merino.engine.search.bench import run_bench
+from merino.engine.search.limits import Limits, Line, SearchResult
+from merino.engine.search.searcher import Searcher
 from merino.engine.search.warmup import parts, warm_up_parts
-from merino.eval.evaluation import Evaluation, EvaluationError
+from merino.eval.evaluation import EvaluationError
 from merino.eval.families import find_weights, load
-from merino.formats.sources import STANDARD_INPUT, SourceError, open_source
+from merino.formats.openings import EpdTest, read_tasks
+from merino.formats.sources import STANDARD_INPUT, SourceError, decoded, open_source
 
+DEFAULT_PORT = 8765
 _BATCH = 4096  # positions evaluated in one call
 
 
@@ -59,7 +70,7 @@ def evaluate(arguments: list[str]) -> int:
     parser.add_argument("file", metavar="FILE", help="FENs, one per line, compressed or not; - for standard input")
     shared.add_weights(parser)
     args = parser.parse_args(arguments)
-    name, evaluation = args.file, _load_evaluation(args.weights)[1]
+    name, evaluation = args.file, evaluation_of(args.weights)
     number_of_faults = 0
     try:
         with errors_named("evaluate", SourceError), _lines_of(name) as lines:
@@ -76,6 +87,39 @@ def evaluate(arguments: list[str]) -> int:
     return 1 if number_of_faults else 0
 
 
+@contextmanager
+def _lines_of(name: str) -> Iterator[Iterable[bytes]]:
+    """The lines of a file, or for "-" those of standard input, which may be typed; raises OSError and SourceError."""
+    if name == str(STANDARD_INPUT):
+        with sys.stdin.buffer as file:
+            yield file
+        return
+    with open_source(user_path(name)) as source:
+        yield (line for text in source.lines() for line in text.splitlines())
+
+
+def _batches(lines: Iterable[bytes]) -> Iterator[tuple[list[str], np.ndarray, list[tuple[int, str]]]]:
+    """The FENs of a file in batches: texts, POSITION[n], and the faulty lines by number with the fault.
+
+    Blank lines and lines that begin with `#` are skipped.
+    """
+    numbered = enumerate(lines, start=1)
+    while batch := list(islice(numbered, _BATCH)):
+        fens: list[str] = []
+        faults: list[tuple[int, str]] = []
+        positions = np.zeros(len(batch), dtype=POSITION)
+        for number, line in batch:
+            fen = line.decode("utf-8", "replace").strip().lstrip("\ufeff")
+            if not fen or fen.startswith("#"):
+                continue
+            try:
+                positions[len(fens)] = parse_fen(fen)[0]
+                fens.append(fen)
+            except FenError as error:
+                faults.append((number, str(error)))
+        yield fens, positions[: len(fens)], faults
+
+
 def bench(_: list[str]) -> int:
     """Search the fixed positions."""
     run_bench(print)
@@ -90,8 +134,11 @@ def weights(arguments: list[str]) -> int:
         examples=("merino weights", "merino weights my-weights.txt", "merino weights full"),
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="weights file (default: the weights in use)")
-    file, evaluation = _load_evaluation(parser.parse_args(arguments).file)
-    print(f"{file}\n\n{evaluation.describe()}")
+    try:
+        file = find_weights(parser.parse_args(arguments).file)
+        print(f"{file.absolute()}\n\n{load(file).describe()}")
+    except EvaluationError as error:
+        raise CommandError(str(error)) from error
     return 0
 
 
@@ -119,43 +166,108 @@ def warmup(arguments: list[str]) -> int:
     return 0
 
 
-def _load_evaluation(name: str | None) -> tuple[Path, Evaluation]:
-    """The weights file of this name, one of Merino's own if there is no such file, or the active one; what it holds."""
+def epd(arguments: list[str]) -> int:
+    """Print a row per position, then the number solved; 1 if there are faulty lines."""
+    parser = Parser(
+        prog="merino epd",
+        description="Search each position of an EPD file that gives best moves (bm), moves to avoid (am) or a mate "
+        "distance (dm), and print which are solved, at what depth and after how long.",
+        examples=("merino epd wac.epd --movetime 200", "merino epd mates.epd --nodes 100000 --threads 2"),
+    )
+    parser.add_argument("file", metavar="FILE", type=file_path, help="EPD, one position per line, compressed or not")
+    shared.add_evaluation(parser)
+    shared.add_search(parser, movetime=shared.DEFAULT_POSITION_MS)
+    args = parser.parse_args(arguments)
+    request = SearchRequest.of(args, Limits(movetime=shared.DEFAULT_POSITION_MS))
+    with errors_named("epd", SourceError):
+        tasks, faults = read_tasks(args.file)
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    with errors_named("epd", CommandError):
+        searcher = searcher_of(request, evaluation_of(args.weights, net=args.evalfile))
+    if not tasks:
+        raise CommandError(f"epd: '{args.file}' sets no task: no line with a position has bm, am or dm")
+    solved, at_depth = 0, 0
+    for number, task in enumerate(tasks, start=1):
+        result, since = solve(searcher, task, request.limits)
+        solved += since is not None
+        at_depth += since.depth if since else 0
+        print(_row(number, task, result, since), flush=True)
+    mean = f", mean depth of the solution {at_depth / solved:.1f}" if solved else ""
+    print(f"{solved} of {len(tasks)} solved{mean}")
+    return 1 if faults else 0
+
+
+def solve(searcher: Searcher, task: EpdTest, limits: Limits) -> tuple[SearchResult, Line | None]:
+    """Search a task: the result, and the report from which on the answer was right, None if it was wrong."""
+    since: Line | None = None
+
+    def watch(line: Line) -> None:
+        nonlocal since
+        solved = task.is_solved_by(task.position.uci(line.pv[0]), line.score.mate) if line.pv else False
+        since = (since or line) if solved else None
+
+    searcher.clear()
+    result = searcher.search(task.position, limits, watch)
+    mate = result.line.score.mate if result.line else None
+    answered = result.best is not None and task.is_solved_by(task.position.uci(result.best), mate)
+    return result, (since or result.line) if answered else None
+
+
+def _row(number: int, task: EpdTest, result: SearchResult, since: Line | None) -> str:
+    line = result.line
+    move = task.position.uci(result.best) if result.best is not None else "none"
+    score = line.score.uci() if line else ""
+    when = f"depth {since.depth:2} {since.time_ms:6} ms" if since else "-" * 18
+    mark = "ok" if since else "--"
+    return f"{number:4} {mark} {task.name[:20]:20} {move:6} {score:>10}  {when}  {task.question}"
+
+
+def explorer(arguments: list[str]) -> int:
+    """Serve the page; 0 after Ctrl-C."""
+    parser = Parser(
+        prog="merino explorer",
+        usage="merino explorer [FEN | FILE.pgn] [options]",
+        description="Open a page in the browser that shows a position and its reasons.",
+        examples=("merino explorer", "merino explorer games.pgn --port 0 --no-browser"),
+    )
+    sentence = "position or games to begin with (default: the starting position)"
+    parser.add_argument("words", nargs="*", default=[], metavar="FEN | FILE.pgn", help=sentence)
+    sentence = "port to listen on, 0 for any free one (default: %(default)s)"
+    parser.add_argument("--port", type=whole(0, 65535), default=DEFAULT_PORT, metavar="N", help=sentence)
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    args = parser.parse_args(arguments)
+    text, is_free, path = _to_begin_with(args.words)
     try:
-        file = find_weights(name)
-        return file.absolute(), load(file)
-    except EvaluationError as error:
-        raise CommandError(str(error)) from error
+        import starlette  # noqa: F401, PLC0415 (an extra)
+        import uvicorn  # noqa: F401, PLC0415
+        import websockets  # noqa: F401, PLC0415
+    except ImportError as error:
+        raise CommandError(
+            f"explorer: it needs {error.name}; install Merino with the extra 'web', as in pip install '.[web]'"
+        ) from error
+    from merino.app.explorer.serving import serve  # noqa: PLC0415 (what they serve)
+    from merino.app.explorer.state import MAX_TEXT, GamesFile, ServerState  # noqa: PLC0415
+
+    with errors_named("explorer", MerinoError), GamesFile(path) if path else nullcontext() as games:
+        state = ServerState(text, is_free, games)
+        if games and games.holds_positions:
+            state = ServerState(decoded(games.text(0, MAX_TEXT)))
+        elif games:
+            games.check()
+        serve(state, args.port, not args.no_browser, lambda line: print(line, flush=True))
+    return 0
 
 
-@contextmanager
-def _lines_of(name: str) -> Iterator[Iterable[bytes]]:
-    """The lines of a file, or for "-" those of standard input, which may be typed; raises OSError and SourceError."""
-    if name == str(STANDARD_INPUT):
-        with sys.stdin.buffer as file:
-            yield file
-        return
-    with open_source(user_path(name)) as source:
-        yield (line for text in source.lines() for line in text.splitlines())
-
-
-def _batches(lines: Iterable[bytes]) -> Iterator[tuple[list[str], np.ndarray, list[tuple[int, str]]]]:
-    """The FENs of a file in batches: texts, POSITION[n], and (line, fault) for what is none.
-
-    Blank lines and lines that begin with `#` are skipped.
-    """
-    numbered = enumerate(lines, start=1)
-    while batch := list(islice(numbered, _BATCH)):
-        fens: list[str] = []
-        faults: list[tuple[int, str]] = []
-        positions = np.zeros(len(batch), dtype=POSITION)
-        for number, line in batch:
-            fen = line.decode("utf-8", "replace").strip().lstrip("\ufeff")
-            if not fen or fen.startswith("#"):
-                continue
-            try:
-                positions[len(fens)] = parse_fen(fen)[0]
-                fens.append(fen)
-            except FenError as error:
-                faults.append((number, str(error)))
-        yield fens, positions[: len(fens)], faults
+def _to_begin_with(words: list[str]) -> tuple[str | None, bool, Path | None]:
+    """What the page begins with: a text as if typed, whether the rules do not allow it, and a file of games."""
+    if not words:
+        return None, False, None
+    if names_position(words[0]):
+        setup, rest = take_setup(words, "explorer")
+        if rest:
+            raise UsageError(f"explorer: expected nothing after the FEN, not '{' '.join(rest)[:60]}'")
+        return setup.fen, setup.position is None, None
+    if len(words) > 1:
+        raise UsageError(f"explorer: expected a FEN or one file, not '{' '.join(words)[:60]}'")
+    return None, False, file_path(words[0])

@@ -20,7 +20,7 @@ from merino.app.console.explaining import (
 )
 from merino.app.console.positions import read_positions, take_position
 from merino.app.console.terminal import detect
-from merino.app.shell.search_request import SearchRequest, evaluation_of, searcher_of
+from merino.app.shell.shared import SearchRequest, evaluation_of, searcher_of
 from merino.core.board.game import Position
 from merino.core.common.command import UsageError
 from merino.engine.notation.positions import names_position

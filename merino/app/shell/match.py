@@ -13,7 +13,7 @@ from pathlib import Path
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import KeyValues, Parser, any_number, file_path, natural, positive, whole
-from merino.app.shell.output_files import make_folder
+from merino.app.shell.shared import make_folder
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.files import check_writable, writing
 from merino.core.common.interrupt import INTERRUPTED

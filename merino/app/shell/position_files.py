@@ -16,7 +16,7 @@ import numpy as np
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path, number_above_zero, positive
-from merino.app.shell.output_files import check_apart
+from merino.app.shell.shared import check_apart
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.files import check_writable, writing
 from merino.core.common.terminal import ProgressOfMany

@@ -9,7 +9,7 @@ from merino.core.common.command import Command, loaded
 # The commands of the lab, as `merino help` lists them.
 COMMANDS = (
     Command(
-        "article",
+        "article [OPTIONS]",
         "merino.lab.article:run_article",
         "Learn the versions of the article on GreKo 2015 ML, and play each against their start.",
     ),

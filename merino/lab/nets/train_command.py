@@ -21,7 +21,7 @@ from merino.app.console.command_line import (
     share_above_zero,
     share_or_all,
 )
-from merino.app.shell.output_files import check_apart
+from merino.app.shell.shared import check_apart
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.errors import number_of
 from merino.core.common.files import FileInUseError, check_writable, held, writing

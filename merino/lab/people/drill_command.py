@@ -13,8 +13,7 @@ from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path, positive
 from merino.app.console.games import side_name
 from merino.app.console.terminal import detect, draw
-from merino.app.shell.output_files import check_apart, check_output, holding_output, write_output
-from merino.app.shell.search_request import default_analyser
+from merino.app.shell.shared import check_apart, check_output, default_analyser, holding_output, write_output
 from merino.core.board.bitboard import BLACK
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError, UsageError, errors_named

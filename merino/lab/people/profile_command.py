@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path, whole
-from merino.app.shell.search_request import default_analyser
+from merino.app.shell.shared import default_analyser
 from merino.core.board.fen import COLOUR_NAMES
 from merino.core.common.command import errors_named
 from merino.core.common.terminal import ProgressOfMany

@@ -11,15 +11,15 @@ from typing import Any
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path
-from merino.app.shell.output_files import (
+from merino.app.shell.shared import (
     check_apart,
     check_output,
     check_picture,
     ending_of,
+    evaluation_of,
     picture_fault,
     write_output,
 )
-from merino.app.shell.search_request import evaluation_of
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.options import add_options, given
 from merino.core.common.tables import PictureError

@@ -19,7 +19,7 @@ from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path, number_above_zero, positive, share
 from merino.app.console.shared_options import cluster_executor
 from merino.app.shell.match import time_control
-from merino.app.shell.output_files import (
+from merino.app.shell.shared import (
     check_apart,
     check_output,
     check_picture,

@@ -24,7 +24,7 @@ from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, whole
 from merino.app.console.shared_options import cluster_executor
 from merino.app.shell import match as games
-from merino.app.shell.output_files import check_picture, ending_of, make_folder, write_picture
+from merino.app.shell.shared import check_picture, ending_of, make_folder, write_picture
 from merino.core.common.command import UsageError
 from merino.core.common.sealed import finite
 from merino.core.common.tables import GREY, load_matplotlib, saved

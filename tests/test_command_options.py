@@ -223,7 +223,7 @@ def test_a_mistyped_option_is_answered_with_the_nearest(capsys: pytest.CaptureFi
         (["go_"], "there is no command 'go_'; did you mean 'go'?"),
         (
             ["spsa", "tnue"],
-            "'tnue' is not one of simulate, tune, resume, replay, scan, plan, convert; did you mean 'tune'?",
+            "'tnue' is not one of simulate, tune, resume, replay, scan, plan; did you mean 'tune'?",
         ),
         (["points", "--by", "elos"], "did you mean 'elo'?"),
         (["learn", "a.pgn", "--terms", "RokOpen"], "there is no term 'RokOpen'; did you mean 'RookOpen'?"),

@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -98,23 +99,34 @@ def phase_by_python_chess(board: chess.Board) -> int:
     return 0 if left >= 52 else 2 if left <= 26 else 1
 
 
-def test_features_and_phases_of_our_own_games_are_those_of_python_chess() -> None:
-    text = "[Event ".join(OWN_GAMES.read_text().split("[Event ")[:41])
-    vectors, _ = vectors_of_games(read_games(text.encode()), features=True, phase=True)
-    assert vectors.features is not None and vectors.phase is not None
-    file, expected = io.StringIO(text), list[tuple[int, ...]]()
-    while (game := chess.pgn.read_game(file)) is not None:
-        board, quiet, last = game.board(), 0, tuple[int, ...]()
-        for move in game.mainline_moves():
-            is_noisy = board.is_capture(move) or move.promotion is not None
-            board.push(move)
-            quiet = 0 if is_noisy or board.is_check() else quiet + 1
-            extra = (*features_by_python_chess(board), phase_by_python_chess(board))
-            if quiet >= 2 and (*extra, *material(board)) != last:
-                expected.append(extra)
-                last = (*extra, *material(board))
-    assert np.column_stack([vectors.features, vectors.phase]).tolist() == [list(row) for row in expected]
-    assert len(set(vectors.phase.tolist())) == 3
+def by_the_rule(game: chess.pgn.Game, see: Callable[[chess.Board], tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The rule once more, from its words: what is seen after two quiet plies, where it has changed."""
+    board, quiet, found = game.board(), 0, list[tuple[int, ...]]()
+    for move in game.mainline_moves():
+        is_noisy = board.is_capture(move) or move.promotion is not None
+        board.push(move)
+        quiet = 0 if is_noisy or board.is_check() else quiet + 1
+        if quiet >= 2 and (not found or see(board) != found[-1]):
+            found.append(see(board))
+    return found
+
+
+def all_of(board: chess.Board) -> tuple[int, ...]:
+    return (*material(board), *features_by_python_chess(board), phase_by_python_chess(board))
+
+
+def test_vectors_of_our_own_games_are_those_of_python_chess() -> None:
+    text = "[Event ".join(OWN_GAMES.read_text().split("[Event ")[:151])  # python-chess is slow
+    plain = extracted(text)
+    rich, _ = vectors_of_games(read_games(text.encode()), features=True, phase=True)
+    columns = np.column_stack([rich.columns(), rich.phase])
+    file = io.StringIO(text)
+    for number in range(plain.games):
+        game = chess.pgn.read_game(file)
+        assert [tuple(row) for row in plain.differences[plain.game == number].tolist()] == by_the_rule(game, material)
+        assert [tuple(row) for row in columns[rich.game == number].tolist()] == by_the_rule(game, all_of)
+        assert plain.results[number] == {"0-1": 0, "1/2-1/2": 1, "1-0": 2}[game.headers["Result"]]
+    assert plain.games == 150 and len(set(rich.phase.tolist())) == 3
 
 
 def material(board: chess.Board) -> tuple[int, ...]:
@@ -159,36 +171,6 @@ def test_a_feature_that_made_the_results_is_found_with_the_pieces(monkeypatch: p
 def test_a_rook_is_claimed_to_lose_and_the_other_features_to_gain() -> None:
     assert [claim.counts[:5].any() for claim in STUDIED] == [False] * 5
     assert [claim.counts[5:].tolist() for claim in STUDIED] == np.diag([1, 1, -1, 1, 1]).tolist()
-
-
-def vectors_by_python_chess(game: chess.pgn.Game) -> list[tuple[int, ...]]:
-    """The rule once more, from its words."""
-    board, quiet, found = game.board(), 0, []
-    for move in game.mainline_moves():
-        is_noisy = board.is_capture(move) or move.promotion is not None
-        board.push(move)
-        quiet = 0 if is_noisy or board.is_check() else quiet + 1
-        balance = tuple(
-            len(board.pieces(kind, chess.WHITE)) - len(board.pieces(kind, chess.BLACK))
-            for kind in (chess.PAWN, chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN)
-        )
-        if quiet >= 2 and (not found or found[-1] != balance):
-            found.append(balance)
-    return found
-
-
-def test_vectors_of_our_own_games_are_those_of_python_chess() -> None:
-    text = OWN_GAMES.read_text()
-    vectors, file, number = extracted(text), io.StringIO(text), 0
-    while (game := chess.pgn.read_game(file)) is not None:
-        mine = vectors.differences[vectors.game == number]
-        assert [tuple(row) for row in mine.tolist()] == vectors_by_python_chess(game)
-        assert vectors.results[number] == {"0-1": 0, "1/2-1/2": 1, "1-0": 2}[game.headers["Result"]]
-        number += 1
-        if number == 350:  # python-chess is slow
-            break
-    assert vectors.games > 700
-    assert len(vectors) > 5 * number
 
 
 def test_an_unfinished_game_counts_as_drawn() -> None:

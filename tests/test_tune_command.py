@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,10 +24,8 @@ from merino.lab.tune.parameters import (
     TuneError,
     check,
     check_tunable,
-    fishtest_lines,
-    openbench_lines,
+    lines_of_both,
     own_parameters,
-    read_file,
     read_lines,
     read_toml,
     rounding_warnings,
@@ -58,10 +55,10 @@ r_end = 0.004
 
 
 def test_lines_of_fishtest_and_openbench_are_read_and_printed_back():
-    for text, printed in ((FISHTEST, fishtest_lines), (OPENBENCH, openbench_lines)):
+    for text in (FISHTEST, OPENBENCH):
         rows = read_lines(text, "file")
-        lines = printed(rows, [row.start for row in rows], [row.r_end or 0 for row in rows])
-        assert "\n".join(lines) == "\n".join(line.split("  #")[0] for line in text.splitlines())
+        lines = "\n".join(lines_of_both(rows, [row.start for row in rows], [row.r_end or 0 for row in rows]))
+        assert "\n".join(line.split("  #")[0] for line in text.splitlines()) in lines
     assert [row.whole for row in read_lines(OPENBENCH, "file")] == [True, False]
 
 
@@ -90,10 +87,9 @@ def test_a_tune_starts_from_the_weights_file_that_is_named(tmp_path, capsys):
     save(tmp_path / "w.txt", weights)
     (tmp_path / "p.toml").write_text("[RookOpen]\nc_end = 5\n")
     mine = ["--weights", str(tmp_path / "w.txt")]
-    assert run_spsa(["convert", str(tmp_path / "p.toml"), *mine]) == 0
-    assert "RookOpen, 33, " in capsys.readouterr().out
     assert run_spsa(["plan", str(tmp_path / "p.toml"), *mine]) == 0
-    assert "1 parameter;" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "1 parameter;" in said and "RookOpen, 33, " in said
     tune = ["tune", str(tmp_path / "p.toml"), "--pairs", "1", "--nodes", "20", "--concurrency", "1"]
     assert run_spsa([*tune, *mine]) == 0
     assert "RookOpen " in capsys.readouterr().out
@@ -196,17 +192,6 @@ def test_a_perturbation_that_rounds_to_nothing_gives_a_warning():
     assert "40% of the last pairs" in warning
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path):
-    with pytest.raises(TuneError, match=r"cannot read .*missing\.txt': No such file"):
-        read_file(tmp_path / "missing.txt", {})
-
-
-def test_capitals_make_the_ending_of_a_file_no_other(tmp_path: Path):
-    path = tmp_path / "MINE.TOML"
-    path.write_text("[a]\nstart = 1\nmin = 0\nmax = 9\nc_end = 2\n")
-    assert [row.name for row in read_file(path, {})] == ["a"]
-
-
 def test_the_simulation_prints_methods_side_by_side(capsys: pytest.CaptureFixture[str]):
     assert run_spsa(["simulate", "S0", "S2", "--parameters", "1,2", "--pairs", "300", "--runs", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -266,35 +251,8 @@ def test_every_command_of_the_page_runs_in_small(
             given = [names.get(word, word) for word in words]
             assert run_spsa([command, *given, *SMALL.get(command, [])]) == 0, (command, *words)
             ran.append(command)
-    assert set(ran) == {"simulate", "scan", "tune", "resume", "replay", "plan", "convert"}
+    assert set(ran) == {"simulate", "scan", "tune", "resume", "replay", "plan"}
     assert "RookMobility_mg, each value against" in capsys.readouterr().out
-
-
-def test_a_plan_for_another_engine_takes_its_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    program, file = tmp_path / "engine.py", tmp_path / "options.toml"
-    program.write_text(
-        "import sys\nfor line in sys.stdin:\n"
-        "    if line == 'uci\\n':\n"
-        "        print('option name Bold type spin default 5 min 0 max 10')\n"
-        "        print('option name Book type check default true\\nuciok', flush=True)\n"
-        "    if line == 'isready\\n':\n        print('readyok', flush=True)\n"
-        "    if line == 'quit\\n':\n        break\n"
-    )
-    order = ["plan", str(file), "--engine", f"{sys.executable} {program}"]
-    file.write_text("[Bold]\ndist = 2\n")
-    assert run_spsa(order) == 0
-    assert "1 parameter;" in capsys.readouterr().out
-    file.write_text("[Book]\nstart = 0\nmin = 0\nmax = 1\nc_end = 1\n")
-    with pytest.raises(CommandError, match="has no number named 'Book'"):
-        run_spsa(order)
-
-
-def test_a_file_is_converted_to_both_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    file = tmp_path / "some.txt"
-    file.write_text(FISHTEST)
-    run_spsa(["convert", str(file)])
-    said = capsys.readouterr().out
-    assert said.startswith(f"# fishtest\n{FISHTEST}# OpenBench\nRookOpen_mg, int, 17, 0, 60, 5, 0.002\n")
 
 
 @pytest.mark.parametrize(
@@ -359,5 +317,5 @@ def test_a_tune_at_the_ends_of_the_scales_has_numbers(method: str, scale: float)
 def test_a_fault_in_a_file_ends_the_command_with_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(CommandError, match="spsa: cannot read"):
         run_spsa(["plan", str(tmp_path / "missing.txt")])
-    assert main(["spsa", "convert", str(tmp_path / "missing.txt")]) == 1
+    assert main(["spsa", "plan", str(tmp_path / "missing.txt")]) == 1
     assert capsys.readouterr().err.startswith("merino: spsa: cannot read")

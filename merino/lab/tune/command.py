@@ -45,9 +45,8 @@ from merino.lab.tune.parameters import (
     TuneError,
     best_step,
     check_tunable,
-    fishtest_lines,
+    lines_of_both,
     loss_left,
-    openbench_lines,
     own_parameters,
     pairs_needed,
     read_file,
@@ -157,7 +156,11 @@ def spsa_parser() -> Parser:
             "merino spsa scan razor_margin --values 100,200,400,800",
         )
     )
-    plan = command("plan", "Compute how many game pairs a tune needs.", "merino spsa plan mine.toml --target 1")
+    plan = command(
+        "plan",
+        "Compute how many game pairs a tune needs, and print its parameters for fishtest and OpenBench.",
+        "merino spsa plan mine.toml --target 1",
+    )
     _add_parameter_file(plan)
     sentence = "Elo that may still be missing at the end (default: half of what is missing at the start)"
     plan.add_argument("--target", type=number_above_zero, metavar="ELO", help=sentence)
@@ -165,16 +168,6 @@ def spsa_parser() -> Parser:
     plan.add_argument("--engine", metavar="COMMAND", help="plan for the UCI options of this engine instead of Merino")
     shared.add_evaluation(plan)
     plan.set_defaults(run=_plan)
-    convert = command(
-        "convert",
-        "Print a file of parameters in the formats of fishtest and OpenBench.",
-        "merino spsa convert mine.toml",
-    )
-    _add_parameter_file(convert)
-    sentence = "game pairs for computing r_end if the file gives none (default: %(default)s)"
-    convert.add_argument("--pairs", type=positive, metavar="N", default=25_000, help=sentence)
-    shared.add_evaluation(convert)
-    convert.set_defaults(run=_convert)
     return parser
 
 
@@ -300,15 +293,8 @@ def _plan(args: argparse.Namespace) -> int:
     print(f"{pairs} pairs of games ({2 * pairs} games) leave {loss_left(pairs, starts, at_c, tau):.3g} Elo to gain")
     if target > HOPELESS * starts.sum():
         print("So few pairs bring hardly any method a gain: play more, or tune fewer parameters")
-    return 0
-
-
-def _convert(args: argparse.Namespace) -> int:
-    parameters = read_file(args.file, own_parameters(load_chosen(args.weights, args.evalfile)))
-    starts = [row.start for row in parameters]
-    steps = [row.r_end or best_step(row, parameters, args.pairs) for row in parameters]
-    print("\n".join(["# fishtest", *fishtest_lines(parameters, starts, steps)]))
-    print("\n".join(["# OpenBench", *openbench_lines(parameters, starts, steps)]))
+    steps = [row.r_end or best_step(row, parameters, pairs) for row in parameters]
+    print("\n".join(lines_of_both(parameters, [row.start for row in parameters], steps)))
     return 0
 
 

@@ -347,22 +347,15 @@ def _all_different(parameters: list[TunedParameter], source: str) -> list[TunedP
     return parameters
 
 
-def fishtest_lines(parameters: Sequence[TunedParameter], values: Iterable[float], steps: Iterable[float]) -> list[str]:
-    """Lines for fishtest with `values` as the start and `steps` as r_end."""
-    return [
-        ", ".join([row.name, *(_plain(number) for number in (value, row.low, row.high, row.c_end, step))])
-        for row, value, step in zip(parameters, values, steps, strict=True)
-    ]
-
-
-def openbench_lines(parameters: Sequence[TunedParameter], values: Iterable[float], steps: Iterable[float]) -> list[str]:
-    """Lines for OpenBench with `values` as the start and `steps` as r_end."""
-    kinds = {whole: kind for kind, whole in _TYPES.items()}
-    lines = []
+def lines_of_both(parameters: Sequence[TunedParameter], values: Iterable[float], steps: Iterable[float]) -> list[str]:
+    """Lines for fishtest and OpenBench with `values` as the start and `steps` as r_end."""
+    fishtest, openbench = ["# fishtest"], ["# OpenBench"]
     for row, value, step in zip(parameters, values, steps, strict=True):
-        numbers = (_plain(number) for number in (row.playable(value), row.low, row.high, row.c_end, step))
-        lines.append(", ".join([row.name, kinds[row.whole], *numbers]))
-    return lines
+        rest = ", ".join(_plain(number) for number in (row.low, row.high, row.c_end, step))
+        fishtest.append(f"{row.name}, {_plain(value)}, {rest}")
+        kind = "int" if row.whole else "float"
+        openbench.append(f"{row.name}, {kind}, {_plain(row.playable(value))}, {rest}")
+    return [*fishtest, *openbench]
 
 
 def _plain(number: float) -> str:

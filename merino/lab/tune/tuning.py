@@ -42,8 +42,7 @@ from merino.lab.tune.parameters import (
     TunedParameter,
     TuneError,
     best_step,
-    fishtest_lines,
-    openbench_lines,
+    lines_of_both,
     playable,
     settings_for,
 )
@@ -564,9 +563,7 @@ def result_lines(tune: Tune) -> list[str]:
         lines.append(gain_line(gain))
     steps = [row.r_end or best_step(row, parameters, tune.configuration.pairs) for row in parameters]
     values = [row.shown(value) for row, value in zip(parameters, tune.estimate().tolist(), strict=True)]
-    lines += ["# fishtest", *fishtest_lines(parameters, values, steps)]
-    lines += ["# OpenBench", *openbench_lines(parameters, values, steps)]
-    return lines
+    return [*lines, *lines_of_both(parameters, values, steps)]
 
 
 def tune_json(tune: Tune, proved: bool | None) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def explain(
         >>> report.terms[0].name, report.terms[0].net_cp
         ('VAL_P', 145.0)
         >>> report = explain("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", shapley=2.0)
-        >>> sum(piece.shapley_cp for piece in report.pieces) + report.shapley.baseline_cp == report.static.score_cp
+        >>> sum(piece.shapley_cp for piece in report.pieces) + report.baseline == report.static.score_cp
         True
 
     """

@@ -157,7 +157,6 @@ def test_the_console_explains_with_the_options_of_the_shell(talk: Talk, capsys: 
     for typed, shell, words in (
         ("explain exd5 --static --shapley --json", run_explain, ["exd5", "--static", "--shapley", "--json"]),
         ("explain --shapley --json", run_explain, ["--shapley", "--json"]),
-        ("explain --report", run_explain, ["--report"]),
         ("compare exd5 Ke2 --static --shapley --json", run_compare, ["exd5", "Ke2", "--static", "--shapley", "--json"]),
         ("moves eval --shapley --error 3 --json", run_moves, ["--static", "--shapley", "--error", "3", "--json"]),
     ):

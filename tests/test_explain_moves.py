@@ -136,11 +136,9 @@ def test_a_position_against_the_rules_is_valued_and_said_to_have_no_moves(
     assert main(["explain", fen, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     queens = [piece for piece in told["pieces"] if piece["piece"] in "Qq"]
-    assert fault in told["fault"] and all(queen["removal_cp"] > 500 for queen in queens)
+    assert fault in told["fault"] and all(abs(queen["removal_cp"]) > 500 for queen in queens)
     assert main(["explain", fen, "Kd1"]) == 1
     assert "has no moves and cannot be searched" in capsys.readouterr().err
-    assert main(["explain", fen, "--report"]) == 0
-    assert fault in json.loads(capsys.readouterr().out)["fault"]
 
 
 def test_a_board_without_room_for_a_king_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -275,11 +273,11 @@ def test_commands_in_a_shell_print_text_and_json(other_file: Path, capsys: pytes
         assert run([*arguments, "--json", "--nodes", "1500", "--hash", "1"]) == 0
         return json.loads(capsys.readouterr().out)
 
-    assert told(run_explain, MIDDLEGAME, "Bxh6", "--weights", str(WEIGHTS))["at_once"]["change_cp"] == 120
-    assert [move["move"] for move in told(run_compare, MIDDLEGAME, "h3", "d5")["moves"]] == ["h3", "d5"]
+    assert told(run_explain, MIDDLEGAME, "Bxh6", "--weights", str(WEIGHTS))["moves"][0]["change"]["change_cp"] == 120
+    assert [move["san"] for move in told(run_compare, MIDDLEGAME, "h3", "d5")["moves"]] == ["h3", "d5"]
     assert told(run_compare, str(WEIGHTS), str(other_file))["moves"][0]["ranks"][0] == 1
-    assert told(run_moves, MATE_IN_ONE)["moves"][0]["mate"] == 1
-    assert told(run_moves, MIDDLEGAME, "--static")["moves"][0]["score_cp"] is None
+    assert told(run_moves, MATE_IN_ONE)["moves"][0]["score"]["mate"] == 1
+    assert told(run_moves, MIDDLEGAME, "--static")["moves"][0]["score"] is None
     for run, words in (
         (run_explain, [MIDDLEGAME, "h3"]),
         (run_compare, [MIDDLEGAME, "h3", "d5"]),
@@ -301,7 +299,8 @@ def test_the_order_of_two_moves_does_not_count(capsys: pytest.CaptureFixture[str
     for moves in (("h3", "Be3"), ("Be3", "h3")):
         assert main(["compare", MIDDLEGAME, *moves, "--nodes", "3000", "--weights", str(WEIGHTS), "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
-        orders.append({move["move"]: move["ahead"] for move in found["moves"]} | {"why": found["why"]})
+        lines = {line["moves"][0]: line for line in found["search"]["lines"]}
+        orders.append(lines | {"why": found["why"]})
     assert orders[0] == orders[1]
 
 

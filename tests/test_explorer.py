@@ -363,7 +363,7 @@ def test_a_net_and_the_terms_are_compared_either_way_round(page: TestClient) -> 
         for side, name in zip(("first", "second"), names, strict=True):
             assert bool(told[side]["terms"]) == (name == "default") != bool(told[side]["without_terms"])
         assert told["change"]["change_cp"] == told["second"]["score_cp"] - told["first"]["score_cp"]
-        assert told["change"]["terms_cp"] == {} and any(move["ranks"][0] != move["ranks"][1] for move in told["moves"])
+        assert told["change"]["terms"] == [] and any(move["ranks"][0] != move["ranks"][1] for move in told["moves"])
 
 
 def test_the_evaluation_shown_beside_depends_on_the_kind_of_the_first(page: TestClient) -> None:
@@ -402,7 +402,7 @@ def test_a_net_is_listed_opened_and_has_no_weights_to_save(page: TestClient) -> 
 def test_two_moves_are_compared(page: TestClient) -> None:
     body = {"fen": MIDDLEGAME, "first_move": "e4", "second_move": "Ne5", "weights": "default"}
     told = page.post("/api/compare", json=body).json()
-    first, second = (move["at_once"]["after_cp"] for move in told["moves"])
+    first, second = (move["change"]["after_cp"] for move in told["moves"])
     assert told["change"]["change_cp"] == second - first
     assert told["summary"][0].startswith("Ne5 instead of e4")
 

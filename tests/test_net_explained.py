@@ -59,7 +59,7 @@ def test_a_net_values_any_board_with_32_men_and_refuses_more(
 
 
 def test_a_net_explains_a_position_with_the_terms_beside(net: str, capsys: pytest.CaptureFixture[str]) -> None:
-    report = told(capsys, "explain", MIDDLEGAME, "--evalfile", net, "--report", "--static")
+    report = told(capsys, "explain", MIDDLEGAME, "--evalfile", net, "--json", "--static")
     assert report["terms"] == report["groups"] == [] and report["shared_cp"] is None
     assert report["without_terms"] == "material.net does not tell its score by terms"
     assert report["static"]["score_cp"] == 0 and report["static"]["non_term_cp"] == report["static"]["sum_cp"]
@@ -90,23 +90,23 @@ def test_a_net_tells_a_move_by_what_it_makes_of_the_pieces(capsys: pytest.Captur
 
 
 def test_a_piece_value_net_tells_its_value_of_each_piece(piece_net: str, capsys: pytest.CaptureFixture[str]) -> None:
-    report = told(capsys, "explain", MIDDLEGAME, "--evalfile", piece_net, "--report", "--static")
+    report = told(capsys, "explain", MIDDLEGAME, "--evalfile", piece_net, "--json", "--static")
     total = sum(piece["attributed_cp"] for piece in report["pieces"]) + report["shared_cp"]
     assert total == pytest.approx(report["static"]["sum_cp"])
     beside = told(capsys, "explain", MIDDLEGAME, "--beside", piece_net, "--json")
     own = {piece["square"]: piece["attributed_cp"] for piece in report["pieces"]}
     assert {piece["square"]: piece["attributed_cp"] for piece in beside["beside"]["pieces"]} == own
-    assert len(beside["terms"]) == len(TERMS) and beside["score_cp"] != beside["beside"]["score_cp"]
+    assert len(beside["terms"]) == len(TERMS) and beside["static"]["score_cp"] != beside["beside"]["score_cp"]
 
 
 def test_moves_and_what_they_change_are_told_by_a_net(net: str, capsys: pytest.CaptureFixture[str]) -> None:
     ranked = told(capsys, "moves", MIDDLEGAME, "--evalfile", net, "--static", "--json")["moves"]
-    assert {move["evaluation_cp"] for move in ranked} == {0, 100}
+    assert {move["change"]["after_cp"] for move in ranked} == {0, -100}
     taking = "4k3/8/8/3p4/4P3/8/8/4K3 w - - 0 1"
     assert main(["moves", taking, "--evalfile", net, "--static"]) == 0
     assert "nothing" not in capsys.readouterr().out
-    changed = told(capsys, "explain", taking, "exd5", "--evalfile", net, "--static", "--json")["at_once"]
-    assert (changed["change_cp"], changed["non_term_cp"], changed["terms_cp"]) == (100, pytest.approx(100), {})
+    changed = told(capsys, "explain", taking, "exd5", "--evalfile", net, "--static", "--json")["moves"][0]["change"]
+    assert (changed["change_cp"], changed["non_term_cp"], changed["terms"]) == (100, pytest.approx(100), [])
     assert main(["explain", taking, "exd5", "--evalfile", net, "--static", "--pieces"]) == 0
     assert "p d5 taken" in capsys.readouterr().out
 

@@ -127,7 +127,7 @@ def test_a_table_counts_in_the_score_and_the_explanation_and_shows_its_cells(own
     told = json.loads(capsys.readouterr().out)
     (line,) = [each for each in told["terms"] if each["name"] == "RookByPawns"]
     assert 20 < line["white_cp"] < 60, "two rooks, 10 each in the endgame and 30 in the middlegame"
-    assert sum(each["net_cp"] for each in told["terms"]) == pytest.approx(told["sum_cp"])
+    assert sum(each["net_cp"] for each in told["terms"]) == pytest.approx(told["static"]["sum_cp"])
     assert main(["weights", str(path)]) == 0
     shown = capsys.readouterr().out
     assert "RookByPawns, a table of 9" in shown and " 0    0    0    0    0    0    0   30    0" in shown

@@ -10,7 +10,6 @@ import pytest
 from merino.core.board.bitboard import BISHOP, KNIGHT, QUEEN, ROOK
 from merino.core.board.fen import to_fen
 from merino.core.board.game import Position
-from merino.engine.report.older_json import evaluation_json
 from merino.engine.report.static import report_evaluation
 from merino.engine.report.text import render
 from merino.eval.evaluation import EvaluationError
@@ -104,7 +103,7 @@ def test_the_explanation_adds_up_and_tells_both_values() -> None:
         assert found.stage == stages_of(position)[0] / FULL_BOARD
         assert [line.values for line in found.lines] == list(zip(*halves(weights, N), strict=True))
         report = report_evaluation(position, to_fen(position), LinearEvaluation(weights))
-        line = evaluation_json(report)["terms"][OUTPOST]
+        line = report.to_dict()["terms"][OUTPOST]
         between = line["weight_eg"] + found.stage * (line["weight_mg"] - line["weight_eg"])
         assert line["weight"] == pytest.approx(between)
         values = value_pieces(position, weights)

@@ -11,7 +11,7 @@ import pytest
 
 from merino.app.console import explaining
 from merino.app.shell.cli import main
-from merino.app.shell.explain import run_explain, run_moves
+from merino.app.shell.explain import run_explain
 from merino.core.board.game import Position
 from merino.engine.notation.san import board_of, read_move, san_line
 from merino.engine.report.schema import VERSION, PositionReport
@@ -40,7 +40,7 @@ POSITIONS = [MIDDLEGAME, BLACK_TO_MOVE, OPPOSITE_BISHOPS, MATE_IN_ONE, MATED]
 KEYS = {
     "": (
         "version fen to_move fault ending evaluation k static search terms without_terms groups pieces shared_cp"
-        " shared_terms moves summary beside shapley words"
+        " shared_terms moves summary beside shapley baseline score words"
     ),
     "static": (
         "score_cp sum_cp non_term_cp rule rule_cp rounding_cp expected_score white_middlegame black_middlegame stage"
@@ -49,7 +49,7 @@ KEYS = {
         "number name group multiplier phase weight weight_mg weight_eg white_count black_count white_cp black_cp net_cp"
         " cells"
     ),
-    "pieces": ("square piece removal_cp relative_pawns attributed_cp terms shapley_cp shapley_error_cp rest_cp"),
+    "pieces": "square piece removal_cp relative_pawns attributed_cp terms shapley_cp",
     "groups": "name multiplier white_cp black_cp net_cp",
     "moves": "rank san uci score expected_score change pv pieces",
     "moves.change": "before_cp after_cp change_cp non_term_cp rule_cp rounding_cp rule terms",
@@ -176,7 +176,7 @@ def test_a_game_that_is_over_says_so_and_is_not_searched() -> None:
 def test_the_report_has_the_keys_of_its_version(searched: PositionReport) -> None:
     told = json.loads(json.dumps(searched.to_dict()))
     assert told == searched.to_dict(), "plain data"
-    assert told["version"] == VERSION == 1
+    assert told["version"] == VERSION == 2
     for path, keys in KEYS.items():
         value: Any = told
         for name in filter(None, path.split(".")):
@@ -191,24 +191,9 @@ def test_the_page_on_the_schema_is_up_to_date() -> None:
     assert all(f"| `{key}` |" in schema() for keys in KEYS.values() for key in keys.split())
 
 
-def test_the_report_tells_the_numbers_that_explain_and_moves_tell(capsys: pytest.CaptureFixture[str]) -> None:
-    found = report(BLACK_TO_MOVE)
-    assert run_explain([BLACK_TO_MOVE, "--json"]) == 0
-    explained = json.loads(capsys.readouterr().out)
-    assert explained["score_cp"] == found.static.score_cp and explained["fen"] == found.fen
-    assert [term["net_cp"] for term in explained["terms"]] == [term.net_cp for term in found.terms]
-    for told, piece in zip(explained["pieces"], found.pieces, strict=True):
-        sign = 1 if piece.piece.isupper() else -1
-        assert (told["square"], told["attributed_cp"]) == (piece.square, sign * piece.attributed_cp)
-    assert run_moves([BLACK_TO_MOVE, "--static", "--json"]) == 0
-    ranked = json.loads(capsys.readouterr().out)["moves"]
-    assert [(told["rank"], told["move"]) for told in ranked] == [(move.rank, move.san) for move in found.moves]
-    assert [-told["evaluation_cp"] for told in ranked] == [move.change.after_cp for move in found.moves]
-
-
 def test_explain_prints_reports_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def told(*arguments: str) -> Any:
-        assert run_explain([*arguments, "--report", "--hash", "1"]) == 0
+        assert run_explain([*arguments, "--json", "--hash", "1"]) == 0
         return json.loads(capsys.readouterr().out)
 
     assert told(MIDDLEGAME) == report(MIDDLEGAME).to_dict()
@@ -238,8 +223,7 @@ def doctored(found: PositionReport) -> PositionReport:
     ("words", "marks"),
     [
         (["explain", MIDDLEGAME, "--pieces"], {"Courage", "-4321.5", "1234", "A sentence that nobody makes."}),
-        (["explain", MIDDLEGAME, "--pieces", "--json"], {"Courage", "-4321.5", "1234"}),
-        (["explain", MIDDLEGAME, "--report"], {"Courage", "-4321.5", "1234", "Xz9", "A sentence that nobody makes."}),
+        (["explain", MIDDLEGAME, "--json"], {"Courage", "-4321.5", "1234", "Xz9", "A sentence that nobody makes."}),
         (["explain", MIDDLEGAME, "h3", "--static"], {"Xz9", "+543.21"}),
         (["explain", MIDDLEGAME, "h3", "--static", "--json"], {"Xz9", "54321"}),
         (["compare", MIDDLEGAME, "h3", "d5", "--static"], {"Xz9", "+543.21"}),

@@ -141,7 +141,7 @@ def test_json_of_explain_has_the_values_and_the_words_of_a_net(capsys: pytest.Ca
     assert main(["explain", MIDDLEGAME, "--evalfile", "gen12", "--shapley", "--error", "20", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     total = found["baseline"] + sum(piece["value"] for piece in found["shapley"].values())
-    assert total == pytest.approx(found["score"]) and found["score"] == found["score_cp"]
+    assert total == pytest.approx(found["score"]) and found["score"] == found["static"]["score_cp"]
     assert all(0 <= piece["error"] <= 20 for piece in found["shapley"].values())
     words = found["words"]
     assert sum(term["cp"] for term in words["terms"]) + words["rest"] == pytest.approx(found["score"])

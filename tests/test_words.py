@@ -74,14 +74,13 @@ def test_the_draw_rules_are_no_part_of_what_a_net_sees_beyond_the_terms() -> Non
     evaluation, position = load_evaluation("gen12"), Position("4k3/5p2/8/3b4/8/P3B3/5P2/4K3 w - - 0 90")
     report = with_words(report_alone(position, evaluation), position.record, evaluation)
     assert report.words and report.static.rule and abs(report.static.rule_cp) > 2
-    told = sum(term.cp for term in report.words.terms) + report.words.rest_cp
+    told = sum(term.cp for term in report.words.terms) + report.words.rest
     assert told == pytest.approx(report.static.sum_cp, abs=0.5)
     assert told + report.static.rule_cp == pytest.approx(report.static.score_cp, abs=1)
     account = account_around(position.record, evaluation, account_for(evaluation).vector()).evaluation(200.0, "account")
     bare = Position("4k3/5p2/8/8/8/P3B3/5P2/4K3 w - - 0 90").record  # without Black's bishop no rule holds
     rest = evaluation.white_scores(bare)[0] - account.white_scores(bare)[0]
-    part = next(piece.rest_cp for piece in report.pieces if piece.square == "d5")
-    assert part == pytest.approx(report.words.rest_cp - rest, abs=2)
+    assert report.words.rest_by_piece["d5"] == pytest.approx(report.words.rest - rest, abs=2)
 
 
 def test_an_account_that_explains_nothing_says_so() -> None:

@@ -36,7 +36,7 @@ WALKS = {  # the words of the command, and what it reads
     "UCI: `position` and `go depth 1`": (("uci",), f"position fen {FEN}\ngo depth 1\n"),
     "a move typed at the console": (("console",), "st 0.1\nforce\ne4\nquit\n"),
     "PGN to weights": (("learn", "games.pgn", "--weights", "w.txt", "--no-match", "--quiet"), ""),
-    "position to report": (("explain", FEN, "--report", "--static"), ""),
+    "position to report": (("explain", FEN, "--json", "--static"), ""),
     "two players to a result": (
         ("match", "default", "VAL_Q=900", "--games", "2", "--depth", "1", "--maxmoves", "3", "--quiet"),
         "",

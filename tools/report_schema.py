@@ -58,5 +58,6 @@ def _name(hint: Any) -> str:
     if get_origin(hint) is tuple:
         return f"list of {_name(get_args(hint)[0])}"
     if get_origin(hint) is Mapping:
-        return "object of numbers"
+        value = get_args(hint)[1]
+        return f"object of {'numbers' if value is float else _name(value)}"
     return " or ".join(map(_name, get_args(hint)))

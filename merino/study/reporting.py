@@ -134,13 +134,9 @@ def with_shapley(
 ) -> PositionReport:
     """The report of POSITION[1] with the Shapley values of its pieces; `error` and `origins` as of `shapley_values`."""
     values = shapley_values(record, evaluation, error, origins)
-    known = {SQUARE_NAMES[value.square]: value for value in values.pieces}
-    pieces = tuple(
-        replace(piece, shapley_cp=known[piece.square].value, shapley_error_cp=known[piece.square].error)
-        for piece in report.pieces
-    )
-    about = ShapleyReport(values.baseline, values.score, values.error, values.orders)
-    return replace(report, pieces=pieces, shapley=about)
+    known = {SQUARE_NAMES[piece.square]: ShapleyReport(piece.value, piece.error) for piece in values.pieces}
+    pieces = tuple(replace(piece, shapley_cp=known[piece.square].value) for piece in report.pieces)
+    return replace(report, pieces=pieces, shapley=known, baseline=values.baseline, score=values.score)
 
 
 def with_words(report: PositionReport, record: np.ndarray, evaluation: Evaluation) -> PositionReport:
@@ -155,8 +151,7 @@ def with_words(report: PositionReport, record: np.ndarray, evaluation: Evaluatio
     terms = tuple(WordTermReport(term.name, term.cp) for term in told.terms)
     return replace(
         report,
-        pieces=tuple(replace(piece, rest_cp=rest[piece.square]) for piece in report.pieces),
-        words=WordsReport(terms, told.rest, told.r2, told.sentences),
+        words=WordsReport(terms, told.rest, told.r2, rest, told.sentences),
         summary=tuple(
             said
             for sentence in report.summary

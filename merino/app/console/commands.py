@@ -37,7 +37,6 @@ from merino.core.common.text import counted, did_you_mean
 from merino.core.common.user_files import is_there
 from merino.engine.notation.games import Loaded, PgnLines, VariantError, loaded, read_game
 from merino.engine.notation.san import board_of, read_move, san, san_moves, san_paragraph
-from merino.engine.report.older_json import evaluation_json
 from merino.engine.report.schema import PositionReport
 from merino.engine.report.static import report_evaluation, with_beside
 from merino.engine.report.text import PIECE_VALUES, render, render_piece, render_pieces, render_shapley
@@ -509,7 +508,7 @@ def evaluation(session: Session, arguments: str) -> None:
         report = with_words(report, session.position.record, chosen)
         report = with_beside(report, session.position.record, session.runtime.terms)
     if "json" in wanted:
-        session.say(json.dumps(evaluation_json(report)))
+        session.say(json.dumps(report.to_dict()))
         return
     terminal = session.terminal
     shown = ("sort" in wanted, "hide-zero" in wanted, "groups" in wanted)

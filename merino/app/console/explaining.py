@@ -17,7 +17,6 @@ from merino.app.console.positions import take_setup
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError, UsageError
 from merino.engine.notation.san import read_move
-from merino.engine.report.older_json import explanation_json, move_json, moves_json
 from merino.engine.report.schema import PositionReport
 from merino.engine.report.static import with_beside
 from merino.engine.report.text import render, render_beside, render_pieces, render_shapley
@@ -73,8 +72,6 @@ def explain_parser(at_console: bool = False) -> Parser:
     add("--hide-zero", action="store_true", help="leave out terms that make no difference")
     sentence = "also show score and piece values of these weights or this net (default for a net: the terms)"
     add("--beside", metavar="FILE", help=sentence)
-    sentence = "print the whole report as JSON, with all moves; given a limit, with a search"
-    add("--report", action="store_true", help=sentence)
     _add_options(parser, shared.DEFAULT_POSITION_MS, DEFAULT_ERROR, at_console)
     return parser
 
@@ -162,13 +159,10 @@ class Explainer:
         """Explain each position; JSON is a list if `is_list`. With `with_board` FEN and board come before the text."""
         args = self.args
         reports = [self._deepened(self._report(position), position.record) for position in positions]
-        if args.report:
-            self._say_json([report.to_dict() for report in reports], is_list)
-            return
         threats = [self.threat(position) if args.threat else None for position in positions]
         if args.json:
             found = [self._explained(report, threat) for report, threat in zip(reports, threats, strict=True)]
-            self._say_json(found, is_list)
+            self.say(json.dumps(found if is_list else found[0]))
             return
         texts = (
             self._text(report, f"{position}\n" if with_board else None, args.pieces)
@@ -182,8 +176,7 @@ class Explainer:
         report = self._deepened(report_setup(setup, self.evaluation), setup.record)
         board = chess.BaseBoard(setup.fen.split(maxsplit=1)[0])
         fault = textwrap.fill(f"{_against_rules(setup)} The rest is the evaluation alone.", self.width)
-        found = report.to_dict() if self.args.report else self._explained(report, None)
-        self._say(found, self._text(report, f"{board}\n\n{fault}\n", with_pieces=True))
+        self._say(self._explained(report, None), self._text(report, f"{board}\n\n{fault}\n", with_pieces=True))
 
     def explain_move(self, position: Position, text: str) -> None:
         """Say what a move changes, at once and at the end of its line; raises MoveRejected and UsageError.
@@ -193,9 +186,8 @@ class Explainer:
         _check_suits_move(self.args)
         report = self._report_moves(position, [text], self.args.pieces or not self.evaluation.has_terms)
         (move,) = report.moves
-        found = report.to_dict() if self.args.report else {"fen": report.fen, **move_json(report, move)}
         ending = ending_after(position, read_move(position, text))
-        self._say(found, render_move(report, move, self.width, ending))
+        self._say(report.to_dict(), render_move(report, move, self.width, ending))
 
     def compare_moves(self, position: Position, texts: Sequence[str]) -> None:
         """Compare two moves, and say why one is better; raises MoveRejected, and UsageError for one move twice."""
@@ -203,8 +195,7 @@ class Explainer:
             raise UsageError(f"compare: expected two moves that differ, not '{' '.join(texts)}'")
         report = self._report_moves(position, texts)
         reasons = why(report, position, self.evaluation).sentences
-        found = {"fen": report.fen, "moves": [move_json(report, move) for move in report.moves], "why": list(reasons)}
-        self._say(found, render_two_moves(report, self.width, reasons))
+        self._say({**report.to_dict(), "why": list(reasons)}, render_two_moves(report, self.width, reasons))
 
     def compare_evaluations(self, position: Position, evaluations: Sequence[Evaluation], names: Sequence[str]) -> None:
         """Compare two evaluations: a position, its pieces and its moves under each."""
@@ -217,7 +208,7 @@ class Explainer:
         """List the legal moves in order, by search or by evaluation; raises StudyError."""
         searches = None if is_static else self.searching()
         report = report_position(position, self.evaluation, searches, self.limits, shared.asked_error(self.args))
-        self._say({"fen": report.fen, "moves": moves_json(report)}, render_ranking(report, self.width))
+        self._say(report.to_dict(), render_ranking(report, self.width))
 
     def threat(self, position: Position) -> str | None:
         """What the other side threatens, as a sentence; None if nothing."""
@@ -225,8 +216,8 @@ class Explainer:
         return found.sentence if found else None
 
     def _report(self, position: Position) -> PositionReport:
-        """The report of a position; with --report that of all moves, searched if a limit is given."""
-        if not self.args.report:
+        """The report of a position; with --json also of all moves, searched if a limit is given."""
+        if not self.args.json:
             return report_alone(position, self.evaluation)
         if self.args.static or not self.is_limited:
             return report_position(position, self.evaluation)
@@ -258,7 +249,7 @@ class Explainer:
 
     def _explained(self, report: PositionReport, threat: str | None) -> dict[str, object]:
         """The JSON of a position, with --threat also what is threatened."""
-        return {**explanation_json(report), **({"threat": threat} if self.args.threat else {})}
+        return report.to_dict() | ({"threat": threat} if self.args.threat else {})
 
     def _text(self, report: PositionReport, board: str | None, with_pieces: bool) -> str:
         """The terms of a report, after FEN and board if there is one; if asked for also the value of each piece."""
@@ -270,11 +261,7 @@ class Explainer:
         return "\n".join([*parts, *(["", render_beside(report)] if report.beside else [])])
 
     def _say(self, found: Mapping[str, object], text: str) -> None:
-        is_json = self.args.json or getattr(self.args, "report", False)
-        self.say(json.dumps(found) if is_json else text)
-
-    def _say_json(self, found: Sequence[Mapping[str, object]], is_list: bool) -> None:
-        self.say(json.dumps(found if is_list else found[0]))
+        self.say(json.dumps(found) if self.args.json else text)
 
 
 def _against_rules(setup: Setup) -> str:

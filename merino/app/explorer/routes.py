@@ -20,9 +20,8 @@ from merino.core.common.about import NAME, __version__
 from merino.core.common.user_files import IN_UTF_16, first_there, is_utf_16
 from merino.core.compiled.compiling import WATCH
 from merino.engine.notation.san import read_move, san
-from merino.engine.report.older_json import change_json, move_json
 from merino.engine.report.phrases import is_material, phrases_of
-from merino.engine.report.schema import PositionReport
+from merino.engine.report.schema import PositionReport, plain
 from merino.engine.report.static import difference, with_beside
 from merino.engine.report.summary import summarise_change
 from merino.engine.search.known_openings import opening_of
@@ -185,8 +184,8 @@ def _two_moves(fields: Fields, state: ServerState) -> Answer:
     change = difference(first.change, second.change)
     reasons = why(report, position, evaluation)
     return {
-        "moves": [move_json(report, move) for move in report.moves],
-        "change": change_json(change),
+        "moves": plain(report.moves),
+        "change": plain(change),
         "summaries": [summarise_change(move.change, move.san, position.turn) for move in report.moves],
         "summary": summarise_change(change, f"{second.san} instead of {first.san}", position.turn),
         "why": list(reasons.sentences),

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from merino.engine.search.limits import pawns
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -121,12 +121,10 @@ class PieceChangeReport:
 
 @dataclass(frozen=True)
 class ShapleyReport:
-    """The values `shapley_cp` of the pieces: `baseline_cp` and they add up to `score_cp`."""
+    """The Shapley value of a piece: what it adds to the score, on average over all orders of the pieces."""
 
-    baseline_cp: Annotated[float, "the score of the two kings at home"]
-    score_cp: Annotated[float, "the score in centipawns"]
-    error_cp: Annotated[float, "the largest standard error of a value; 0 if they are exact"]
-    orders: Annotated[int, "the orders of the pieces that were drawn; 0 if every set of pieces was scored"]
+    value: Annotated[float, "the value in centipawns"]
+    error: Annotated[float, "its standard error; 0 if it is exact"]
 
 
 @dataclass(frozen=True)
@@ -139,11 +137,12 @@ class WordTermReport:
 
 @dataclass(frozen=True)
 class WordsReport:
-    """The account of a score that has no terms by the terms: `terms` and `rest_cp` add up to it before draw rules."""
+    """The account of a score that has no terms by the terms: `terms` and `rest` add up to it before draw rules."""
 
     terms: Annotated[tuple[WordTermReport, ...], "the terms"]
-    rest_cp: Annotated[float, "what the score has beyond the terms"]
-    r2: Annotated[float, "the share of how moves change the score that the account tells, up to 1"]
+    rest: Annotated[float, "what the score has beyond the terms, in centipawns"]
+    r2: Annotated[float, "the share of how moves change the score that the account explains, up to 1"]
+    rest_by_piece: Annotated[Mapping[str, float], "how much `rest` falls without the piece on each square"]
     sentences: Annotated[tuple[str, ...], "the account in a few English sentences"]
 
 
@@ -197,8 +196,6 @@ class PieceReport:
     ]
     terms: Annotated[Mapping[str, float], "these terms by name, in centipawns"]
     shapley_cp: Annotated[float | None, "its Shapley value, what it adds to the score; null if not requested"] = None
-    shapley_error_cp: Annotated[float | None, "the standard error of that"] = None
-    rest_cp: Annotated[float | None, "how much `rest_cp` of the words falls without it; null without words"] = None
 
 
 @dataclass(frozen=True)
@@ -248,7 +245,12 @@ class PositionReport:
     moves: Annotated[tuple[MoveReport, ...], "the legal moves, best first; or the requested ones, in their order"]
     summary: Annotated[tuple[str, ...], "the evaluation in a few English sentences"]
     beside: Annotated[BesideReport | None, "the position by a second evaluation; null if not requested"] = None
-    shapley: Annotated[ShapleyReport | None, "what holds for all Shapley values; null if not requested"] = None
+    shapley: Annotated[
+        Mapping[str, ShapleyReport] | None,
+        "the Shapley values by square; they and `baseline` add up to `score`; null if not requested",
+    ] = None
+    baseline: Annotated[float | None, "the score of the two kings at home; null without Shapley values"] = None
+    score: Annotated[float | None, "the score in centipawns; null without Shapley values"] = None
     words: Annotated[WordsReport | None, "the score by an account in the terms; null if not requested"] = None
 
     def line_of(self, move: MoveReport) -> LineReport | None:
@@ -258,7 +260,7 @@ class PositionReport:
 
     def to_dict(self) -> dict[str, object]:
         """The report as data for `json.dumps`: objects, lists, texts, numbers and null, by the keys above."""
-        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
 
     def _repr_html_(self) -> str:
         """What Jupyter shows."""
@@ -268,9 +270,10 @@ class PositionReport:
         return report_as_html(self.fen, pawns(self.static.score_cp), self.summary, terms)
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
+    """A part of a report, or several, as data for `json.dumps`."""
     if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return dict(value) if isinstance(value, Mapping) else value
+        return [plain(item) for item in value]
+    return {key: plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value

@@ -147,15 +147,15 @@ def render_pieces(report: PositionReport, ways: Sequence[str] = PIECE_VALUES) ->
 
 def render_shapley(report: PositionReport) -> str:
     """The board with the Shapley value of each piece for its owner, and how they add up to the score; "" without."""
-    shapley = report.shapley
-    if shapley is None:
+    if report.shapley is None or report.baseline is None or report.score is None:
         return ""
     values = {piece.square: (piece, piece.shapley_cp or 0.0) for piece in report.pieces}
     cells = {
         square: f"{piece.piece} {rounded(owners(piece.piece, value), digits=0):>5}"
         for square, (piece, value) in values.items()
     }
-    how = f"standard error up to {shapley.error_cp:.1f}" if shapley.orders else "exact"
+    error = max((value.error for value in report.shapley.values()), default=0.0)
+    how = f"standard error up to {error:.1f}" if error else "exact"
     white, black = (
         sum(value for piece, value in values.values() if piece.piece.isupper() == is_white)
         for is_white in (True, False)
@@ -164,7 +164,7 @@ def render_shapley(report: PositionReport) -> str:
         f"Shapley: centipawns that the piece adds for its owner, on average over all orders of the pieces ({how})\n"
         f"{_board(cells)}\n"
         f"White's pieces {rounded(white)}, less Black's {rounded(-black)}, "
-        f"without any {rounded(shapley.baseline_cp, '+')}: score {rounded(shapley.score_cp, '+', 0)}"
+        f"without any {rounded(report.baseline, '+')}: score {rounded(report.score, '+', 0)}"
     )
 
 

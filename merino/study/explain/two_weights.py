@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import fmean
 
 from merino.core.board.game import Position
-from merino.engine.report.older_json import change_json
-from merino.engine.report.schema import ChangeReport, MoveReport, PieceReport, PositionReport
+from merino.engine.report.schema import ChangeReport, MoveReport, PieceReport, PositionReport, plain
 from merino.engine.report.static import between
 from merino.engine.report.text import owners
 from merino.eval.evaluation import Evaluation
@@ -54,9 +53,9 @@ class WeightsComparison:
     def to_dict(self) -> dict[str, object]:
         """What changes as plain data for `json.dumps`, without the two reports."""
         return {
-            "change": change_json(self.change),
-            "pieces": [asdict(kind) for kind in self.kinds],
-            "moves": [asdict(move) for move in self.moves],
+            "change": plain(self.change),
+            "pieces": plain(self.kinds),
+            "moves": plain(self.moves),
         }
 
 

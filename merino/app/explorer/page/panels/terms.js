@@ -198,16 +198,16 @@ function accountOf(words) {
         ),
         barTable("words-table", [
             ...seen.map((term) => line(spaced(term.name), term.cp, term.name)),
-            line("What the net sees more", words.rest_cp),
+            line("What the net sees more", words.rest),
         ]),
     ];
 }
 
 /** What of the rest goes with each piece, when it is taken off the board. */
-function restOf(pieces) {
-    const parts = pieces.filter((piece) => Math.abs(piece.rest_cp ?? 0) >= MIN_REST);
-    parts.sort((a, b) => Math.abs(b.rest_cp) - Math.abs(a.rest_cp));
-    const line = (piece) => [[picture(piece.piece, 18), ` ${piece.square}`], piece.rest_cp];
+function restOf(pieces, rests) {
+    const size = (piece) => Math.abs(rests[piece.square]);
+    const parts = pieces.filter((piece) => size(piece) >= MIN_REST).sort((a, b) => size(b) - size(a));
+    const line = (piece) => [[picture(piece.piece, 18), ` ${piece.square}`], rests[piece.square]];
     return [
         h("p", {}, "Of what the net sees more, this goes with a piece that is taken off (a king that stands at home):"),
         barTable("rest-table", parts.map(line)),
@@ -221,7 +221,7 @@ function withoutTerms(report) {
     const beside = report.beside;
     return [
         h("p", { class: "empty", id: "without-terms" }, `${report.without_terms}.`),
-        report.words ? [accountOf(report.words), restOf(report.pieces)] : null,
+        report.words ? [accountOf(report.words), restOf(report.pieces, report.words.rest_by_piece)] : null,
         h(
             "p",
             {},

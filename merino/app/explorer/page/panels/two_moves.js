@@ -25,7 +25,8 @@ const row = (title, a, b, difference, digits, colour) =>
         h("td", { style: { background: colour } }, number(difference, digits, true)),
     ]);
 
-function termRows(a, b) {
+function termRows(...changes) {
+    const [a, b] = changes.map(({ terms }) => Object.fromEntries(terms.map((term) => [term.name, term.change_cp])));
     const names = new Set([...Object.keys(a), ...Object.keys(b)]);
     return [...names]
         .map((name) => [name, a[name] ?? 0, b[name] ?? 0])
@@ -44,11 +45,11 @@ function whySection({ why, why_pieces: pieces }) {
 /** The card that shows what `compareMoves` has found. */
 export function comparison(compared) {
     const [a, b] = compared.moves;
-    const heads = ["Term", a.move, b.move, "Difference"].map((title) => columnHead(title));
+    const heads = ["Term", a.san, b.san, "Difference"].map((title) => columnHead(title));
     const whole = row(
         "Change of the score",
-        a.at_once.change_cp,
-        b.at_once.change_cp,
+        a.change.change_cp,
+        b.change.change_cp,
         compared.change.change_cp,
         0,
         "",
@@ -56,14 +57,14 @@ export function comparison(compared) {
     return h(
         "section",
         { class: "card", id: "comparison" },
-        h("h3", {}, `${b.move} instead of ${a.move}`),
+        h("h3", {}, `${b.san} instead of ${a.san}`),
         whySection(compared),
         h("p", { class: "note" }, worded(`At once: ${compared.summary.join(" ")}`)),
         tableBox(
             "Terms of both moves",
             { class: "plain-table" },
             heads,
-            h("tbody", {}, termRows(a.at_once.terms_cp, b.at_once.terms_cp)),
+            h("tbody", {}, termRows(a.change, b.change)),
             h("tfoot", {}, whole),
         ),
     );

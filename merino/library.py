@@ -40,8 +40,7 @@ from merino.match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_p
 from merino.match.runner import MatchOutput, MatchResult, run_match
 from merino.match.statistics import Sprt
 from merino.study.analyser import analyser
-from merino.study.reporting import report_position, report_setup, with_shapley, with_words
-from merino.study.setups import set_up
+from merino.study.reporting import report_position, report_setup, set_up, with_shapley, with_words
 from merino.study.shapley import MAX_ERROR, MIN_ERROR
 
 MAX_GAMES, MAX_AT_A_TIME = 10**9, 1024

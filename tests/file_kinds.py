@@ -75,9 +75,8 @@ from merino.learn.request import Events
 from merino.learn.rescoring import Rescore, ScoreFile
 from merino.match.games import Tally
 from merino.match.keeping import MatchKeeper, PositionFile
-from merino.study.annotate.pgn import read_sources
-from merino.study.annotate.work import Partial
-from merino.study.words.account import load_account
+from merino.study.accounts import load_account
+from merino.study.annotated_files import Partial, read_sources
 from tests.boards import KIWIPETE, MATED
 from tests.test_explorer import PORT
 from tests.test_net_training import sample

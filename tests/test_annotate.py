@@ -23,11 +23,17 @@ from merino.engine.search.limits import MATE_SCORE, Limits, Line, Score
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import DEFAULT_FILE, default
 from merino.eval.outlook import expected_score
-from merino.study.annotate import picture, work
-from merino.study.annotate.analysis import GRADES, AnnotatedMove, annotate_moves
-from merino.study.annotate.pgn import games_of, read_sources
-from merino.study.annotate.pieces import EndedLine, PieceOutcome, largest_outcomes, piece_outcomes
-from merino.study.annotate.work import AnnotationRequest, Partial, annotate_games
+from merino.study import annotated_files
+from merino.study.annotated_files import AnnotationRequest, Partial, annotate_games, games_of, read_sources
+from merino.study.annotation import (
+    GRADES,
+    AnnotatedMove,
+    EndedLine,
+    PieceOutcome,
+    annotate_moves,
+    largest_outcomes,
+    piece_outcomes,
+)
 from merino.study.errors import StudyError
 
 # Black gives his queen away on move 3; White mates on move 7.
@@ -200,7 +206,7 @@ def killed_after(games: int, monkeypatch: pytest.MonkeyPatch) -> None:
         done.append(arguments)
         return annotate_moves(*arguments)
 
-    monkeypatch.setattr(work, "annotate_moves", annotate_some)
+    monkeypatch.setattr(annotated_files, "annotate_moves", annotate_some)
 
 
 def test_the_same_command_goes_on_where_a_killed_one_stopped(
@@ -259,7 +265,7 @@ def test_a_full_disk_keeps_what_is_done(game_file: Path, tmp_path: Path, monkeyp
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("merino.study.annotate.work.write_whole", fail)
+    monkeypatch.setattr("merino.study.annotated_files.write_whole", fail)
     with pytest.raises(CommandError, match=r"out\.pgn'.*No space left.*finished games are in '.*out\.pgn\.partial'"):
         annotated(str(game_file), "--out", str(tmp_path / "out.pgn"))
     assert len(read_games((tmp_path / "out.pgn.partial").read_text())) == 2
@@ -459,7 +465,7 @@ def test_lines_may_end_as_on_any_machine(end: str, tmp_path: Path) -> None:
 def test_a_dollar_sign_in_a_title_is_no_formula() -> None:
     pytest.importorskip("matplotlib")
     for title in (r"$\x - Y$", "Ca$h - $tar"):
-        assert f"<!-- {title} -->".encode() in picture.draw(title, 0, moves_of({}, ["a2a3"]), ".svg")
+        assert f"<!-- {title} -->".encode() in annotated_files.draw(title, 0, moves_of({}, ["a2a3"]), ".svg")
 
 
 def test_names_in_a_picture_do_not_cover_each_other() -> None:
@@ -467,9 +473,9 @@ def test_names_in_a_picture_do_not_cover_each_other() -> None:
     moves = moves_of(worse, ["a2a3", "a7a6", "b2b3", "b7b6"])
     assert all(told.grade for told in moves)
     level, near = np.full(5, 50.0), np.array([0.5, 1, 1.5, 1.51, 1.52])
-    assert picture._named(np.array([0.5, 1, 1.5, 2, 2.5]), level, moves) == [2, 3, 1, 4]
-    assert picture._named(near, level, moves) == [2, 3, 1], "White's stand below the curve, Black's above it"
-    assert picture._named(near, np.array([50.0, 50.0, 50.0, 50.0, 90.0]), moves) == [2, 3, 1, 4]
+    assert annotated_files._named(np.array([0.5, 1, 1.5, 2, 2.5]), level, moves) == [2, 3, 1, 4]
+    assert annotated_files._named(near, level, moves) == [2, 3, 1], "White's stand below the curve, Black's above it"
+    assert annotated_files._named(near, np.array([50.0, 50.0, 50.0, 50.0, 90.0]), moves) == [2, 3, 1, 4]
 
 
 class Kept:
@@ -504,7 +510,7 @@ def test_games_are_told_one_by_one_each_kept_before(game_file: Path) -> None:
 def test_ctrl_c_keeps_what_is_annotated(
     game_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(work, "analyser", lambda searcher, gives_up: fixed_analyser({}, [], stop_after=3))
+    monkeypatch.setattr(annotated_files, "analyser", lambda searcher, gives_up: fixed_analyser({}, [], stop_after=3))
     out = tmp_path / "out.pgn"
     assert annotated(str(game_file), "--out", str(out)) == 130
     partial = tmp_path / "out.pgn.partial"

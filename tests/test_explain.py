@@ -13,10 +13,17 @@ from merino.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from merino.core.board.game import Position
 from merino.core.common.text import rounded
 from merino.engine.report import phrases
-from merino.engine.report.phrases import change_phrase, net_phrase, phrases_of
+from merino.engine.report.phrases import (
+    MIN_AHEAD,
+    change_phrase,
+    net_phrase,
+    phrases_of,
+    summarise,
+    summarise_change,
+    threatened,
+)
 from merino.engine.report.schema import PositionReport
 from merino.engine.report.static import between, report_change, report_evaluation
-from merino.engine.report.summary import MIN_AHEAD, summarise, summarise_change, threatened
 from merino.engine.report.text import render, render_change, render_piece, render_pieces
 from merino.eval.evaluation import WIDTH
 from merino.eval.explanation import Change

@@ -25,9 +25,8 @@ from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import SHIPPED, as_mapping, load, render
 from merino.study.analyser import analyser
-from merino.study.explain.text import render_move, render_ranking, render_two_weights
-from merino.study.explain.two_weights import KindComparison, compare_weights
-from merino.study.reporting import ranks, report_moves, report_position
+from merino.study.reporting import KindComparison, compare_weights, ranks, report_moves, report_position
+from merino.study.text import render_move, render_ranking, render_two_weights
 from tests.talk import Talk
 
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
@@ -363,7 +362,7 @@ def test_the_console_explains_compares_and_ranks(other_file: Path) -> None:
     assert "KnightCenter" in talk.say("pieces b1") and "cannot be removed" in talk.say("pieces e1")
     assert "There is no piece on e5" in talk.say("pieces e5")
     assert talk.say("pieces relative").count(" P  ") == 8
-    assert json.loads(talk.say("eval json"))["score_cp"] == 0
+    assert json.loads(talk.say("eval json"))["static"]["score_cp"] == 0
     assert "VAL_P" not in talk.say("eval hide-zero") and "VAL_P" in talk.say("eval sort")
 
 

@@ -86,7 +86,7 @@ OWN_FILES = {
     "formats.packed:open_packed": "maps a file that has come through the door",
     "learn.procedure:learn_from_files": "a log, opened by its own `open`",
     "learn.rescoring:_open_file": "goes on writing what has been read through the door",
-    "study.annotate.work:__init__": "goes on writing what has been read through the door",
+    "study.annotated_files:__init__": "goes on writing what has been read through the door",
 }
 
 PAGE = PACKAGE / "app" / "explorer" / "page"

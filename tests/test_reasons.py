@@ -21,9 +21,21 @@ from merino.engine.search.searcher import Searcher
 from merino.eval.families import default, load
 from merino.eval.linear.weights import SHIPPED
 from merino.study.analyser import analyser
-from merino.study.reasons.ends import LineEnd, PieceDifference, differences, end_of, told
-from merino.study.reasons.mistakes import MistakeKind, ScoredLine, mistake_in, mistake_of
-from merino.study.reasons.motifs import (
+from merino.study.lines import LineEnd, PieceDifference, differences, end_of, outcome, told, why
+from merino.study.mistakes import (
+    Cost,
+    Costs,
+    MistakeKind,
+    ScoredLine,
+    ThreeEnds,
+    left_in_the_centre,
+    mistake_in,
+    mistake_of,
+)
+from merino.study.reporting import report_moves
+from merino.study.tactics import (
+    FoundLine,
+    Means,
     discovered_by,
     exchange,
     fork_targets,
@@ -31,11 +43,9 @@ from merino.study.reasons.motifs import (
     is_hanging,
     pins_by,
     skewers_by,
+    threat_in,
+    win_by,
 )
-from merino.study.reasons.placing import Cost, Costs, ThreeEnds, left_in_the_centre
-from merino.study.reasons.why import outcome, why
-from merino.study.reasons.winning import FoundLine, Means, threat_in, win_by
-from merino.study.reporting import report_moves
 
 MIDDLEGAME = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
 

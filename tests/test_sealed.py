@@ -29,7 +29,7 @@ from merino.lab.nets.training import Trainer, TrainingSettings, recipe_of
 from merino.learn.errors import TrainingError
 from merino.match.games import MatchError, Tally
 from merino.match.keeping import MatchKeeper
-from merino.study.annotate.work import Partial
+from merino.study.annotated_files import Partial
 from tests.test_net_training import sample
 
 VALUES = {"name": "naïve", "numbers": [1, -2.5, 1e-300], "inner": {"2": None, "1": True}}

@@ -25,9 +25,7 @@ from merino.eval.linear.weights import SHIPPED
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import digest, load_net
 from merino.formats.packed import pack, unpack
-from merino.study.errors import StudyError
-from merino.study.reporting import report_alone, with_words
-from merino.study.words.account import (
+from merino.study.accounts import (
     account_around,
     account_for,
     account_of,
@@ -35,11 +33,13 @@ from merino.study.words.account import (
     content_of,
     load_account,
     neighbours,
+    tell,
     told,
     whole_account,
     without_pieces,
 )
-from merino.study.words.telling import tell
+from merino.study.errors import StudyError
+from merino.study.reporting import report_alone, with_words
 
 MIDDLEGAME = "r1bq1rk1/pp3ppp/2n1p3/3n4/1b1P4/2N1BN2/PP3PPP/R2QKB1R w KQ - 0 10"
 ENDGAME = "8/5pk1/6p1/8/1P6/4B1P1/5PK1/2b5 b - - 0 50"

@@ -18,8 +18,8 @@ from merino.engine.search.searcher import Searcher
 from merino.eval.families import DEFAULT_FILE, load, load_net
 from merino.eval.linear.weights import SHIPPED
 from merino.study.analyser import analyser
-from merino.study.reasons.winning import threat_in
 from merino.study.reporting import report_position, with_words
+from merino.study.tactics import threat_in
 from tools.markdown import with_section
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

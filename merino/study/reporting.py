@@ -1,17 +1,29 @@
-"""Makes the report of a position: with its moves, with or without a search, with Shapley values, and in words."""
+"""Makes the report of a position: with its moves, with or without a search, with Shapley values, in words, or compared.
+
+Positions may be set up against the rules: the evaluation needs a board with one king a side and no pawn on a first or
+last rank. So a king that is missing is taken to stand at home, or on the nearest empty square; pawns on those ranks do
+not count; and of several kings of a side, the first one counting from a1 is the king. Each assumption is reported.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from statistics import fmean
 
+import chess
 import numpy as np
 
-from merino.core.board.bitboard import SQUARE_NAMES, WHITE
+from merino.core.board.bitboard import BLACK, BLACK_PIECE, EMPTY, KING, PAWN, SQUARE_NAMES, U64, WHITE
+from merino.core.board.fen import FenError
 from merino.core.board.game import Position
 from merino.core.board.move import Move
+from merino.core.board.position import NO_SQUARE, POSITION
+from merino.core.compiled.memory import aligned_record
 from merino.engine.notation.san import board_of, named_moves, san_line, san_moves
+from merino.engine.report.phrases import ending_sentence
 from merino.engine.report.schema import (
+    ChangeReport,
     LineReport,
     MoveReport,
     PieceChangeReport,
@@ -21,17 +33,17 @@ from merino.engine.report.schema import (
     ShapleyReport,
     WordsReport,
     WordTermReport,
+    plain,
 )
-from merino.engine.report.static import report_change, report_evaluation, report_piece_change, report_score
-from merino.engine.report.summary import ending_sentence
+from merino.engine.report.static import between, report_change, report_evaluation, report_piece_change, report_score
+from merino.engine.report.text import owners
 from merino.engine.search.limits import Limits, Line, Score
 from merino.eval.evaluation import Evaluation
 from merino.eval.explanation import Change, Explanation
+from merino.study.accounts import tell
 from merino.study.analyser import Analyser
 from merino.study.errors import StudyError
-from merino.study.setups import Setup
 from merino.study.shapley import DEFAULT_ERROR, shapley_values
-from merino.study.words.telling import tell
 
 LINES = 3  # of the best moves
 TAIL = 6  # plies at the end of a line among which its last quiet position is looked for
@@ -276,3 +288,173 @@ def _origin(arrived: PieceReport, gone: Iterable[PieceReport]) -> PieceReport:
     """The piece of those that have left their squares which has arrived: the same one, or the pawn it was."""
     own = [piece for piece in gone if piece.piece.isupper() == arrived.piece.isupper()]
     return next((piece for piece in own if piece.piece == arrived.piece), own[0])
+
+
+# One position under two evaluations
+
+KINDS = "PNBRQK"
+
+
+@dataclass(frozen=True)
+class KindComparison:
+    """The mean value of the pieces of one kind for their owners, both sides together, under each of the weights."""
+
+    kind: str  # "N"
+    count: int
+    removal_cp: tuple[float, float] | None  # None for kings
+    attributed_cp: tuple[float | None, float | None]  # None if an evaluation has no such value
+
+
+@dataclass(frozen=True)
+class MoveComparison:
+    """A move with its rank among the legal moves and its evaluation, for the mover, under each of the weights."""
+
+    move: str  # in short notation
+    ranks: tuple[int, int]
+    evaluations_cp: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class WeightsComparison:
+    """The reports under both weights, and what changes from the first to the second."""
+
+    first: PositionReport
+    second: PositionReport
+    change: ChangeReport
+    kinds: tuple[KindComparison, ...]  # from pawn to king, those on the board
+    moves: tuple[MoveComparison, ...]  # all legal moves, in the order of the first weights
+
+    @property
+    def moved(self) -> tuple[MoveComparison, ...]:
+        """The moves whose rank changes."""
+        return tuple(move for move in self.moves if move.ranks[0] != move.ranks[1])
+
+    def to_dict(self) -> dict[str, object]:
+        """What changes as plain data for `json.dumps`, without the two reports."""
+        return {
+            "change": plain(self.change),
+            "pieces": plain(self.kinds),
+            "moves": plain(self.moves),
+        }
+
+
+def compare_weights(position: Position, first: Evaluation, second: Evaluation) -> WeightsComparison:
+    """`position` under two evaluations; without attributed values if one of them has no terms."""
+    return compare_reports(report_position(position, first), report_position(position, second))
+
+
+def compare_reports(first: PositionReport, second: PositionReport) -> WeightsComparison:
+    """Two reports of the same position, each with all legal moves, compared."""
+    others = {move.uci: move for move in second.moves}
+    sign = 1 if first.to_move == "white" else -1
+    kinds = (_kind(kind, first.pieces, second.pieces) for kind in KINDS)
+    return WeightsComparison(
+        first,
+        second,
+        between(first, second),
+        tuple(kind for kind in kinds if kind.count),
+        tuple(_move(move, others[move.uci], sign) for move in first.moves),
+    )
+
+
+def _move(first: MoveReport, second: MoveReport, sign: int) -> MoveComparison:
+    values = (sign * first.change.after_cp, sign * second.change.after_cp)
+    return MoveComparison(first.san, (first.rank, second.rank), values)
+
+
+def _kind(kind: str, first: Sequence[PieceReport], second: Sequence[PieceReport]) -> KindComparison:
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a.piece.upper() == kind]
+    if not pairs:
+        return KindComparison(kind, 0, None, (None, None))
+    letters = [a.piece for a, _ in pairs]
+    sides = list(zip(*pairs, strict=True))
+    removal = [_mean([piece.removal_cp for piece in side], letters) for side in sides]
+    attributed = [_mean([piece.attributed_cp for piece in side], letters) for side in sides]
+    known = (removal[0], removal[1]) if removal[0] is not None and removal[1] is not None else None
+    return KindComparison(kind, len(pairs), known, (attributed[0], attributed[1]))
+
+
+def _mean(values: Sequence[float | None], letters: Sequence[str]) -> float | None:
+    """The mean for the owners of the pieces with these letters, None where one of the values is."""
+    known = [owners(letter, value) for letter, value in zip(letters, values, strict=True) if value is not None]
+    return fmean(known) if len(known) == len(values) else None
+
+
+# Positions as people set them up
+
+_SIDES = ("White", "Black")
+_HOME = (chess.E1, chess.E8)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A position that was set up. `position` is None where the rules do not allow it, and then `fault` says why.
+
+    `record` is POSITION[1] for evaluations; of a position that cannot be it has no keys and no castling rights.
+    """
+
+    fen: str
+    record: np.ndarray
+    turn: int  # WHITE or BLACK
+    position: Position | None
+    fault: str | None
+
+
+def set_up(fen: str) -> Setup:
+    """The setup of a FEN, whose board must be one but may be against the rules; raises FenError."""
+    try:
+        position = Position(fen)
+    except FenError as error:
+        return _against_rules(fen, error)
+    return Setup(position.fen(), position.record, position.turn, position, None)
+
+
+def _against_rules(fen: str, error: FenError) -> Setup:
+    fields = fen.split()
+    try:
+        pieces = chess.BaseBoard(fields[0] if fields else "").piece_map()
+    except ValueError:
+        raise error from None
+    if len(fields) < 2 or fields[1] not in ("w", "b"):
+        raise error from None
+    turn = WHITE if fields[1] == "w" else BLACK
+    board = np.full(64, EMPTY, dtype=np.int8)
+    for square, piece in pieces.items():
+        board[square] = piece.piece_type - 1 + (0 if piece.color else BLACK_PIECE)
+    remarks = [str(error), *_uncounted_pawns(board), *_added_kings(board)]
+    return Setup(fen, _record(board, turn), turn, None, "; ".join(dict.fromkeys(remarks)))
+
+
+def _uncounted_pawns(board: np.ndarray) -> list[str]:
+    """Take the pawns off the first and the last rank, and say so."""
+    squares = [square for square in (*range(8), *range(56, 64)) if board[square] % BLACK_PIECE == PAWN]
+    board[squares] = EMPTY
+    if not squares:
+        return []
+    return [f"what stands as a pawn on {', '.join(SQUARE_NAMES[square] for square in squares)} is not counted"]
+
+
+def _added_kings(board: np.ndarray) -> list[str]:
+    """Place a king for each side without one; sentences that say so. Raises FenError where no square is free."""
+    assumptions = []
+    for colour, side in enumerate(_SIDES):
+        king = KING + BLACK_PIECE * colour
+        if king not in board:
+            empty = [square for square in range(64) if board[square] == EMPTY]
+            if not empty:
+                raise FenError(f"{side} has no king, and no square is free for one")
+            square = min(empty, key=lambda square: (chess.square_distance(square, _HOME[colour]), square))
+            board[square] = king
+            assumptions.append(f"valued as if {side}'s king stood on {SQUARE_NAMES[square]}")
+    return assumptions
+
+
+def _record(board: np.ndarray, turn: int) -> np.ndarray:
+    record = aligned_record(POSITION)
+    position = record[0]
+    position["board"], position["side"], position["en_passant"], position["fullmove"] = board, turn, NO_SQUARE, 1
+    for square in np.flatnonzero(board != EMPTY):
+        place = U64(1) << U64(square)
+        position["pieces"][board[square] % BLACK_PIECE] |= place
+        position["colours"][BLACK if board[square] >= BLACK_PIECE else WHITE] |= place
+    return record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from merino.core.board.game import Position
 from merino.eval.families import default
-from merino.study.words.account import account_around
+from merino.study.accounts import account_around
 
 
 def warm_up() -> None:

@@ -23,11 +23,10 @@ from merino.engine.report.text import render, render_beside, render_pieces, rend
 from merino.engine.search.limits import Limits, Line
 from merino.eval.evaluation import Evaluation
 from merino.study.analyser import Analyser
-from merino.study.explain.text import render_move, render_ranking, render_two_moves, render_two_weights
-from merino.study.explain.two_weights import compare_weights
-from merino.study.reasons.why import why
-from merino.study.reasons.winning import threat_in
+from merino.study.lines import why
 from merino.study.reporting import (
+    Setup,
+    compare_weights,
     ending_after,
     report_alone,
     report_moves,
@@ -36,8 +35,9 @@ from merino.study.reporting import (
     with_shapley,
     with_words,
 )
-from merino.study.setups import Setup
 from merino.study.shapley import DEFAULT_ERROR, MOVE_ERROR
+from merino.study.tactics import threat_in
+from merino.study.text import render_move, render_ranking, render_two_moves, render_two_weights
 
 DEFAULT_RANKING_MS = 5000  # of `moves`, without another limit
 _OF_POSITIONS = ("threat", "sort", "groups", "hide_zero", "beside")  # options that say nothing about a move

@@ -13,7 +13,7 @@ from merino.core.common.command import CommandError, errors_named
 from merino.core.common.user_files import text_of
 from merino.engine.notation.positions import looks_like_fen
 from merino.formats.sources import SourceError, read_text
-from merino.study.setups import Setup, set_up
+from merino.study.reporting import Setup, set_up
 
 _T = TypeVar("_T")
 _FIELDS = ("[wb]", "-|[A-Ha-hKQkq]{1,4}", "-|[a-h][36]", r"\d+", r"\d+")  # of a FEN, after the board

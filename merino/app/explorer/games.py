@@ -30,8 +30,8 @@ from merino.eval.evaluation import Evaluation
 from merino.formats.pgn_games import GameHeader, list_games
 from merino.formats.pgn_text import tree_text
 from merino.formats.sources import decoded
-from merino.study.annotate.pgn import GameSource, games_of
-from merino.study.setups import set_up
+from merino.study.annotated_files import GameSource, games_of
+from merino.study.reporting import set_up
 
 MAX_SENT = 64 << 20  # characters of all games of a run
 MAX_NAME = 80

@@ -20,10 +20,9 @@ from merino.core.common.about import NAME, __version__
 from merino.core.common.user_files import IN_UTF_16, first_there, is_utf_16
 from merino.core.compiled.compiling import WATCH
 from merino.engine.notation.san import read_move, san
-from merino.engine.report.phrases import is_material, phrases_of
+from merino.engine.report.phrases import is_material, phrases_of, summarise_change
 from merino.engine.report.schema import PositionReport, plain
 from merino.engine.report.static import difference, with_beside
-from merino.engine.report.summary import summarise_change
 from merino.engine.search.known_openings import opening_of
 from merino.engine.search.limits import Limits
 from merino.engine.search.strength import FULL_LEVEL, at_level
@@ -35,12 +34,10 @@ from merino.learn.procedure import use_weights
 from merino.learn.report import load_record
 from merino.learn.run import RECORD_NAME
 from merino.study.analyser import analyser
-from merino.study.explain.two_weights import compare_reports
-from merino.study.reasons.why import outcome, why
-from merino.study.reasons.winning import threat_in
-from merino.study.reporting import report_moves, report_position, report_setup, with_words
-from merino.study.setups import set_up
+from merino.study.lines import outcome, why
+from merino.study.reporting import compare_reports, report_moves, report_position, report_setup, set_up, with_words
 from merino.study.shapley import DEFAULT_ERROR, MAX_ERROR, shapley_values
+from merino.study.tactics import threat_in
 
 MAX_NODES, THREAT_NODES = 10**6, 20_000  # of a search whose end is waited for
 MAX_OFFSET = 1 << 53  # bytes of a file; the largest whole number of JavaScript

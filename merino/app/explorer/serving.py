@@ -20,8 +20,8 @@ from merino.core.common.errors import MerinoError
 from merino.engine.search.warmup import warm_up
 from merino.eval.families import active_file, load
 from merino.formats.pgn_games import list_games
+from merino.study.accounts import account_around
 from merino.study.shapley import MAX_ERROR, shapley_values
-from merino.study.words.account import account_around
 
 HOST = "127.0.0.1"
 GRACE_SECONDS = 1

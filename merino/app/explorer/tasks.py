@@ -42,9 +42,8 @@ from merino.match.players import OwnPlayer
 from merino.match.prove import GAIN, StrengthTest, prove
 from merino.match.statistics import estimate
 from merino.study.analyser import analyser
-from merino.study.annotate.analysis import AnnotatedMove, annotate_moves
-from merino.study.annotate.as_json import annotated_json
-from merino.study.annotate.pgn import account
+from merino.study.annotated_files import account, annotated_json
+from merino.study.annotation import AnnotatedMove, annotate_moves
 from merino.study.shapley import MOVE_ERROR
 
 MAX_LINES = 256

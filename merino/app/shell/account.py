@@ -18,8 +18,8 @@ from merino.eval.net.family import NetEvaluation
 from merino.formats.packed import PackedError, unpack
 from merino.formats.packed_files import all_positions
 from merino.formats.sources import SourceError
+from merino.study.accounts import ENDING, WholeAccount, account_for, content_of, whole_account
 from merino.study.errors import StudyError
-from merino.study.words.account import ENDING, WholeAccount, account_for, content_of, whole_account
 
 MAX_POSITIONS = 200_000  # that an account is fitted to, evenly from a file
 

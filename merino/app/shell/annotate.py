@@ -24,15 +24,17 @@ from merino.core.common.files import check_writable, writing
 from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.user_files import is_there
 from merino.engine.search.limits import Limits
-from merino.study.annotate.as_json import game_json
-from merino.study.annotate.pgn import GameSource, account, read_sources
-from merino.study.annotate.work import (
+from merino.study.annotated_files import (
     SIGNS,
     AnnotatedGame,
     AnnotationKeeper,
     AnnotationRequest,
+    GameSource,
     Partial,
+    account,
     annotate_games,
+    game_json,
+    read_sources,
 )
 from merino.study.errors import StudyError
 from merino.study.shapley import MOVE_ERROR

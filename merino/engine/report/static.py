@@ -10,6 +10,7 @@ import numpy as np
 
 from merino.core.board.bitboard import SQUARE_NAMES, WHITE
 from merino.engine.notation.scores import score_text
+from merino.engine.report.phrases import summarise
 from merino.engine.report.schema import (
     VERSION,
     BesidePieceReport,
@@ -24,7 +25,6 @@ from merino.engine.report.schema import (
     TermChangeReport,
     TermReport,
 )
-from merino.engine.report.summary import summarise
 from merino.engine.search.limits import Score
 from merino.eval.evaluation import Evaluation
 from merino.eval.explanation import Change, Explanation, PieceValue, PieceValues, TermLine

@@ -39,9 +39,9 @@ from merino.formats.sources import digest, is_passing, name_of
 from merino.lab.people.games import PlayerGame, PlayerGames, folded, games_of_player
 from merino.learn.rescoring import Rescore
 from merino.study.analyser import Analyser, best_line, expected_of
-from merino.study.annotate.analysis import MISTAKE
+from merino.study.annotation import MISTAKE
 from merino.study.errors import StudyError
-from merino.study.reasons.mistakes import as_found, mistake_in
+from merino.study.mistakes import as_found, mistake_in
 
 SCAN_NODES = 1000  # of the search that looks for mistakes
 DEEP_NODES = 50_000  # of the search that judges them

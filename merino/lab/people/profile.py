@@ -31,9 +31,9 @@ from merino.lab.people.games import Choices, PlayerGame, PlayerGames, choices_of
 from merino.learn.rescoring import Rescore
 from merino.match.statistics import t_95, wilson_interval
 from merino.study.analyser import Analyser, best_line, expected_of
-from merino.study.annotate.analysis import MISTAKE
+from merino.study.annotation import MISTAKE
 from merino.study.errors import StudyError
-from merino.study.reasons.mistakes import MistakeKind, as_found, mistake_in
+from merino.study.mistakes import MistakeKind, as_found, mistake_in
 
 MIN_CHOICES = 60  # positions; fewer say nothing about anybody
 JUDGE_NODES = 5_000  # of the searches that say what a move loses, and what kind of mistake it is

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.common.text import rounded
+from merino.engine.report.phrases import summarise_change
 from merino.engine.report.schema import ChangeReport, LineReport, MoveReport, PieceChangeReport, PositionReport
 from merino.engine.report.static import difference
-from merino.engine.report.summary import summarise_change
 from merino.engine.report.text import MIN_CHANGE, largest_terms, leftovers, number, owners, render_change
 from merino.engine.search.limits import pawns
-from merino.study.explain.two_weights import KindComparison, MoveComparison, WeightsComparison
+from merino.study.reporting import KindComparison, MoveComparison, WeightsComparison
 
 MAX_MOVES = 15  # shown of those whose rank changes
 MAX_TERMS = 3  # shown of those that a move changes most

@@ -1,1 +1,0 @@
-"""Annotation of games: the change of the evaluation by each move, and mistakes by loss of expected score."""

@@ -186,7 +186,7 @@ LOSSES = {"games": 40, "moves": 900, "loss": 0.021, "loss_low": 0.018, "loss_hig
 LOSSES |= {"mistakes": 0.04, "mistakes_low": 0.03, "mistakes_high": 0.06}
 KIND = {"kind": "fork allowed", "count": 7, "share": 0.6, "share_low": 0.3, "share_high": 0.8, "loss": 0.2}
 PROFILE = {
-    "player": "Anna", "rating": 1800, "peers": [2664, 2831], "games": 40, "moves": 900, "plies": 900, "faulty": 1,
+    "player": "Anna", "rating": 1800, "games": 40, "moves": 900, "plies": 900, "faulty": 1,
     "left_out": "1 game cannot be read and is left out",
     "parts": [{"name": "all moves"} | LOSSES, {"name": "endgame"} | LOSSES | {"is_enough": False}],
     "over_time": {"by": "date", "periods": [{"name": "2020 to 2021"} | LOSSES], "change": -0.01, "change_low": -0.02,
@@ -196,8 +196,6 @@ PROFILE = {
                   "moves": None, "kinds": [KIND | {"plies": 1.5, "examples": []}]}],
     "mistakes": {"count": 12, "kinds": [KIND | {"plies": None, "examples": [EXAMPLE]}],
                  "plies": [{"plies": 1, "mistakes": 5}, {"plies": None, "mistakes": 7}]},
-    "temptations": [{"nodes": 16, "sees": 128, "positions": 40, "fallen": 0.1, "fallen_low": 0.04, "fallen_high": 0.2,
-                     "others": 0.02, "is_enough": True}],
 }  # fmt: skip
 
 
@@ -209,7 +207,6 @@ def test_a_profile_tells_what_is_sure_with_moves_to_look_at(page: Page) -> None:
     text = page.text("#profile")
     assert "Anna, rating 1800" in text and "Of 12 mistakes" in text and "1 game cannot be read" in text
     assert "5 by 1 ply, 7 farther" in text
-    assert "played in 4 of 40 positions" in text
     assert "2.1% (1.8 to 2.4)" in page.text("#profile-parts") and "endgame" not in page.text("#profile-parts")
     assert "In the later half a move loses 1.0% of a point less." in text and "2020 to 2021" in text
     openings = page.text("#profile-openings-white")

@@ -22,6 +22,7 @@ from merino.engine.search.choice import COLUMNS, FIRST_HABIT, FIRST_TERM, HABITS
 from merino.engine.search.limits import Limits
 from merino.eval.families import default
 from merino.eval.material import FULL_BOARD
+from merino.lab.people import profile
 from merino.lab.people.games import Choices, PlayerGames, choices_of, games_of_player
 from merino.lab.people.profile import (
     Interval,
@@ -37,12 +38,10 @@ from merino.lab.people.profile import (
     parts_of,
     share_by_game,
     share_of,
-    sights_of,
-    temptations_of,
 )
 from merino.match.statistics import t_95
 from merino.study.errors import StudyError
-from tools.fit_people import as_toml, fit
+from tools.fit_people import Shown, as_toml, fit, shown_to
 
 GAME = """[White "{white}"]
 [Black "{black}"]
@@ -69,19 +68,15 @@ def pgn(tmp_path: Path, *pairs: tuple[str, str]) -> Path:
     return path
 
 
-def made_up(coefficients: np.ndarray, positions: int, seed: int = 1) -> Choices:
+def made_up(coefficients: np.ndarray, positions: int) -> Shown:
     """Choices drawn from the model."""
-    rng = np.random.default_rng(seed)
-    lengths = rng.integers(5, 40, positions)
-    firsts = np.concatenate([[0], np.cumsum(lengths)])
+    rng = np.random.default_rng(1)
+    firsts = np.concatenate([[0], np.cumsum(rng.integers(5, 40, positions))])
     columns = rng.normal(size=(firsts[-1], len(COLUMNS)))
     columns[:, :FIRST_HABIT] = -np.abs(columns[:, :FIRST_HABIT]) / 10
-    zeros = np.zeros(positions, dtype=np.int64)
-    games, moves = np.arange(positions) // 10, np.zeros(firsts[-1], dtype=np.int32)
-    choices = Choices(games, zeros, firsts, firsts[:-1], moves, columns, zeros)
-    chances = choices.chances(coefficients)
+    chances = Shown(firsts, firsts[:-1], columns).chances(coefficients)
     played = [first + rng.choice(last - first, p=chances[first:last]) for first, last in pairwise(firsts)]
-    return Choices(games, zeros, firsts, np.array(played), moves, columns, zeros)
+    return Shown(firsts, np.array(played), columns)
 
 
 def test_a_player_may_be_named_in_part(tmp_path: Path) -> None:
@@ -176,21 +171,19 @@ def test_a_profile_of_too_few_moves_is_refused(tmp_path: Path, capsys: pytest.Ca
 
 def test_the_columns_of_a_move_are_what_the_board_shows(tmp_path: Path) -> None:
     player = games_of_player(pgn(tmp_path, ("A", "B")), "B")
-    choices = choices_of(player, default())
-    game = player.games[0]
-    positions = game.positions
+    choices, shown = choices_of(player), shown_to(player, default(), 9)
     assert choices.plies.tolist() == [11, 13, 15, 17]
     for index, ply in enumerate(choices.plies.tolist()):
-        board = chess.Board(to_fen(positions[ply : ply + 1]))
-        rows = range(choices.firsts[index], choices.firsts[index + 1])
+        board = chess.Board(to_fen(choices.positions[index : index + 1]))
+        rows = range(shown.firsts[index], shown.firsts[index + 1])
         assert len(rows) == board.legal_moves.count()
-        habits = dict(zip(HABITS, choices.columns[choices.played[index], FIRST_HABIT:FIRST_TERM], strict=True))
+        habits = dict(zip(HABITS, shown.columns[shown.played[index], FIRST_HABIT:FIRST_TERM], strict=True))
         assert habits["capture"] == (ply in (11, 15)) and habits["capture of what just moved"] == (ply == 11)
         assert habits["retreat"] == 0 and habits["check"] == 0
-    losses = choices.columns[:, :FIRST_HABIT]
-    assert (losses <= 0).all() and (np.maximum.reduceat(losses, choices.firsts[:-1]) == 0).all()
-    pawns = choices.columns[:, FIRST_TERM]
-    assert pawns[choices.played].tolist()[0] == pytest.approx(pawns[choices.played].max()) and (pawns >= 0).all()
+    losses = shown.columns[:, :FIRST_HABIT]
+    assert (losses <= 0).all() and (np.maximum.reduceat(losses, shown.firsts[:-1]) == 0).all()
+    pawns = shown.columns[:, FIRST_TERM]
+    assert pawns[shown.played].tolist()[0] == pytest.approx(pawns[shown.played].max()) and (pawns >= 0).all()
 
 
 @pytest.mark.parametrize(
@@ -229,8 +222,8 @@ def test_a_move_follows_the_habits_that_the_board_shows(fen: str, played: str, m
 
 def test_the_same_games_give_the_same_choices(tmp_path: Path) -> None:
     player = games_of_player(pgn(tmp_path, *[("A", f"B{number}") for number in range(6)]), "A")
-    one, other = choices_of(player, default(), 9), choices_of(player, default(), 9)
-    assert len(one) == 9 and (one.columns == other.columns).all() and (one.plies == other.plies).all()
+    one, other = choices_of(player, 9), choices_of(player, 9)
+    assert len(one) == 9 and (one.games == other.games).all() and (one.plies == other.plies).all()
 
 
 # After five moves White leaves the queen to a pawn, and Black does not take it.
@@ -264,8 +257,8 @@ def dated(tmp_path: Path, *dates: str) -> PlayerGames:
 
 
 def one_choice_in_each(player: PlayerGames) -> Choices:
-    choices = made_up(np.zeros(len(COLUMNS)), len(player.games))
-    return replace(choices, games=np.arange(len(choices)))
+    games = np.arange(len(player.games))
+    return Choices(games, np.full(len(games), 10), np.concatenate([game.positions[10:11] for game in player.games]))
 
 
 def test_moves_of_one_game_count_together_in_an_interval() -> None:
@@ -316,9 +309,12 @@ def test_shares_and_their_differences_have_95_percent_intervals() -> None:
     assert (change.low, change.high) == pytest.approx((-0.15, -0.05))
 
 
-def test_every_move_belongs_to_a_part_of_the_game_to_a_colour_and_to_a_clock(tmp_path: Path) -> None:
+def test_every_move_belongs_to_a_part_of_the_game_to_a_colour_and_to_a_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     player = games_of_player(pgn(tmp_path, ("A", "B"), ("C", "A"), ("A", "D")), "A")
-    choices = replace(choices_of(player, default()), stages=np.full(12, FULL_BOARD // 2))
+    choices = choices_of(player)
+    monkeypatch.setattr(profile, "stages_of", lambda positions: np.full(len(positions), FULL_BOARD // 2))
     parts = parts_of(player, judged(choices, np.full(12, 0.2)))
     assert {part.mistakes.value for part in parts} == {1.0} and not any(part.is_enough for part in parts)
     assert {part.name: part.moves for part in parts} == {
@@ -329,13 +325,6 @@ def test_every_move_belongs_to_a_part_of_the_game_to_a_colour_and_to_a_clock(tmp
         "a minute or more left": 9,
         "less than a minute left": 3,
     }
-
-
-def test_a_mistake_is_counted_where_a_search_sees_it_first() -> None:
-    choices = made_up(np.zeros(len(COLUMNS)), 4)
-    losses = [[0, 0, 0.3], [0, 0.3, 0.3], [0.3, 0.3, 0.3], [0.3, 0, 0]]
-    choices.columns[choices.played, :FIRST_HABIT] = -np.array(losses)
-    assert [sight.mistakes for sight in sights_of(choices)] == [1, 1, 1]
 
 
 def test_time_is_told_by_dates_or_else_by_the_place_in_the_file(tmp_path: Path) -> None:
@@ -383,7 +372,7 @@ def test_openings_are_named_by_their_positions_with_results_by_colour(tmp_path: 
     ]
     text = "".join(f'[White "{one}"]\n[Black "{two}"]\n\n{moves} {end}\n\n' for one, two, end, moves in games)
     player = games_of_player(written(tmp_path, text + BLUNDER.format(white="A", black="B", date="?")), "A")
-    found = openings_of(player, judged(choices_of(player, default()), np.zeros(1)), [])
+    found = openings_of(player, judged(choices_of(player), np.zeros(1)), [])
     told = {(one.name, one.colour): (one.games, one.won, one.drawn, one.lost) for one in found}
     assert told == {
         ("Sicilian Defence", "White"): (3, 1, 1, 0),
@@ -400,7 +389,7 @@ def test_openings_are_named_by_their_positions_with_results_by_colour(tmp_path: 
 def test_a_mistake_has_its_kind_its_depth_and_its_game(tmp_path: Path, colour: chess.Color) -> None:
     text = BLUNDER.format(white="A", black="B", date="2020.01.01")
     player = games_of_player(written(tmp_path, text if colour else mirrored(text)), "A")
-    choices = choices_of(player, default())
+    choices = choices_of(player)
     losses = losses_of(player, choices, default())
     assert losses[0] > 0.3
     mistakes = mistakes_of(player, choices, losses, default(), default_analyser())
@@ -428,19 +417,6 @@ def mirrored(text: str) -> str:
     black = ["Kf8", "Ke8", "Kf8", "Ke8", "Kf8", "Ke8"]
     moves = " ".join(f"{own.translate(flip)} {other.translate(flip)}" for own, other in zip(white, black, strict=True))
     return f'[White "B"]\n[Black "A"]\n[FEN "3qk3/8/8/8/8/2P5/8/4K3 b - - 0 1"]\n\n1... {moves} *\n'
-
-
-def test_a_temptation_is_what_a_short_search_likes_and_a_longer_one_does_not() -> None:
-    choices = made_up(np.zeros(len(COLUMNS)), 10)
-    choices.columns[:, :FIRST_HABIT] = -0.05
-    first = choices.firsts[:-1]
-    choices.columns[first[:4], :FIRST_HABIT] = 0, -0.3, -0.3  # a trap in four positions
-    choices.columns[first[4:6], :FIRST_HABIT] = 0, -0.3, 0  # in two the longest search sees that it is none
-    played = np.where(np.arange(10) < 1, first, first + 1)  # the first is fallen for
-    usual = np.full(len(choices.moves), 0.25)
-    (found,) = temptations_of(replace(choices, played=played), usual)
-    assert (found.nodes, found.sees, found.positions) == (16, 128, 4)
-    assert found.fallen.value == 0.25 and found.others == pytest.approx(0.25) and not found.is_enough
 
 
 def test_a_number_added_to_all_moves_of_a_position_does_not_change_the_fit() -> None:

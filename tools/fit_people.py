@@ -12,32 +12,89 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
+from merino.core.board.bitboard import WHITE
 from merino.core.common.files import write_whole
-from merino.engine.search.choice import COLUMNS, FILE, FIRST_HABIT, FIRST_TERM, People
+from merino.core.common.work import in_order
+from merino.engine.search.choice import (
+    COLUMNS,
+    FILE,
+    FIRST_HABIT,
+    FIRST_TERM,
+    SIGHTS,
+    People,
+    expected_scores,
+    shown_by,
+)
 from merino.eval.families import default
+from merino.eval.linear.family import LinearEvaluation
 from merino.formats.pgn_games import games_of, play_games
 from merino.formats.sources import open_source
-from merino.lab.people.games import MAX_CHOICES, Choices, PlayerGames, choices_of, games_of_player
+from merino.lab.people.games import MAX_CHOICES, PlayerGames, choices_of, games_of_player
+from merino.learn.rescoring import Rescore
 
 WIDE = np.repeat([30.0, 3.0, 1.0], [FIRST_HABIT, FIRST_TERM - FIRST_HABIT, len(COLUMNS) - FIRST_TERM])
 MAX_STEPS = 40
 SMALL = 1e-8  # relative gain of a step that ends a fit
 
 
-def fit(choices: Choices, deviations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+TOGETHER = 8  # positions whose moves are searched with one table
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the legal moves of positions show, and the ones that were played."""
+
+    firsts: np.ndarray  # int64[n + 1]: the rows of the moves of each position
+    played: np.ndarray  # int64[n], the row of the move played
+    columns: np.ndarray  # float64[m, COLUMNS]
+
+    def chances(self, coefficients: np.ndarray) -> np.ndarray:
+        """The chance of each move by the model, float64[m]; those of a position add up to 1."""
+        firsts, lengths = self.firsts[:-1], np.diff(self.firsts)
+        strengths = self.columns @ coefficients
+        strengths -= np.repeat(np.maximum.reduceat(strengths, firsts), lengths)
+        shares = np.exp(strengths)
+        return np.maximum(shares / np.repeat(np.add.reduceat(shares, firsts), lengths), 1e-300)
+
+
+def shown_to(player: PlayerGames, evaluation: LinearEvaluation, most: int) -> Shown:
+    """What a player saw in at most so many positions."""
+    choices = choices_of(player, most)
+    places = list(zip(choices.games.tolist(), choices.plies.tolist(), strict=True))
+    moves_of = [np.concatenate([np.zeros(2, dtype=np.int64), player.games[game].moves]) for game, _ in places]
+    before = np.array([moves[ply : ply + 2] for moves, (_, ply) in zip(moves_of, places, strict=True)])
+    firsts, moves, children, columns = shown_by(choices.positions, before)
+    owner = np.repeat(np.arange(len(choices)), np.diff(firsts))
+    signs = np.where(choices.positions["side"] == WHITE, 1.0, -1.0)
+    for depth, nodes in enumerate(SIGHTS):
+        expected = expected_scores(signs[owner] * _scores(children, firsts, Rescore(nodes, evaluation)), evaluation.k)
+        columns[:, depth] = expected - np.maximum.reduceat(expected, firsts[:-1])[owner]
+    played = np.array([player.games[game].moves[ply] for game, ply in places])
+    return Shown(firsts, np.flatnonzero(moves == played[owner]), columns)
+
+
+def _scores(children: np.ndarray, firsts: np.ndarray, rescore: Rescore) -> np.ndarray:
+    """White's scores after the moves."""
+    stop, edges = np.zeros(1, dtype=np.uint64), [*firsts[:-1:TOGETHER].tolist(), int(firsts[-1])]
+    return np.concatenate([*in_order(lambda span: rescore.scores_of(children[slice(*span)], stop), pairwise(edges))])
+
+
+def fit(shown: Shown, deviations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The likeliest coefficients of a player, and their covariance; the prior is normal around 0, float64[COLUMNS]."""
     precision = np.diag(deviations**-2.0)
     at = np.zeros(len(deviations))
-    value, gradient, curvature = _at(choices, precision, at)
+    value, gradient, curvature = _at(shown, precision, at)
     for _ in range(MAX_STEPS):
         step, share = np.linalg.solve(curvature, gradient), 1.0
         while True:
-            trial = _at(choices, precision, at + share * step)
+            trial = _at(shown, precision, at + share * step)
             if trial[0] >= value or share < 1e-3:
                 break
             share /= 2
@@ -51,14 +108,14 @@ def fit(choices: Choices, deviations: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return at, np.linalg.inv(curvature)
 
 
-def _at(choices: Choices, precision: np.ndarray, at: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+def _at(shown: Shown, precision: np.ndarray, at: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     """The logarithm of the posterior, its gradient and its negative curvature."""
-    chances = choices.chances(at)
-    weighted = chances[:, None] * choices.columns
-    means = np.add.reduceat(weighted, choices.firsts[:-1])
-    value = float(np.log(chances[choices.played]).sum()) - 0.5 * float(at @ precision @ at)
-    gradient = (choices.columns[choices.played] - means).sum(axis=0) - precision @ at
-    curvature = precision + choices.columns.T @ weighted - means.T @ means
+    chances = shown.chances(at)
+    weighted = chances[:, None] * shown.columns
+    means = np.add.reduceat(weighted, shown.firsts[:-1])
+    value = float(np.log(chances[shown.played]).sum()) - 0.5 * float(at @ precision @ at)
+    gradient = (shown.columns[shown.played] - means).sum(axis=0) - precision @ at
+    curvature = precision + shown.columns.T @ weighted - means.T @ means
     return value, gradient, curvature
 
 
@@ -73,15 +130,13 @@ def frequent_players(path: Path, count: int, least: int) -> list[str]:
     return [name for name, number in games.most_common(count) if number >= least]
 
 
-def choices_in(
-    paths: Sequence[Path], players: int, least: int, positions: int
-) -> Iterator[tuple[PlayerGames, Choices]]:
-    """The most frequent players of each file, and their choices in so many positions; tells who is done."""
+def players_in(paths: Sequence[Path], players: int, least: int, positions: int) -> Iterator[tuple[PlayerGames, Shown]]:
+    """The most frequent players of each file, and what they saw in so many positions; says who is done."""
     evaluation = default()
     for path in paths:
         for name in frequent_players(path, players, least):
             player = games_of_player(path, name)
-            yield player, choices_of(player, evaluation, positions)
+            yield player, shown_to(player, evaluation, positions)
             print(f"{name}: {len(player.games)} games", file=sys.stderr, flush=True)
 
 
@@ -126,8 +181,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=FILE)
     args = parser.parse_args(arguments)
     ratings, found, variances = [], [], []
-    for player, choices in choices_in(args.files, args.players, args.least, args.positions):
-        coefficients, covariance = fit(choices, WIDE)
+    for player, shown in players_in(args.files, args.players, args.least, args.positions):
+        coefficients, covariance = fit(shown, WIDE)
         ratings.append(np.nan if player.rating is None else player.rating)
         found.append(coefficients)
         variances.append(np.diag(covariance))

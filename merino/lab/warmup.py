@@ -15,7 +15,7 @@ from merino.lab.nets.feature_costs import measure_changes, update_costs
 from merino.lab.nets.gradient import Objective
 from merino.lab.nets.position_counts import count_positions
 from merino.lab.nets.training import Trainer, TrainingSettings
-from merino.lab.people.games import PlayerGame, PlayerGames, choices_of
+from merino.lab.people.games import PlayerGame
 from merino.lab.points.board import BoardTally, add_games
 from merino.lab.points.games import vectors_of_games
 from merino.lab.points.values import bootstrap, cells_of
@@ -49,14 +49,13 @@ def warm_up_nets() -> None:
 
 
 def warm_up_points() -> None:
-    """Value the pieces of a game, by its result and on the board, and profile a player."""
+    """Value the pieces of a game, by its result and on the board, and replay a player's game."""
     games = read_games(_GAMES)
     vectors, _ = vectors_of_games(games)
     bootstrap(cells_of(vectors.differences, vectors.outcomes), vectors, 2, 1)
     terms = default()
     add_games(BoardTally(), games, np.zeros(1, dtype=np.int64), terms)
-    game = PlayerGame(1, "", "", WHITE, None, 1.0, games.starts[:1], games.moves, np.zeros(0))
-    choices_of(PlayerGames("", (game,), 0), terms)
+    assert len(PlayerGame(1, "", "", WHITE, None, 1.0, games.starts[:1], games.moves, np.zeros(0)).positions)
 
 
 def warm_up_tunes() -> None:

@@ -1,4 +1,4 @@
-"""Annotates the games of a PGN file: reads them, writes them with comments, as JSON or as a picture, and keeps the work.
+"""Annotates the games of a PGN file: writes them with comments, as JSON or as a picture, and keeps the work.
 
 Annotations can be taken out again: text of exactly the form that is written here, from a game whose first comment is
 Merino's. All else belongs to the user, also a sign that was there before ("as marked") and a variation that was

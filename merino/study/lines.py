@@ -1,4 +1,4 @@
-"""Lines and their ends: what each side takes and promotes, where pieces get to, and why one line is better than another.
+"""Lines and their ends: what each side takes and promotes, where pieces get to, and why one line is better.
 
 Ends of lines are compared by exchanges, by piece and by term.
 """

@@ -1,17 +1,14 @@
-"""The games of one player in a PGN, and the choices in them: positions with all their legal moves, and the one played.
-
-`engine.search.choice` says what each move shows, and how likely players of a rating are to make it.
-"""
+"""The games of one player in a PGN: who is meant, and the positions in which the player had a choice."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from unicodedata import normalize
 
@@ -22,22 +19,17 @@ from merino.core.board.makemove import make
 from merino.core.board.position import POSITION
 from merino.core.common.errors import number_of
 from merino.core.common.text import did_you_mean, without_controls
-from merino.core.common.work import in_order
 from merino.core.compiled.jit import entry
 from merino.core.compiled.memory import copy_record
-from merino.engine.search.choice import FIRST_HABIT, SIGHTS, count_moves, expected_scores, shown_by
-from merino.eval.linear.compiled import stages_of
-from merino.eval.linear.family import LinearEvaluation
+from merino.engine.search.choice import count_moves
 from merino.formats.pgn_games import NO_FAULT, Games, games_of, play_games
 from merino.formats.pgn_tokens import UNFINISHED, WHITE_WON
 from merino.formats.sources import decoded, open_source
-from merino.learn.rescoring import Rescore
 from merino.study.errors import StudyError
 
 SHOWN = 8  # names in an error
 SKIP_MOVES = 5  # of a game: the opening
 MAX_CHOICES = 1000
-_TOGETHER = 8  # positions whose moves are searched with one table
 _CLOCK = re.compile(rb"\[%clk\s+(\d+):(\d\d):(\d\d(?:\.\d+)?)\]")
 
 
@@ -229,84 +221,28 @@ def _clocks(text: bytes, plies: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Choices:
-    """Positions with at least two legal moves, and the move that was played in each."""
+    """Positions after the opening in which the player had two legal moves or more."""
 
     games: np.ndarray  # int64[n], the place of each one's game in `PlayerGames`
     plies: np.ndarray  # int64[n], of the game
-    firsts: np.ndarray  # int64[n + 1]: the rows of its moves
-    played: np.ndarray  # int64[n], the row of the move played
-    moves: np.ndarray  # int32[m]
-    columns: np.ndarray  # float64[m, COLUMNS]
-    stages: np.ndarray  # int64[n], units of pieces left, as `eval.material.stage_of`
+    positions: np.ndarray  # POSITION[n]
 
     def __len__(self) -> int:
-        return len(self.played)
-
-    @property
-    def losses(self) -> np.ndarray:
-        """The expected score that the moves played lost, by each search, float64[n, SIGHTS]."""
-        return -self.columns[self.played, :FIRST_HABIT]
-
-    def chances(self, coefficients: np.ndarray) -> np.ndarray:
-        """The chance of each move by the model of choice, float64[m]; those of a position add up to 1."""
-        if not len(self):
-            return np.zeros(0)
-        firsts, lengths = self.firsts[:-1], np.diff(self.firsts)
-        strengths = self.columns @ coefficients
-        strengths -= np.repeat(np.maximum.reduceat(strengths, firsts), lengths)
-        shares = np.exp(strengths)
-        return np.maximum(shares / np.repeat(np.add.reduceat(shares, firsts), lengths), 1e-300)
+        return len(self.plies)
 
 
-def choices_of(
-    player: PlayerGames,
-    evaluation: LinearEvaluation,
-    most: int = MAX_CHOICES,
-    report: Callable[[float], object] = lambda _: None,
-) -> Choices:
-    """The choices of a player in at most so many positions, always the same ones; `report` gets the share done."""
-    positions, games, plies, played, before = _chosen(player, most)
-    firsts, moves, children, columns = shown_by(positions, before)
-    owner = np.repeat(np.arange(len(positions)), np.diff(firsts))
-    signs = np.where(positions["side"] == WHITE, 1.0, -1.0)
-    for depth, nodes in enumerate(SIGHTS):
-        scores = np.zeros(len(children))
-        for span, found in _searched(children, firsts, Rescore(nodes, evaluation)):
-            scores[span] = found
-            report((sum(SIGHTS[:depth]) + nodes * span.stop / len(children)) / sum(SIGHTS))
-        expected = expected_scores(signs[owner] * scores, evaluation.k)
-        best = np.maximum.reduceat(expected, firsts[:-1]) if len(positions) else expected
-        columns[:, depth] = expected - best[owner]
-    rows = np.flatnonzero(moves == played[owner])
-    return Choices(games, plies, firsts, rows, moves, columns, stages_of(positions))
-
-
-def _chosen(player: PlayerGames, most: int) -> tuple[np.ndarray, ...]:
-    """Positions, games, plies, moves played, and the two moves before each; by chance, but the same each time."""
+def choices_of(player: PlayerGames, most: int = MAX_CHOICES) -> Choices:
+    """The choices of a player, at most so many: drawn by chance, but the same each time."""
     none = np.zeros(0, dtype=np.int64)
-    parts: list[tuple[np.ndarray, ...]] = [(np.zeros(0, dtype=POSITION), none, none, none, np.zeros((0, 2), np.int64))]
+    parts = [(none, none, np.zeros(0, dtype=POSITION))]
     for index, game in enumerate(player.games):
         plies = game.own_plies()
-        earlier = np.concatenate([np.zeros(2, dtype=np.int64), game.moves])
-        before = np.stack([earlier[plies], earlier[plies + 1]], axis=1)  # the player's own, then the opponent's
-        places = np.full(len(plies), index)
-        parts.append((game.positions[plies], places, plies, game.moves[plies].astype(np.int64), before))
+        parts.append((np.full(len(plies), index), plies, game.positions[plies]))
     columns = [np.concatenate(part) for part in zip(*parts, strict=True)]
     counts = np.zeros(len(columns[0]) + 1, dtype=np.int64)
-    count_moves(columns[0], counts)
+    count_moves(columns[2], counts)
     chosen = np.flatnonzero(np.diff(counts) > 1)
     if len(chosen) > most:
         seed = int.from_bytes(hashlib.blake2b(player.name.encode(), digest_size=8).digest(), "little")
         chosen = np.sort(np.random.default_rng(seed).choice(chosen, most, replace=False))
-    return tuple(column[chosen] for column in columns)
-
-
-def _searched(children: np.ndarray, firsts: np.ndarray, rescore: Rescore) -> Iterator[tuple[slice, np.ndarray]]:
-    """White's scores after some moves at a time, in order."""
-    stop = np.zeros(1, dtype=np.uint64)
-    edges = [*firsts[:-1:_TOGETHER].tolist(), int(firsts[-1])]
-
-    def scored(span: slice) -> tuple[slice, np.ndarray]:
-        return span, rescore.scores_of(children[span], stop)
-
-    return in_order(scored, [slice(first, last) for first, last in pairwise(edges) if last > first])
+    return Choices(*(column[chosen] for column in columns))

@@ -1,7 +1,7 @@
 """A profile: what a player's games say about the player, with intervals and the moves that each statement comes from.
 
-What moves lose by phase, colour, clock and time; results and losses by opening; the kinds of mistakes, how far one must
-look to see them, and what tempted to them. Means come with 95% intervals that take the moves of a game together. Faces
+What moves lose by phase, colour, clock and time; results and losses by opening; the kinds of mistakes, and how far one
+must look to see them. Means come with 95% intervals that take the moves of a game together. Faces
 show what is beyond chance (`is_enough`); `as_object` has all of it.
 """
 
@@ -21,11 +21,11 @@ from merino.core.board.fen import COLOUR_NAMES, START_FEN, to_fen
 from merino.core.board.game import Position
 from merino.core.common.work import in_order
 from merino.engine.notation.san import move_number, san
-from merino.engine.search.choice import SIGHTS, expected_scores, people
+from merino.engine.search.choice import expected_scores
 from merino.engine.search.known_openings import longest_opening, opening_by
 from merino.engine.search.limits import Limits
 from merino.eval.evaluation import Evaluation
-from merino.eval.linear.family import LinearEvaluation
+from merino.eval.linear.compiled import stages_of
 from merino.eval.material import FULL_BOARD
 from merino.lab.people.games import Choices, PlayerGame, PlayerGames, choices_of
 from merino.learn.rescoring import Rescore
@@ -48,7 +48,6 @@ MIN_GAMES = 5  # that an interval of means by game needs
 COIN_OF_A_GAME = 0.25  # variance of a game that is lost or won by chance
 MIN_RESULTS = 15  # of an opening: of fewer, those with a narrow interval are the lucky ones
 MAX_ERROR = 0.15  # of the score of an opening: a wider interval says too little
-MIN_TEMPTED = 20  # positions with a temptation that say something
 SET_UP = "set-up positions"
 
 
@@ -145,32 +144,11 @@ class OpeningRecord:
 
 
 @dataclass(frozen=True)
-class Sight:
-    """The mistakes by the search that first sees them, from the shallowest on, and those of the deepest alone."""
-
-    nodes: int
-    mistakes: int
-
-
-@dataclass(frozen=True)
-class Temptation:
-    """Positions in which the move that a short search likes best is a mistake, and a longer one sees it."""
-
-    nodes: int  # of the short search
-    sees: int  # nodes of the longer one
-    positions: int
-    fallen: Interval  # the share in which it was played
-    others: float  # the share in which the average player would play it
-    is_enough: bool  # whether the player differs from the average one beyond chance
-
-
-@dataclass(frozen=True)
 class Profile:
     """All that is said of a player; its fields are the keys of the JSON."""
 
     player: str
     rating: int | None
-    peers: tuple[float, float]  # ratings of the players whom "others" are
     games: int
     moves: int  # that it is based on
     plies: int  # moves of the player after the opening, in all games
@@ -178,8 +156,6 @@ class Profile:
     over_time: OverTime
     openings: tuple[OpeningRecord, ...]
     mistakes: MistakeCounts
-    sights: tuple[Sight, ...]
-    temptations: tuple[Temptation, ...]
     faulty: int  # games that could not be read
     left_out: str  # a sentence about them, "" if there are none
 
@@ -206,7 +182,7 @@ def as_object(value: Any) -> Any:
 
 def profile_of(
     player: PlayerGames,
-    evaluation: LinearEvaluation,
+    evaluation: Evaluation,
     most: int,
     analyse: Callable[[], Analyser],
     report: Callable[[str, float], object] = lambda what, done: None,
@@ -216,14 +192,13 @@ def profile_of(
     `analyse` makes what searches mistakes, which must know nothing of earlier searches; `report` gets what is done, and
     the share.
     """
-    choices = choices_of(player, evaluation, most, partial(report, "Searching"))
+    choices = choices_of(player, most)
     if len(choices) < MIN_CHOICES or len(set(choices.games.tolist())) < 2:
         raise StudyError(
             f"not enough games: {player.count} of '{player.name}' have {len(choices)} positions with a choice "
             f"after the opening; {MIN_CHOICES} from two games or more are needed, and some hundred say something"
             f"{player.left_out_too}"
         )
-    others = people()
     losses = losses_of(player, choices, evaluation, partial(report, "Judging moves"))
     found = mistakes_of(player, choices, losses, evaluation, analyse(), partial(report, "Looking into mistakes"))
     moves = JudgedMoves(choices, losses, np.isin(np.arange(len(choices)), [mistake.index for mistake in found]))
@@ -232,7 +207,6 @@ def profile_of(
     return Profile(
         player=player.name,
         rating=None if player.rating is None else round(player.rating),
-        peers=(others.low, others.high),
         games=player.count,
         moves=len(choices),
         plies=player.plies,
@@ -240,8 +214,6 @@ def profile_of(
         over_time=over_time(player, moves),
         openings=openings_of(player, moves, found),
         mistakes=MistakeCounts(len(found), kinds_of(found), seen),
-        sights=sights_of(choices),
-        temptations=temptations_of(choices, choices.chances(others.usual(player.rating))),
         faulty=player.faulty,
         left_out=player.left_out,
     )
@@ -297,12 +269,12 @@ def losses_of(
 
 def parts_of(player: PlayerGames, moves: JudgedMoves) -> tuple[MoveGroup, ...]:
     """The moves by phase, colour and clock."""
-    choices = moves.choices
+    choices, stages = moves.choices, stages_of(moves.choices.positions)
     colours = np.array([game.colour for game in player.games])[choices.games]
     named = {
         "all moves": np.ones(len(choices), dtype=bool),
-        "opening and middlegame": choices.stages > FULL_BOARD // 2,
-        "endgame": choices.stages <= FULL_BOARD // 2,
+        "opening and middlegame": stages > FULL_BOARD // 2,
+        "endgame": stages <= FULL_BOARD // 2,
         "with White": colours == WHITE,
         "with Black": colours != WHITE,
     }
@@ -463,7 +435,7 @@ def _judged(
 ) -> FoundMistake | None:
     """What kind of mistake a move is; None if the lines of another search show none."""
     game, ply = player.games[int(choices.games[index])], int(choices.plies[index])
-    fen, played = to_fen(game.positions[ply : ply + 1]), int(choices.moves[choices.played[index]])
+    fen, played = to_fen(game.positions[ply : ply + 1]), int(game.moves[ply])
     position = Position(fen)
     after = position.copy()
     after.push(played)
@@ -506,31 +478,6 @@ def _counted(kind: MistakeKind, found: Sequence[FoundMistake], total: int) -> Ki
         middle if middle < deepest else None,
         tuple(mistake.example for mistake in costly),
     )
-
-
-def sights_of(choices: Choices) -> tuple[Sight, ...]:
-    """The mistakes by the shallowest search that finds them so."""
-    are_seen = choices.losses >= MISTAKE
-    mistakes = are_seen[:, -1]
-    first = np.argmax(are_seen, axis=1)
-    return tuple(Sight(nodes, int((mistakes & (first == depth)).sum())) for depth, nodes in enumerate(SIGHTS))
-
-
-def temptations_of(choices: Choices, usual: np.ndarray) -> tuple[Temptation, ...]:
-    """The temptations of each search but the longest; `usual` are the average player's chances, float64[m]."""
-    found = []
-    spans = list(zip(choices.firsts[:-1].tolist(), choices.firsts[1:].tolist(), strict=True))
-    for depth, nodes in enumerate(SIGHTS[:-1]):
-        liked = np.array([first + int(np.argmax(choices.columns[first:last, depth])) for first, last in spans])
-        losses = -choices.columns[liked][:, [depth + 1, len(SIGHTS) - 1]]
-        is_trap = (losses >= MISTAKE).all(axis=1)
-        total = int(is_trap.sum())
-        if total:
-            fallen = share_of(int((liked == choices.played)[is_trap].sum()), total)
-            others = float(usual[liked[is_trap]].mean())
-            differs = total >= MIN_TEMPTED and not fallen.low <= others <= fallen.high
-            found.append(Temptation(nodes, SIGHTS[depth + 1], total, fallen, others, differs))
-    return tuple(found)
 
 
 # Openings

@@ -148,20 +148,6 @@ def _sight(profile: Profile) -> Iterator[str]:
         so_far += seen.mistakes
         how_far = "farther" if seen.plies is None else _plies(seen.plies)
         yield f"  {how_far:<14}{seen.mistakes:>4}   all so far {so_far / mistakes.count:>4.0%}"
-    for found in profile.temptations:
-        if found.is_enough:
-            fallen = round(found.fallen.value * found.positions)
-            yield f"Where the best move of a search of {found.nodes} nodes is a mistake, as one of {found.sees} sees,"
-            yield f"  you played it in {fallen} of {found.positions} positions, {_percents(found.fallen)}; "
-            yield f"  {_others(profile)} would in {found.others:.1%}."
-
-
-def _others(profile: Profile) -> str:
-    """Who the other players are, in words."""
-    low, high = profile.peers
-    if profile.rating is not None and low <= profile.rating <= high:
-        return "players of your rating"
-    return f"strong players ({low:.0f} to {high:.0f})"
 
 
 def _plies(count: float) -> str:

@@ -1,6 +1,6 @@
 // What a player's moves say: what they lose, when and in which openings, and the mistakes. What may be chance is left out.
 
-import { h, number, percent, plural } from "../base/dom.js";
+import { h, percent, plural } from "../base/dom.js";
 import { groupTable, kindTable, openingTable } from "./profile_tables.js";
 
 const MAX_OPENINGS = 8; // of a colour
@@ -34,16 +34,6 @@ function openings(profile) {
 const seenBy = (row) =>
     row.plies === null ? `${row.mistakes} farther` : `${row.mistakes} by ${plural(row.plies, "ply", "plies")}`;
 
-function temptation(profile, found) {
-    const fallen = Math.round(found.fallen * found.positions);
-    return note(
-        `Where the move that a search of ${found.nodes} nodes likes best is a mistake, as one of `,
-        `${found.sees.toLocaleString("en")} sees, it was played in ${fallen} of ${plural(found.positions, "position")} `,
-        `(${percent(found.fallen_low, 1)} to ${percent(found.fallen_high, 1)}); `,
-        `${others(profile)} would in ${percent(found.others, 1)}.`,
-    );
-}
-
 function mistakes(profile) {
     const { count, kinds, plies } = profile.mistakes;
     if (!count) return [h("h4", {}, "Mistakes"), note("No mistakes found.")];
@@ -52,13 +42,7 @@ function mistakes(profile) {
         h("h4", {}, "Mistakes made most"),
         kindTable("profile-kinds", kinds),
         note(`Of ${plural(count, "mistake")}, so many are seen by looking beyond the move: ${seen}.`),
-        profile.temptations.filter((found) => found.is_enough).map((found) => temptation(profile, found)),
     ];
-}
-
-function others({ rating, peers: [low, high] }) {
-    if (rating !== null && rating >= low && rating <= high) return "players of this rating";
-    return `strong players (${number(low)} to ${number(high)})`;
 }
 
 /** The whole profile, as the server tells it. */

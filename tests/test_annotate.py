@@ -478,32 +478,14 @@ def test_names_in_a_picture_do_not_cover_each_other() -> None:
     assert annotated_files._named(near, np.array([50.0, 50.0, 50.0, 50.0, 90.0]), moves) == [2, 3, 1, 4]
 
 
-class Kept:
-    """Keeps games in memory."""
-
-    def __init__(self) -> None:
-        self.games: list[bytes] = []
-        self.unfinished: list[bytes] = []
-        self.is_finished = False
-
-    def add(self, game: bytes) -> None:
-        self.games.append(game)
-
-    def add_unfinished(self, game: bytes) -> None:
-        self.unfinished.append(game)
-
-    def finish(self) -> None:
-        self.is_finished = True
-
-
-def test_games_are_told_one_by_one_each_kept_before(game_file: Path) -> None:
+def test_games_come_one_by_one(game_file: Path) -> None:
     request = AnnotationRequest(read_sources(game_file), default(), Limits(nodes=200), hash_mb=1, threads=1)
-    keeper, watched = Kept(), []
-    searcher = Searcher(hash_mb=1)
-    for number, game in enumerate(annotate_games(request, searcher, keeper, lambda *told: watched.append(told)), 1):
-        assert len(keeper.games) == number == game.source.number and game.is_whole
-        assert game.moves[0].san == ("e4", "f3")[number - 1]
-    assert keeper.is_finished and not keeper.unfinished
+    watched: list[tuple[object, ...]] = []
+    found = list(annotate_games(request, Searcher(hash_mb=1), 0, lambda *now: watched.append(now)))
+    assert [(game.source.number, game.moves[0].san, game.is_whole) for game in found] == [
+        (1, "e4", True),
+        (2, "f3", True),
+    ]
     assert watched == [(source, ply) for source in request.sources.games for ply in range(1, len(source.moves) + 1)]
 
 

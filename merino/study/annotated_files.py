@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import chess
 import chess.engine
@@ -45,7 +45,7 @@ from merino.engine.search.searcher import Searcher
 from merino.eval.evaluation import Evaluation
 from merino.formats.pgn_text import tree_text
 from merino.formats.sources import SourceError, as_named, read_text
-from merino.study.analyser import Analyser, analyser
+from merino.study.analyser import analyser
 from merino.study.annotation import GRADES, AnnotatedMove, MoveVerdict, PieceOutcome, annotate_moves, largest_outcomes
 from merino.study.errors import StudyError
 from merino.study.mistakes import MistakeKind
@@ -331,21 +331,6 @@ _GAP = b"\n\n"
 log = logging.getLogger(__name__)
 
 
-class AnnotationKeeper(Protocol):
-    """Receives the annotated games. All methods raise OSError."""
-
-    games: list[bytes]
-
-    def add(self, game: bytes) -> None:
-        """Take a finished game."""
-
-    def add_unfinished(self, game: bytes) -> None:
-        """Take an unfinished game."""
-
-    def finish(self) -> None:
-        """Called after the last game."""
-
-
 @dataclass(frozen=True)
 class AnnotationRequest:
     """The games of a file to annotate, and how. Comments are kept in `encoding`; `picture` names that of each game."""
@@ -381,54 +366,40 @@ class AnnotationRequest:
 
 @dataclass(frozen=True)
 class AnnotatedGame:
-    """A game that was annotated, or copied if it is faulty; incomplete after Ctrl-C."""
+    """A game that was annotated, or copied if it is faulty: its moves, and its PGN; incomplete after Ctrl-C."""
 
     source: GameSource
     moves: Sequence[AnnotatedMove]
+    text: bytes
     is_whole: bool = True
 
 
 def annotate_games(
-    request: AnnotationRequest, searcher: Searcher, keeper: AnnotationKeeper, watch: OnProgress
+    request: AnnotationRequest, searcher: Searcher, done: int, watch: OnProgress
 ) -> Iterator[AnnotatedGame]:
-    """Annotate the games that the keeper does not have yet; each is yielded after the keeper has it. Ctrl-C ends this.
-
-    Raises the OSErrors of the keeper, and StudyError if a picture cannot be written or drawn.
-    """
+    """Annotate the games after the first `done`. Ctrl-C ends this. Raises StudyError if a picture cannot be made."""
     searching = analyser(searcher, gives_up=True)
-    for source in request.sources.games[len(keeper.games) :]:
+    for source in request.sources.games[done:]:
         if source.fault:
-            keeper.add(source.text.encode(request.encoding))
-            yield AnnotatedGame(source, ())
+            yield AnnotatedGame(source, (), source.text.encode(request.encoding))
             continue
         searcher.clear()  # so that the annotation of a game does not depend on the games before it
-        moves, is_whole = _annotated(source, request, searching, watch)
-        text = write_comments(source, moves, request.how).encode(request.encoding)
-        if not is_whole:
-            keeper.add_unfinished(text)
-            yield AnnotatedGame(source, moves, is_whole)
-            return
-        if request.picture and moves:
-            _draw(request, request.picture, source, moves)
-        keeper.add(text)
-        yield AnnotatedGame(source, moves)
-    keeper.finish()
-
-
-def _annotated(
-    source: GameSource, request: AnnotationRequest, searching: Analyser, watch: OnProgress
-) -> tuple[list[AnnotatedMove], bool]:
-    """The moves of a game annotated, and whether these are all: Ctrl-C keeps those before it."""
-    done: list[AnnotatedMove] = []
-    try:
-        for annotated in annotate_moves(
+        moves, is_whole = list[AnnotatedMove](), True
+        annotated = annotate_moves(
             source.start, source.moves, request.evaluation, searching, request.limits, request.shapley
-        ):
-            done.append(annotated)
-            watch(source, len(done))
-    except KeyboardInterrupt:
-        return done, False
-    return done, True
+        )
+        try:
+            for move in annotated:
+                moves.append(move)
+                watch(source, len(moves))
+        except KeyboardInterrupt:
+            is_whole = False
+        text = write_comments(source, moves, request.how).encode(request.encoding)
+        if is_whole and request.picture and moves:
+            _draw(request, request.picture, source, moves)
+        yield AnnotatedGame(source, moves, text, is_whole)
+        if not is_whole:
+            return
 
 
 def _draw(request: AnnotationRequest, path: Path, source: GameSource, moves: Sequence[AnnotatedMove]) -> None:
@@ -545,10 +516,10 @@ def annotated_json(position: Position, annotated: AnnotatedMove) -> dict[str, An
     }
 
 
-def game_json(source: GameSource, moves: Sequence[AnnotatedMove], is_whole: bool) -> dict[str, Any]:
-    """A game with its annotated moves, which are all if it `is_whole`; a faulty one has none, but its `fault`."""
-    position, found = source.start.copy(), []
-    for annotated in moves:
+def game_json(game: AnnotatedGame) -> dict[str, Any]:
+    """A game with its annotated moves; a faulty one has none, but its `fault`."""
+    source, position, found = game.source, game.source.start.copy(), []
+    for annotated in game.moves:
         found.append(annotated_json(position, annotated))
         position.push(annotated.move)
     return {
@@ -556,9 +527,9 @@ def game_json(source: GameSource, moves: Sequence[AnnotatedMove], is_whole: bool
         "label": source.label,
         "fen": source.start.fen(),
         "fault": source.fault or None,
-        "is_whole": is_whole,
+        "is_whole": game.is_whole,
         "moves": found,
-        "account": list(account(moves)) if moves else [],
+        "account": list(account(game.moves)) if game.moves else [],
     }
 
 

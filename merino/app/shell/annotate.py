@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
 import json
 import os
@@ -27,7 +28,6 @@ from merino.engine.search.limits import Limits
 from merino.study.annotated_files import (
     SIGNS,
     AnnotatedGame,
-    AnnotationKeeper,
     AnnotationRequest,
     GameSource,
     Partial,
@@ -69,35 +69,15 @@ def run_annotate(arguments: Sequence[str]) -> int:
         )
         progress = _AnnotationProgress(len(sources.games), args.quiet)
         if out is None:
-            printed = _Printed(progress, is_silent=args.json)
-            return _annotate(request, search, printed, progress, args.quiet, args.json)
+            return _annotate(request, search, None, progress, args)
         with holding_output(out, "annotate"), Partial(out, request.identity) as partial:
             if partial.games and not args.quiet:
-                _tell(
+                _say(
                     f"Continuing after game {len(partial.games)} of {len(sources.games)}, the end of '{partial.path}'."
                 )
             kept = f"; the finished games are in '{partial.path}', and the same command continues from there"
             with writing(CommandError, out, "annotate: ", kept):
-                return _annotate(request, search, partial, progress, args.quiet)
-
-
-class _Printed:
-    """Games printed as they are done, in UTF-8 or what the terminal reads, unless `is_silent`."""
-
-    def __init__(self, progress: _AnnotationProgress, is_silent: bool = False) -> None:
-        self.games: list[bytes] = []
-        self._progress, self._is_silent = progress, is_silent
-
-    def add(self, game: bytes) -> None:
-        self._progress.wipe()
-        if not self._is_silent:
-            print("\n" * bool(self.games) + game.decode(), flush=True)
-        self.games.append(game)
-
-    add_unfinished = add
-
-    def finish(self) -> None:
-        """Do nothing: there is nothing to finish."""
+                return _annotate(request, search, partial, progress, args)
 
 
 class _AnnotationProgress:
@@ -120,36 +100,42 @@ class _AnnotationProgress:
 def _annotate(
     request: AnnotationRequest,
     search: SearchRequest,
-    keeper: AnnotationKeeper,
+    partial: Partial | None,
     progress: _AnnotationProgress,
-    is_quiet: bool,
-    as_json: bool = False,
+    args: argparse.Namespace,
 ) -> int:
-    """Annotate the games that are not yet done, and print a line about each, if asked also as JSON; the exit code."""
-    games = request.sources.games
+    """Annotate the games that are not yet done, each kept or printed at once, with a line about it; the exit code."""
+    games, done = request.sources.games, len(partial.games) if partial else 0
     try:
-        for game in annotate_games(request, searcher_of(search, request.evaluation), keeper, progress):
+        for game in annotate_games(request, searcher_of(search, request.evaluation), done, progress):
             progress.wipe()
-            if as_json:
-                print(json.dumps(game_json(game.source, game.moves, game.is_whole)), flush=True)
-            if not is_quiet or game.source.fault:
-                _tell(_line_about(game, len(games), keeper))
+            if partial:
+                (partial.add if game.is_whole else partial.add_unfinished)(game.text)
+            elif args.json:
+                print(json.dumps(game_json(game)), flush=True)
+            else:
+                print("\n" * (game.source.number > 1) + game.text.decode(), flush=True)
+            if not args.quiet or game.source.fault:
+                _say(_line_about(game, len(games), partial))
             if not game.is_whole:
                 return INTERRUPTED
     finally:
         progress.wipe()
+    if partial:
+        partial.finish()
     faulty = [str(source.number) for source in games if source.fault]
     if faulty:
         named = ", ".join(faulty[:MAX_NAMED]) + ", ..." * (len(faulty) > MAX_NAMED)
-        _tell(f"Faulty games, copied unchanged: {len(faulty)} of {len(games)} games, number {named}")
+        _say(f"Faulty games, copied unchanged: {len(faulty)} of {len(games)} games, number {named}")
     return 1 if faulty else 0
 
 
-def _line_about(game: AnnotatedGame, count: int, keeper: AnnotationKeeper) -> str:
+def _line_about(game: AnnotatedGame, count: int, partial: Partial | None) -> str:
     """What became of a game."""
     source = game.source
     if not game.is_whole:
-        return f"Interrupted; the work so far is kept{_where(keeper)}."
+        where = f" in '{partial.path}', from where the same command continues" if partial else ""
+        return f"Interrupted; the work so far is kept{where}."
     if source.fault:
         return f"{_head(source, count)}, line {source.line}: {source.fault}; copied unchanged"
     return f"{_head(source, count)}: {' '.join(account(game.moves)) if game.moves else 'no moves'}"
@@ -157,10 +143,6 @@ def _line_about(game: AnnotatedGame, count: int, keeper: AnnotationKeeper) -> st
 
 def _head(source: GameSource, count: int) -> str:
     return f"game {source.number} of {count}, {source.label}"
-
-
-def _where(keeper: AnnotationKeeper) -> str:
-    return f" in '{keeper.path}', from where the same command continues" if isinstance(keeper, Partial) else ""
 
 
 def _parser() -> Parser:
@@ -201,5 +183,5 @@ def _check_target(path: Path) -> None:
             raise PermissionError(errno.EACCES, "it is read-only")
 
 
-def _tell(text: str) -> None:
+def _say(text: str) -> None:
     print(text, file=sys.stderr)

@@ -26,7 +26,6 @@ from merino.engine.report.schema import (
     ChangeReport,
     LineReport,
     MoveReport,
-    PieceChangeReport,
     PieceReport,
     PositionReport,
     SearchReport,
@@ -43,6 +42,7 @@ from merino.eval.explanation import Change, Explanation
 from merino.study.accounts import tell
 from merino.study.analyser import Analyser
 from merino.study.errors import StudyError
+from merino.study.lines import follow
 from merino.study.shapley import DEFAULT_ERROR, shapley_values
 
 LINES = 3  # of the best moves
@@ -122,11 +122,14 @@ def _with_pieces(
         report = with_shapley(report, position.record, evaluation, shapley)
     changed = []
     for move, reported in zip(moves, report.moves, strict=True):
-        record = _after(position, [move]).record
-        after = report_evaluation(record, "", evaluation)
+        end = follow(position, [move])
+        after = report_evaluation(end.after.record, "", evaluation)
         if shapley is not None:
-            after = with_shapley(after, record, evaluation, shapley, _origins(report.pieces, after.pieces))
-        changed.append(replace(reported, pieces=piece_changes(report.pieces, after.pieces)))
+            after = with_shapley(after, end.after.record, evaluation, shapley, end.origins)
+        origins = {SQUARE_NAMES[square]: SQUARE_NAMES[origin] for square, origin in end.origins.items()}
+        now = {origins[piece.square]: piece for piece in after.pieces}
+        pieces = tuple(report_piece_change(piece, now.get(piece.square)) for piece in report.pieces)
+        changed.append(replace(reported, pieces=pieces))
     return replace(report, moves=tuple(changed))
 
 
@@ -260,34 +263,6 @@ def _after(position: Position, moves: Iterable[int]) -> Position:
     for move in moves:
         after.push(move)
     return after
-
-
-def piece_changes(before: Sequence[PieceReport], after: Sequence[PieceReport]) -> tuple[PieceChangeReport, ...]:
-    """The change of each of the pieces `before` a legal move, in their order; `after` are the pieces after it."""
-    there = {piece.square: piece for piece in after}
-    now = {origin: there[square] for square, origin in _squares_before(before, after).items()}
-    return tuple(report_piece_change(piece, now.get(piece.square)) for piece in before)
-
-
-def _squares_before(before: Sequence[PieceReport], after: Sequence[PieceReport]) -> dict[str, str]:
-    """Where each of the pieces `after` a legal move stood before it, by its square."""
-    kept = {(piece.square, piece.piece) for piece in before} & {(piece.square, piece.piece) for piece in after}
-    gone = [piece for piece in before if (piece.square, piece.piece) not in kept]
-    return {
-        piece.square: piece.square if (piece.square, piece.piece) in kept else _origin(piece, gone).square
-        for piece in after
-    }
-
-
-def _origins(before: Sequence[PieceReport], after: Sequence[PieceReport]) -> dict[int, int]:
-    """The same by numbers of squares."""
-    return {SQUARE_NAMES.index(to): SQUARE_NAMES.index(at) for to, at in _squares_before(before, after).items()}
-
-
-def _origin(arrived: PieceReport, gone: Iterable[PieceReport]) -> PieceReport:
-    """The piece of those that have left their squares which has arrived: the same one, or the pawn it was."""
-    own = [piece for piece in gone if piece.piece.isupper() == arrived.piece.isupper()]
-    return next((piece for piece in own if piece.piece == arrived.piece), own[0])
 
 
 # One position under two evaluations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -101,25 +102,17 @@ def report_score(score: Score, turn: int, evaluation: Evaluation) -> ScoreReport
 
 def report_piece_change(before: PieceReport, after: PieceReport | None) -> PieceChangeReport:
     """The change of a piece by a move; without `after` it was captured."""
-    removal, attributed = before.removal_cp, before.attributed_cp
+    values: dict[str, Any] = {}
+    for way in ("removal", "attributed", "shapley"):
+        old, new = (None if piece is None else getattr(piece, f"{way}_cp") for piece in (before, after))
+        change = None if old is None else (new or 0) - old
+        values |= {f"{way}_before_cp": old, f"{way}_after_cp": new, f"{way}_change_cp": change}
     return PieceChangeReport(
         piece=before.piece,
         square=before.square,
         piece_after=after.piece if after else None,
         square_after=after.square if after else None,
-        removal_before_cp=removal,
-        removal_after_cp=after.removal_cp if after else None,
-        removal_change_cp=None if removal is None else ((after.removal_cp or 0) if after else 0) - removal,
-        attributed_before_cp=attributed,
-        attributed_after_cp=after.attributed_cp if after else None,
-        attributed_change_cp=None
-        if attributed is None
-        else ((after.attributed_cp or 0.0) if after else 0.0) - attributed,
-        shapley_before_cp=before.shapley_cp,
-        shapley_after_cp=after.shapley_cp if after else None,
-        shapley_change_cp=None
-        if before.shapley_cp is None
-        else ((after.shapley_cp or 0.0) if after else 0.0) - before.shapley_cp,
+        **values,
     )
 
 

@@ -21,7 +21,7 @@ from merino.engine.search.searcher import Searcher
 from merino.eval.families import default, load
 from merino.eval.linear.weights import SHIPPED
 from merino.study.analyser import analyser
-from merino.study.lines import LineEnd, PieceDifference, differences, end_of, outcome, told, why
+from merino.study.lines import LineEnd, PieceDifference, differences, end_of, outcome, why
 from merino.study.mistakes import (
     Cost,
     Costs,
@@ -161,7 +161,7 @@ FORK = "r3kb1r/ppp2ppp/4pn2/3N4/8/8/PPP2PPP/R3KB1R w KQkq - 0 10"
         ),
     ],
 )
-def test_the_kind_of_a_mistake_is_told_by_the_lines(
+def test_the_kind_of_a_mistake_follows_from_the_lines(
     fen: str, played: str, better: str, reply: str, kind: MistakeKind, words: str
 ) -> None:
     board = chess.Board(fen)
@@ -268,7 +268,7 @@ GAMES = """[White "A"]
 """
 
 
-def test_annotated_games_name_the_kind_and_are_annotated_anew_without_a_trace(tmp_path: Path) -> None:
+def test_annotated_games_name_the_kind_and_are_annotated_again_without_a_trace(tmp_path: Path) -> None:
     games, once, twice = (tmp_path / name for name in ("games.pgn", "once.pgn", "twice.pgn"))
     games.write_text(GAMES)
     assert main(["annotate", str(games), "--out", str(once), "--nodes", "4000", "--quiet", "--shapley"]) == 0
@@ -320,7 +320,7 @@ LAST_PAWN = "8/8/8/8/3kP3/8/8/2K5 b - - 0 1"
         ("7k/8/8/8/8/8/PP6/K7 w - - 99 90", ("Kb1", "a4"), "Kb1 draws by the fifty-move rule."),
     ],
 )
-def test_a_move_that_draws_at_once_is_told_as_that(fen: str, moves: tuple[str, ...], said: str) -> None:
+def test_a_move_that_draws_at_once_is_named_so(fen: str, moves: tuple[str, ...], said: str) -> None:
     report, position = searched(fen, *moves)
     first, *others = why(report, position, default()).sentences
     assert first.startswith("The search prefers ") and " ".join(others) == said
@@ -388,7 +388,9 @@ def test_the_outcome_of_a_line_is_what_it_exchanges_once_captures_have_ended(mov
 def test_the_outcome_of_a_line_names_pieces_as_a_comparison_does() -> None:
     found = outcome(Position(MIDDLEGAME), ["e1e6", "f7e6", "d3e4", "a8c8"], default())
     _, *pieces = found.sentences
-    assert pieces[1].startswith("Black's rook on c8 (from a8) is worth 0.37 more: rook on a file without own pawns")
+    assert pieces[1].startswith(
+        "Black's rook on c8 (from a8) is worth 0.37 more: rook on a file without friendly pawns"
+    )
     told = found.pieces[1].as_json()
     assert (told["name"], told["there"]) == ("Black's rook on c8", "a8") and round(told["total_cp"]) == 37
     assert abs(sum(told["terms_cp"].values()) - told["total_cp"]) < 0.5 and "RookOpen" in told["terms_cp"]
@@ -400,7 +402,7 @@ def test_no_reason_is_a_term_whose_weight_has_the_wrong_sign() -> None:
     found = PieceDifference(king, chess.H1, chess.G1, terms, {"KingCenterEnd"})
     assert found.worth == "is worth 0.43 more: less lost by gaps before the king +0.12"
     nameless = PieceDifference(king, chess.H1, chess.G1, {"KingCenterEnd": 29.0}, {"KingCenterEnd"})
-    assert told([nameless, found], 2) == [found]
+    assert named_first([nameless, found], 2) == [found]
 
 
 def test_terms_of_a_whole_side_are_not_divided_among_its_pieces() -> None:
@@ -553,7 +555,7 @@ def test_a_term_says_whether_there_is_more_or_less_of_it(
     assert [(cost.is_given, cost.words) for cost in given.terms] == [(True, f"0.31 {costs}")]
 
 
-def test_no_mistake_is_told_by_a_term_whose_weight_has_the_wrong_sign() -> None:
+def test_no_mistake_is_explained_by_a_term_whose_weight_has_the_wrong_sign() -> None:
     fen = "4k3/8/8/8/8/8/8/4K3 b - - 0 1"
     ends = [end(fen, {"KingCenterEnd": (cp, 0.0)}) for cp in (0.0, 34.0, 0.0)]
     assert len(ThreeEnds(*ends, chess.BLACK).costs().terms) == 1
@@ -561,14 +563,14 @@ def test_no_mistake_is_told_by_a_term_whose_weight_has_the_wrong_sign() -> None:
     assert ThreeEnds(*unusual, chess.BLACK).costs().terms == []
 
 
-def test_a_move_that_ends_the_game_as_a_draw_is_told_so() -> None:
+def test_a_move_that_ends_the_game_as_a_draw_is_named_so() -> None:
     stalemate = mistake("7k/8/6K1/8/8/8/8/5Q2 w - - 0 1", "Qf7", "Qf8#", "")
     assert stalemate == "draw allowed: the move stalemates (1. Qf8#)"
     bare = mistake("8/8/8/8/8/2k5/1p6/1KN5 b - - 0 1", "bxc1=N+", "Kd2", "")
     assert bare == "draw allowed: the move leaves too little material to win (1...Kd2)"
 
 
-def test_a_draw_by_the_fifty_move_rule_is_told_as_one() -> None:
+def test_a_draw_by_the_fifty_move_rule_is_named_so() -> None:
     fen = "8/8/8/8/1p2k3/1P6/P7/K6R w - - 99 120"
     for reply in ("", "Kd4"):
         assert mistake(fen, "Rh5", "a3 bxa3", reply) == (
@@ -580,7 +582,7 @@ def test_a_draw_by_the_fifty_move_rule_is_told_as_one() -> None:
     assert missed.startswith("draw missed: the better move draws by the fifty-move rule (120. Rh5 Kd4 121. Kb2)")
 
 
-def test_where_no_reply_was_found_no_draw_is_told() -> None:
+def test_where_no_reply_was_found_no_draw_is_stated() -> None:
     quiet = "8/8/8/8/1p2k3/1P6/P7/K6R w - - 0 120"
     assert mistake(quiet, "Rh5", "Kb2 Kd4", "").startswith("no single reason")
 
@@ -588,7 +590,7 @@ def test_where_no_reply_was_found_no_draw_is_told() -> None:
 CHASED = "7k/8/8/5Q2/8/8/1q6/5K2 w - - 0 1"  # White's queen can check without end
 
 
-def test_a_draw_by_checks_without_end_is_told_as_allowed_or_as_missed() -> None:
+def test_a_perpetual_check_is_allowed_or_missed() -> None:
     checks, quiet = "Qf8+ Kh7 Qf7+ Kh8 Qf8+", Costs((), (Cost(50.0, True, "0.50 by something"),))
     assert mistake(CHASED, "Qg4", checks, "Qb1+ Kf2 Qb2+", quiet).startswith(
         "draw missed: the better move draws by perpetual check (1. Qf8+ Kh7 2. Qf7+ Kh8 3. Qf8+)"
@@ -601,7 +603,7 @@ def test_a_draw_by_checks_without_end_is_told_as_allowed_or_as_missed() -> None:
     assert mistake(CHASED, "Qg4", shuffled, "Qb1+ Kf2 Qb2+").startswith("draw missed: the better move draws by repe")
 
 
-def test_a_lost_rook_is_told_before_a_repetition_that_was_missed() -> None:
+def test_a_lost_rook_comes_before_a_repetition_missed() -> None:
     fen = "6k1/8/8/8/8/8/r7/6KR w - - 0 1"
     shuffled = "Rh3 Rb2 Rh1 Ra2"
     assert mistake(fen, "Rh7", shuffled, "Kxh7 Kf1").startswith("hanging piece: the rook on h7 stands where it can be")
@@ -623,7 +625,7 @@ def test_material_lost_names_the_square_or_what_is_taken_first() -> None:
     assert won is not None and won.sentence == "the reply wins material worth 4 pawns, first the queen on e3"
 
 
-def test_a_piece_given_for_another_kind_is_told_as_an_exchange() -> None:
+def test_a_piece_given_for_another_kind_is_an_exchange() -> None:
     fen = "4k3/1p6/2n5/8/8/5B2/1P6/4K3 w - - 0 1"
     assert mistake(fen, "Bxc6+", "Be2 Ke7", "bxc6 Kd2") == (
         "bad exchange: the move gives a bishop for a knight (1...bxc6 2. Kd2)"
@@ -676,7 +678,7 @@ def test_a_pawn_that_is_about_to_be_won_back_is_not_won() -> None:
         ("8/P7/8/8/8/7k/8/7K w - - 0 1", "a8=Q Kg4 Qe4+", Means.PROMOTION),
     ],
 )
-def test_a_promotion_is_told_where_something_is_won_by_it(fen: str, moves: str, means: Means) -> None:
+def test_a_promotion_is_named_where_something_is_won_by_it(fen: str, moves: str, means: Means) -> None:
     found = line(fen, moves)
     won = win_by(found, max(found.gain, 1))
     assert won is not None and won.means is means
@@ -710,7 +712,7 @@ def test_moves_to_mate_count_the_move_that_is_compared() -> None:
     )
 
 
-def test_a_promoted_piece_is_told_and_not_compared_with_another() -> None:
+def test_a_promoted_piece_is_named_and_not_compared_with_another() -> None:
     ends = [end_of(Position("8/P7/8/8/8/6k1/8/6K1 w - - 0 1"), [move], default()) for move in ("a7a8q", "a7a8r")]
     assert [end.material for end in ends] == ["White promotes to a queen", "White promotes to a rook"]
     assert chess.A8 not in {piece.here for piece in differences(*ends)}
@@ -721,13 +723,13 @@ def test_a_promoted_piece_that_is_taken_counts_as_its_pawn() -> None:
     assert end.material == "Black has a rook for a pawn"
 
 
-def test_what_both_sides_take_is_told_and_nothing_is_called_level() -> None:
+def test_what_both_sides_take_is_named_and_nothing_is_called_level() -> None:
     fen = "3qk3/8/8/8/8/8/8/R2QK3 w - - 0 1"  # a rook ahead
     assert end_of(Position(fen), ["d1d8", "e8d8"], default()).material == "each side has taken a queen"
     assert end_of(Position(fen), ["a1a2"], default()).material == "nothing is taken"
 
 
-def test_an_exchange_that_its_line_does_not_show_is_not_told() -> None:
+def test_an_exchange_that_its_line_does_not_show_is_not_named() -> None:
     fen = "4k3/1p6/2n4p/6p1/7P/5B2/1P6/4K3 w - - 0 1"  # pawns are exchanged, and the better line is about to do so
     assert mistake(fen, "Bxc6+", "Be4 Ke7 hxg5", "bxc6 hxg5 hxg5 Kd2").startswith("no single reason")
 
@@ -744,7 +746,7 @@ def test_a_king_is_driven_in_all_moves_that_are_shown() -> None:
     )
 
 
-def test_what_a_line_wins_is_not_told_by_its_first_pawn_alone() -> None:
+def test_a_line_wins_more_than_its_first_pawn() -> None:
     fen = "7k/bp4rP/p1pnB3/5Pp1/PP2q2P/2P4K/4Q3/4R3 b - - 0 46"  # Staunton - Anderssen, London 1851
     forked = line(fen, "Qxh4+ Kg2 Ne4 Rh1 Qxh1+ Kxh1 Ng3+ Kg2 Nxe2")
     won = win_by(forked, forked.gain, "the reply")

@@ -1,4 +1,4 @@
-"""A net told in the terms: the account adds up, finds the terms again where they are all there is, tells its share."""
+"""A net explained by the terms: the account adds up, recovers the terms where they are all there is, and has its R2."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from merino.study.accounts import (
     account_of,
     columns_of,
     content_of,
+    in_words,
     load_account,
     neighbours,
-    tell,
-    told,
+    r2_of,
     whole_account,
     without_pieces,
 )
@@ -63,7 +63,7 @@ def walked(count: int) -> np.ndarray:
 @pytest.mark.parametrize("fen", POSITIONS)
 def test_terms_and_rest_are_the_score(fen: str) -> None:
     evaluation, position = load_evaluation("gen12"), Position(fen)
-    told = tell(position.record, evaluation)
+    told = in_words(position.record, evaluation)
     assert told.score == int(evaluation.scores(position.record)[0]) * (-1 if position.turn else 1)
     assert sum(term.cp for term in told.terms) + told.rest == pytest.approx(told.score)
     assert [term.name for term in told.terms] == [term.name for term in TERMS]
@@ -85,11 +85,11 @@ def test_the_draw_rules_are_no_part_of_what_a_net_sees_beyond_the_terms() -> Non
 
 def test_an_account_that_explains_nothing_says_so() -> None:
     stalemate = Position("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
-    told = tell(stalemate.record, load_evaluation("gen12"))
-    assert told.r2 < 0 and told.sentences[-1].endswith("the terms do not tell how moves change the score.")
+    told = in_words(stalemate.record, load_evaluation("gen12"))
+    assert told.r2 < 0 and told.sentences[-1].endswith("the terms do not explain how moves change the score.")
     mate = Position("R5k1/5ppp/8/8/8/8/8/K7 b - - 0 1")
-    told = tell(mate.record, load_evaluation("gen12"))
-    assert told.r2 == 0 and told.sentences[-1].endswith("the terms do not tell how moves change the score.")
+    told = in_words(mate.record, load_evaluation("gen12"))
+    assert told.r2 == 0 and told.sentences[-1].endswith("the terms do not explain how moves change the score.")
 
 
 @pytest.mark.parametrize("fen", POSITIONS)
@@ -129,33 +129,33 @@ def test_an_account_is_judged_by_positions_that_it_does_not_know() -> None:
     columns, draw = columns_of(walked(300)), np.random.default_rng(3)
     chance = draw.normal(0, 100, len(columns))
     account = account_of(columns, chance)
-    known = told(chance, columns @ np.concatenate([account.weights, [account.to_move, account.constant]]))
-    assert known > 0.04 and account.r2 < 0.02, "chance is not told, however well it is fitted"
+    known = r2_of(chance, columns @ np.concatenate([account.weights, [account.to_move, account.constant]]))
+    assert known > 0.04 and account.r2 < 0.02, "chance is not predicted, however well it is fitted"
     scores = columns @ draw.normal(0, 30, columns.shape[1]) + chance
     of_others = np.zeros(len(scores))
     for index in range(len(scores)):
         others = np.arange(len(scores)) != index
         account = account_of(columns[others], scores[others])
         of_others[index] = columns[index] @ np.concatenate([account.weights, [account.to_move, account.constant]])
-    assert account_of(columns, scores).r2 == pytest.approx(told(scores, of_others), abs=0.02)
+    assert account_of(columns, scores).r2 == pytest.approx(r2_of(scores, of_others), abs=0.02)
 
 
 def test_the_part_of_a_piece_in_the_rest_is_what_goes_without_it() -> None:
     evaluation, record = load_evaluation("gen12"), Position(MIDDLEGAME).record
-    telling = tell(record, evaluation)
+    words = in_words(record, evaluation)
     account = account_around(record, evaluation, account_for(evaluation).vector()).evaluation(200.0, "account")
     board = chess.Board(MIDDLEGAME)
     board.remove_piece_at(chess.D5)
     without = Position(board.fen()).record
     rest = evaluation.scores(record)[0] - account.scores(record)[0]
     rest -= evaluation.scores(without)[0] - account.scores(without)[0]
-    assert next(part.cp for part in telling.parts if part.square == chess.D5) == rest
+    assert next(part.cp for part in words.parts if part.square == chess.D5) == rest
 
 
 def test_sentences_name_sides_terms_squares_and_pieces() -> None:
-    said = " ".join(tell(Position(MIDDLEGAME).record, load_evaluation("gen12")).sentences)
+    said = " ".join(in_words(Position(MIDDLEGAME).record, load_evaluation("gen12")).sentences)
     assert "Black is ahead by" in said and "White's isolated pawn (d4)" in said
-    assert "The net sees" in said and "Black's knight on d5 (without it " in said and "of how moves change" in said
+    assert "The net rates" in said and "Black's knight on d5 (without it " in said and "of how moves change" in said
 
 
 def test_neighbours_are_the_legal_moves_of_both_sides_and_the_replies() -> None:
@@ -220,7 +220,7 @@ def test_an_account_needs_positions_and_a_file_that_is_one(tmp_path: Path) -> No
         load_account(broken)
 
 
-def test_an_account_is_told_in_characters_that_print(capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
+def test_an_account_is_shown_in_characters_that_print(capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
     account = account_for(load_evaluation("gen12"))
     assert account is not None
     strange = replace(account, source="a\x1b[2Jb\nc")
@@ -230,7 +230,7 @@ def test_an_account_is_told_in_characters_that_print(capsys: pytest.CaptureFixtu
     assert (head, blank) == (r"gen12 in the terms, from positions of a\x1b[2Jb\nc", "")
 
 
-def test_an_account_beside_a_net_that_is_none_is_told_by_the_command(
+def test_a_damaged_account_of_a_net_is_reported_by_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     net = tmp_path / "my.net"
@@ -250,7 +250,7 @@ def test_a_damaged_account_of_another_net_is_no_hindrance(tmp_path: Path, capsys
     assert main(["explain", START_FEN, "--evalfile", str(net)]) == 0
 
 
-def test_an_account_does_not_replace_the_net_that_it_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_account_does_not_replace_its_net(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     net, positions = tmp_path / "my.net", tmp_path / "positions.txt"
     net.write_bytes(before := (SHIPPED / "gen1.net").read_bytes())
     positions.write_text(f"{MIDDLEGAME} | 0 | 0.5\n")

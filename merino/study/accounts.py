@@ -49,8 +49,8 @@ from merino.study.shapley import Coalitions
 LEEWAY = 15.0  # centipawns that a weight may depart from its starting value without much ado
 MAX_NEIGHBOURS = 4096  # by moves
 _ROUNDS = 4  # of finding out how much the account leaves over
-_MIN_RIDGE = 1e-6  # keeps weights that nothing tells at their starting values
-ENDING = ".account.json"  # of the file beside X.net
+_MIN_RIDGE = 1e-6  # keeps weights that nothing determines at their prior means
+ENDING = ".account.json"  # of the file next to X.net
 VERSION = 1
 MAX_SCORE = 1000.0  # centipawns; what is decided is left out
 HELD_OUT = 10  # one position of so many is kept for the R2
@@ -63,7 +63,7 @@ class Account:
     """Weights of two phases, float64[2 * terms], that come nearest to White's scores before the draw rules.
 
     `to_move` is for the side to move and `constant` for White, in centipawns; `r2` is the share of the variation of
-    the scores that they tell, up to 1: of each position by what the account of all others says of it.
+    the scores that they explain, up to 1: of each position by what the account of all others says of it.
     """
 
     weights: np.ndarray
@@ -87,11 +87,11 @@ def columns_of(positions: np.ndarray) -> np.ndarray:
 
 
 def account_of(
-    columns: np.ndarray, scores: np.ndarray, start: np.ndarray | None = None, told_of: int | None = None
+    columns: np.ndarray, scores: np.ndarray, start: np.ndarray | None = None, judged: int | None = None
 ) -> Account:
     """The account of White's scores, float64[n], of positions with these columns; `start` is float64[2 * terms].
 
-    Its R2 is that of the first `told_of` positions, by default of all.
+    Its R2 is that of the first `judged` positions, by default of all.
     """
     prior = np.zeros(columns.shape[1])
     if start is not None:
@@ -104,9 +104,9 @@ def account_of(
         tied = squares + np.diag(variance / LEEWAY**2 * steady + _MIN_RIDGE)
         numbers = prior + np.linalg.solve(tied, target)
         variance = float(np.mean((scores - columns @ numbers) ** 2))
-    asked, known = columns[:told_of], scores[:told_of]
+    asked, known = columns[:judged], scores[:judged]
     found = _by_others(asked, known, asked @ numbers, tied)
-    return Account(numbers[: 2 * NUMBER_OF_TERMS], float(numbers[-2]), float(numbers[-1]), told(known, found))
+    return Account(numbers[: 2 * NUMBER_OF_TERMS], float(numbers[-2]), float(numbers[-1]), r2_of(known, found))
 
 
 def _by_others(columns: np.ndarray, scores: np.ndarray, found: np.ndarray, tied: np.ndarray) -> np.ndarray:
@@ -115,8 +115,8 @@ def _by_others(columns: np.ndarray, scores: np.ndarray, found: np.ndarray, tied:
     return scores - (scores - found) / np.maximum(1 - leverage, _MIN_RIDGE)
 
 
-def told(scores: np.ndarray, found: np.ndarray) -> float:
-    """R2: the share of the variation of `scores` that `found` tells; 1 where there is none to tell."""
+def r2_of(scores: np.ndarray, found: np.ndarray) -> float:
+    """R2: the share of the variation of `scores` that `found` explains; 1 where there is none."""
     variation = float(((scores - scores.mean()) ** 2).sum())
     return 1 - float(((scores - found) ** 2).sum()) / variation if variation else 1.0
 
@@ -162,7 +162,7 @@ def without_pieces(record: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Share:
-    """What an account tells of the scores of a kind of positions: R2, and the mean difference in centipawns."""
+    """What an account explains of the scores of a kind of positions: R2, and the mean difference in centipawns."""
 
     positions: int
     r2: float
@@ -221,7 +221,7 @@ def whole_account(evaluation: NetEvaluation, positions: np.ndarray, source: str)
 
 
 def _share(scores: np.ndarray, found: np.ndarray) -> Share:
-    return Share(len(scores), round(told(scores, found), 4), round(float(np.abs(scores - found).mean()), 1))
+    return Share(len(scores), round(r2_of(scores, found), 4), round(float(np.abs(scores - found).mean()), 1))
 
 
 def _kinds(positions: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
@@ -249,7 +249,7 @@ def load_account(path: Path) -> WholeAccount:
 
 
 def _account_in(fields: dict[str, Any]) -> WholeAccount:
-    """The account in JSON data; raises one of the errors that `load_account` tells."""
+    """The account in JSON data; raises KeyError, TypeError, ValueError or IndexError."""
     return WholeAccount(
         version=fields["version"],
         weights={name: (_number(pair[0]), _number(pair[1])) for name, pair in fields["weights"].items()},
@@ -279,7 +279,7 @@ def _text(value: Any) -> str:
 
 @cache
 def _accounts_for(net: Path) -> Mapping[str, WholeAccount]:
-    """The accounts that come with Merino or lie beside a net, by the digest of their net.
+    """The accounts that come with Merino or lie next to a net, by the digest of their net.
 
     What cannot be read is left out, but for one that has the name of the net; that raises StudyError.
     """
@@ -296,7 +296,7 @@ def _accounts_for(net: Path) -> Mapping[str, WholeAccount]:
 
 
 def account_for(evaluation: Evaluation) -> WholeAccount | None:
-    """The account that comes with a net or lies beside it; None if there is none, or for another evaluation.
+    """The account that comes with a net or lies next to it; None if there is none, or for another evaluation.
 
     Raises StudyError for a damaged one that has the name of the net.
     """
@@ -314,12 +314,12 @@ def start_of(evaluation: Evaluation) -> np.ndarray | None:
 # The score of one position in words
 
 NAMED_PIECES = 2  # in whose absence the rest would be less, at most
-MIN_R2 = 0.005  # told as 1% or more
+MIN_R2 = 0.005  # stated as 1% or more
 KINDS = dict(zip("PNBRQK", ("pawn", "knight", "bishop", "rook", "queen", "king"), strict=True))
 
 
 @dataclass(frozen=True)
-class ToldTerm:
+class AccountTerm:
     """What a term adds to White's score by the account, in centipawns."""
 
     name: str
@@ -341,33 +341,33 @@ class RestPart:
 
 
 @dataclass(frozen=True)
-class Telling:
+class ScoreInWords:
     """A score by the account around its position, from White's view: `terms` and `rest` add up to `score`.
 
     `score` is that before the draw rules, in whole centipawns. `r2` is the share of how moves change the score that the
-    account tells, up to 1. `parts` are those of all pieces in the rest, from a1 to h8; `sentences` say the same in
+    account explains, up to 1. `parts` are those of all pieces in the rest, from a1 to h8; `sentences` say the same in
     words.
     """
 
     score: int
-    terms: tuple[ToldTerm, ...]
+    terms: tuple[AccountTerm, ...]
     rest: float
     r2: float
     parts: tuple[RestPart, ...]
     sentences: tuple[str, ...]
 
 
-def tell(record: np.ndarray, evaluation: Evaluation) -> Telling:
-    """The score of the legal POSITION[1] told by the terms."""
+def in_words(record: np.ndarray, evaluation: Evaluation) -> ScoreInWords:
+    """The score of the legal POSITION[1] explained by the terms."""
     account = account_around(record, evaluation, start_of(evaluation))
     by_terms = account.evaluation(evaluation.k, "account")
     values = by_terms.value_pieces(record)
-    terms = tuple(ToldTerm(line.name, line.net) for line in values.explanation.lines)
+    terms = tuple(AccountTerm(line.name, line.net) for line in values.explanation.lines)
     score = int(np.rint(evaluation.white_scores(record)[0]))
     rest = score - math.fsum(term.cp for term in terms)
     parts = _parts_of_rest(Coalitions(record, lambda positions: rests_of(positions, evaluation, by_terms)), record)
     sentences = (*_by_terms(values), *_of_rest(rest, parts), _of_share(account.r2))
-    return Telling(score, terms, rest, account.r2, parts, sentences)
+    return ScoreInWords(score, terms, rest, account.r2, parts, sentences)
 
 
 def rests_of(positions: np.ndarray, evaluation: Evaluation, by_terms: Evaluation) -> np.ndarray:
@@ -377,10 +377,10 @@ def rests_of(positions: np.ndarray, evaluation: Evaluation, by_terms: Evaluation
 
 
 def _of_share(r2: float) -> str:
-    """How much the account tells, where anything: an R2 of 0 or less is no better than the mean of all moves."""
+    """How much the account explains, where anything: an R2 of 0 or less is no better than the mean of all moves."""
     if r2 < MIN_R2:
-        return "Around this position the terms do not tell how moves change the score."
-    return f"Around this position the terms tell {r2:.0%} of how moves change the score."
+        return "Around this position the terms do not explain how moves change the score."
+    return f"Around this position the terms explain {r2:.0%} of how moves change the score."
 
 
 def in_terms(record: np.ndarray, evaluation: Evaluation) -> Evaluation:
@@ -418,10 +418,10 @@ def _ahead(centipawns: float) -> str:
 def _of_rest(rest: float, parts: Sequence[RestPart]) -> Iterator[str]:
     """What the score has beyond the terms, and the pieces without which it would have least of it."""
     if abs(rest) < MIN_TOLD:
-        yield "The net sees no more than the terms tell."
+        yield "The terms explain the whole score."
         return
     sign = 1 if rest > 0 else -1
-    yield f"The net sees {abs(rest) / 100:.2f} more for {COLOUR_NAMES[sign < 0]} than the terms tell."
+    yield f"The net rates {COLOUR_NAMES[sign < 0]} {abs(rest) / 100:.2f} above what the terms explain."
     chosen = sorted((part for part in parts if sign * part.cp >= MIN_TOLD), key=lambda part: -abs(part.cp))
     said = " and ".join(f"{part.name} ({_without(part)})" for part in chosen[:NAMED_PIECES])
     if said:

@@ -421,7 +421,7 @@ class Partial:
     """The finished games, each as bytes; a context manager, which closes the file."""
 
     def __init__(self, target: Path, identity: str) -> None:
-        """Continue the file beside `target`, or begin one; raises StudyError if it has another identity."""
+        """Continue the file next to `target`, or begin one; raises StudyError if it has another identity."""
         self.path = target.with_name(f"{target.name}.partial")
         self._target = target
         self._first = f"% Merino annotates {identity}; the same command continues this file\n".encode()

@@ -243,7 +243,7 @@ class EndedLine:
 def piece_outcomes(
     position: Position, better: EndedLine, played: EndedLine, evaluation: Evaluation, error: float = MOVE_ERROR
 ) -> tuple[PieceOutcome, ...]:
-    """What the line played makes of each piece of `position` beside the better line; none where a line mates.
+    """What the line played makes of each piece of `position`, compared with the better line; none where a line mates.
 
     The changes add up to the difference of the evaluations at the ends. `error` is as of `shapley_values`.
     """

@@ -180,8 +180,8 @@ def along(position: Position, moves: Sequence[str]) -> tuple[list[chess.Move], l
     return made, boards_along(board_of(position), made)
 
 
-def told_plies(boards: Sequence[chess.Board]) -> int:
-    """The plies of a line that sentences tell, by the boards along it: to mate or a draw, or where it settles; or 0."""
+def shown_plies(boards: Sequence[chess.Board]) -> int:
+    """The plies that sentences are about, by the boards of a line: to mate or a draw, or where it settles; or 0."""
     is_over = boards[-1].is_checkmate() or drawing(boards[-1])
     return len(boards) - 1 if is_over else settled_plies(boards) or 0
 
@@ -218,7 +218,7 @@ def differences(end: LineEnd, other: LineEnd) -> list[PieceDifference]:
     return [each for each in found if abs(each.total) >= MIN_PIECE]
 
 
-def told(differing: Sequence[PieceDifference], most: int) -> list[PieceDifference]:
+def named_first(differing: Sequence[PieceDifference], most: int) -> list[PieceDifference]:
     """Those that sentences are about: at most so many, each with a reason that can be named."""
     return [each for each in differing if each.named][:most]
 
@@ -286,7 +286,7 @@ def why(report: PositionReport, position: Position, evaluation: Evaluation) -> R
 def _settled_line(report: PositionReport, position: Position, move: MoveReport) -> tuple[str, ...]:
     """The line of a move, as far as it can be counted."""
     moves = _line_of(report, move)
-    return moves[: told_plies(along(position, moves)[1])]
+    return moves[: shown_plies(along(position, moves)[1])]
 
 
 def _line_of(report: PositionReport, move: MoveReport) -> tuple[str, ...]:
@@ -333,7 +333,7 @@ def _exchanges(better: MoveReport, other: MoveReport, best_end: LineEnd, other_e
 
 def _pieces(better: MoveReport, other: MoveReport, differing: Sequence[PieceDifference]) -> Iterator[str]:
     """The pieces on the board at both ends that differ most in value, with where they stand and by which terms."""
-    for each in told(differing, NAMED_PIECES):
+    for each in named_first(differing, NAMED_PIECES):
         elsewhere = f" (on {chess.square_name(each.there)} with {other.san})" if each.here != each.there else ""
         yield f"With {better.san}, {each.name}{elsewhere} {each.worth}."
 
@@ -346,7 +346,7 @@ def outcome(position: Position, moves: Sequence[str], evaluation: Evaluation) ->
     that mates or ends in a draw they name only that. The terms are as in `why`.
     """
     made, boards = along(position, moves)
-    plies = told_plies(boards)
+    plies = shown_plies(boards)
     if not plies:
         return Reasons(())
     by_terms = in_terms(position.record, evaluation)
@@ -381,6 +381,6 @@ def _material(end: LineEnd, boards: Sequence[chess.Board], moves: Sequence[chess
 
 def _changed(differing: Sequence[PieceDifference]) -> Iterator[str]:
     """The pieces that become better or worse: "White's knight on d5 (from c3) is worth 0.21 more: ..."."""
-    for each in told(differing, NAMED_OF_A_LINE):
+    for each in named_first(differing, NAMED_OF_A_LINE):
         origin = f" (from {chess.square_name(each.there)})" if each.here != each.there else ""
         yield f"{each.name}{origin} {each.worth}."

@@ -317,7 +317,7 @@ def as_found(line: Line | None) -> ScoredLine:
 def mistake_in(
     position: Position, played: int, better: ScoredLine, reply: ScoredLine, evaluation: Evaluation
 ) -> Mistake:
-    """The kind of mistake that `played` is in `position`, beside the line `better`; `reply` is the line after it.
+    """The kind of mistake that `played` is in `position`, instead of the line `better`; `reply` is the line after it.
 
     The terms are those of the evaluation, or of its account around the position.
     """
@@ -352,7 +352,7 @@ def mistake_of(
     `better` begins with the better move, `reply` with the best reply to the move played. `terms` are the centipawns
     that the mover has less by each term where `reply` is settled than where `better` is, and `costs` is what the move
     costs there: none where one of them is not settled. A line repeats moves wherever the game is level, so a repetition
-    missed is told only where the move loses nothing.
+    missed is stated only where the move loses nothing.
     """
     lost = _lost(played, reply, better)
     by_motif = lost if lost is not None and lost.kind is not MistakeKind.MATERIAL_LOST else None
@@ -438,7 +438,7 @@ def _missed(played: chess.Move, better: FoundLine, reply: FoundLine) -> Mistake 
 def _exchange(better: FoundLine, reply: FoundLine) -> Mistake | None:
     """The pieces that the line after the move gives for others, where the better one does not.
 
-    Only what the line itself shows is told, not what the better one wins or gives elsewhere.
+    Only what the line itself shows is stated, not what the better one wins or gives elsewhere.
     """
     if reply.settled is None or better.settled is None:
         return None
@@ -468,7 +468,7 @@ def _position(costs: Costs | None, better: FoundLine, reply: FoundLine) -> Mista
 
 
 def _untold(costs: Costs | None, better: FoundLine, reply: FoundLine) -> Mistake:
-    """What is said where only the search tells that it is a mistake."""
+    """What is said where only the search shows that it is a mistake."""
     sentence = "the lines end in the midst of captures"
     if costs is not None:
         largest = f", the largest {costs.terms[0].words}" if costs.terms else ""

@@ -39,7 +39,7 @@ from merino.engine.report.text import owners
 from merino.engine.search.limits import Limits, Line, Score
 from merino.eval.evaluation import Evaluation
 from merino.eval.explanation import Change, Explanation
-from merino.study.accounts import tell
+from merino.study.accounts import in_words
 from merino.study.analyser import Analyser
 from merino.study.errors import StudyError
 from merino.study.lines import follow
@@ -74,7 +74,7 @@ def report_position(
 
 
 def report_alone(position: Position, evaluation: Evaluation) -> PositionReport:
-    """The report of a position without its moves; where the game is over, the summary tells how it ended."""
+    """The report of a position without its moves; where the game is over, the summary says how it ended."""
     report = report_evaluation(position.record, position.fen(), evaluation)
     outcome = position.outcome()
     if outcome is None:
@@ -155,22 +155,22 @@ def with_shapley(
 
 
 def with_words(report: PositionReport, record: np.ndarray, evaluation: Evaluation) -> PositionReport:
-    """The report of POSITION[1] with its score told in the terms, if the evaluation has none and the position is legal.
+    """The report of POSITION[1] with its score in words, if the evaluation has none and the position is legal.
 
     The summary then has these sentences in place of the one that there are no terms.
     """
     if evaluation.has_terms or report.fault is not None:
         return report
-    told = tell(record, evaluation)
-    rest = {SQUARE_NAMES[part.square]: part.cp for part in told.parts}
-    terms = tuple(WordTermReport(term.name, term.cp) for term in told.terms)
+    words = in_words(record, evaluation)
+    rest = {SQUARE_NAMES[part.square]: part.cp for part in words.parts}
+    terms = tuple(WordTermReport(term.name, term.cp) for term in words.terms)
     return replace(
         report,
-        words=WordsReport(terms, told.rest, told.r2, rest, told.sentences),
+        words=WordsReport(terms, words.rest, words.r2, rest, words.sentences),
         summary=tuple(
             said
             for sentence in report.summary
-            for said in (told.sentences if sentence == f"{report.without_terms}." else (sentence,))
+            for said in (words.sentences if sentence == f"{report.without_terms}." else (sentence,))
         ),
     )
 

@@ -102,7 +102,7 @@ def shapley_values(
     """The values of the pieces of POSITION[1] in the score after the draw rules, in whole centipawns.
 
     No value has a larger standard error than `error`, in centipawns, unless MAX_PAIRS of orders are not enough.
-    `origins` tells where pieces stood before a move, by their squares: then each order is that of the position before,
+    `origins` has where pieces stood before a move, by their squares: then each order is that of the position before,
     and what changes by the move has a smaller error than the values.
     """
     return shapley_of(record, white_scores_of(record, evaluation.scores), error, origins)

@@ -195,7 +195,7 @@ def _sliders(before: chess.Board, after: chess.Board, move: chess.Move) -> Itera
 
 
 def is_back_rank_mate(board: chess.Board) -> bool:
-    """Whether a rook or queen has mated a king on his first rank behind his own pawns."""
+    """Whether a rook or queen has mated a king on his first rank behind friendly pawns."""
     king = board.king(board.turn)
     if king is None or not board.is_checkmate():
         return False
@@ -205,8 +205,8 @@ def is_back_rank_mate(board: chess.Board) -> bool:
         chess.square_rank(checker) == home and board.piece_type_at(checker) in (chess.ROOK, chess.QUEEN)
         for checker in board.checkers()
     )
-    own_pawns = sum(board.piece_at(square) == chess.Piece(chess.PAWN, board.turn) for square in in_front)
-    return chess.square_rank(king) == home and by_line and own_pawns >= 2
+    friendly = sum(board.piece_at(square) == chess.Piece(chess.PAWN, board.turn) for square in in_front)
+    return chess.square_rank(king) == home and by_line and friendly >= 2
 
 
 def drawing(board: chess.Board) -> str | None:
@@ -222,8 +222,8 @@ def drawing(board: chess.Board) -> str | None:
 
 MIN_GAIN = 1  # pawns that a line must win to count as winning something
 SHOWN = 6  # plies of a line
-MAX_BESIDE = 2  # times what the first capture wins that a line may win, for that capture to be what is told
-COUNTED = 12  # plies of a line in which something must be won to be told, and that are shown if it is
+MAX_MORE = 2  # times what the first capture wins that a line may win, for that capture to be what is stated
+COUNTED = 12  # plies of a line in which something must be won to count, and that are shown if it is
 REPETITION = "repetition"
 
 
@@ -261,8 +261,8 @@ class FoundLine:
     def shown(self) -> int:
         """The plies that are shown of it: a few, and up to the last capture or promotion that counts."""
         pairs = zip(self._boards, self.moves[: self._counted], strict=False)
-        telling = [ply for ply, (board, move) in enumerate(pairs, start=1) if board.is_capture(move) or move.promotion]
-        return max(SHOWN, *telling, 0)
+        counting = [ply for ply, (board, move) in enumerate(pairs, start=1) if board.is_capture(move) or move.promotion]
+        return max(SHOWN, *counting, 0)
 
     @cached_property
     def settled(self) -> int | None:
@@ -362,7 +362,7 @@ def win_by(line: FoundLine, gain: int, mover: str = "it") -> Win | None:
         return None
     taken = taken_on(line.board, line.moves[0])
     worth = 0 if taken is None else exchange(line.board, taken, line.board.turn)
-    if taken is not None and line.gain / MAX_BESIDE <= worth <= line.gain and worth and not _is_answered(line):
+    if taken is not None and line.gain / MAX_MORE <= worth <= line.gain and worth and not _is_answered(line):
         means = Means.HANGING_PAWN if line.board.piece_type_at(taken) == chess.PAWN else Means.HANGING
         return Win(means, f"the {piece_name(line.board, taken)} can be taken", taken)
     if gain < MIN_GAIN:

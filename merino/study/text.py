@@ -179,7 +179,7 @@ def render_ranking(report: PositionReport, width: int) -> str:
 
 
 def _what_is_shown(report: PositionReport, has_pieces: bool) -> str:
-    """The title of what a ranking tells of each move besides its scores."""
+    """The title of what a ranking shows of each move in addition to its scores."""
     if has_pieces:
         return "  what pieces gain at once, in centipawns for their owner"
     if report.search:

@@ -8,5 +8,5 @@ from merino.study.accounts import account_around
 
 
 def warm_up() -> None:
-    """Tell a score in the terms."""
+    """Explain a score by the terms."""
     account_around(Position().record, default())

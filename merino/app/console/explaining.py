@@ -181,7 +181,7 @@ class Explainer:
     def explain_move(self, position: Position, text: str) -> None:
         """Say what a move changes, at once and at the end of its line; raises MoveRejected and UsageError.
 
-        An evaluation without terms tells the change by the pieces.
+        Without terms, the change is shown by the pieces.
         """
         _check_suits_move(self.args)
         report = self._report_moves(position, [text], self.args.pieces or not self.evaluation.has_terms)
@@ -241,7 +241,7 @@ class Explainer:
         return None if self.args.static else analyse
 
     def _deepened(self, report: PositionReport, record: np.ndarray) -> PositionReport:
-        """The report with a net's score told in the terms, with --shapley the Shapley values, and the other score."""
+        """The report with a net's score in words, with --shapley the Shapley values, and the other score."""
         report = with_words(report, record, self.evaluation)
         if self.args.shapley:
             report = with_shapley(report, record, self.evaluation, self.args.error)

@@ -28,14 +28,14 @@ def run_account(arguments: Sequence[str]) -> int:
     """The command in a shell; raises CommandError."""
     parser = Parser(
         prog="merino account",
-        description="Show the weights of the terms that come nearest to a net, what share of its scores they tell, and "
-        "where they fail; or fit them to positions.",
+        description="Show the weights of the terms that come nearest to a net, what share of its scores they explain, "
+        "and where they fail; or fit them to positions.",
         examples=("merino account gen12", "merino account my.net --positions games.bin --out my.account.json"),
     )
     parser.add_argument("net", metavar="NET", help="a net, or the name of one in weights/")
     sentence = f"fit the account to up to {MAX_POSITIONS} positions of this file (default: show that of the net)"
     parser.add_argument("--positions", type=file_path, metavar="FILE", help=sentence)
-    sentence = f"write it to this file; 'explain' finds it beside the net if its name ends with {ENDING}"
+    sentence = f"write it to this file; 'explain' finds it next to the net if its name ends with {ENDING}"
     parser.add_argument("--out", type=file_path, metavar="FILE", help=sentence)
     shared.add_json(parser)
     args = parser.parse_args(arguments)

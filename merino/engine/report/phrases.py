@@ -44,7 +44,7 @@ _PHRASES = {
     "BishopCenter": "central bishops",
     "BishopMobility": "bishop mobility",
     "Rook7th": "rook on the seventh rank",
-    "RookOpen": "rook on a file without own pawns",
+    "RookOpen": "rook on a file without friendly pawns",
     "RookMobility": "rook mobility",
     "QueenKingTropism": "queen near the enemy king",
     "KingCenterMid": "misplaced king",
@@ -73,8 +73,8 @@ _PHRASES = {
     "Controlled": "squares under control",
     "Space": "space in the centre",
     "Tempo": "the right to move",
-    "KingRing": "attacks on squares beside the king",
-    "KingRingWeak": "weak squares beside the king",
+    "KingRing": "attacks on squares next to the king",
+    "KingRingWeak": "weak squares next to the king",
     "KingAttack": "attack on the king",
     "QueenTropism": "queen near the enemy king",
     "KingFlank": "king on a wing without pawns",
@@ -146,7 +146,7 @@ _NUMBERS = (
     ("bishop far from the centre", "bishops far from the centre"),
     ("immobile bishop", "immobile bishops"),
     ("rook on the seventh rank", "rooks on the seventh rank"),
-    ("rook on a file without own pawns", "rooks on files without own pawns"),
+    ("rook on a file without friendly pawns", "rooks on files without friendly pawns"),
     ("immobile rook", "immobile rooks"),
     ("isolated pawn on a half-open file", "isolated pawns on half-open files"),
     ("guarded pawn", "guarded pawns"),
@@ -405,8 +405,8 @@ def _groups(values: PieceValues, colour: int) -> Iterator[tuple[str, float]]:
         lines = [line for line in explanation.lines if line.group is group]
         named = sorted(_named(lines, values, colour), key=lambda part: -abs(part[2]))
         large = [part for part in named[:MAX_NAMED_IN_GROUP] if abs(part[2]) >= MIN_TOLD]
-        told = [f"{name}: {squares}" if squares else name for name, squares, _ in large]
-        yield group.title.lower() + (f" ({'; '.join(told)})" if told else ""), net
+        named_terms = [f"{name}: {squares}" if squares else name for name, squares, _ in large]
+        yield group.title.lower() + (f" ({'; '.join(named_terms)})" if named_terms else ""), net
 
 
 def _named(lines: Sequence[TermLine], values: PieceValues, colour: int) -> Iterator[tuple[str, str, float]]:
@@ -443,7 +443,7 @@ def _bringing(line: TermLine, values: PieceValues, owner: int) -> list[str]:
 
 
 def _has_support(square: int, values: PieceValues, owner: int) -> bool:
-    """Whether an own pawn stands beside a pawn or behind it, on a file next to it: then it is not backward.
+    """Whether a friendly pawn stands next to a pawn or behind it, on an adjacent file: then it is not backward.
 
     What it has gone ahead of is backward because of it, but so it is only the cause.
     """

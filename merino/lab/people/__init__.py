@@ -1,1 +1,1 @@
-"""What a player's games tell: profiles and exercises."""
+"""What a player's games say: profiles and exercises."""

@@ -102,9 +102,9 @@ class PlayerGames:
 
     @property
     def rating(self) -> float | None:
-        """The mean rating, None if no game tells it."""
-        told = [game.rating for game in self.games if game.rating]
-        return sum(told) / len(told) if told else None
+        """The mean rating, None if no game has one."""
+        ratings = [game.rating for game in self.games if game.rating]
+        return sum(ratings) / len(ratings) if ratings else None
 
 
 def games_of_player(path: Path, wanted: str) -> PlayerGames:

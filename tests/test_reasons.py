@@ -21,7 +21,7 @@ from merino.engine.search.searcher import Searcher
 from merino.eval.families import default, load
 from merino.eval.linear.weights import SHIPPED
 from merino.study.analyser import analyser
-from merino.study.lines import LineEnd, PieceDifference, differences, end_of, outcome, why
+from merino.study.lines import LineEnd, PieceDifference, differences, end_of, named_first, outcome, why
 from merino.study.mistakes import (
     Cost,
     Costs,

@@ -3,7 +3,6 @@
 import errno
 import io
 import json
-import random
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -26,7 +25,6 @@ from merino.eval.outlook import expected_score
 from merino.study import annotated_files
 from merino.study.annotated_files import AnnotationRequest, Partial, annotate_games, games_of, read_sources
 from merino.study.annotation import (
-    GRADES,
     AnnotatedMove,
     EndedLine,
     PieceOutcome,
@@ -184,18 +182,6 @@ def test_a_binary_file_is_refused_in_a_sentence(content: bytes, game_file: Path)
         annotated(str(game_file))
 
 
-def test_text_that_is_no_pgn_never_ends_in_a_traceback(game_file: Path) -> None:
-    chance = random.Random(7)
-    words = [*GAME.split(), "$" * 3, "(", ")", "{", "}", ";", "%", "$999999999", '[FEN "x"]', "\xfc", "\n\n", "[", '"']
-    for _ in range(40):
-        text = " ".join(chance.choice(words) for _ in range(60)).replace("[", "\n[")
-        game_file.write_text(text)
-        try:
-            read_sources(game_file)
-        except StudyError as error:
-            assert str(error)
-
-
 def killed_after(games: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the process seem to be killed as it begins the game after so many."""
     done = []
@@ -337,17 +323,13 @@ def moves_of(scores: dict[str, int], moves: Sequence[str], calls: list[str] | No
 
 
 @pytest.mark.parametrize(
-    ("centipawns", "sign"), [(0, ""), (19, ""), (21, "?!"), (39, "?!"), (42, "?"), (84, "?"), (86, "??")]
+    ("centipawns", "sign"), [(-300, ""), (0, ""), (19, ""), (21, "?!"), (39, "?!"), (42, "?"), (84, "?"), (86, "??")]
 )
 def test_the_loss_of_expected_score_makes_the_sign(centipawns: int, sign: str) -> None:
     for moves in (["g1f3"], ["g1f3", "g8f6"]):  # the opponent, who is to move, has this score after the last one
         told = moves_of({moves[-1]: centipawns}, moves)[-1]
-        assert told.loss == pytest.approx(expected_score(centipawns, K) - 0.5)
+        assert told.loss == pytest.approx(max(0.0, expected_score(centipawns, K) - 0.5))
         assert (told.grade.sign if told.grade else "") == sign
-
-
-def test_a_move_that_gains_is_no_mistake() -> None:
-    assert moves_of({"g1f3": -300}, ["g1f3"])[0].loss == 0
 
 
 @pytest.mark.parametrize(("other", "sign"), [(0, "??"), (30, "??"), (480, ""), (500, ""), (900, "")])
@@ -417,11 +399,6 @@ def test_mate_and_stalemate_are_certain() -> None:
     stalemate = Position("7k/8/6K1/8/8/8/8/5Q2 w - - 0 1")
     (told,) = annotate_moves(stalemate, ["f1f7"], evaluation, fixed_analyser({}, []), Limits())
     assert told.after.expected == 0.5
-
-
-def test_the_grades_are_the_nags_of_the_standard_worst_first() -> None:
-    assert [(grade.nag, grade.sign) for grade in GRADES] == [(4, "??"), (2, "?"), (6, "?!")]
-    assert [grade.least_loss for grade in GRADES] == sorted((grade.least_loss for grade in GRADES), reverse=True)
 
 
 REST_OF_LINE = """; before the games; {

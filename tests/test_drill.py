@@ -233,15 +233,6 @@ def test_what_is_due_comes_before_what_is_new() -> None:
     assert progress.due(due - timedelta(seconds=1)) == [new] and progress.due(due) == [old, new]
 
 
-def test_intervals_grow_with_each_success() -> None:
-    progress, now, waits = Practice("", (exercise(),)), NOW, []
-    for _ in range(5):
-        due = progress.review(exercise(), True, now)
-        waits.append(due - now)
-        now = due
-    assert waits[1:] == sorted(waits[1:]) and waits[-1] > 10 * waits[1]
-
-
 def test_practice_survives_new_games(tmp_path: Path) -> None:
     old = Practice("one", (exercise(),))
     old.review(exercise(), True, NOW)
@@ -282,15 +273,6 @@ def test_progress_that_no_practice_could_go_on_with_is_refused(
     path.write_text(json.dumps(data), encoding="utf-8")  # as of 1.0, without a checksum
     with pytest.raises(StudyError, match=r"p\.json' is not the progress of practice"):
         load_progress(path)
-
-
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"made_from": "", "exercises": [{}], "cards": {}}', b"\xff"])
-def test_a_file_that_is_no_progress_is_left_alone(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "p.json"
-    path.write_bytes(content)
-    with pytest.raises(StudyError, match=r"p\.json' is not the progress of practice"):
-        load_progress(path)
-    assert path.read_bytes() == content
 
 
 def test_an_exercise_may_castle_as_only_chess960_does() -> None:

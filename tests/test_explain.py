@@ -89,13 +89,6 @@ def test_the_score_is_the_one_the_engine_searches_with(positions: list[Position]
         assert explanation.score_white == (to_move if position.turn == WHITE else -to_move)
 
 
-def test_the_lines_are_the_terms_of_the_registry_in_order(weights: np.ndarray) -> None:
-    lines = explain(Position().record, weights).lines
-    assert [line.name for line in lines] == [term.name for term in TERMS]
-    assert [line.number for line in lines] == list(range(1, len(TERMS) + 1))
-    assert [line.weight for line in lines] == weights.tolist()
-
-
 @pytest.mark.parametrize(("fen", "rule"), RULES)
 def test_a_draw_rule_is_named_where_it_changes_the_score(fen: str, rule: str | None, weights: np.ndarray) -> None:
     explanation = explain(Position(fen).record, weights)
@@ -121,12 +114,6 @@ def test_the_expected_score_follows_the_logistic_curve(weights: np.ndarray) -> N
 def test_the_share_of_the_middlegame_is_that_of_the_opponents_pieces(weights: np.ndarray) -> None:
     explanation = explain(Position("4k3/8/8/8/8/8/8/R3K3 w - - 0 1").record, weights)
     assert explanation.middlegame == (0, 5 / 32)
-
-
-def test_each_line_belongs_to_one_group(weights: np.ndarray) -> None:
-    explanation = explain(Position().record, weights)
-    grouped = [line for group in Group for line in explanation.of_group(group)]
-    assert sorted(line.number for line in grouped) == [line.number for line in explanation.lines]
 
 
 def test_the_printed_column_adds_up_to_the_printed_sum(positions: list[Position], weights: np.ndarray) -> None:

@@ -25,7 +25,7 @@ from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import SHIPPED, as_mapping, load, render
 from merino.study.analyser import analyser
-from merino.study.reporting import KindComparison, compare_weights, ranks, report_moves, report_position
+from merino.study.reporting import KindComparison, compare_weights, report_moves, report_position
 from merino.study.text import render_move, render_ranking, render_two_weights
 from tests.talk import Talk
 
@@ -182,10 +182,6 @@ def test_a_search_for_an_explanation_leaves_the_searcher_as_it_was(weights: np.n
     assert (searcher.multipv, searcher.is_analysing) == before
 
 
-def test_equal_moves_share_a_rank() -> None:
-    assert ranks([5, 9, 5, -1]) == [2, 1, 2, 4]
-
-
 def test_moves_are_ranked_by_the_evaluation_right_after_them(weights: np.ndarray) -> None:
     position = Position(MIDDLEGAME)
     moves = report_position(position, LinearEvaluation(weights, K)).moves
@@ -217,10 +213,6 @@ def test_a_move_that_ends_the_game_gains_nothing_more(move: str, said: str, caps
     assert run_explain(["7k/8/6K1/8/8/8/8/5Q2 w - - 0 1", move, "--depth", "1"]) == 0
     told = capsys.readouterr().out
     assert told.endswith(f"{said}\n") and "gains" not in told and "Searched" not in told
-
-
-def test_no_move_is_ranked_where_the_game_is_over(weights: np.ndarray) -> None:
-    assert report_position(Position("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"), LinearEvaluation(weights, K)).moves == ()
 
 
 def test_the_same_weights_twice_do_not_differ(weights: np.ndarray) -> None:

@@ -45,7 +45,7 @@ def searcher() -> Searcher:
 @pytest.fixture(autouse=True)
 def _fresh(searcher: Searcher) -> None:
     searcher.clear()
-    searcher.strength, searcher.style, searcher.is_analysing, searcher.multipv = None, None, False, 1
+    searcher.strength, searcher.is_analysing, searcher.multipv = None, False, 1
     searcher.random = Random(1)
     searcher.set_threads(1)
 
@@ -72,15 +72,10 @@ def test_the_ladders_were_measured_with_what_is_shipped() -> None:
     assert LADDERS[NETS].measured_with == digest(load_net(NET))
 
 
-def test_beyond_the_ladder_its_ends_are_taken() -> None:
-    assert at_elo(0) == at_elo(MIN_ELO)
-    assert at_elo(9999) == at_elo(MAX_ELO)
-
-
 def test_levels_span_the_ladder_and_the_last_is_full_strength() -> None:
     assert at_level(0) == at_elo(MIN_ELO)
     assert at_level(FULL_LEVEL - 1) == at_elo(MAX_ELO)
-    assert at_level(FULL_LEVEL) is None
+    assert at_level(FULL_LEVEL) is None and (at_elo(0), at_elo(9999)) == (at_elo(MIN_ELO), at_elo(MAX_ELO))
     elos = [strength.elo for strength in map(at_level, range(FULL_LEVEL)) if strength]
     assert elos == sorted(set(elos))
 

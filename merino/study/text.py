@@ -117,7 +117,8 @@ def render_two_moves(report: PositionReport, width: int, reasons: Sequence[str] 
     for move in report.moves:
         if line := report.line_of(move):
             rows += _wrapped(f"{move.san}: {_searched(line)}", width)
-    rows += _wrapped(" ".join([*_sentences_of_two(report, pairs[:1] if reasons else pairs), *reasons]), width)
+    instead = summarise_change(difference(*pairs[0]), f"{second.san} instead of {first.san}", _colour(report))
+    rows += _wrapped(" ".join([*instead, *reasons]), width)
     for move in report.moves:
         rows += ["", *_rows_of_pieces(move.pieces, move.san)] if move.pieces is not None else []
     return "\n".join(row.rstrip() for row in rows)
@@ -146,22 +147,6 @@ def _rows_of_two(names: Sequence[str], pairs: Sequence[tuple[ChangeReport, Chang
 
 def _parts(change: ChangeReport) -> dict[str, float]:
     return {**{term.name: term.change_cp for term in change.terms}, **dict(leftovers(change))}
-
-
-def _sentences_of_two(report: PositionReport, pairs: Sequence[tuple[ChangeReport, ChangeReport]]) -> Iterable[str]:
-    first, second = report.moves
-    colour, instead = _colour(report), f"{second.san} instead of {first.san}"
-    yield from summarise_change(difference(*pairs[0]), instead, colour)
-    if len(pairs) == 1 or first.score is None or second.score is None:
-        return
-    yield "At the ends of the lines:"
-    yield from summarise_change(difference(*pairs[1]), instead, colour)
-    scores = {first.san: first.score.text, second.san: second.score.text}
-    if first.rank == second.rank:
-        yield f"The search finds both equally good ({first.score.text})."
-    else:
-        better, other = (first.san, second.san) if first.rank < second.rank else (second.san, first.san)
-        yield f"The search prefers {better}: {scores[better]} against {scores[other]}."
 
 
 def render_ranking(report: PositionReport, width: int) -> str:

@@ -1,4 +1,4 @@
-"""Games annotated: the PGN is sound and keeps what it had, mistakes are told, a picture is drawn."""
+"""Games annotated: the PGN is sound and keeps what it had, mistakes are graded, a picture is drawn."""
 
 import errno
 import io
@@ -142,8 +142,8 @@ def test_a_faulty_game_is_copied_byte_for_byte_named_and_stops_no_other(
     faulty = GAME.replace("Nxg5", "Nxg7  {odd   spaces}").replace("\n", "\r\n").replace('"A"', '"M\xfcller"')
     game_file.write_bytes(f"\n{FOOLS_MATE}\n\n{faulty}\n{FOOLS_MATE}".encode("latin-1"))
     assert annotated(str(game_file), "--out", str(out)) == 1
-    told = capsys.readouterr().err
-    assert "game 2 of 3, M\xfcller - B, line 8: illegal san: 'Nxg7'" in told and "1 of 3 games, number 2" in told
+    found = capsys.readouterr().err
+    assert "game 2 of 3, M\xfcller - B, line 8: illegal san: 'Nxg7'" in found and "1 of 3 games, number 2" in found
     assert faulty.strip().encode("latin-1") in out.read_bytes()
     first, copied, last = read_games(out.read_text("latin-1"))
     assert all("%" in node.comment for game in (first, last) for node in game.mainline())
@@ -327,32 +327,32 @@ def moves_of(scores: dict[str, int], moves: Sequence[str], calls: list[str] | No
 )
 def test_the_loss_of_expected_score_makes_the_sign(centipawns: int, sign: str) -> None:
     for moves in (["g1f3"], ["g1f3", "g8f6"]):  # the opponent, who is to move, has this score after the last one
-        told = moves_of({moves[-1]: centipawns}, moves)[-1]
-        assert told.loss == pytest.approx(max(0.0, expected_score(centipawns, K) - 0.5))
-        assert (told.grade.sign if told.grade else "") == sign
+        found = moves_of({moves[-1]: centipawns}, moves)[-1]
+        assert found.loss == pytest.approx(max(0.0, expected_score(centipawns, K) - 0.5))
+        assert (found.grade.sign if found.grade else "") == sign
 
 
 @pytest.mark.parametrize(("other", "sign"), [(0, "??"), (30, "??"), (480, ""), (500, ""), (900, "")])
 def test_the_best_move_by_search_is_a_mistake_only_if_another_is_better_after_all(other: int, sign: str) -> None:
     best, second = (Position().uci(move) for move in Position().legal_moves[:2])
-    (told,) = moves_of({best: 500, second: other}, [best])
-    assert told.loss == pytest.approx(max(0, expected_score(-other, K) - expected_score(-500, K)))
-    assert (told.grade.sign if told.grade else "") == sign
-    assert Position().uci(told.better.best[0]) == second and Position().uci(told.before.best[0]) == best
+    (found,) = moves_of({best: 500, second: other}, [best])
+    assert found.loss == pytest.approx(max(0, expected_score(-other, K) - expected_score(-500, K)))
+    assert (found.grade.sign if found.grade else "") == sign
+    assert Position().uci(found.better.best[0]) == second and Position().uci(found.before.best[0]) == best
 
 
 def test_a_move_is_no_mistake_where_the_best_one_made_instead_comes_to_no_more() -> None:
     best = Position().uci(Position().legal_moves[0])
-    (told,) = moves_of({best: 55, "g1f3": 60}, ["g1f3"])
-    assert told.loss == pytest.approx(expected_score(60, K) - expected_score(55, K)) and told.grade is None
-    assert told.better.score_text == "-0.55" and Position().uci(told.better.best[0]) == best
+    (found,) = moves_of({best: 55, "g1f3": 60}, ["g1f3"])
+    assert found.loss == pytest.approx(expected_score(60, K) - expected_score(55, K)) and found.grade is None
+    assert found.better.score_text == "-0.55" and Position().uci(found.better.best[0]) == best
 
 
 def test_a_mate_seen_after_the_best_move_is_counted_from_before_it() -> None:
     best = Position().uci(Position().legal_moves[0])
-    (told,) = moves_of({best: 4 - MATE_SCORE, "g1f3": 300}, ["g1f3"])
-    assert told.mistake is not None and told.mistake.sentence == "there was a mate in 3"
-    assert told.better.score_text == "+M3" and told.better.expected == 1
+    (found,) = moves_of({best: 4 - MATE_SCORE, "g1f3": 300}, ["g1f3"])
+    assert found.mistake is not None and found.mistake.sentence == "there was a mate in 3"
+    assert found.better.score_text == "+M3" and found.better.expected == 1
 
 
 def test_only_what_seems_a_mistake_is_searched_again() -> None:
@@ -370,8 +370,8 @@ def test_only_what_seems_a_mistake_is_searched_again() -> None:
 
 def test_an_only_move_is_no_mistake() -> None:
     forced = Position("k7/8/8/8/8/8/r7/K7 w - - 0 1")
-    (told,) = annotate_moves(forced, ["a1a2"], default().with_k(K), fixed_analyser({"a1a2": 900}, []), Limits(nodes=1))
-    assert told.loss == 0
+    (found,) = annotate_moves(forced, ["a1a2"], default().with_k(K), fixed_analyser({"a1a2": 900}, []), Limits(nodes=1))
+    assert found.loss == 0
 
 
 def test_no_line_of_the_pgn_is_longer_than_80_columns_and_no_word_changes(
@@ -397,8 +397,8 @@ def test_mate_and_stalemate_are_certain() -> None:
     assert (mate[-1].after.expected, mate[-1].after.score_text) == (0.0, "-M0")
     assert len(calls) == 4, "the mate is not searched"
     stalemate = Position("7k/8/6K1/8/8/8/8/5Q2 w - - 0 1")
-    (told,) = annotate_moves(stalemate, ["f1f7"], evaluation, fixed_analyser({}, []), Limits())
-    assert told.after.expected == 0.5
+    (found,) = annotate_moves(stalemate, ["f1f7"], evaluation, fixed_analyser({}, []), Limits())
+    assert found.after.expected == 0.5
 
 
 REST_OF_LINE = """; before the games; {
@@ -448,7 +448,7 @@ def test_a_dollar_sign_in_a_title_is_no_formula() -> None:
 def test_names_in_a_picture_do_not_cover_each_other() -> None:
     worse = dict(zip(("a2a3", "a7a6", "b2b3", "b7b6"), (60, 300, 100, 50), strict=True))
     moves = moves_of(worse, ["a2a3", "a7a6", "b2b3", "b7b6"])
-    assert all(told.grade for told in moves)
+    assert all(found.grade for found in moves)
     level, near = np.full(5, 50.0), np.array([0.5, 1, 1.5, 1.51, 1.52])
     assert annotated_files._named(np.array([0.5, 1, 1.5, 2, 2.5]), level, moves) == [2, 3, 1, 4]
     assert annotated_files._named(near, level, moves) == [2, 3, 1], "White's stand below the curve, Black's above it"

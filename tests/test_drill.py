@@ -178,7 +178,7 @@ def test_a_player_spelt_with_other_capitals_goes_on_with_the_practice(
     assert first is not None and again is not None and again.cards == first.cards and again.cards
 
 
-def test_exports_tell_how_many_exercises_they_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exports_report_how_many_exercises_they_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (path := tmp_path / "mine.pgn").write_text(GAME)
     study, cards = tmp_path / "study.pgn", tmp_path / "cards.txt"
     command = ["drill", str(path), "--player", "Me", "--pgn", str(study), "--anki", str(cards)]
@@ -194,15 +194,15 @@ def test_a_move_found_is_asked_later_than_one_missed(
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     found, code = practise(tmp_path / "a", monkeypatch, "Ra8")
-    told = capsys.readouterr().out
-    assert code == 0 and "White to move. You played 1.h3; what is better?" in told and "Right." in told
-    assert [line[:2] for line in told.splitlines()[3:11]] == [f" {rank}" for rank in range(8, 0, -1)]
-    assert "(mate missed: there was a mate in 1); Ra8# was right" in told and "Found: 1." in told
+    printed = capsys.readouterr().out
+    assert code == 0 and "White to move. You played 1.h3; what is better?" in printed and "Right." in printed
+    assert [line[:2] for line in printed.splitlines()[3:11]] == [f" {rank}" for rank in range(8, 0, -1)]
+    assert "(mate missed: there was a mate in 1); Ra8# was right" in printed and "Found: 1." in printed
     missed, code = practise(tmp_path / "b", monkeypatch, "xyz", "h3", "hint", "Ra2")
-    told = capsys.readouterr().out
-    assert "That is what you played: h6 answers it. Try again." in told and "the piece on a1" in told
-    assert re.search(r"Ra2 is not the best: \S+ answers it, and leaves you \d+% of the points\.\n", told)
-    assert "The move is 1.Ra8#." in told and "Found: 0." in told
+    printed = capsys.readouterr().out
+    assert "That is what you played: h6 answers it. Try again." in printed and "the piece on a1" in printed
+    assert re.search(r"Ra2 is not the best: \S+ answers it, and leaves you \d+% of the points\.\n", printed)
+    assert "The move is 1.Ra8#." in printed and "Found: 0." in printed
     dues = [next(iter(load_progress(place).cards.values()))["due"] for place in (found, missed)]  # type: ignore[union-attr]
     assert dues[0] > dues[1]
     practise(tmp_path / "a", monkeypatch, "Ra8")
@@ -221,8 +221,8 @@ def test_drill_without_its_extra_asks_nothing_and_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "fsrs", None)
     place, code = practise(tmp_path, monkeypatch, "Ra8")
-    told = capsys.readouterr()
-    assert code == 1 and "what is better?" not in told.out and "pip install 'merino-chess[drill]'" in told.err
+    printed = capsys.readouterr()
+    assert code == 1 and "what is better?" not in printed.out and "pip install 'merino-chess[drill]'" in printed.err
     assert load_progress(place).cards == {}  # type: ignore[union-attr]
 
 
@@ -300,7 +300,7 @@ def test_names_with_quotes_stay_one_value_in_a_study() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no pipes with names here")
-def test_games_through_a_pipe_make_no_exercises_as_they_cannot_be_told_apart(tmp_path: Path, monkeypatch) -> None:
+def test_games_through_a_pipe_make_no_exercises(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("merino.lab.people.drill.exercises_of", lambda *_: [exercise()])
     place = tmp_path / "p.json"
     with (

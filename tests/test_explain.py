@@ -205,7 +205,7 @@ def test_no_value_is_relative_to_a_pawn_without_weight(weights: np.ndarray) -> N
     assert "P    -" in render_pieces(found, ("relative",))
 
 
-def test_nothing_is_told_as_minus_nought(weights: np.ndarray) -> None:
+def test_nothing_is_shown_as_minus_nought(weights: np.ndarray) -> None:
     lone = report(Position("4k3/8/8/8/8/8/8/Q3K3 w - - 0 1"), np.where(np.arange(len(TERMS)) < 5, weights, 0.0))
     assert "less Black's 0.0, shared" in render_pieces(lone)
     assert [rounded(value, "+", 0) for value in (-0.4, 0.0, 0.4, -0.6)] == ["+0", "+0", "+0", "-1"]
@@ -225,7 +225,7 @@ def test_a_change_is_the_sum_of_its_parts(positions: list[Position], weights: np
 
 
 @pytest.mark.parametrize(
-    ("fen", "told"),
+    ("fen", "named"),
     [
         (
             "4k3/ppp5/8/8/8/1P6/P1P5/4K3 w - - 0 1",
@@ -236,22 +236,22 @@ def test_a_change_is_the_sum_of_its_parts(positions: list[Position], weights: np
         ("4k3/8/8/8/8/8/8/5K2 w - - 0 1", None),
     ],
 )
-def test_terms_name_the_pieces_they_are_about_not_those_that_cause_them(fen: str, told: str | None) -> None:
+def test_terms_name_the_pieces_they_are_about_not_those_that_cause_them(fen: str, named: str | None) -> None:
     names = ("PawnBackwards", "KnightOutpost")
     weights = np.array([(-20.0 if term.name == names[0] else 20.0) * (term.name in names) for term in TERMS])
     text = " ".join(summarise(value_pieces(Position(fen).record, weights)))
-    assert told is None or told in text
-    assert (" (" in text) == (told is not None)
+    assert named is None or named in text
+    assert (" (" in text) == (named is not None)
 
 
-def test_of_many_terms_the_groups_are_told_first_and_shown_alone_if_asked() -> None:
+def test_of_many_terms_the_groups_come_first_and_alone_if_asked() -> None:
     evaluation = load(SHIPPED / "full.txt")
     position = Position("6k1/p6p/1p2Pnp1/3p4/q1pP4/1nP3N1/1B3QPP/6K1 b - - 0 27")
     report = report_evaluation(position.record, position.fen(), evaluation)
     groups = {group.name: group.net_cp for group in report.groups}
-    told = re.findall(r"(?:favour: |, )([a-z ]+?)(?: \(([^)]*)\))? (\d+\.\d\d)", report.summary[-1])
-    assert told and all(f"{abs(groups[name.capitalize()]) / 100:.2f}" == size for name, _, size in told)
-    assert ("passed pawns", "passed pawn: e6; passed pawn that can step ahead: e6") in [each[:2] for each in told]
+    named = re.findall(r"(?:favour: |, )([a-z ]+?)(?: \(([^)]*)\))? (\d+\.\d\d)", report.summary[-1])
+    assert named and all(f"{abs(groups[name.capitalize()]) / 100:.2f}" == size for name, _, size in named)
+    assert ("passed pawns", "passed pawn: e6; passed pawn that can step ahead: e6") in [each[:2] for each in named]
     pieces = evaluation.value_pieces(position.record).pieces
     assert threatened("Hanging", pieces, WHITE) == ["f6"]  # not f2, the attacker
     text = render(report, groups_only=True)
@@ -303,13 +303,13 @@ def test_sentences_name_only_what_the_table_shows(positions: list[Position], wei
         has_lead = abs(explanation.score_white) >= MIN_AHEAD
         assert text.startswith(f"{leader} is ahead by" if has_lead else "Neither side is ahead.")
         change = Change(explain(Position().record, weights), explanation)
-        told = f"This {'gains' if change.score > 0 else 'costs'} White {abs(change.score) / 100:.2f}."
-        expected = told if change.score else "This leaves the score as it is."
+        result = f"This {'gains' if change.score > 0 else 'costs'} White {abs(change.score) / 100:.2f}."
+        expected = result if change.score else "This leaves the score as it is."
         assert summarise_change(report_change(change), "This", WHITE)[0] == expected
 
 
 @pytest.mark.parametrize("name", ["default", "full"])
-def test_a_change_is_told_by_material_as_one_and_by_the_nets_of_terms(name: str, positions: list[Position]) -> None:
+def test_a_change_names_material_as_one_and_the_nets_of_terms(name: str, positions: list[Position]) -> None:
     evaluation = load(SHIPPED / f"{name}.txt")
     for before, after in pairwise(positions):
         changed = report_change(Change(*(evaluation.explain(each.record) for each in (before, after))))

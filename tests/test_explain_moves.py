@@ -133,9 +133,9 @@ def test_a_position_against_the_rules_is_valued_and_said_to_have_no_moves(
     text = " ".join(capsys.readouterr().out.split())
     assert "has no moves and cannot be searched" in text and fault in text and "Removal:" in text
     assert main(["explain", fen, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    queens = [piece for piece in told["pieces"] if piece["piece"] in "Qq"]
-    assert fault in told["fault"] and all(abs(queen["removal_cp"]) > 500 for queen in queens)
+    printed = json.loads(capsys.readouterr().out)
+    queens = [piece for piece in printed["pieces"] if piece["piece"] in "Qq"]
+    assert fault in printed["fault"] and all(abs(queen["removal_cp"]) > 500 for queen in queens)
     assert main(["explain", fen, "Kd1"]) == 1
     assert "has no moves and cannot be searched" in capsys.readouterr().err
 
@@ -148,9 +148,7 @@ def test_a_board_without_room_for_a_king_is_refused(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize("net", [[], ["--evalfile", "gen12"]])
-def test_a_position_where_the_game_is_over_is_told_by_its_result(
-    net: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_position_where_the_game_is_over_has_its_result(net: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", *net]) == 0
     text = capsys.readouterr().out
     assert "The game is drawn: stalemate." in text and "may expect" not in text
@@ -211,8 +209,8 @@ def test_moves_are_ranked_by_search_with_the_mate_first(weights: np.ndarray, sea
 )
 def test_a_move_that_ends_the_game_gains_nothing_more(move: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_explain(["7k/8/6K1/8/8/8/8/5Q2 w - - 0 1", move, "--depth", "1"]) == 0
-    told = capsys.readouterr().out
-    assert told.endswith(f"{said}\n") and "gains" not in told and "Searched" not in told
+    printed = capsys.readouterr().out
+    assert printed.endswith(f"{said}\n") and "gains" not in printed and "Searched" not in printed
 
 
 def test_the_same_weights_twice_do_not_differ(weights: np.ndarray) -> None:
@@ -250,9 +248,9 @@ def test_a_file_of_positions_is_explained_one_by_one(tmp_path: Path, capsys: pyt
     path.write_text(f'# two\n{MIDDLEGAME}\n\n{MATE_IN_ONE.rsplit(" ", 2)[0]} bm Ra8#; id "mate";\n')
     assert [position.fen() for position in read_positions(path, "explain")] == [MIDDLEGAME, MATE_IN_ONE]
     assert run_explain([str(path), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [entry["fen"] for entry in told] == [MIDDLEGAME, MATE_IN_ONE]
-    assert all(len(entry["terms"]) == len(TERMS) and entry["pieces"] for entry in told)
+    printed = json.loads(capsys.readouterr().out)
+    assert [entry["fen"] for entry in printed] == [MIDDLEGAME, MATE_IN_ONE]
+    assert all(len(entry["terms"]) == len(TERMS) and entry["pieces"] for entry in printed)
     assert run_explain([str(path), "--pieces", "--sort", "--hide-zero", "--ascii"]) == 0
     text = capsys.readouterr().out
     assert text.isascii() and text.count("Score, centipawns for White") == text.count("Removal: ") == 2
@@ -260,15 +258,15 @@ def test_a_file_of_positions_is_explained_one_by_one(tmp_path: Path, capsys: pyt
 
 
 def test_commands_in_a_shell_print_text_and_json(other_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def told(run, *arguments: str) -> object:
+    def printed(run, *arguments: str) -> object:
         assert run([*arguments, "--json", "--nodes", "1500", "--hash", "1"]) == 0
         return json.loads(capsys.readouterr().out)
 
-    assert told(run_explain, MIDDLEGAME, "Bxh6", "--weights", str(WEIGHTS))["moves"][0]["change"]["change_cp"] == 120
-    assert [move["san"] for move in told(run_compare, MIDDLEGAME, "h3", "d5")["moves"]] == ["h3", "d5"]
-    assert told(run_compare, str(WEIGHTS), str(other_file))["moves"][0]["ranks"][0] == 1
-    assert told(run_moves, MATE_IN_ONE)["moves"][0]["score"]["mate"] == 1
-    assert told(run_moves, MIDDLEGAME, "--static")["moves"][0]["score"] is None
+    assert printed(run_explain, MIDDLEGAME, "Bxh6", "--weights", str(WEIGHTS))["moves"][0]["change"]["change_cp"] == 120
+    assert [move["san"] for move in printed(run_compare, MIDDLEGAME, "h3", "d5")["moves"]] == ["h3", "d5"]
+    assert printed(run_compare, str(WEIGHTS), str(other_file))["moves"][0]["ranks"][0] == 1
+    assert printed(run_moves, MATE_IN_ONE)["moves"][0]["score"]["mate"] == 1
+    assert printed(run_moves, MIDDLEGAME, "--static")["moves"][0]["score"] is None
     for run, words in (
         (run_explain, [MIDDLEGAME, "h3"]),
         (run_compare, [MIDDLEGAME, "h3", "d5"]),
@@ -280,7 +278,7 @@ def test_commands_in_a_shell_print_text_and_json(other_file: Path, capsys: pytes
 
 
 @pytest.mark.parametrize("option", ["--weights", "--evalfile"])
-def test_a_third_evaluation_beside_two_weights_files_is_refused(option: str, other_file: Path, capsys) -> None:
+def test_a_third_evaluation_next_to_two_weights_files_is_refused(option: str, other_file: Path, capsys) -> None:
     assert main(["compare", str(WEIGHTS), str(other_file), option, "gen12"]) == 2
     assert "are compared without --weights and --evalfile" in capsys.readouterr().err
 

@@ -134,7 +134,7 @@ def test_clocks_and_ratings_beyond_all_bounds_are_read(tmp_path: Path) -> None:
     assert game.rating is None and game.clocks[0] > 1e18 and game.clocks[2] == 178
 
 
-def test_a_player_of_variants_alone_is_told_what_is_wrong(tmp_path: Path) -> None:
+def test_a_player_of_variants_alone_learns_what_is_wrong(tmp_path: Path) -> None:
     games = [
         f'[White "A"]\n[Black "B"]\n[Variant "{name}"]\n\n1. e4 e5 *\n\n'
         for name in ("Chess960", "Atomic", "Antichess")
@@ -327,7 +327,7 @@ def test_every_move_belongs_to_a_part_of_the_game_to_a_colour_and_to_a_clock(
     }
 
 
-def test_time_is_told_by_dates_or_else_by_the_place_in_the_file(tmp_path: Path) -> None:
+def test_time_goes_by_dates_or_else_by_the_place_in_the_file(tmp_path: Path) -> None:
     days = [f"{year}.01.??" for year in range(2020, 1900, -1)]
     player = dated(tmp_path, *days)
     losses = np.linspace(0.0, 0.2, len(days))  # the file begins with the latest games
@@ -341,7 +341,7 @@ def test_time_is_told_by_dates_or_else_by_the_place_in_the_file(tmp_path: Path) 
     assert over_time(player, judged(one_choice_in_each(player), np.full(len(days), 0.1))).direction == 0
 
 
-def test_periods_of_one_day_are_told_apart_by_their_games(tmp_path: Path) -> None:
+def test_periods_of_one_day_are_named_by_their_games(tmp_path: Path) -> None:
     player = dated(tmp_path, *("2024.05.01" for _ in range(120)))
     found = over_time(player, judged(one_choice_in_each(player), np.zeros(120)))
     assert [period.name for period in found.periods] == ["2024.05.01, games 1 to 60", "2024.05.01, games 61 to 120"]
@@ -356,7 +356,7 @@ def test_periods_of_a_single_day_or_game_are_called_by_it(tmp_path: Path) -> Non
         assert [period.name for period in found.periods] == [name]
 
 
-def test_a_few_games_tell_no_change(tmp_path: Path) -> None:
+def test_a_few_games_show_no_change(tmp_path: Path) -> None:
     player = dated(tmp_path, "2020.01.01", "2020.01.02")
     found = over_time(player, judged(one_choice_in_each(player), [0.1, 0.0]))
     assert found.change is None and found.direction == 0 and len(found.periods) == 1
@@ -373,8 +373,8 @@ def test_openings_are_named_by_their_positions_with_results_by_colour(tmp_path: 
     text = "".join(f'[White "{one}"]\n[Black "{two}"]\n\n{moves} {end}\n\n' for one, two, end, moves in games)
     player = games_of_player(written(tmp_path, text + BLUNDER.format(white="A", black="B", date="?")), "A")
     found = openings_of(player, judged(choices_of(player), np.zeros(1)), [])
-    told = {(one.name, one.colour): (one.games, one.won, one.drawn, one.lost) for one in found}
-    assert told == {
+    records = {(one.name, one.colour): (one.games, one.won, one.drawn, one.lost) for one in found}
+    assert records == {
         ("Sicilian Defence", "White"): (3, 1, 1, 0),
         ("Sicilian Defence", "Black"): (1, 0, 0, 1),
         ("other openings, 1.a3", "White"): (1, 0, 0, 1),

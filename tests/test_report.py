@@ -140,7 +140,7 @@ def test_moves_come_in_the_order_of_the_side_to_move() -> None:
         assert scores == sorted(scores, reverse=True) and len(set(scores)) > 1
 
 
-def test_a_search_is_told_from_the_view_of_white(searched: PositionReport) -> None:
+def test_a_search_is_reported_from_the_view_of_white(searched: PositionReport) -> None:
     assert searched.to_move == "black" and searched.search is not None
     best = searched.search
     scores = [move.score.cp for move in searched.moves if move.score is not None and move.score.cp is not None]
@@ -174,11 +174,11 @@ def test_a_game_that_is_over_says_so_and_is_not_searched() -> None:
 
 
 def test_the_report_has_the_keys_of_its_version(searched: PositionReport) -> None:
-    told = json.loads(json.dumps(searched.to_dict()))
-    assert told == searched.to_dict(), "plain data"
-    assert told["version"] == VERSION == 2
+    printed = json.loads(json.dumps(searched.to_dict()))
+    assert printed == searched.to_dict(), "plain data"
+    assert printed["version"] == VERSION == 2
     for path, keys in KEYS.items():
-        value: Any = told
+        value: Any = printed
         for name in filter(None, path.split(".")):
             value = value[name]
             value = value[0] if isinstance(value, list) else value
@@ -192,18 +192,18 @@ def test_the_page_on_the_schema_is_up_to_date() -> None:
 
 
 def test_explain_prints_reports_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def told(*arguments: str) -> Any:
+    def printed(*arguments: str) -> Any:
         assert run_explain([*arguments, "--json", "--hash", "1"]) == 0
         return json.loads(capsys.readouterr().out)
 
-    assert told(MIDDLEGAME) == report(MIDDLEGAME).to_dict()
+    assert printed(MIDDLEGAME) == report(MIDDLEGAME).to_dict()
     path = tmp_path / "positions.epd"
     path.write_text(f"{MIDDLEGAME}\n{MATE_IN_ONE}\n")
-    assert told(str(path)) == [report(MIDDLEGAME).to_dict(), report(MATE_IN_ONE).to_dict()]
-    assert told(MATE_IN_ONE, "--nodes", "3000")["search"]["score"]["mate"] == 1
-    assert told(MATE_IN_ONE, "--nodes", "3000", "--static")["search"] is None
+    assert printed(str(path)) == [report(MIDDLEGAME).to_dict(), report(MATE_IN_ONE).to_dict()]
+    assert printed(MATE_IN_ONE, "--nodes", "3000")["search"]["score"]["mate"] == 1
+    assert printed(MATE_IN_ONE, "--nodes", "3000", "--static")["search"] is None
     moves = [read_move(Position(MIDDLEGAME), "h3")]
-    assert told(MIDDLEGAME, "h3", "--static") == report_moves(Position(MIDDLEGAME), moves, default()).to_dict()
+    assert printed(MIDDLEGAME, "h3", "--static") == report_moves(Position(MIDDLEGAME), moves, default()).to_dict()
 
 
 def doctored(found: PositionReport) -> PositionReport:

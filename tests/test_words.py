@@ -63,20 +63,20 @@ def walked(count: int) -> np.ndarray:
 @pytest.mark.parametrize("fen", POSITIONS)
 def test_terms_and_rest_are_the_score(fen: str) -> None:
     evaluation, position = load_evaluation("gen12"), Position(fen)
-    told = in_words(position.record, evaluation)
-    assert told.score == int(evaluation.scores(position.record)[0]) * (-1 if position.turn else 1)
-    assert sum(term.cp for term in told.terms) + told.rest == pytest.approx(told.score)
-    assert [term.name for term in told.terms] == [term.name for term in TERMS]
-    assert 0 < told.r2 < 1
+    words = in_words(position.record, evaluation)
+    assert words.score == int(evaluation.scores(position.record)[0]) * (-1 if position.turn else 1)
+    assert sum(term.cp for term in words.terms) + words.rest == pytest.approx(words.score)
+    assert [term.name for term in words.terms] == [term.name for term in TERMS]
+    assert 0 < words.r2 < 1
 
 
 def test_the_draw_rules_are_no_part_of_what_a_net_sees_beyond_the_terms() -> None:
     evaluation, position = load_evaluation("gen12"), Position("4k3/5p2/8/3b4/8/P3B3/5P2/4K3 w - - 0 90")
     report = with_words(report_alone(position, evaluation), position.record, evaluation)
     assert report.words and report.static.rule and abs(report.static.rule_cp) > 2
-    told = sum(term.cp for term in report.words.terms) + report.words.rest
-    assert told == pytest.approx(report.static.sum_cp, abs=0.5)
-    assert told + report.static.rule_cp == pytest.approx(report.static.score_cp, abs=1)
+    result = sum(term.cp for term in report.words.terms) + report.words.rest
+    assert result == pytest.approx(report.static.sum_cp, abs=0.5)
+    assert result + report.static.rule_cp == pytest.approx(report.static.score_cp, abs=1)
     account = account_around(position.record, evaluation, account_for(evaluation).vector()).evaluation(200.0, "account")
     bare = Position("4k3/5p2/8/8/8/P3B3/5P2/4K3 w - - 0 90").record  # without Black's bishop no rule holds
     rest = evaluation.white_scores(bare)[0] - account.white_scores(bare)[0]
@@ -85,11 +85,11 @@ def test_the_draw_rules_are_no_part_of_what_a_net_sees_beyond_the_terms() -> Non
 
 def test_an_account_that_explains_nothing_says_so() -> None:
     stalemate = Position("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
-    told = in_words(stalemate.record, load_evaluation("gen12"))
-    assert told.r2 < 0 and told.sentences[-1].endswith("the terms do not explain how moves change the score.")
+    words = in_words(stalemate.record, load_evaluation("gen12"))
+    assert words.r2 < 0 and words.sentences[-1].endswith("the terms do not explain how moves change the score.")
     mate = Position("R5k1/5ppp/8/8/8/8/8/K7 b - - 0 1")
-    told = in_words(mate.record, load_evaluation("gen12"))
-    assert told.r2 == 0 and told.sentences[-1].endswith("the terms do not explain how moves change the score.")
+    words = in_words(mate.record, load_evaluation("gen12"))
+    assert words.r2 == 0 and words.sentences[-1].endswith("the terms do not explain how moves change the score.")
 
 
 @pytest.mark.parametrize("fen", POSITIONS)

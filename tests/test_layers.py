@@ -49,7 +49,6 @@ TO_BE_TURNED = {
     (module, "lab")
     for module in (
         "app.shell.learn",
-        "app.shell.position_files",
         "learn.plots",
     )
 }  # imports of the lab that are left to turn round

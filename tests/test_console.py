@@ -16,7 +16,7 @@ import pytest
 
 from merino.app.console import loop as loop_module
 from merino.app.console.games import pace_of
-from merino.app.console.loop import HINT_AFTER_INTERRUPT, completions, run_lines, run_piped
+from merino.app.console.loop import HINT_AFTER_INTERRUPT, run_lines, run_piped
 from merino.app.console.registry import COMMANDS
 from merino.app.console.session import Session
 from merino.app.console.terminal import Terminal
@@ -438,13 +438,6 @@ def test_piped_lines_are_echoed_after_the_prompt(talk: Talk) -> None:
     run_piped(talk.session, io.BytesIO(b"force\ne4\ne5"))
     assert talk.out.getvalue().startswith("White(1): force\n")
     assert "Black(1): e5\nWhite(2): \n" in talk.out.getvalue()
-
-
-def test_completion_offers_commands_and_moves(talk: Talk) -> None:
-    assert completions(talk.session, "his", "his") == ["history "]
-    assert completions(talk.session, "N", "N") == ["Na3 ", "Nc3 ", "Nf3 ", "Nh3 "]
-    assert completions(talk.session, "help und", "und") == ["undo"]
-    assert completions(talk.session, "st 1", "1") == []
 
 
 def test_the_thinking_line_is_rewritten_in_place_on_a_terminal_only() -> None:

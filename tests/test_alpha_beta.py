@@ -8,12 +8,20 @@ numbers to put here.
 
 from __future__ import annotations
 
+import random
+
+import chess
+import numpy as np
 import pytest
 
 from merino.core.board.game import Position
+from merino.core.compiled.jit import entry
 from merino.engine.search.limits import Limits
 from merino.engine.search.parameters import parameter_values
 from merino.engine.search.searcher import Searcher
+from merino.engine.search.transposition import TranspositionTable
+from merino.engine.search.tree import is_draw, make_move, make_null_move
+from merino.engine.search.worker import Worker
 from tests.material_family import MaterialEvaluation
 
 DEPTH = 7
@@ -46,3 +54,129 @@ def test_the_tree_changes_only_where_that_is_meant(fen: str, nodes: int) -> None
 if __name__ == "__main__":
     for position in NODES:
         print(f'    "{position}": {nodes_of(position)},')
+
+
+# Draws in the tree: repetitions since the root and over the game, fifty moves; against a list of python-chess.
+
+WITH_RIGHTS = "r3k3/p7/8/8/8/8/P7/R3K3 w Qq - 0 1"  # so the first positions differ from the same boards later
+PLAIN = WITH_RIGHTS.replace("Qq", "-")
+KING_SQUARES = (chess.D1, chess.E1, chess.D8, chess.E8, chess.D2)
+FOUR = ["e1d1", "e8d8", "d1e1", "d8e8"]  # after which the same board stands again
+
+
+@entry
+def _draws_on_the_way(records, moves, draws):
+    for ply in range(len(moves)):
+        make_move(records[0], ply, moves[ply])
+        draws[ply] = is_draw(records[0], ply + 1)
+
+
+@entry
+def _draw_after_passes(records, first, second):
+    s = records[0]
+    make_move(s, 0, first)
+    make_null_move(s, 1)
+    make_move(s, 2, second)
+    make_null_move(s, 3)
+    return is_draw(s, 4)
+
+
+def worker_at(position: Position) -> Worker:
+    """A thread that is about to search this position."""
+    worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), MaterialEvaluation())
+    worker.set_root(position, full_width=False)
+    return worker
+
+
+def draws_in_tree(fen: str, before: list[str], line: list[str]) -> list[bool]:
+    """Whether each position of `line` is a draw for a search that begins after the moves `before`."""
+    position = Position(fen)
+    position.push_all(before)
+    worker, moves = worker_at(position), np.array([int(move) for move in position.copy().push_all(line)])
+    draws = np.zeros(len(line), dtype=np.bool_)
+    _draws_on_the_way(worker.record, moves, draws)
+    return draws.tolist()
+
+
+def naive_draws(fen: str, before: list[str], line: list[str]) -> list[bool]:
+    """The same, by looking at all positions of the game one by one."""
+    board = chess.Board(fen)
+    seen = [board._transposition_key()]
+    for move in before:
+        board.push_uci(move)
+        seen.append(board._transposition_key())
+    root, draws = len(seen) - 1, []
+    for move in line:
+        board.push_uci(move)
+        now = board._transposition_key()
+        twice = now in seen[root + 1 :] or seen.count(now) >= 2
+        seen.append(now)
+        draws.append(twice or board.halfmove_clock >= 100 and not board.is_checkmate())
+    return draws
+
+
+def random_shuffle(rng: random.Random) -> list[str]:
+    """King moves between few squares."""
+    board, moves = chess.Board(WITH_RIGHTS), []
+    for _ in range(24):
+        king = chess.BB_SQUARES[board.king(board.turn) or 0]
+        legal = [move for move in board.generate_legal_moves(king) if move.to_square in KING_SQUARES]
+        moves.append(rng.choice(legal).uci())
+        board.push_uci(moves[-1])
+    return moves
+
+
+def test_random_shuffles_are_draws_where_looking_at_every_position_says_so() -> None:
+    rng, found, in_all = random.Random(3), 0, 0
+    for _ in range(40):
+        moves = random_shuffle(rng)
+        cut = rng.randrange(len(moves))
+        wanted = naive_draws(WITH_RIGHTS, moves[:cut], moves[cut:])
+        assert draws_in_tree(WITH_RIGHTS, moves[:cut], moves[cut:]) == wanted, (moves, cut)
+        found, in_all = found + sum(wanted), in_all + len(wanted)
+    assert 50 < found < in_all - 50
+
+
+def test_a_position_that_stood_once_since_the_root_is_a_draw() -> None:
+    assert draws_in_tree(PLAIN, [], [*FOUR, FOUR[0]]) == [False, False, False, False, True]
+
+
+def test_a_position_that_stood_once_before_the_root_is_none_and_twice_is_one() -> None:
+    assert draws_in_tree(PLAIN, FOUR[:2], FOUR[2:] + FOUR[:2]) == [False, False, False, False]
+    assert draws_in_tree(PLAIN, FOUR + FOUR[:2], FOUR[2:]) == [False, True]
+    assert draws_in_tree(PLAIN, FOUR + FOUR, FOUR[:1]) == [True]
+
+
+@pytest.mark.parametrize(("clock", "draws"), [(97, [False, False]), (98, [False, True]), (99, [True, True])])
+def test_the_hundredth_ply_is_a_draw_in_the_tree(clock: int, draws: list[bool]) -> None:
+    fen = f"r3k3/p7/8/8/8/8/P7/R3K3 w - - {clock} 80"
+    assert draws_in_tree(fen, [], ["e1d1", "e8d8"]) == draws
+
+
+def test_a_mate_on_the_hundredth_ply_is_no_draw_in_the_tree() -> None:
+    assert draws_in_tree("k7/8/1K6/8/8/8/8/7R w - - 99 80", [], ["h1h8"]) == [False]
+
+
+def test_a_mate_is_no_draw_by_material_in_the_tree() -> None:
+    fen, there = "6bk/8/5K2/8/8/8/8/2B5 w - - 0 1", ["c1d2", "g8f7", "f6f7"]
+    assert draws_in_tree(fen, [], there) == [False, False, True], "a lone bishop cannot mate"
+    quiet = ["f6g6", "g8b3", "c1a3", "b3g8"]
+    assert draws_in_tree(fen, [], [*quiet, "a3b2"]) == [False, False, True, True, False], "the last one mates"
+    assert draws_in_tree(fen, [], [*quiet, "a3c5"]) == [False, False, True, True, True]
+
+
+def test_a_capture_ends_what_can_be_repeated() -> None:
+    fen = "r3k3/p7/8/8/8/8/P7/R3K3 w - - 40 80"
+    line = ["a2a4", "e8d8", "e1d1", "d8e8", "d1e1", "e8d8"]
+    assert draws_in_tree(fen, [], line) == naive_draws(fen, [], line)
+
+
+def test_no_repetition_reaches_across_a_null_move() -> None:
+    """White shuttles and Black passes: the position stands again, but nobody may pass."""
+    position = Position("r3k3/p7/8/8/8/8/P7/R3K3 w - - 20 80")
+    there = position.parse_uci("e1d1")
+    moved = position.copy()
+    moved.push_uci("e1d1")
+    moved.push_uci("e8d8")
+    back = moved.parse_uci("d1e1")
+    assert not _draw_after_passes(worker_at(position).record, int(there), int(back))

@@ -16,9 +16,8 @@ from merino.core.board.game import Position
 from merino.core.compiled import cache
 from merino.core.compiled.compiling import WATCH
 from merino.engine.uci import cold_start, runtime
-from merino.engine.uci.cold_start import ColdStart
+from merino.engine.uci.cold_start import ColdStart, QuickMove, WaitingGo, quick_move
 from merino.engine.uci.commands import COMMANDS, run
-from merino.engine.uci.fallback import QuickMove, quick_move
 from merino.engine.uci.options import OPTIONS
 from merino.engine.uci.output import Output
 from merino.engine.uci.session import UciSession
@@ -44,7 +43,7 @@ class Session:
 
     def begin(self, text: str) -> None:
         """Begin a `go`."""
-        self.cold.go(text, lambda text, _: self.handed.append(text))
+        self.cold.go(text, lambda go: self.handed.append(go.text))
 
 
 @pytest.fixture
@@ -73,10 +72,10 @@ def test_readyok_does_not_wait_for_the_compiler_longer_than_a_gui_allows(session
 def test_a_warm_start_says_nothing(warm: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cold_start, "WARM_READY_SECONDS", 0.1)
     warm.cold.wait_until_ready()  # and gives up, as a GUI waits no longer
-    assert not warm.cold.wait_if_warm(0.0)
+    assert not warm.cold.is_ready
     warm.loaded.set()
     warm.cold.wait_until_ready()
-    assert warm.cold.wait_if_warm()
+    assert warm.cold.is_ready
     assert warm.stream.getvalue() == b""
 
 
@@ -92,12 +91,15 @@ def test_a_start_that_is_not_judged_yet_is_waited_for() -> None:
     assert not ready.is_alive() and session.stream.getvalue() == b""
 
 
-def test_a_start_that_seemed_warm_is_cold_once_something_is_compiled(warm: Session) -> None:
-    waiting = threading.Thread(target=warm.cold.wait_if_warm, daemon=True)
+def test_a_start_that_seemed_warm_is_cold_once_something_is_compiled(
+    warm: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cold_start, "READY_SECONDS", 0.2)
+    waiting = threading.Thread(target=warm.cold.wait_until_ready, daemon=True)
     waiting.start()
     warm.cold.note_compiler()
-    waiting.join(10)
-    assert not waiting.is_alive() and not warm.cold.wait_if_warm()
+    waiting.join(5)
+    assert not waiting.is_alive() and not warm.cold.is_ready
     warm.cold.position("startpos moves e2e4 e7e5 d1h5 e8e7")
     assert "bestmove h5e5" in warm.go("wtime 1000 btime 1000")
 
@@ -274,7 +276,7 @@ def test_a_short_time_for_a_move_is_kept_while_all_is_compiled(
         allowed.append(deadline - asked)
         return QuickMove(next(iter(board.legal_moves)), 0, 1)
 
-    monkeypatch.setattr("merino.engine.uci.fallback.quick_move", noted)
+    monkeypatch.setattr("merino.engine.uci.cold_start.quick_move", noted)
     monkeypatch.setattr(cold_start, "_longest_wait", lambda *_: 0.0)
     session.cold.position("startpos moves e2e4 e7e5 g1f3")
     asked = time.perf_counter()
@@ -383,9 +385,9 @@ def test_nothing_waits_for_the_bestmove_of_an_endless_go_that_is_just_handed_ove
     session._runtime = unittest.mock.MagicMock()
     session._pending["Clear Hash"] = None
 
-    def search(*_: object) -> None:
+    def search(go: WaitingGo) -> None:
         time.sleep(0.2)
-        if not session.cold.is_stop_requested:  # else it would be stopped at once
+        if not go.stopped.is_set():  # else it would be stopped at once
             session._is_searching = True
             session._bestmove_said.clear()
 

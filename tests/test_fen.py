@@ -9,7 +9,7 @@ import pytest
 from merino.core.board.fen import START_FEN, FenError, parse_fen, to_fen
 from merino.core.board.game import Position
 from merino.core.board.position import POSITION
-from merino.engine.notation.positions import looks_like_fen
+from merino.engine.notation.san import looks_like_fen
 from tests.boards import playouts, sparse
 
 CASTLES = "r3k2r/8/8/8/8/8/8/R3K2R"

@@ -49,6 +49,7 @@ TO_BE_TURNED = {
     (module, "lab")
     for module in (
         "app.shell.learn",
+        "app.shell.position_files",
         "learn.plots",
     )
 }  # imports of the lab that are left to turn round
@@ -66,8 +67,9 @@ OWN_FILES = {
     "engine.search.strength:": "a file of Merino's own",
     "engine.syzygy.table_files:_read": "maps a file that has come through the door",
     "core.common.array_files:from_npz": "an archive in memory",
-    "core.common.files:__init__": "the place of what will be written",
-    "core.common.files:_locked_file": "a draft that it has made",
+    "core.common.files:writing_whole": "the place of what will be written",
+    "core.common.files:_opened": "opens what is written",
+    "core.common.files:_draft": "a draft that it has made",
     "core.common.files:_remove_leftovers": "drafts of writers that were killed",
     "core.common.files:check_writable": "the place of what will be written",
     "core.common.terminal:_give_up": "the null device",

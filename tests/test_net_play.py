@@ -17,7 +17,7 @@ from merino.core.common.command import CommandError
 from merino.engine.search.limits import Limits
 from merino.engine.search.parameters import parameter_values, parameters_for, tuned_for
 from merino.engine.search.searcher import Searcher
-from merino.engine.uci import files
+from merino.engine.uci.options import open_net, open_weights
 from merino.engine.uci.runtime import Runtime
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import default, find_net, from_identity, load_net
@@ -93,14 +93,14 @@ def test_the_console_tells_a_score_by_pieces(net: Path) -> None:
 def test_weights_set_beneath_a_net_wait_for_their_turn(net: Path) -> None:
     runtime = Runtime(1)
     terms = runtime.evaluation
-    runtime.use_net(files.net(str(net)))
+    runtime.use_net(open_net(str(net)))
     assert runtime.evaluation is not terms
-    runtime.use_weights(files.weights(""))
+    runtime.use_weights(open_weights(""))
     assert runtime.net_file == net and isinstance(runtime.evaluation, NetEvaluation)
     with pytest.raises(EvaluationError, match="there is no net"):
-        runtime.use_net(files.net("nowhere"))
+        runtime.use_net(open_net("nowhere"))
     assert runtime.net_file == net
-    runtime.use_net(files.net(""))
+    runtime.use_net(open_net(""))
     assert runtime.net_file is None and runtime.evaluation is runtime.terms
 
 

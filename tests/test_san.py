@@ -1,22 +1,34 @@
 """Moves as people write them, and the reasons they read when a move cannot be played."""
 
+import math
 import random
 
 import chess
 import pytest
 
+from merino.app.explorer.games import read_text
+from merino.app.explorer.state import RequestError
+from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.board.fen import START_FEN
 from merino.core.board.game import Position
 from merino.engine.notation.san import (
+    MoveList,
     MoveRejected,
+    line_text,
     looks_like_move,
+    move_list,
     move_number,
     read_move,
     san,
     san_line,
     san_paragraph,
+    score_text,
     start_board_of,
+    without_move_number,
 )
+from merino.engine.search.limits import MATE_SCORE, Line, Score
+from merino.eval.outlook import expected_score
+from tests.talk import Talk
 
 ITALIAN = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 0 1"
 CHECK = "rnbqk1nr/pppp1ppp/8/4p3/1b1PP3/8/PPP2PPP/RNBQKBNR w KQkq - 1 3"
@@ -185,3 +197,112 @@ def test_a_line_of_moves_has_numbers() -> None:
     position = Position()
     position.push_all(["e2e4", "e7e5", "g1f3"])
     assert san_line(start_board_of(position), position.moves) == "1. e4 e5 2. Nf3"
+
+
+# Scores and lines of a search as people read them.
+
+MATE_IN_TWO, MATED_IN_ONE = Score(MATE_SCORE - 3), Score(-MATE_SCORE + 2)
+
+
+@pytest.mark.parametrize(
+    ("score", "turn", "text"),
+    [
+        (Score(35), WHITE, "+0.35"),
+        (Score(35), BLACK, "-0.35"),
+        (Score(0), BLACK, "0.00"),
+        (MATE_IN_TWO, WHITE, "+M2"),
+        (MATE_IN_TWO, BLACK, "-M2"),
+        (MATED_IN_ONE, WHITE, "-M1"),
+        (MATED_IN_ONE, BLACK, "+M1"),
+    ],
+)
+def test_a_score_is_told_as_white_sees_it(score: Score, turn: int, text: str) -> None:
+    assert score_text(score, turn) == text
+
+
+def test_a_line_tells_depth_score_time_nodes_and_moves() -> None:
+    board = chess.Board()
+    board.push_san("e4")
+    position = Position(board.fen())
+    line = Line(9, 12, 1, Score(-20), "lowerbound", 1_234_567, 1000, 0, 1500, (position.parse_uci("e7e5"),))
+    assert line_text(line, board) == "depth  9   +0.20!    1.5 s    1.2M nodes  1...e5"
+    assert line_text(line, board, is_narrow=True) == " 9  +0.20!   1.5 s  1.2M  1...e5"
+    assert "?" in line_text(line._replace(bound="upperbound"), board)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "text"),
+    [
+        (9_999, "9999"),
+        (999_999, "1000k"),
+        (99_940_000, "99.9M"),
+        (99_999_999, "100M"),
+        (1_234_567_890, "1235M"),
+        (12_345_678_901, "12.3G"),
+        (1_234_567_890_123, "1235G"),
+    ],
+)
+def test_a_number_of_nodes_keeps_its_columns(nodes: int, text: str) -> None:
+    line = Line(9, 12, 1, Score(0), "", nodes, 1000, 0, 1500, ())
+    assert line_text(line, chess.Board(), is_narrow=True) == f" 9    0.00   1.5 s {text:>5}  "
+
+
+def test_what_one_side_expects_the_other_does_not() -> None:
+    assert expected_score(200, 200) == pytest.approx(1 / (1 + math.exp(-1)))
+    for centipawns in (0, 1, 35, 200, 3000, 30_000):
+        assert expected_score(-centipawns, 200) == pytest.approx(1 - expected_score(centipawns, 200))
+    assert expected_score(100, 50) == expected_score(200, 100) > expected_score(100, 100)
+
+
+# Lists of moves as people type and paste them: one definition for the console and for the page.
+
+LISTS = [
+    ("1. e4 e5 2. Nf3", MoveList(["e4", "e5", "Nf3"], 1, False)),
+    ("1.e4 e5 2.Nf3 1/2-1/2", MoveList(["e4", "e5", "Nf3"], 1, False)),
+    ("1... e5 2. Nf3", MoveList(["e5", "Nf3"], 1, True)),
+    ("1\u2026e5", MoveList(["e5"], 1, True)),
+    ("e4 e5\n2. Nf3\tNc6 *", MoveList(["e4", "e5", "Nf3", "Nc6"], None, False)),
+    (" 12. O-O 0-0", MoveList(["O-O", "0-0"], 12, False)),
+    ("e42. Nf3", MoveList(["e42.", "Nf3"], None, False)),  # a number begins a word
+    ("* e4 1-0", MoveList(["*", "e4"], None, False)),  # only what ends the list is its result
+    ("1234567. e4", MoveList(["1234567.", "e4"], None, False)),
+    (f"{'9' * 5000}. e4", MoveList([f"{'9' * 5000}.", "e4"], None, False)),
+    ("1.", MoveList([], 1, False)),
+    ("", MoveList([], None, False)),
+]
+
+
+@pytest.mark.parametrize(("text", "found"), LISTS)
+def test_a_list_of_moves_is_split_into_numbers_moves_and_result(text: str, found: MoveList) -> None:
+    assert move_list(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "move"),
+    [("1. e4", "e4"), ("3...Nf6", "Nf6"), ("7\u2026 d5", "d5"), ("1.", "1."), ("e4 2. d4", "e4 2. d4")],
+)
+def test_a_number_before_a_single_move_is_left_out(text: str, move: str) -> None:
+    assert without_move_number(text) == move
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. e4 e5 2. Nf3 Nc6",
+        "1.e4 e5 2.Nf3 Nc6 *",
+        "e4\u2003e5 2. Nf3 2\u2026 Nc6",
+        "1. e4 1... e5",
+        "1. e4, e5, 2. Nf3, Nc6",
+    ],
+)
+def test_the_console_and_the_page_read_the_same_moves_in_a_list(talk: Talk, text: str) -> None:
+    talk.say(text)
+    assert [move.uci for move in read_text(text, None).games[0].moves] == talk.moves != []
+
+
+@pytest.mark.parametrize("text", ["e42. Nf3", "1234567. e4 e5", "* e4 e5"])
+def test_the_console_and_the_page_refuse_what_is_no_list(talk: Talk, text: str) -> None:
+    talk.say(text)
+    assert not talk.moves
+    with pytest.raises(RequestError, match="is none of what is read here"):
+        read_text(text, None)

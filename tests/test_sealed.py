@@ -18,8 +18,8 @@ import pytest
 from merino.core.common import sealed
 from merino.core.common.array_files import as_npz, from_npz
 from merino.core.common.sealed import DamageError, as_json, check, from_json, parsed
-from merino.engine.uci.info_log import InfoLog
 from merino.engine.uci.output import Output
+from merino.engine.uci.runtime import InfoLog
 from merino.eval.linear.weights import SHIPPED
 from merino.eval.net.file import as_bytes, as_text, as_unsealed_bytes, digest, load_net, network_of, save_net
 from merino.eval.net.network import NetError, Shape

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from merino.core.board.game import Position
-from merino.engine.search import chooser, known_openings
+from merino.engine.search import choice as chooser
+from merino.engine.search import known_openings
 from merino.engine.search.bench import POSITIONS
-from merino.engine.search.choice import COLUMNS, People
-from merino.engine.search.chooser import DEEP_SIGHTS
+from merino.engine.search.choice import COLUMNS, DEEP_SIGHTS, People
 from merino.engine.search.limits import Limits, Line
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.strength import (

@@ -37,8 +37,7 @@ import numpy as np
 
 from merino.core.common.files import write_whole
 from merino.core.common.work import RunName, begun, ordered, threads
-from merino.engine.search.choice import COLUMNS, FIRST_HABIT, SIGHTS, people
-from merino.engine.search.chooser import DEEP_SIGHTS
+from merino.engine.search.choice import COLUMNS, DEEP_SIGHTS, FIRST_HABIT, SIGHTS, people
 from merino.engine.search.strength import FILE, LADDERS, NETS, TERMS, Ladder, Rung, Strength, ladders_in
 from merino.eval.evaluation import Evaluation
 from merino.match.statistics import Z_95

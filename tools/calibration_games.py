@@ -15,7 +15,7 @@ import numpy as np
 
 from merino.core.board.game import Position
 from merino.core.common.work import Run, RunName, at_work
-from merino.engine.search.chooser import Chooser, has_bare_king
+from merino.engine.search.choice import Chooser, has_bare_king
 from merino.engine.search.known_openings import opening_lines
 from merino.engine.search.limits import MAX_PLY, Limits
 from merino.engine.search.parameters import parameters_for

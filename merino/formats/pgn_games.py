@@ -23,7 +23,7 @@ from merino.core.board.movegen import MAX_MOVES
 from merino.core.board.position import POSITION
 from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.memory import copy_record, record_dtype
-from merino.engine.notation.variants import is_played
+from merino.engine.notation.games import is_played
 from merino.formats.pgn_tokens import (
     AFTER_GAP,
     AMBIGUOUS,

@@ -15,16 +15,8 @@ from typing import TextIO
 
 import numpy as np
 
-from merino.core.common.files import check_writable, overwritten, write_fault
-from merino.core.common.user_files import (
-    WEIGHTS,
-    is_folder,
-    is_there,
-    open_to_append,
-    read_user_file,
-    real_path,
-    user_path,
-)
+from merino.core.common.files import check_writable, open_to_append, overwritten, write_fault
+from merino.core.common.user_files import WEIGHTS, is_folder, is_there, read_user_file, real_path, user_path
 from merino.eval.families import find_net
 from merino.eval.linear.phases import column_names, phases_of
 from merino.eval.linear.registry import TERMS, TermSet

@@ -21,17 +21,19 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from merino.core.board.bitboard import BLACK, WHITE
-from merino.core.common.files import append_whole, held_or, is_regular, lock, write_whole, writing
-from merino.core.common.sealed import as_json, from_json
-from merino.core.common.user_files import (
-    STATE,
-    faults_named,
+from merino.core.common.files import (
+    append_whole,
+    held_or,
+    is_regular,
     is_stream,
-    is_there,
+    lock,
     open_stream,
     open_to_extend,
-    read_user_file,
+    write_whole,
+    writing,
 )
+from merino.core.common.sealed import as_json, from_json
+from merino.core.common.user_files import STATE, faults_named, is_there, read_user_file
 from merino.formats.packed import PACKED, Filter, begins_packed, with_checks
 from merino.formats.pgn_tokens import NO_SCORE
 from merino.formats.scored_games import MOVE_BYTES, ScoredGames, as_viriformat, end_of_games, is_games_file, packed_of

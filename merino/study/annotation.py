@@ -20,8 +20,7 @@ import chess
 from merino.core.board.bitboard import WHITE
 from merino.core.board.game import Position
 from merino.core.board.move import Move
-from merino.engine.notation.san import board_of, san
-from merino.engine.notation.scores import score_text
+from merino.engine.notation.san import board_of, san, score_text
 from merino.engine.report.schema import ChangeReport
 from merino.engine.report.static import report_change
 from merino.engine.report.text import owners

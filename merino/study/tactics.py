@@ -15,8 +15,7 @@ from functools import cached_property
 import chess
 
 from merino.core.board.game import FIFTY_MOVES, Position
-from merino.engine.notation.san import as_chess_move, board_of
-from merino.engine.notation.scores import score_text
+from merino.engine.notation.san import as_chess_move, board_of, score_text
 from merino.engine.report.phrases import listed
 from merino.engine.search.limits import Limits
 from merino.study.analyser import Analyser

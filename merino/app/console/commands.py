@@ -43,8 +43,7 @@ from merino.engine.report.text import PIECE_VALUES, render, render_piece, render
 from merino.engine.search.bench import run_bench
 from merino.engine.search.limits import Limits
 from merino.engine.search.strength import FULL_LEVEL, at_level
-from merino.engine.uci import files
-from merino.engine.uci.options import OPTIONS, OptionError, UciOption
+from merino.engine.uci.options import OPTIONS, OptionError, UciOption, open_weights
 from merino.eval.evaluation import Evaluation, EvaluationError, Number
 from merino.eval.families import DEFAULT_FILE, active_file, find_weights, load
 from merino.eval.linear.weights import SAVED
@@ -225,9 +224,9 @@ def moves(session: Session, arguments: str) -> None:
     `moves -h` lists all options.
     """
     if arguments.startswith(("eval", "search", "-")):
-        from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
+        from merino.app.console import studying  # noqa: PLC0415 (when it is first needed)
 
-        explaining.rank(session, arguments)
+        studying.rank(session, arguments)
         return
     legal = session.position.legal_moves
     where = ""
@@ -556,9 +555,9 @@ def explain_move(session: Session, arguments: str) -> None:
     ends the search. `explain` alone, or with a FEN or startpos, explains that position. `explain Nf3 --shapley` shows
     what each piece gains and loses; `explain -h` lists all options.
     """
-    from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
+    from merino.app.console import studying  # noqa: PLC0415 (when it is first needed)
 
-    explaining.explain(session, arguments)
+    studying.explain(session, arguments)
 
 
 @command("compare", Section.EXPLAIN, "MOVE MOVE [HOW ...]")
@@ -568,17 +567,17 @@ def compare(session: Session, arguments: str) -> None:
     `compare A.txt B.txt` compares two weights files instead: this position, its pieces and its moves under each.
     `compare -h` lists all options.
     """
-    from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
+    from merino.app.console import studying  # noqa: PLC0415 (when it is first needed)
 
-    explaining.compare(session, arguments)
+    studying.compare(session, arguments)
 
 
 @command("threat", Section.EXPLAIN)
 def threat(session: Session) -> None:
     """Say what the other side would win if it were to move, by a short search."""
-    from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
+    from merino.app.console import studying  # noqa: PLC0415 (when it is first needed)
 
-    explaining.threat(session)
+    studying.threat(session)
 
 
 @command("see", Section.EXPLAIN, "MOVE")
@@ -682,7 +681,7 @@ def _reset_weights(session: Session) -> None:
 
 def _load_weights(session: Session, path: Path) -> None:
     try:
-        session.runtime.use_weights(files.weights(str(path)))
+        session.runtime.use_weights(open_weights(str(path)))
     except EvaluationError as error:
         raise CommandError(f"{error}; the weights stay as they were") from error
     session.say(f"Weights: {session.runtime.weights_file}")
@@ -833,7 +832,7 @@ def learn(session: Session, arguments: str) -> None:
 
 
 def _use_new_weights(session: Session, path: Path) -> None:
-    session.runtime.use_weights(files.weights(str(path)))
+    session.runtime.use_weights(open_weights(str(path)))
     if not _remark_net(session):
         session.say("The next move uses them.")
 

@@ -26,14 +26,13 @@ from merino.core.board.move import Move
 from merino.core.common.about import NAME, __version__
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.errors import MerinoError
-from merino.core.common.files import FileInUseError, held, try_lock, write_fault, write_whole, writing
+from merino.core.common.files import FileInUseError, held, open_to_append, try_lock, write_fault, write_whole, writing
 from merino.core.common.text import counted
 from merino.core.common.user_files import (
     UNFINISHED_GAME,
     WHOLE_GAMES,
     UserFileError,
     is_there,
-    open_to_append,
     read_user_file,
     read_user_text,
 )

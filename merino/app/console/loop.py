@@ -25,20 +25,20 @@ from merino.core.common.command import CommandError, UsageError
 from merino.core.common.errors import MerinoError, abridged
 from merino.core.common.text import did_you_mean, nearest
 from merino.core.common.user_files import is_folder, names_in, user_folder, user_path
-from merino.engine.notation.positions import looks_like_fen
 from merino.engine.notation.san import (
     MoveRejected,
     descriptive_hint,
+    looks_like_fen,
     looks_like_move,
     move_list,
     san,
     san_moves,
     san_paragraph,
+    score_text,
     without_move_number,
 )
-from merino.engine.notation.scores import score_text
 from merino.engine.search.limits import DEFAULT_HASH_MB, Limits, Line
-from merino.engine.uci import files
+from merino.engine.uci.options import open_net, open_weights
 from merino.engine.uci.runtime import Runtime
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import own_names
@@ -260,7 +260,7 @@ def _values(session: Session, before: str, word: str) -> list[str]:
         return []
     offered = ["on", "off"] if option.kind == "check" else []
     if option.prepares is not None:  # an evaluation
-        offered = own_names(".net") if option.opens is files.net else own_names(*ENDINGS)
+        offered = own_names(".net") if option.opens is open_net else own_names(*ENDINGS)
     others = [] if option.opens is None else _files(session, before, word)
     return [value for value in offered if value.startswith(word)] + others
 
@@ -325,7 +325,7 @@ def open_session(hash_mb: int, threads: int, weights: str | None = None, ascii_o
     session = Session(runtime, detect(sys.stdout, ascii_only=ascii_only), sys.stdout)
     try:
         if weights:
-            runtime.use_weights(files.weights(weights))
+            runtime.use_weights(open_weights(weights))
     except EvaluationError as error:
         session.say(f"{error}; not used.")
     if runtime.weights_error:

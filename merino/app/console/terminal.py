@@ -23,8 +23,7 @@ from merino.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from merino.core.board.game import Position
 from merino.core.board.move import Move
 from merino.core.common.user_files import first_there, user_folder
-from merino.engine.notation.san import board_of
-from merino.engine.notation.scores import line_text
+from merino.engine.notation.san import board_of, line_text
 from merino.engine.search.limits import Line
 
 try:

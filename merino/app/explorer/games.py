@@ -16,10 +16,11 @@ from merino.app.explorer.state import MAX_MOVES, Fields, RequestError
 from merino.core.board.fen import START_FEN, FenError
 from merino.core.board.game import Position
 from merino.core.common.errors import MerinoError, abridged
-from merino.engine.notation.positions import completed, looks_like_fen
 from merino.engine.notation.san import (
     MoveRejected,
     board_of,
+    completed,
+    looks_like_fen,
     looks_like_move,
     move_list,
     named_moves,

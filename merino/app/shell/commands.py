@@ -15,7 +15,7 @@ import numpy as np
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path, whole
-from merino.app.console.explaining import take_setup
+from merino.app.console.positions import take_setup
 from merino.app.shell.shared import SearchRequest, evaluation_of, searcher_of
 from merino.core.board.fen import START_FEN, FenError, parse_fen
 from merino.core.board.game import Position
@@ -27,7 +27,7 @@ from merino.core.common.terminal import is_lost_output
 from merino.core.common.text import did_you_mean
 from merino.core.common.user_files import user_path
 from merino.core.compiled.jit import CACHE
-from merino.engine.notation.positions import names_position
+from merino.engine.notation.san import names_position
 from merino.engine.search.bench import run_bench
 from merino.engine.search.limits import Limits, Line, SearchResult
 from merino.engine.search.searcher import Searcher

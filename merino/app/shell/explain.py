@@ -17,14 +17,13 @@ from merino.app.console.explaining import (
     explain_parser,
     explain_words,
     moves_parser,
-    read_positions,
-    take_position,
 )
+from merino.app.console.positions import read_positions, take_position
 from merino.app.console.terminal import detect
 from merino.app.shell.shared import SearchRequest, evaluation_of, searcher_of
 from merino.core.board.game import Position
 from merino.core.common.command import UsageError
-from merino.engine.notation.positions import names_position
+from merino.engine.notation.san import names_position
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
 from merino.eval.evaluation import Evaluation

@@ -1,4 +1,8 @@
-"""Atomic writing of files: after a crash, a full disk or a second writer a file is either the old one or the new."""
+"""Files written whole: after a crash, a full disk or a second writer a file is either the old one or the new.
+
+Also locks, by which two runs keep out of each other's files. A device such as /dev/stdout is written to, and so is a
+pipe that somebody reads; any other target is a regular file.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +18,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, BinaryIO
 
 from merino.core.common.errors import MerinoError
-from merino.core.common.user_files import (
-    NamedFile,
-    is_stream,
-    is_there,
-    open_stream,
-    open_to_append,
-    real_path,
-)
+from merino.core.common.user_files import UserFileError, is_there, naming, real_path, what_it_is
 from merino.core.common.user_files import is_regular as is_regular_file
 
 if sys.platform == "win32":
@@ -33,12 +30,12 @@ else:
     import fcntl
 
 _MARK, _ENDING = ".merino-", ".new"  # of a file that will replace another
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _OWNER, _ANYBODY = 0o600, 0o666  # permissions of a new file, before the umask takes some of them away
 _BETWEEN_TRIES = 0.1  # seconds between two looks at a lock
 _LOCKED_BYTE = (1 << 31) - 2  # of a file on Windows, where a lock keeps others from reading what it covers
-LOCK_ENDING = ".lock"  # of the file beside another that says who holds it
-_CHECKED_PIPES: dict[tuple[int, int], io.FileIO] = {}  # by their place on the disk: open until they are written to
+LOCK_ENDING = ".lock"  # of the file next to another that shows who holds it
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +64,72 @@ def writing(kind: type[MerinoError], path: Path | None = None, before: str = "",
         raise kind(f"{before}{write_fault(error, path)}{after}") from error
 
 
+class _NamedFile(io.FileIO):
+    """An open file whose faults of writing name the path that the user knows it by."""
+
+    def __init__(self, descriptor: int, mode: str, path: Path) -> None:
+        super().__init__(descriptor, mode)
+        self._path, self.name = path, str(path)  # else the number of the descriptor
+
+    def write(self, content: Any, /) -> int:
+        """See FileIO."""
+        with naming(self._path):
+            return super().write(content)
+
+
+def open_to_append(path: Path) -> BinaryIO:
+    """Open a regular file to append to, made if it does not exist; raises OSError."""
+    return io.BufferedWriter(_opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, "ab"))
+
+
+def open_to_extend(path: Path) -> io.FileIO:
+    """Open a regular file to read and to append to, unbuffered, made if it does not exist; raises OSError."""
+    return _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, "a+b")
+
+
+def open_stream(path: Path) -> io.FileIO:
+    """Open a device, or a pipe that somebody reads, to write to it, unbuffered; raises OSError."""
+    return _opened(path, os.O_WRONLY, "wb", is_stream=True)
+
+
+def _opened(path: Path, flags: int, mode: str, is_stream: bool = False) -> io.FileIO:
+    """A file open for writing, without waiting for anything but the disk; raises OSError."""
+    with naming(path):
+        if is_there(path):
+            _check_target(path.stat().st_mode, path, is_stream)
+        try:
+            file = _NamedFile(os.open(path, flags | _AT_ONCE, _ANYBODY), mode, path)
+        except OSError as error:
+            if error.errno == errno.ENXIO and path.is_fifo():
+                raise UserFileError("it is a pipe that nobody reads", path) from error
+            raise
+        try:
+            _check_target(os.fstat(file.fileno()).st_mode, path, is_stream)
+            if hasattr(os, "set_blocking"):
+                os.set_blocking(file.fileno(), True)
+        except BaseException:
+            file.close()
+            raise
+    return file
+
+
+def _check_target(mode: int, path: Path, may_be_stream: bool) -> None:
+    """Raise UserFileError if this is nothing to write to."""
+    if not stat.S_ISREG(mode) and not (may_be_stream and (stat.S_ISCHR(mode) or stat.S_ISFIFO(mode))):
+        raise UserFileError(f"it is {what_it_is(mode)}, not a regular file", path)
+
+
+def is_stream(path: Path) -> bool:
+    """Whether it is a device or a pipe; raises OSError, also for what can be nobody's output, such as a folder."""
+    with naming(path):
+        try:
+            mode = path.stat().st_mode
+        except FileNotFoundError:
+            return False
+        _check_target(mode, path, may_be_stream=True)
+    return not stat.S_ISREG(mode)
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Replace the content of a file; raises OSError and then leaves it unchanged."""
     write_together({path: content})
@@ -75,53 +138,91 @@ def write_whole(path: Path, content: bytes) -> None:
 def write_together(contents: Mapping[Path, bytes]) -> None:
     """Replace the contents of files; raises OSError, and changes none unless all could be written.
 
-    The replacements are the last step, one file after another in the order given. A device is written to, and so is a
-    pipe that somebody reads. The error names its file.
+    The replacements are the last step, one file after another in the order given. The error names its file.
     """
-    drafts: list[_Draft] = []
-    try:
-        for path, content in contents.items():
-            with _naming(path):
-                if is_stream(path):
-                    with _opened_stream(path) as stream:
-                        stream.write(content)
-                    continue
-                drafts.append(_Draft(path))
-                drafts[-1].file.write(content)
-                drafts[-1].finish(durable=True)
-        for draft in drafts:
-            draft.put()
-    except BaseException:
-        for draft in drafts:
-            draft.discard()
-        raise
+    with ExitStack() as stack:
+        for path in reversed(list(contents)):  # as the stack takes the last one first
+            file = stack.enter_context(writing_whole(path))
+            with naming(path):
+                file.write(contents[path])
+                file.flush()
+                if is_regular(file):
+                    os.fsync(file.fileno())
 
 
 @contextmanager
 def writing_whole(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to that replaces `path` at the end of the block, unless the block ends with an error.
 
-    It does not wait for the disk: it is for large files that can be made again. A device is written to, and so is a
-    pipe that somebody reads. Raises OSError, which names `path` unless it comes from elsewhere in the block.
+    It does not wait for the disk: it is for large files that can be made again. Of a link, the file is replaced that it
+    leads to. Raises OSError, which names `path` unless it comes from elsewhere in the block.
     """
-    with _naming(path):
-        if is_stream(path):
-            stream, draft = _opened_stream(path), None
-        else:
-            draft = _Draft(path)
-            stream = draft.file
-    if draft is None:
-        with stream:
+    if is_stream(path):
+        with io.BufferedWriter(open_stream(path)) as stream:
             yield stream
         return
+    with naming(path):
+        target = real_path(path)
+        _remove_leftovers(target)
+        mode = target.stat().st_mode & 0o777 if target.exists() else None
+        file, draft = _draft(target, path, _ANYBODY if mode is None else mode | _OWNER)
     try:
-        yield stream
-        with _naming(path):
-            draft.finish(durable=False)
-            draft.put()
+        yield file
+        with naming(path):
+            file.flush()
+            if mode is not None:
+                draft.chmod(mode)
+            if sys.platform == "win32":
+                file.close()  # an open file cannot be moved there; elsewhere it keeps its lock until it is in place
+            draft.replace(target)
     except BaseException:
-        draft.discard()
+        with suppress(OSError):  # on a full disk, for unwritten content that is no longer needed
+            file.close()
+        draft.unlink(missing_ok=True)
         raise
+    file.close()
+
+
+def _draft(target: Path, path: Path, mode: int) -> tuple[IO[bytes], Path]:
+    """A new file beside `target` with this mode less the umask, whose faults name `path`, and its place.
+
+    Its lock shows others that its writer lives.
+    """
+    while True:
+        place = target.with_name(f"{target.name}{_MARK}{os.urandom(4).hex()}{_ENDING}")
+        with suppress(FileExistsError):
+            file = io.BufferedWriter(_NamedFile(os.open(place, _NEW_FILE, mode), "wb", path))
+            lock(file)
+            if place.exists():
+                return file, place
+            file.close()  # another writer took it for a leftover before it was locked
+
+
+def is_draft(path: Path, of: str = "") -> bool:
+    """Whether a file has the name of one that was to replace `of`, or any other, and that a killed writer has left.
+
+    The next writer of the same file removes it.
+    """
+    of = re.escape(of) if of else ".+"
+    return bool(re.fullmatch(of + re.escape(_MARK) + "[a-z0-9_]+" + re.escape(_ENDING), path.name))
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Delete leftovers of killed writers of this file: those that nobody has locked."""
+    try:
+        found = [path for path in target.parent.iterdir() if is_draft(path, target.name) and path.is_file()]
+    except PermissionError:
+        return  # a folder may be written but not listed
+    for path in found:
+        try:
+            with path.open("rb") as file:
+                _take_lock(file)
+                if sys.platform != "win32":
+                    path.unlink()
+            if sys.platform == "win32":  # where an open file cannot be removed, a living writer's neither
+                path.unlink()
+        except OSError as error:  # its writer is alive, or it belongs to somebody else
+            log.info("%s stays: %s", path, error)
 
 
 def append_whole(file: IO[bytes], content: bytes) -> None:
@@ -146,23 +247,15 @@ def is_regular(file: IO[bytes]) -> bool:
     return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
 
 
-def is_draft(path: Path, of: str = "") -> bool:
-    """Whether a file has the name of one that was to replace `of`, or any other, and that a killed writer has left.
-
-    The next writer of the same file removes it.
-    """
-    of = re.escape(of) if of else ".+"
-    return bool(re.fullmatch(of + re.escape(_MARK) + "[a-z0-9_]+" + re.escape(_ENDING), path.name))
-
-
 def check_writable(path: Path, whole: bool = True) -> None:
     """Raise the OSError that writing this file would raise; for checks before the work.
 
-    `whole`: writing as `write_whole` does; else appending. Changes nothing.
+    `whole`: writing as `write_whole` does; else appending. Changes nothing, and opens no device and no pipe.
     """
-    with _naming(path):
+    with naming(path):
         if is_stream(path):
-            _check_stream(path)
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         elif (target := real_path(path)).is_file() and not whole:
             open_to_append(target).close()
         else:
@@ -184,27 +277,6 @@ def overwritten(outputs: Iterable[Path], inputs: Iterable[Path] = ()) -> str | N
             return f"'{path}' is {how}"
         known[place] = True
     return None
-
-
-def _check_stream(path: Path) -> None:
-    """Raise the OSError that writing to this device or pipe would raise.
-
-    A pipe stays open until it is written to, as its reader takes its closing for the end. Some devices act when they
-    are opened.
-    """
-    if path.is_fifo():
-        stream, place = open_stream(path), _place(path)
-        if place in _CHECKED_PIPES:
-            _CHECKED_PIPES.pop(place).close()
-        _CHECKED_PIPES[place] = stream
-    elif not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-
-def _opened_stream(path: Path) -> IO[bytes]:
-    """A device or pipe to write to, as it was checked or else opened now; raises OSError."""
-    place = _place(path)
-    return io.BufferedWriter(_CHECKED_PIPES.pop(place) if place in _CHECKED_PIPES else open_stream(path))
 
 
 def _place(path: Path) -> tuple[int, int]:
@@ -273,7 +345,7 @@ def held(path: Path, patience: float = 0.0) -> Iterator[None]:
     """Hold a regular file, or one that is yet to be made, for this block, so that two runs do not mix their work in it.
 
     Raises FileInUseError if it is held elsewhere for more than `patience` seconds, and OSError if nothing can be
-    written beside it: the lock is an empty file `NAME.lock` there, which the block removes at its end, or after a kill
+    written next to it: the lock is an empty file `NAME.lock` there, which the block removes at its end, or after a kill
     the next one; a file of that name with content is the user's, and stays. Without support for locks, or for what is
     no regular file, nothing is held.
     """
@@ -282,7 +354,7 @@ def held(path: Path, patience: float = 0.0) -> Iterator[None]:
         return
     target = real_path(path)
     place = target.with_name(f"{target.name}{LOCK_ENDING}")
-    with _naming(path):
+    with naming(path):
         file = _newly_locked(place, path, patience)
     try:
         yield
@@ -326,75 +398,3 @@ def _newly_locked(place: Path, path: Path, patience: float) -> IO[bytes]:
             if os.path.samestat(os.fstat(file.fileno()), place.stat()):
                 return file
         file.close()  # its holder removed it before we had the lock
-
-
-class _Draft:
-    """A file that will replace `path`, of a link the file it points to. Its lock tells others that its writer lives."""
-
-    def __init__(self, path: Path) -> None:
-        """Make it beside that file; raises OSError."""
-        self._target = target = real_path(path)
-        _remove_leftovers(target)
-        self._mode = target.stat().st_mode & 0o777 if target.exists() else None
-        self.file, self._path = _locked_file(target, path, _ANYBODY if self._mode is None else self._mode | _OWNER)
-
-    def finish(self, durable: bool) -> None:
-        """Give it the permissions of its target, if it is there, and if `durable` wait for the disk; raises OSError."""
-        self.file.flush()
-        if durable:
-            os.fsync(self.file.fileno())
-        if self._mode is not None:
-            self._path.chmod(self._mode)
-
-    def put(self) -> None:
-        """Replace its target; raises OSError."""
-        if sys.platform == "win32":
-            self.file.close()  # an open file cannot be moved there; elsewhere it keeps its lock until it is in place
-        self._path.replace(self._target)
-        self.file.close()
-
-    def discard(self) -> None:
-        """Remove it, unless it has replaced its target."""
-        with suppress(OSError):  # on a full disk, for unwritten content that is no longer needed
-            self.file.close()
-        self._path.unlink(missing_ok=True)
-
-
-def _locked_file(target: Path, path: Path, mode: int) -> tuple[IO[bytes], Path]:
-    """A new file beside `target`, locked, with this mode less the umask, whose faults name `path`; and where it is."""
-    while True:
-        place = target.with_name(f"{target.name}{_MARK}{os.urandom(4).hex()}{_ENDING}")
-        with suppress(FileExistsError):
-            file = io.BufferedWriter(NamedFile(os.open(place, _NEW_FILE, mode), "wb", path))
-            lock(file)
-            if place.exists():
-                return file, place
-            file.close()  # another writer took it for a leftover before it was locked
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Delete leftovers of killed writers of this file: those that nobody has locked."""
-    try:
-        found = [path for path in target.parent.iterdir() if is_draft(path, target.name) and path.is_file()]
-    except PermissionError:
-        return  # a folder may be written but not listed
-    for path in found:
-        try:
-            with path.open("rb") as file:
-                _take_lock(file)
-                if sys.platform != "win32":
-                    path.unlink()
-            if sys.platform == "win32":  # where an open file cannot be removed, a living writer's neither
-                path.unlink()
-        except OSError as error:  # its writer is alive, or it belongs to somebody else
-            log.info("%s stays: %s", path, error)
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Let an OSError name this file: a full disk names none, a locked folder an internal one."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = str(path)
-        raise

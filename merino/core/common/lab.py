@@ -75,7 +75,6 @@ SOCKETS = (
 # What else the front asks the lab for: executors, plots.
 PARTS = {
     "cluster.session": "merino.lab.cluster.connection:session",
-    "positions.bounds": "merino.lab.nets.position_counts:BOUNDS",
     "positions.counts": "merino.lab.nets.position_counts:count_positions",
     "night.load": "merino.lab.nets.night.state:load_state",
     "night.ladder": "merino.lab.nets.night.report:ladder_of",

@@ -21,8 +21,11 @@ from queue import SimpleQueue
 _MAX_WAIT = 0.2  # seconds until a signal is heard at the latest
 
 
-def until_set(event: threading.Event) -> None:
-    """Wait until the event is set."""
+def until_set(event: threading.Event, seconds: float | None = None) -> None:
+    """Wait until the event is set, but not longer than this."""
+    if seconds is not None:
+        event.wait(seconds)
+        return
     while not event.wait(_MAX_WAIT):
         pass
 
@@ -66,10 +69,10 @@ class OneThread:
         """Whether this is asked in the thread itself, by one of its calls."""
         return threading.current_thread() is self._queue.thread
 
-    def wait(self) -> None:
-        """Wait until all is done; returns at once in the thread itself."""
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until all is done, but not longer than this; returns at once in the thread itself."""
         if not self.is_current:
-            until_set(self._queue.idle)
+            until_set(self._queue.idle, seconds)
 
 
 class _Queue:

@@ -1,10 +1,9 @@
 """The one door for files that a user names: in an option, in a command, on the page, in a variable of the environment.
 
-To be read, only regular files pass, and of each kind only sizes that its content can have. A folder, a device, a pipe
-or a socket is refused before it is opened: some never end, some never begin, and some act when they are opened. What
-may change between the look and the reading is judged again on the open file. What replaces a file may also go to a
-stream: a device such as /dev/stdout, or a pipe that somebody reads. Whatever is wrong, the fault is an OSError whose
-`strerror` is the reason in words.
+Only regular files pass, and of each kind only sizes that its content can have. A folder, a device, a pipe or a socket
+is refused before it is opened: some never end, some never begin, and some act when they are opened. What may change
+between the look and the opening is checked again on the open file. Whatever is wrong, the fault is an OSError whose
+`strerror` is the reason in words and whose `filename` is the file.
 
 Also where on the user's disk Merino's own files lie. Imports nothing heavy.
 """
@@ -17,34 +16,31 @@ import os
 import re
 import stat
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from merino.core.common.errors import MerinoError
 
 _MIB, _GIB, _TIB = 1 << 20, 1 << 30, 1 << 40
 _UNITS = ((_TIB, "TiB"), (_GIB, "GiB"), (_MIB, "MiB"))
-_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
-_CHUNK_BYTES = 1 << 20
-HEAD_BYTES = 1 << 10  # by which the kind of a file is told
-_LEASE_SECONDS = 0.05  # between two looks whether a file server has let go of a file
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)  # never wait for the other end of a pipe
+HEAD_BYTES = 1 << 10  # that show what kind of file it is
 _MAX_NAME = 60  # characters of it in an error
 _IMPOSSIBLE = "no file can have such a name"
 IN_UTF_16 = "is UTF-16 text: save it as UTF-8"
 # eight plain characters, as text begins; no packed position does
 _UTF_16 = re.compile(rb"(?:\xff\xfe)?(?:[\t\r\n -~]\0){8}|(?:\xfe\xff)?(?:\0[\t\r\n -~]){8}")
 _OPENED_BY_THE_SHELL = re.compile(r"/(dev|proc/self)/fd/\d+")
-_NAMES: tuple[tuple[Callable[[int], bool], str], ...] = (
-    (stat.S_ISREG, "a file"),
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
+_NAMES = {
+    stat.S_IFREG: "a file",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
 class Kind(NamedTuple):
@@ -69,7 +65,6 @@ TABLES = Kind("an endgame table", 16 * _TIB)
 UNFINISHED_GAME = Kind("an unfinished game", _MIB)
 SETTINGS = Kind("a file of settings", 16 * _MIB)
 STATE = Kind("a file that a run has kept", 4 * _GIB)
-KINDS = (WEIGHTS, NET, BOOK, OPENINGS, GAMES, WHOLE_GAMES, PACKED, TABLES, UNFINISHED_GAME, SETTINGS, STATE)
 
 
 class UserFileError(OSError):
@@ -80,6 +75,18 @@ class UserFileError(OSError):
 
     def __reduce__(self) -> tuple[type[UserFileError], tuple[str, str]]:
         return type(self), (str(self.strerror), str(self.filename))  # what it is made of, for pickle and copy
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let every OSError name this file, as a full disk names none, and a name that no file can have be one."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    except ValueError as error:
+        raise UserFileError(_IMPOSSIBLE, path) from error
 
 
 def user_path(name: str | Path) -> Path:
@@ -100,7 +107,7 @@ def user_path(name: str | Path) -> Path:
 
 def real_path(path: Path) -> Path:
     """The path of the file itself where this is a link to it; raises OSError."""
-    with _named(path):
+    with naming(path):
         with suppress(FileNotFoundError):
             path.stat()  # raises where links go in a circle, which `resolve` reports in another way in each Python
         return path.resolve()
@@ -109,53 +116,40 @@ def real_path(path: Path) -> Path:
 def is_there(path: Path) -> bool:
     """Whether there is anything of this name, readable or not. A name that the system cannot hold is not there."""
     try:
-        path.stat()
-    except FileNotFoundError:
-        return False
+        return bool(path.stat())
     except (OSError, ValueError) as error:
         return isinstance(error, PermissionError)
-    return True
+
+
+def _is(path: Path, kind: int) -> bool:
+    try:
+        return stat.S_IFMT(path.stat().st_mode) == kind
+    except (OSError, ValueError):
+        return False
 
 
 def is_folder(path: Path) -> bool:
     """Whether it is a folder."""
-    try:
-        return stat.S_ISDIR(path.stat().st_mode)
-    except (OSError, ValueError):
-        return False
+    return _is(path, stat.S_IFDIR)
 
 
 def is_regular(path: Path) -> bool:
     """Whether it is there and a file as usual, not a pipe, a folder or a device."""
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except (OSError, ValueError):
-        return False
-
-
-def is_stream(path: Path) -> bool:
-    """Whether it is a device or a pipe; raises OSError, also for what can be nobody's output, such as a folder."""
-    with _named(path):
-        try:
-            mode = path.stat().st_mode
-        except FileNotFoundError:
-            return False
-    _check_target(mode, path, may_be_stream=True)
-    return not stat.S_ISREG(mode)
+    return _is(path, stat.S_IFREG)
 
 
 def check_folder(path: Path) -> Path:
     """The path, if it is a folder; raises OSError."""
-    with _named(path):
+    with naming(path):
         mode = path.stat().st_mode
     if not stat.S_ISDIR(mode):
-        raise UserFileError(f"it is {_what_it_is(mode)}, not a folder", path)
+        raise UserFileError(f"it is {what_it_is(mode)}, not a folder", path)
     return path
 
 
 def first_there(places: Iterable[Path]) -> Path | None:
     """The first of these that is a regular file; None if none is."""
-    return next((place for place in places if is_regular(place)), None)
+    return next(filter(is_regular, places), None)
 
 
 def names_in(folder: Path) -> list[str]:
@@ -167,31 +161,51 @@ def names_in(folder: Path) -> list[str]:
 
 
 def open_user_file(path: Path, kind: Kind) -> io.BufferedReader:
-    """Open a file for reading; raises OSError. Reading more than its kind may have, as it grows, raises OSError too."""
-    descriptor = _descriptor(path, kind)
-    try:
-        status = os.fstat(descriptor)
-        _check(status, path, kind)
-        if not stat.S_ISREG(status.st_mode):
-            _may_wait(descriptor)
-        return io.BufferedReader(_LimitedFile(descriptor, path, kind))
-    except BaseException:
-        os.close(descriptor)
-        raise
+    """Open a file for reading; raises OSError."""
+    with naming(path):
+        _check(path.stat(), path, kind)
+        file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115 (a path has no opener)
+        try:
+            _check(os.fstat(file.fileno()), path, kind)
+            if hasattr(os, "set_blocking"):
+                os.set_blocking(file.fileno(), True)
+        except BaseException:
+            file.close()
+            raise
+    return file
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | _AT_ONCE, 0o666)
+
+
+def _check(status: os.stat_result, path: Path, kind: Kind) -> None:
+    if stat.S_ISREG(status.st_mode):
+        check_size(status.st_size, path, kind)
+    elif not (kind.is_stream and stat.S_ISFIFO(status.st_mode) and _OPENED_BY_THE_SHELL.fullmatch(str(path))):
+        raise UserFileError(f"it is {what_it_is(status.st_mode)}, not a regular file", path)
+
+
+def check_size(size: int, path: Path, kind: Kind) -> None:
+    """Raise UserFileError if a file of this kind cannot have so many bytes."""
+    if size > kind.limit:
+        limit = next(f"{kind.limit // unit} {name}" for unit, name in _UNITS if kind.limit >= unit)
+        raise UserFileError(f"it has more than {limit}, too much for {kind.name}", path)
+
+
+def what_it_is(mode: int) -> str:
+    """What lies on the disk, in words, by its mode."""
+    return _NAMES.get(stat.S_IFMT(mode), "something else")
 
 
 def read_user_file(path: Path, kind: Kind | Callable[[bytes], Kind]) -> bytes:
-    """The whole content of a file; raises OSError. A function tells the kind from how the file begins."""
-    with open_user_file(path, kind if isinstance(kind, Kind) else PACKED) as file:  # the widest that is no stream
+    """The whole content of a file; raises OSError. A function says what kind it is from how the file begins."""
+    with open_user_file(path, kind if isinstance(kind, Kind) else PACKED) as file, naming(path):  # no stream, any size
         head = file.read(HEAD_BYTES)
         if not isinstance(kind, Kind):
             kind = kind(head)
             check_size(os.fstat(file.fileno()).st_size, path, kind)
-        parts, left = [head], kind.limit + 1 - len(head)
-        while left > 0 and (part := file.read(min(left, _CHUNK_BYTES))):
-            parts.append(part)
-            left -= len(part)
-    content = b"".join(parts)
+        content = head + file.read(kind.limit + 1 - len(head))  # it may grow, or say nothing of its size
     check_size(len(content), path, kind)
     return content
 
@@ -228,142 +242,6 @@ def faults_named(path: Path, what: str, kind: type[MerinoError]) -> Iterator[Non
         raise kind(f"'{path}' is not {what}: it lacks {error}") from error
     except (ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
         raise kind(f"'{path}' is not {what}: {error}") from error
-
-
-def open_to_append(path: Path) -> BinaryIO:
-    """Open a regular file to append to, made if it does not exist; raises OSError."""
-    return io.BufferedWriter(_file_to_write(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, "ab"))
-
-
-def open_to_extend(path: Path) -> io.FileIO:
-    """Open a regular file to read and to append to, unbuffered, made if it does not exist; raises OSError."""
-    return _file_to_write(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, "a+b")
-
-
-def open_stream(path: Path) -> io.FileIO:
-    """Open a device, or a pipe that somebody reads, to write to it, unbuffered; raises OSError."""
-    return _file_to_write(path, os.O_WRONLY, "wb", may_be_stream=True)
-
-
-def check_size(size: int, path: Path, kind: Kind) -> None:
-    """Raise UserFileError if a file of this kind cannot have so many bytes."""
-    if size > kind.limit:
-        raise UserFileError(f"it has more than {_in_words(kind.limit)}, too much for {kind.name}", path)
-
-
-class NamedFile(io.FileIO):
-    """An open file whose faults of writing name the path that the user knows it by."""
-
-    def __init__(self, descriptor: int, mode: str, path: Path) -> None:
-        super().__init__(descriptor, mode)
-        self._path = path
-        self.name = str(path)  # else the number of the descriptor
-
-    def write(self, content: Any, /) -> int:
-        """See FileIO."""
-        with _named(self._path):
-            return super().write(content)
-
-
-class _LimitedFile(io.FileIO):
-    """A file open for reading that raises UserFileError once more is read than its kind may have."""
-
-    def __init__(self, descriptor: int, path: Path, kind: Kind) -> None:
-        super().__init__(descriptor)
-        self._path, self._kind, self._left = path, kind, kind.limit
-        self._passes = not self.seekable()
-        self.name = str(path)  # else the number of the descriptor
-
-    def readinto(self, buffer: Any) -> int:
-        """See FileIO; what would have to be waited for raises BlockingIOError."""
-        with _named(self._path):
-            count = super().readinto(buffer)
-        if count is None:
-            raise BlockingIOError(errno.EAGAIN, "it has nothing to read now", str(self._path))
-        self._left -= count
-        check_size(self._kind.limit - self._left if self._passes else self.tell(), self._path, self._kind)
-        return count
-
-    def readall(self) -> bytes:
-        """See FileIO."""
-        return b"".join(iter(lambda: self.read(_CHUNK_BYTES), b""))
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        """See FileIO."""
-        if size is None or size < 0:
-            return self.readall()
-        buffer = bytearray(size)
-        return bytes(memoryview(buffer)[: self.readinto(buffer)])
-
-
-def _descriptor(path: Path, kind: Kind) -> int:
-    """The file, open for reading, without waiting for anything but the disk; raises OSError."""
-    with _named(path):
-        _check(path.stat(), path, kind)
-        while True:
-            try:
-                return os.open(path, os.O_RDONLY | _AT_ONCE)
-            except BlockingIOError:  # a file server lends it to somebody, and is asked by this to take it back
-                time.sleep(_LEASE_SECONDS)
-
-
-def _check(status: os.stat_result, path: Path, kind: Kind) -> None:
-    if stat.S_ISREG(status.st_mode):
-        check_size(status.st_size, path, kind)
-    elif not (kind.is_stream and stat.S_ISFIFO(status.st_mode) and _OPENED_BY_THE_SHELL.fullmatch(str(path))):
-        raise UserFileError(f"it is {_what_it_is(status.st_mode)}, not a regular file", path)
-
-
-def _file_to_write(path: Path, flags: int, mode: str, may_be_stream: bool = False) -> io.FileIO:
-    """The file, open for writing, without waiting for anything but the disk; raises OSError."""
-    with _named(path):
-        if is_there(path):
-            _check_target(path.stat().st_mode, path, may_be_stream)
-        try:
-            descriptor = os.open(path, flags | _AT_ONCE, 0o666)
-        except OSError as error:
-            if error.errno == errno.ENXIO and stat.S_ISFIFO(path.stat().st_mode):
-                raise UserFileError("it is a pipe that nobody reads", path) from error
-            raise
-    try:
-        _check_target(os.fstat(descriptor).st_mode, path, may_be_stream)
-        _may_wait(descriptor)
-        return NamedFile(descriptor, mode, path)
-    except BaseException:
-        os.close(descriptor)
-        raise
-
-
-def _check_target(mode: int, path: Path, may_be_stream: bool) -> None:
-    """Raise UserFileError if this is nothing to write to."""
-    if not stat.S_ISREG(mode) and not (may_be_stream and (stat.S_ISCHR(mode) or stat.S_ISFIFO(mode))):
-        raise UserFileError(f"it is {_what_it_is(mode)}, not a regular file", path)
-
-
-def _what_it_is(mode: int) -> str:
-    return next((name for is_one, name in _NAMES if is_one(mode)), "something else")
-
-
-def _may_wait(descriptor: int) -> None:
-    """From now on, reading and writing wait as usual."""
-    if hasattr(os, "O_NONBLOCK"):
-        os.set_blocking(descriptor, True)
-
-
-def _in_words(size: int) -> str:
-    return next(f"{size // unit} {name}" for unit, name in _UNITS if size >= unit)
-
-
-@contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Let every fault of a name be an OSError that names the file."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = str(path)
-        raise
-    except ValueError as error:
-        raise UserFileError(_IMPOSSIBLE, path) from error
 
 
 class NoHomeError(MerinoError):

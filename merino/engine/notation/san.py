@@ -1,4 +1,4 @@
-"""Moves as people write them: SAN as output; SAN, coordinates, figurines or words as input; lists of moves.
+"""Moves, lines, scores and positions as people write them: SAN, coordinates, figurines or words.
 
 The rules are python-chess's.
 
@@ -15,11 +15,15 @@ from typing import NamedTuple
 import chess
 
 from merino.core.board.bitboard import BLACK, WHITE
-from merino.core.board.game import IllegalMoveError, Position, as_position
+from merino.core.board.game import START_NAME, IllegalMoveError, Position, as_position
 from merino.core.board.move import CASTLING, DOUBLE_PUSH, EN_PASSANT, NORMAL, PROMOTION, Move
 from merino.core.common.errors import MerinoError, instance, whole_number
 from merino.engine.notation.refusals import MoveRequest, Refusal, why_not
+from merino.engine.search.limits import Line, Score, pawns
 
+_FEN_SLASHES = 7
+COUNT_WIDTH = 5  # of a number of nodes
+_BOUND_MARKS = {"": "", "lowerbound": "!", "upperbound": "?"}
 _NOTATION = re.compile(
     r"(?P<piece>[PNBRQKnrqk])?(?P<file>[a-h])?(?P<rank>[1-8])?(?:-|(?P<takes>[x:]))?(?P<to>[a-h][1-8])"
     r"(?:[=/(]?(?P<promotion>[NBRQnbrq])\)?)?"
@@ -293,3 +297,52 @@ def _of_descriptive(text: str, turn: int) -> list[str] | None:
 def _one_letter(piece: str) -> str:
     """The letter of a piece; old books write a knight as Kt."""
     return "N" if piece.upper() in ("N", "KT") else piece.upper()
+
+
+def looks_like_fen(text: str) -> bool:
+    """Whether a text begins with the board of a FEN, and not with a path in as many folders."""
+    board = (text.split(maxsplit=1) or [""])[0]
+    return board.count("/") == _FEN_SLASHES and not board.startswith(("/", "~")) and "." not in board
+
+
+def names_position(text: str) -> bool:
+    """Whether a text begins with the board of a FEN, or is the name of the usual start."""
+    return text == START_NAME or looks_like_fen(text)
+
+
+def completed(board: str) -> str:
+    """The FEN of a board that is given alone: White to move, castling as kings and rooks stand; raises ValueError."""
+    placed = chess.Board(None)
+    placed.set_board_fen(board)
+    placed.castling_rights = chess.BB_CORNERS
+    placed.castling_rights = placed.clean_castling_rights()
+    return placed.fen()
+
+
+def score_text(score: Score, turn: int) -> str:
+    """A score for the side `turn` as seen from White: "+0.35" in pawns, "+M3" for a mate in three by White."""
+    mate = score.mate
+    if mate is None:
+        return pawns(score if turn == WHITE else -score)
+    is_for_white = (mate > 0) == (turn == WHITE)
+    return f"{'+' if is_for_white else '-'}M{abs(mate)}"
+
+
+def line_text(line: Line, board: chess.Board, is_narrow: bool = False) -> str:
+    """Depth, score from White's side, time, nodes and the moves expected; "!" and "?" mark a rise and a fall."""
+    score = score_text(line.score, WHITE if board.turn else BLACK) + _BOUND_MARKS[line.bound]
+    moves, seconds, nodes = san_line(board, line.pv), line.time_ms / 1000, _count(line.nodes)
+    if is_narrow:
+        return f"{line.depth:2} {score:>7} {seconds:5.1f} s {nodes:>5}  {moves}"
+    return f"depth {line.depth:2}  {score:>7}  {seconds:5.1f} s  {nodes:>6} nodes  {moves}"
+
+
+def _count(nodes: int) -> str:
+    """A number of nodes in at most COUNT_WIDTH characters."""
+    if nodes < 10_000:
+        return str(nodes)
+    if nodes < 1_000_000:
+        return f"{nodes / 1000:.0f}k"
+    forms = ((1e6, ".1f", "M"), (1e6, ".0f", "M"), (1e9, ".1f", "G"))
+    texts = [f"{nodes / unit:{form}}{letter}" for unit, form, letter in forms]
+    return next((text for text in texts if len(text) <= COUNT_WIDTH), f"{nodes / 1e9:.0f}G")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from merino.core.board.bitboard import SQUARE_NAMES, WHITE
-from merino.engine.notation.scores import score_text
+from merino.engine.notation.san import score_text
 from merino.engine.report.phrases import summarise
 from merino.engine.report.schema import (
     VERSION,

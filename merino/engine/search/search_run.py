@@ -14,7 +14,7 @@ import numpy as np
 from merino.core.board.game import Position
 from merino.core.board.move import Move
 from merino.core.common.threads import Alarm, call_after
-from merino.engine.search.chooser import Chooser, has_bare_king
+from merino.engine.search.choice import Chooser, has_bare_king
 from merino.engine.search.iterative_deepening import MIN_NODES
 from merino.engine.search.limits import MATE_SCORE, MAX_PLY, Limits, Line, Score, SearchResult
 from merino.engine.search.parameters import by_name

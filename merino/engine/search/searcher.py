@@ -22,7 +22,7 @@ from merino.core.board.game import IllegalMoveError, Position, as_position
 from merino.core.board.move import Move
 from merino.core.common.errors import function, instance, whole_number
 from merino.core.common.threads import OneThread
-from merino.engine.search.chooser import Chooser
+from merino.engine.search.choice import Chooser
 from merino.engine.search.limits import DEFAULT_HASH_MB, MAX_HASH_MB, MAX_THREADS, Limits, Line, SearchResult
 from merino.engine.search.parameters import PARAMETERS, parameters_for
 from merino.engine.search.search_run import Conditions, LineReport, MoveReport, SearchRun
@@ -46,10 +46,9 @@ class Searcher:
 
     Read at each start: `multipv` (lines to report), `move_overhead` (ms per move reserved for what happens outside the
     search), `lag` (ms that it has cost lately), `nodestime` (nodes that count as a millisecond, 0 for real time),
-    `tablebases`, None without endgame tables, `strength`, None for full strength, and `style`, whose play to resemble,
-    None for nobody's. The last two weaken only play,
-    not analysis: not `infinite` searches, searches for a mate, or any search while `is_analysing`. `random` draws the
-    moves of weakened play.
+    `tablebases`, None without endgame tables, and `strength`, None for full strength. It weakens only play, not
+    analysis: not `infinite` searches, searches for a mate, or any search while `is_analysing`. `random` draws the moves
+    of weakened play.
     """
 
     def __init__(
@@ -212,11 +211,23 @@ class Searcher:
     def _conditions(self, advised: Sequence[int]) -> Conditions:
         if self.is_weakened and self._chooser is None:
             self._chooser = Chooser(self._evaluation, self._parameters, self._stop_flag)
-        chooser = self._chooser if self.is_weakened else None
-        work = self._workers[:], self._table, self._stop_flag, chooser, self._released, self._parameters, self.random
-        clock = self.move_overhead, self.lag, self.nodestime
-        play = self.strength, self.is_analysing
-        return Conditions(*work, max(1, self.multipv), *clock, *play, self.tablebases, advised)
+        return Conditions(
+            workers=self._workers[:],
+            table=self._table,
+            stop_flag=self._stop_flag,
+            released=self._released,
+            chooser=self._chooser if self.is_weakened else None,
+            parameters=self._parameters,
+            random=self.random,
+            multipv=max(1, self.multipv),
+            move_overhead=self.move_overhead,
+            lag=self.lag,
+            nodestime=self.nodestime,
+            strength=self.strength,
+            is_analysing=self.is_analysing,
+            tablebases=self.tablebases,
+            advised=advised,
+        )
 
     @property
     def is_weakened(self) -> bool:

@@ -1,12 +1,12 @@
 """The start of the engine: the answers to a GUI while it is loaded, and on the first start on a machine compiled.
 
 Compiling takes longer than a GUI waits for `readyok`, and longer than some clocks allow. So `readyok` comes after some
-seconds in any case, and `engine.uci.fallback` answers a `go` whose clock cannot wait. Once it is compiled, the code is
-in the cache and later starts are warm: on those every move is searched, however slow the machine is. The cache tells
-which start this is, never the time that it takes.
+seconds in any case, and a `go` whose clock cannot wait is answered by a search of two plies with python-chess. Once it
+is compiled, the code is in the cache and later starts are warm: on those every move is searched by the engine, however
+slow the machine is. The cache decides which start this is, never the time that it takes.
 
-Later an evaluation that an option names may have to be compiled, too: a `go` waits for that as long as its clock bears,
-and is then searched with the evaluation in use. A `go` waits on a thread of its own, so that the GUI is heard
+Later an evaluation that an option names may have to be compiled, too: a `go` waits for that as long as its clock
+allows, and is then searched with the evaluation in use. A `go` waits on a thread of its own, so that the GUI is heard
 meanwhile. Imports nothing heavy.
 """
 
@@ -15,9 +15,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from merino.core.common.threads import until_ended, until_set
+from merino.core.common.threads import until_ended
 from merino.engine.uci.go import parse_go
 from merino.engine.uci.output import Output
 
@@ -30,59 +30,56 @@ READY_SECONDS = 7.0  # from a cold start to `readyok` at the latest; GUIs wait t
 WARM_READY_SECONDS = 8.0  # from `isready` to `readyok` at the latest, if loading compiled code takes so long
 CLOCK_SHARE = 0.1  # share of the time left that may be spent waiting for the compiler
 FAST_CLOCK_SECONDS = 10.0  # left on a clock that does not last until all is compiled: waiting would only lose it
-QUICK_SECONDS = 0.3  # for a move by the fallback, if the clock allows that
+QUICK_SECONDS = 0.3  # for a move without the engine, if the clock allows that
 QUICK_SHARE = 1 / 40  # of the time left, at most
 _POLL_SECONDS = 0.02  # between two looks at what may end a wait for the engine
-_NEWS = "compiling for this machine, which is done once and takes about half a minute"
+_NEWS = "compiling for this machine (once, about half a minute)"
+
+_VALUES = (0, 100, 320, 330, 500, 950, 0)  # by chess.PieceType
+_KING = 6
+_MATE = 30000
+_MAX_SCORE = 9999  # a score that is reported; mates are not counted here
+_CENTRE = [6 - abs(2 * (square & 7) - 7) // 2 - abs(2 * (square >> 3) - 7) // 2 for square in range(64)]
+
+
+class WaitingGo:
+    """A `go` that waits for the engine. `position` is the text of a position that the engine has not received yet."""
+
+    def __init__(self, text: str, position: str | None) -> None:
+        self.text, self.position = text, position
+        self.limits = parse_go(text.split(), lambda move: None).limits
+        self.began = time.perf_counter()
+        self.stopped = threading.Event()  # by `stop`, or because it may not wait any longer
+        self.is_ponder_hit = False  # the move that it ponders on was played
+        self.is_waiting = True
+        self.thread: threading.Thread | None = None
 
 
 class ColdStart:
     """Answers `isready`, `position` and `go` until `loaded` is set.
 
     The thread that loads the engine calls `judge` before, and `note_compiler` as soon as something is compiled.
+    `is_prepared` says whether the evaluation that options name is ready, too, now or before so many seconds are over.
     """
 
-    def __init__(self, output: Output, loaded: threading.Event) -> None:
-        self._output = output
-        self._loaded = loaded
-        self._judged = threading.Event()
-        self._is_cold = False
+    def __init__(
+        self, output: Output, loaded: threading.Event, is_prepared: Callable[[float], bool] = lambda seconds: True
+    ) -> None:
+        self._output, self._loaded, self._is_prepared = output, loaded, is_prepared
+        self._is_cold: bool | None = None  # None until the cache has been looked at
+        self._has_said_so = False
         self._began = time.perf_counter()
-        self._position = "startpos"
-        self._has_position = False
-        self._stop_requested = threading.Event()
-        self._ponder_hit = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._news = threading.Lock()  # taken for good by who tells them
-        self._is_waiting = False
-        self.chess960 = False
-        # Whether the evaluation that options name is ready, too, now or before so many seconds are over.
-        self.is_prepared: Callable[[float], bool] = lambda seconds: True
+        self._position, self._chess960 = "startpos", False
+        self._is_new = False  # whether the engine has not received that position
+        self._go: WaitingGo | None = None  # the last one
 
     def judge(self, is_compiled: bool) -> None:
         """Say whether all the code that play needs is in the cache."""
         self._is_cold = self._is_cold or not is_compiled
-        self._judged.set()
 
     def note_compiler(self) -> None:
         """Say that something is compiled, so that this start is cold whatever the cache seemed to hold."""
         self._is_cold = True
-
-    def wait_until_ready(self) -> None:
-        """Wait until the engine is loaded, or for as long as a GUI can be made to wait."""
-        if not self.wait_if_warm(WARM_READY_SECONDS) and self._is_cold:
-            self._tell()
-            self._loaded.wait(max(0.0, self._began + READY_SECONDS - time.perf_counter()))
-
-    def wait_if_warm(self, seconds: float | None = None) -> bool:
-        """Wait until the engine `is_ready`, or not longer than this, unless something is compiled; whether it is."""
-        deadline = None if seconds is None else time.perf_counter() + seconds
-        until_set(self._judged)
-        while not self._is_cold:
-            left = _POLL_SECONDS if deadline is None else deadline - time.perf_counter()
-            if left <= 0 or self._is_ready(min(left, _POLL_SECONDS)):
-                break
-        return self._is_ready(0)
 
     @property
     def is_ready(self) -> bool:
@@ -90,36 +87,61 @@ class ColdStart:
         return self._is_ready(0)
 
     def _is_ready(self, seconds: float) -> bool:
-        return self._loaded.wait(seconds) and self.is_prepared(seconds)
+        return self._loaded.wait(seconds) and self._is_prepared(seconds)
 
-    def position(self, text: str) -> None:
+    def wait_until_ready(self) -> None:
+        """Wait until the engine is loaded, or for as long as a GUI can be made to wait."""
+        deadline = time.perf_counter() + WARM_READY_SECONDS
+        while not self._is_cold and not self._is_ready(_POLL_SECONDS):
+            if time.perf_counter() > deadline:
+                return
+        if self._is_cold and not self.is_ready:
+            self._say_what_takes_long()
+            self._loaded.wait(max(0.0, self._began + READY_SECONDS - time.perf_counter()))
+
+    def position(self, text: str, chess960: bool = False) -> None:
         """Note a position for `go`, or for the engine when it is loaded."""
-        self._position, self._has_position = text, True
+        self._position, self._chess960, self._is_new = text, chess960, True
 
     def take_position(self) -> str | None:
         """The position that the engine has not received yet."""
-        text = self._position if self._has_position else None
-        self._has_position = False
+        text = self._position if self._is_new else None
+        self._is_new = False
         return text
 
-    def go(self, text: str, hand_over: Callable[[str, str | None], None]) -> None:
-        """Answer a `go` by `hand_over(text, position)` once the engine is ready; `position` is from `take_position`.
+    def go(self, text: str, hand_over: Callable[[WaitingGo], None]) -> None:
+        """Hand a `go` over once the engine is ready.
 
         If something is compiled and it is not ready in time, the `go` is handed over with the evaluation that is in
         use, or answered by a quick move if there is no engine.
         """
         self.stop()
-        self._stop_requested.clear()
-        self._ponder_hit.clear()
-        self._is_waiting = True
-        asked = text, self._position, self.take_position(), hand_over
-        self._thread = threading.Thread(target=self._play, args=asked, name="cold start", daemon=True)
-        self._thread.start()
+        go = self._go = WaitingGo(text, self.take_position())
+        asked = go, self._position, hand_over
+        go.thread = threading.Thread(target=self._play, args=asked, name="cold start", daemon=True)
+        go.thread.start()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a `go` waits for the engine."""
+        return self._go is not None and self._go.is_waiting
 
     def stop(self) -> None:
         """Answer the current `go` now, and wait until that is done."""
         self.stop_waiting()
         self.wait()
+
+    def stop_waiting(self) -> None:
+        """Answer the current `go` now; as soon as the engine is loaded, where nothing has to be compiled."""
+        if self._go is not None:
+            self._go.stopped.set()
+
+    def ponder_hit(self) -> None:
+        """Note that the move was played that the current `go` ponders on; answer it now if something is compiled."""
+        if self._go is not None:
+            self._go.is_ponder_hit = True
+            if self._is_cold:
+                self._go.stopped.set()
 
     def make_way(self) -> None:
         """Wait until the current `go` is answered, which is now if something is compiled, or handed over."""
@@ -127,79 +149,44 @@ class ColdStart:
             self.stop_waiting()
         self.wait()
 
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until the current `go`, if any, is answered or handed over, but not longer than this."""
+        thread = self._go.thread if self._go else None
+        if thread is not None and thread is not threading.current_thread():
+            until_ended(thread, seconds)
+
     def wait_for_answer(self, seconds: float) -> None:
         """Wait for the answer to a stopped `go`, not longer than this, nor for one that has to wait for the engine."""
         if self._is_cold or self._loaded.is_set():
             self.wait(seconds)
 
-    def wait(self, seconds: float | None = None) -> None:
-        """Wait until the current `go`, if any, is answered or handed over, but not longer than this."""
-        if self._thread is not None and self._thread is not threading.current_thread():
-            until_ended(self._thread, seconds)
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether a `go` waits for the engine."""
-        return self._is_waiting
-
-    @property
-    def is_stop_requested(self) -> bool:
-        """Whether the last `go` has been stopped."""
-        return self._stop_requested.is_set()
-
-    @property
-    def is_ponder_hit(self) -> bool:
-        """Whether the move that the last `go` ponders on has been played."""
-        return self._ponder_hit.is_set()
-
-    def stop_waiting(self) -> None:
-        """Answer the current `go` now; as soon as the engine is loaded, where nothing has to be compiled."""
-        self._stop_requested.set()
-
-    def ponder_hit(self) -> None:
-        """Note that the move was played that the current `go` ponders on; answer it now if something is compiled."""
-        self._ponder_hit.set()
-        if self._is_cold:
-            self.stop_waiting()
-
-    def _play(self, text: str, position: str, taken: str | None, hand_over: Callable[[str, str | None], None]) -> None:
-        """Answer a `go` in this position, which has been `taken` for the engine unless that has it."""
-        limits, began = parse_go(text.split(), lambda move: None).limits, time.perf_counter()
-        self._wait_while_warm()
+    def _play(self, go: WaitingGo, position: str, hand_over: Callable[[WaitingGo], None]) -> None:
+        """Answer a `go` in this position."""
+        while not self._is_cold and not self._is_ready(_POLL_SECONDS):
+            if self._loaded.is_set() and go.stopped.is_set():
+                break
         board = None
-        if self._is_cold and not self._is_ready(0):
-            self._tell()
+        if self._is_cold and not self.is_ready:
+            self._say_what_takes_long()
             is_loaded = self._loaded.is_set()  # then only an evaluation is compiled, and the engine has the position
             board = None if is_loaded else self._read_board(position)
-            seconds = _longest_wait(limits, board) if is_loaded or board is not None else 0.0
-            self._wait_for_engine(None if seconds is None else began + seconds)
-        self._is_waiting = False
+            seconds = _longest_wait(go.limits, board) if is_loaded or board is not None else 0.0
+            while not go.stopped.is_set() and (seconds is None or time.perf_counter() < go.began + seconds):
+                if self._is_ready(_POLL_SECONDS):
+                    break
+        go.is_waiting = False
         if self._loaded.is_set():
-            hand_over(text, taken)
+            hand_over(go)
             return
-        self._has_position = self._has_position or taken is not None
-        if limits.infinite or limits.ponder:
-            self._stop_requested.wait()
-        self._answer(board, text, limits)
+        self._is_new = self._is_new or go.position is not None
+        if go.limits.infinite or go.limits.ponder:
+            go.stopped.wait()
+        self._answer(board, go)
 
-    def _wait_while_warm(self) -> None:
-        """Wait until the engine is ready, or after a `stop` until it is loaded, unless something is compiled."""
-        while not self._is_cold and not self._is_ready(_POLL_SECONDS):
-            if self._loaded.is_set() and self._stop_requested.is_set():
-                return
-
-    def _wait_for_engine(self, deadline: float | None) -> None:
-        """Wait until the engine is ready, but only until the time is up and until `stop`."""
-        while not self._stop_requested.is_set() and (deadline is None or time.perf_counter() < deadline):
-            if self._is_ready(_POLL_SECONDS):
-                return
-
-    def _answer(self, board: chess.Board | None, text: str, limits: Limits) -> None:
-        from merino.engine.uci.fallback import quick_move  # noqa: PLC0415 (python-chess is needed in a cold start only)
-
+    def _answer(self, board: chess.Board | None, go: WaitingGo) -> None:
         began = time.perf_counter()
-        deadline = began + _quick_seconds(limits, board)
-        found = None if board is None else quick_move(board, deadline, _search_moves(board, text))
+        allowed = [] if board is None else _search_moves(board, go.text)
+        found = None if board is None else quick_move(board, began + _quick_seconds(go.limits, board), allowed)
         if board is None or found is None:
             in_check = board is not None and board.is_check()
             self._output.say(f"info depth 0 score {'mate 0' if in_check else 'cp 0'}", "bestmove (none)")
@@ -209,13 +196,13 @@ class ColdStart:
 
     def _read_board(self, position: str) -> chess.Board | None:
         """The position for python-chess, or None if it is not valid."""
-        import chess  # noqa: PLC0415
+        import chess  # noqa: PLC0415 (needed on a cold start only)
 
         words = position.split()
         moves_at = words.index("moves") if "moves" in words else len(words)
         fen = " ".join(words[1:moves_at]) if words[:1] == ["fen"] else chess.STARTING_FEN
         try:
-            board = chess.Board(fen, chess960=self.chess960)
+            board = chess.Board(fen, chess960=self._chess960)
             board.castling_rights = board.clean_castling_rights()  # as the engine reads a FEN, which drops what is moot
             if not board.has_legal_en_passant():
                 board.ep_square = None
@@ -230,8 +217,9 @@ class ColdStart:
             return None
         return board
 
-    def _tell(self) -> None:
-        if self._news.acquire(blocking=False):
+    def _say_what_takes_long(self) -> None:
+        if not self._has_said_so:
+            self._has_said_so = True
             self._output.info(_NEWS)
 
 
@@ -247,10 +235,9 @@ def _longest_wait(limits: Limits, board: chess.Board | None) -> float | None:
     return CLOCK_SHARE * left if left >= FAST_CLOCK_SECONDS else 0.0
 
 
-def _quick_seconds(limits: Limits, board: chess.Board | None) -> float:
-    """How long the fallback may search."""
-    left = _time_left(limits, board)
-    bounds = [QUICK_SECONDS]
+def _quick_seconds(limits: Limits, board: chess.Board) -> float:
+    """How long a quick move may take."""
+    left, bounds = _time_left(limits, board), [QUICK_SECONDS]
     if left is not None:
         bounds.append(QUICK_SHARE * left)
     if limits.movetime is not None:
@@ -274,3 +261,95 @@ def _small_promotion(move: str) -> str:
 def _search_moves(board: chess.Board, text: str) -> list[chess.Move]:
     words = set(map(_small_promotion, text.split()))
     return [move for move in board.legal_moves if board.uci(move) in words]
+
+
+class QuickMove(NamedTuple):
+    """A move, its score in centipawns for the side to move, and the depth of the search in plies."""
+
+    move: chess.Move
+    score: int
+    depth: int
+
+
+class _OutOfTimeError(Exception):
+    """The deadline has passed inside the search."""
+
+
+def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | None = None) -> QuickMove | None:
+    """A legal move, of those `allowed` if any, found before `deadline` (time.perf_counter); None if there is none.
+
+    It looks two plies ahead and at captures, by material and centre, and sees a mate in one however little time it has.
+    """
+    moves = sorted(allowed or board.legal_moves, key=lambda move: -_promise(board, move))
+    if not moves:
+        return None
+    for move in moves:
+        board.push(move)
+        is_mate = board.is_checkmate()
+        board.pop()
+        if is_mate:
+            return QuickMove(move, _MAX_SCORE, 1)
+    found = QuickMove(moves[0], 0, 1)
+    try:
+        for depth in (0, 1, 2):
+            best, score = _best(board, moves, depth, deadline)
+            found = QuickMove(best, max(-_MAX_SCORE, min(score, _MAX_SCORE)), depth + 1)
+            moves.remove(best)
+            moves.insert(0, best)
+    except _OutOfTimeError:
+        pass  # this search ends by its deadline; `found` is from the last complete depth
+    return found
+
+
+def _best(board: chess.Board, moves: list[chess.Move], depth: int, deadline: float) -> tuple[chess.Move, int]:
+    best, alpha = moves[0], -2 * _MATE
+    for move in moves:
+        score = _score_of(board, move, (-2 * _MATE, -alpha), depth, deadline)
+        if score > alpha:
+            best, alpha = move, score
+    return best, alpha
+
+
+def _score_of(board: chess.Board, move: chess.Move, window: tuple[int, int], depth: int, deadline: float) -> int:
+    board.push(move)
+    try:
+        return -_search(board, *window, depth, deadline)
+    finally:
+        board.pop()
+
+
+def _search(board: chess.Board, alpha: int, beta: int, depth: int, deadline: float) -> int:
+    if time.perf_counter() > deadline:
+        raise _OutOfTimeError
+    if board.is_repetition(2) or board.is_insufficient_material() or board.halfmove_clock >= 100:
+        return 0
+    in_check = board.is_check()
+    quiet = depth <= 0 and not in_check
+    if quiet:
+        alpha = max(alpha, _evaluate(board))
+        if alpha >= beta or depth < -4:
+            return alpha
+    moves = list(board.generate_legal_captures() if quiet else board.legal_moves)
+    if not moves and not quiet:
+        return -_MATE - depth if in_check else 0
+    for move in sorted(moves, key=lambda move: -_promise(board, move)):
+        alpha = max(alpha, _score_of(board, move, (-beta, -alpha), depth - 1, deadline))
+        if alpha >= beta:
+            break
+    return alpha
+
+
+def _promise(board: chess.Board, move: chess.Move) -> int:
+    """The immediate gain of a move."""
+    victim, attacker = board.piece_type_at(move.to_square), board.piece_type_at(move.from_square)
+    gain = 10 * _VALUES[victim] - _VALUES[attacker] // 10 if victim and attacker else 0
+    return gain + (10 * _VALUES[move.promotion] if move.promotion else 0)
+
+
+def _evaluate(board: chess.Board) -> int:
+    """Material and centre for the side to move, centipawns."""
+    score = 0
+    for square, piece in board.piece_map().items():
+        value = _VALUES[piece.piece_type] + (0 if piece.piece_type == _KING else 3 * _CENTRE[square])
+        score += value if piece.color == board.turn else -value
+    return score

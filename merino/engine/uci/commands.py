@@ -10,6 +10,7 @@ import time
 
 from merino.core.common.about import AUTHOR, NAME, __version__
 from merino.core.common.command import Command, by_name
+from merino.engine.uci.cold_start import WaitingGo
 from merino.engine.uci.go import parse_go
 from merino.engine.uci.options import OPTIONS
 from merino.engine.uci.session import GLANCE_SECONDS, UciSession
@@ -60,9 +61,9 @@ def run(session: UciSession, command: Command, text: str) -> None:
         session.go_received = time.perf_counter()
         session.end_search()
     if command.name == "position" and not session.is_loaded:
-        session.cold.position(text)
+        session.cold.position(text, session.chess960)
     elif command.name == "go" and not _is_count(text) and not session.is_ready:
-        session.cold.go(text, lambda text, position: _take_over(session, command, text, position))
+        session.cold.go(text, lambda go: _take_over(session, command, go))
     else:
         session.cold.make_way()
         _run_loaded(session, command, text, GLANCE_SECONDS if command.name == "position" else None)
@@ -94,14 +95,14 @@ def _run_after(session: UciSession, position: str | None, command: Command, text
     command.load()(session, text)
 
 
-def _take_over(session: UciSession, go: Command, text: str, position: str | None) -> None:
+def _take_over(session: UciSession, command: Command, go: WaitingGo) -> None:
     """Run the `go` that waited for the engine, and a `stop` or `ponderhit` that came meanwhile."""
     session.ready(GLANCE_SECONDS)
     with session.turn:
-        _run_after(session, position, go, text)
-    if session.cold.is_stop_requested:
+        _run_after(session, go.position, command, go.text)
+    if go.stopped.is_set():
         session.stop()
-    elif session.cold.is_ponder_hit:
+    elif go.is_ponder_hit:
         session.ponder_hit()
 
 

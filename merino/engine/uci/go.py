@@ -1,9 +1,10 @@
-"""Parser of `go`: tokens may come in any order, and a faulty one does not stop the rest."""
+"""A `go`: its words as limits, and the clocks of a game. Imports nothing heavy."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from merino.engine.search.limits import MAX_MS, MAX_NODES, MAX_PLY, Limits
@@ -38,7 +39,10 @@ class Go(NamedTuple):
 
 
 def parse_go(words: Sequence[str], find_move: Callable[[str], int | None]) -> Go:
-    """Read the words after `go`. `find_move` gives the legal move a text means, or None."""
+    """Read the words after `go`, in any order; a faulty one does not stop the rest.
+
+    `find_move` gives the legal move a text means, or None.
+    """
     numbers: dict[str, int] = {}
     flags: set[str] = set()
     wanted: list[str] = []
@@ -96,3 +100,119 @@ def _read_number(text: str) -> int | None:
     """The whole part of a number (some GUIs send milliseconds with a fraction); None if it is not a number."""
     match = _NUMBER.fullmatch(text)
     return int(match[1][:_DIGITS]) if match else None
+
+
+# Lag is what a move costs on the GUI's clock in addition to the time that the search has planned for it. Where time is
+# counted in nodes, the clock of the GUI does not know how many a move took, so we keep our own.
+
+MAX_LAG = 2000.0  # milliseconds; more is no lag, but a pause, a broken connection or a clock that was set
+FORGOTTEN = 0.25  # share of the difference by which the estimate falls at each move; it rises at once
+MAX_TABLES_SECONDS, TABLES_SHARE = 1.0, 0.1  # for the endgame tables: at most, and of what is left on the clock
+
+
+@dataclass
+class _TimedMove:
+    """A move on a clock: the key of the position before it, our clock, and once it is made the time planned for it."""
+
+    key: int
+    clock: int
+    planned: float | None = None
+
+
+def goes_on(keys: Sequence[int], key: int) -> bool:
+    """Whether a game goes on from the position with this key, in which we moved last; `keys` are those of the game."""
+    return len(keys) > 2 and keys[-3] == key
+
+
+class Lag:
+    """An estimate of the lag of the next move in `milliseconds`, from the clock that each `go` brings.
+
+    A GUI that is slow to hear us, a network, or a machine so busy that our threads wait for the processor: all this
+    shows as time that is missing from the clock at the next move.
+    """
+
+    def __init__(self) -> None:
+        self.milliseconds = 0.0
+        self._last: _TimedMove | None = None
+
+    def go_came(self, keys: Sequence[int], side: int, limits: Limits) -> None:
+        """Take the clock of a `go`. `keys` are those of the game so far, the present position last."""
+        clock, last = limits.time[side], self._last
+        if last is not None and goes_on(keys, last.key) and last.planned is not None and clock is not None:
+            lag = last.clock + limits.increment[side] - clock - last.planned
+            if lag >= 0:  # else time was added
+                lag = min(lag, MAX_LAG)
+                self.milliseconds = max(lag, self.milliseconds + FORGOTTEN * (lag - self.milliseconds))
+        is_timed = clock is not None and limits.movetime is None and not limits.ponder and not limits.infinite
+        self._last = _TimedMove(keys[-1], clock, None) if is_timed and clock is not None else None
+
+    def move_made(self, planned: float) -> None:
+        """Take the milliseconds that the search has used of those that it was allowed for its move."""
+        if self._last is not None:
+            self._last.planned = planned
+
+    def forget(self) -> None:
+        """Begin a new game, perhaps on another clock."""
+        self.milliseconds, self._last = 0.0, None
+
+
+def tables_seconds(limits: Limits, side: int) -> float:
+    """How long a move may wait for the endgame tables: a part of its time, and never long."""
+    clock, movetime = limits.time[side], limits.movetime
+    bounds = [MAX_TABLES_SECONDS]
+    bounds += [] if clock is None else [TABLES_SHARE * clock / 1000]
+    bounds += [] if movetime is None else [movetime / 1000 / 2]
+    return min(bounds)
+
+
+class _NodeAccount(NamedTuple):
+    """What a NodeClock knows of a game."""
+
+    left: float  # milliseconds
+    key: int  # of the position before our last move
+    moves_to_go: int
+    increment: int
+
+
+class NodeClock:
+    """What is left on our clock, in milliseconds of nodes.
+
+    A game begins with the time that the first `go` brings. From then on a move costs its nodes and gains the increment,
+    whatever the GUI's clock says. Where a new time control begins, so does the account.
+    """
+
+    def __init__(self) -> None:
+        self._account: _NodeAccount | None = None  # None: no game goes on
+        self._pondered: _NodeAccount | None = None  # from which the opponent's expected move goes on
+
+    def limits(self, keys: Sequence[int], side: int, limits: Limits) -> Limits:
+        """The limits of a `go` by this clock. `keys` are those of the game so far, the present position last."""
+        clock, moves_to_go, before = limits.time[side], limits.moves_to_go or 0, self._account
+        found, self._pondered = None, None
+        if clock is not None:
+            is_new = before is None or not goes_on(keys, before.key) or moves_to_go > before.moves_to_go
+            left = float(clock) if before is None or is_new else before.left
+            found = _NodeAccount(left, keys[-1], moves_to_go, limits.increment[side])
+            limits = replace(limits, time=(max(1, int(left)),) * 2)
+        if limits.ponder:
+            self._pondered = found
+        else:
+            self._account = found
+        return limits
+
+    def ponder_hit(self) -> None:
+        """The opponent has played the expected move: the search that pondered on it is that of our move."""
+        if self._pondered is not None:
+            self._account, self._pondered = self._pondered, None
+
+    def move_made(self, used: float) -> None:
+        """Take the milliseconds that the move has used; pondering on a move that was not played costs none."""
+        if self._pondered is not None:
+            self._pondered = None
+        elif self._account is not None:
+            left, increment = self._account.left, self._account.increment
+            self._account = self._account._replace(left=max(0.0, left - used) + increment)
+
+    def forget(self) -> None:
+        """Begin a new game."""
+        self._account = self._pondered = None

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from merino.core.common.about import AUTHOR, NAME, __version__
 from merino.core.common.text import did_you_mean
+from merino.core.common.user_files import user_path
 from merino.engine.search.limits import DEFAULT_HASH_MB, DEFAULT_PROBE_DEPTH, MAX_HASH_MB, MAX_THREADS
 from merino.engine.search.strength import DEFAULT_ELO, FULL_LEVEL, MAX_ELO, MIN_ELO, at_elo, at_level
-from merino.engine.uci import files
 
 if TYPE_CHECKING:
     from merino.engine.search.searcher import Searcher
@@ -23,6 +23,64 @@ if TYPE_CHECKING:
     from merino.engine.tables.tablebase import Tables
     from merino.engine.uci.runtime import Runtime
     from merino.eval.evaluation import Evaluation
+
+
+# What the options that name files open. A disk may be slow: these functions run on threads of their own, and what they
+# return is put into use when the engine is idle. What they need of compiled code is loaded or compiled there, too.
+
+
+def open_weights(name: str) -> Evaluation:
+    """What `load_evaluation` makes of `name`, of the one in use if empty; its name is the path."""
+    from merino.eval.families import find_weights, load_evaluation  # noqa: PLC0415 (with numba)
+
+    return load_evaluation(find_weights(name or None).absolute())
+
+
+def open_net(name: str) -> Evaluation | None:
+    """The net `name`, none if empty; its name is the path. Raises EvaluationError."""
+    from merino.eval.families import load_net  # noqa: PLC0415 (with numba)
+
+    return load_net(name) if name else None
+
+
+def compiled(evaluation: Evaluation | None) -> Evaluation | None:
+    """The same evaluation with its code loaded or compiled, so that it can be put into use at once."""
+    from merino.engine.search.state import new_search_record  # noqa: PLC0415 (with numba)
+
+    if evaluation is not None:
+        evaluation.install(new_search_record())
+    return evaluation
+
+
+def open_book(name: str) -> Book | None:
+    """The book `name`, none if empty; raises BookError and OSError."""
+    from merino.engine.tables.book import Book  # noqa: PLC0415 (few play with a book of the engine)
+
+    return Book(user_path(name)) if name else None
+
+
+def open_tablebases(path: str) -> Tables | None:
+    """The endgame tables in `path`, none if empty; raises TablebaseError."""
+    from merino.engine.tables.tablebase import open_tables  # noqa: PLC0415 (few have the tables)
+
+    return open_tables(path) if path else None
+
+
+def asked(tables: Tables | None) -> Tables | None:
+    """The same tables with the code that a search asks loaded or compiled."""
+    from merino.engine.search.state import new_search_record  # noqa: PLC0415 (with numba)
+
+    if tables is not None:
+        tables.results.attach(new_search_record())
+    return tables
+
+
+def open_log(name: str) -> BinaryIO | None:
+    """The log `name`, open for appending, none if empty; raises OSError."""
+    from merino.core.common.files import open_to_append  # noqa: PLC0415 (few have a log)
+
+    return open_to_append(user_path(name)) if name else None
+
 
 Value = int | bool | str | None
 Apply = Callable[[Any, Any], None]
@@ -99,7 +157,7 @@ class UciOption(NamedTuple):
     @property
     def is_evaluation(self) -> bool:
         """Whether it names the file of an evaluation."""
-        return self.prepares is files.compiled
+        return self.prepares is compiled
 
     def line(self) -> str:
         """The `option` line that announces it."""
@@ -181,9 +239,20 @@ def _option(
     shows: str = "",
 ) -> Callable[[Apply], Apply]:
     def register(apply: Apply) -> Apply:
-        sentence = " ".join((apply.__doc__ or "").split())
-        rest = needs_idle, target, setting, sentence, apply, opens, prepares, shows
-        OPTIONS[name.lower()] = UciOption(name, kind, default, bounds, *rest)
+        OPTIONS[name.lower()] = UciOption(
+            name,
+            kind,
+            default,
+            bounds,
+            needs_idle=needs_idle,
+            target=target,
+            setting=setting,
+            sentence=" ".join((apply.__doc__ or "").split()),
+            apply=apply,
+            opens=opens,
+            prepares=prepares,
+            shows=shows,
+        )
         return apply
 
     return register
@@ -300,13 +369,13 @@ def _own_book(runtime: Runtime, is_on: bool) -> None:
     runtime.own_book = is_on
 
 
-@_option("BookFile", "string", "", opens=files.book, shows="book.file")
+@_option("BookFile", "string", "", opens=open_book, shows="book.file")
 def _book_file(runtime: Runtime, book: Book | None) -> None:
     """Polyglot opening book (.bin)."""
     runtime.book = book
 
 
-@_option("SyzygyPath", "string", "", opens=files.tables, prepares=files.asked, shows="tables.path")
+@_option("SyzygyPath", "string", "", opens=open_tablebases, prepares=asked, shows="tables.path")
 def _syzygy_path(runtime: Runtime, tables: Tables | None) -> None:
     """Folders of Syzygy tablebases. The search asks them, and a result that they know is not spoilt."""
     runtime.tables = tables
@@ -318,21 +387,19 @@ def _syzygy_probe_depth(runtime: Runtime, depth: int) -> None:
     runtime.probe_depth = depth
 
 
-@_option(
-    "WeightsFile", "string", "", needs_idle=True, opens=files.weights, prepares=files.compiled, shows="weights_file"
-)
+@_option("WeightsFile", "string", "", needs_idle=True, opens=open_weights, prepares=compiled, shows="weights_file")
 def _weights_file(runtime: Runtime, terms: Evaluation) -> None:
     """Weights file of the evaluation, or the name of one in weights/; empty for the weights in use elsewhere."""
     runtime.use_weights(terms)
 
 
-@_option("EvalFile", "string", "", needs_idle=True, opens=files.net, prepares=files.compiled, shows="net_file")
+@_option("EvalFile", "string", "", needs_idle=True, opens=open_net, prepares=compiled, shows="net_file")
 def _eval_file(runtime: Runtime, net: Evaluation | None) -> None:
     """Net that evaluates instead of the terms: a file, or the name of one in weights/; empty for the terms."""
     runtime.use_net(net)
 
 
-@_option("Debug Log File", "string", "", target=OptionTarget.DIALOGUE, opens=files.log)
+@_option("Debug Log File", "string", "", target=OptionTarget.DIALOGUE, opens=open_log)
 def _debug_log_file(dialogue: Dialogue, file: BinaryIO | None) -> None:
     """Log file: all input (>>) and output (<<) is appended to it, each line with the time."""
     dialogue.log_to(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from merino.engine.search.searcher import Searcher
 from merino.engine.search.strength import DEFAULT_ELO, FULL_LEVEL, at_level
 from merino.engine.search.tablebase_probe import TablebaseProbe
 from merino.engine.search.warmup import warm_up
+from merino.engine.uci.output import Output
 from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.families import (
     DEFAULT_FILE,
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from merino.engine.tables.book import Book
     from merino.engine.tables.tablebase import Advice, Tables
 
-__all__ = ["Position", "Runtime"]
+__all__ = ["InfoLog", "Position", "Runtime"]
 
 
 class Runtime:
@@ -74,13 +76,13 @@ class Runtime:
         self.searcher.clear()
 
     def use_weights(self, terms: Evaluation) -> None:
-        """Use the evaluation of a weights file, as of `files.weights`; raises EvaluationError and keeps the old."""
+        """Use the evaluation of a weights file, as of `open_weights`; raises EvaluationError and keeps the old."""
         if self.net_file is None:
             self._evaluate_by(terms)
         self.terms, self.weights_file, self.weights_error = terms, Path(terms.name), ""
 
     def use_net(self, net: Evaluation | None) -> None:
-        """Evaluate with a net, as of `files.net`, with the terms if None; raises EvaluationError and keeps the old."""
+        """Evaluate with a net, as of `open_net`, with the terms if None; raises EvaluationError and keeps the old."""
         self._evaluate_by(net or self.terms)
         self.net_file = None if net is None else Path(net.name)
 
@@ -127,3 +129,15 @@ def free_megabytes(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/s
         taken = int(used.read_text()) - int(kept.get("inactive_file", 0))
         free = min(free, (int(limit.read_text()) - taken) >> 20)
     return free
+
+
+class InfoLog(logging.Handler):
+    """Lines of a log as information for the user of a GUI."""
+
+    def __init__(self, output: Output) -> None:
+        super().__init__()
+        self._output = output
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a line."""
+        self._output.info(record.getMessage())

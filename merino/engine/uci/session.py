@@ -10,15 +10,14 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
 
 from merino.core.common.errors import MerinoError
-from merino.core.common.threads import until_set
+from merino.core.common.threads import OneThread, until_set
 from merino.core.compiled.compiling import WATCH
 from merino.engine.search.limits import DEFAULT_HASH_MB, Line, Score, SearchResult
-from merino.engine.uci.background import BackgroundJobs, FileWork, IsStopped
-from merino.engine.uci.clocks import Lag, NodeClock, tables_seconds
 from merino.engine.uci.cold_start import ColdStart
+from merino.engine.uci.go import Lag, NodeClock, tables_seconds
 from merino.engine.uci.options import OptionError, UciOption, Value, find
 from merino.engine.uci.output import Output, Report
 
@@ -29,9 +28,74 @@ if TYPE_CHECKING:
     from merino.engine.tables.tablebase import Advice
     from merino.engine.uci.runtime import Runtime
 
+IsStopped = Callable[[], bool]
+Found = TypeVar("Found")
+
 GLANCE_SECONDS = 0.3  # how long `setoption` waits for its file; a local disk takes less
 FILE_SECONDS = 3.0  # how long other commands wait for a file, from its `setoption` on
 LAST_WORDS_SECONDS = 3.0  # how long `quit` waits at most for the bestmove of a running search
+
+
+class BackgroundJobs:
+    """Long work that must not keep the dialogue from `stop`, such as perft: one job after the other."""
+
+    def __init__(self) -> None:
+        self._thread = OneThread("background job")
+        self._stopped = threading.Event()
+
+    def start(self, work: Callable[[IsStopped], object]) -> None:
+        """Run `work` after the jobs before it; it must return once the function it gets is true."""
+        stopped = self._stopped
+        self._thread.run(lambda: stopped.is_set() or work(stopped.is_set))
+
+    def stop(self) -> None:
+        """Stop every job so far."""
+        self._stopped.set()
+        self._stopped = threading.Event()
+
+    def wait(self) -> None:
+        """Wait until every job has returned."""
+        self._thread.wait()
+
+
+class FileWork(Generic[Found]):
+    """A call that reads files, begun at once. What it returns or raises is kept until it is asked for.
+
+    `prepare` makes something else of what it returns, and may compile for a long time.
+    """
+
+    def __init__(self, call: Callable[[], Any], prepare: Callable[[Any], Found] | None = None) -> None:
+        self._call, self._prepare = call, prepare
+        self.is_read = False  # whether all files are read; what they hold may still be prepared
+        self._began = time.monotonic()
+        self._ended = threading.Event()
+        self._found: list[Found] = []
+        self._fault: Exception | None = None
+        threading.Thread(target=self._run, name="files", daemon=True).start()
+
+    def is_done(self, seconds: float) -> bool:
+        """Whether it has ended, now or before this time since its beginning is over."""
+        return self._ended.wait(max(0.0, self._began + seconds - time.monotonic()))
+
+    def is_settled(self, reading: float, seconds: float) -> bool:
+        """Whether it has ended or has been reading for longer than `reading`, now or after waiting for `seconds`."""
+        return self._ended.wait(seconds) or not self.is_read and time.monotonic() > self._began + reading
+
+    def result(self) -> Found:
+        """What the call has returned, once it is done; raises what it has raised."""
+        if self._fault is not None:
+            raise self._fault
+        return self._found[0]
+
+    def _run(self) -> None:
+        try:
+            found = self._call()
+            self.is_read = True
+            self._found.append(found if self._prepare is None else self._prepare(found))
+        except Exception as error:  # noqa: BLE001  (raised again by `result`)
+            self._fault = error
+        finally:
+            self._ended.set()
 
 
 class UciSession:
@@ -45,20 +109,18 @@ class UciSession:
         self.debug = False
         self.is_over = False  # set by `quit`
         self.show_wdl = False
+        self.chess960 = False  # castling is written as king takes own rook
         self.waits_for_compiler = False  # whether even a first start waits for the compiler, as without a GUI
         self.position: Position | None = None  # None: not loaded yet, or the last one sent was wrong
         self._runtime: Runtime | None = None
         self._loaded = threading.Event()
-        self.cold = ColdStart(output, self._loaded)
-        self.cold.is_prepared = self.is_prepared
+        self.cold = ColdStart(output, self._loaded, self.is_prepared)
         self._background_jobs = BackgroundJobs()
-        self._written = BackgroundJobs()  # files that commands write; nothing stops them
+        self._writer = OneThread("files")  # of what commands write; nothing stops it
         self.turn = threading.RLock()  # held while a command runs: the end of a cold start runs one too
         self._loader: threading.Thread | None = None
         self._pending: dict[str, Value] = {}  # options by name that wait for an idle engine, or for their file
-        self._opening: dict[
-            str, tuple[Value, FileWork[object]]
-        ] = {}  # of such options: value, and the work on its file
+        self._opening: dict[str, tuple[Value, FileWork[object]]] = {}  # their values, and the work on their files
         self._slow_said: set[str] = set()  # the names of those whose file has been said to be slow
         self._is_searching = False  # until just before the bestmove: after it a GUI may set options
         self.go_received = float("inf")  # when the last `go` came, by time.perf_counter(): its clock runs since then
@@ -68,15 +130,6 @@ class UciSession:
         self._lag = Lag()
         self._node_clock = NodeClock()
         self._consulted: FileWork[Advice | None] | None = None  # what the endgame tables were asked last
-
-    @property
-    def chess960(self) -> bool:
-        """Whether castling is written as king takes own rook."""
-        return self.cold.chess960
-
-    @chess960.setter
-    def chess960(self, is_on: bool) -> None:
-        self.cold.chess960 = is_on
 
     def note_opponent(self, opponent: str) -> None:
         """Note the opponent, for debugging."""
@@ -237,8 +290,8 @@ class UciSession:
 
     def write(self, work: Callable[[], object]) -> None:
         """Do work that writes a file, after what was to be written before; a slow disk is waited for only a glance."""
-        self._written.start(lambda _: work())
-        self._written.wait(GLANCE_SECONDS)
+        self._writer.run(work)
+        self._writer.wait(GLANCE_SECONDS)
 
     def stop(self) -> None:
         """Let a running search give its move now, and background jobs end."""
@@ -258,7 +311,7 @@ class UciSession:
         self.cold.wait()
         until_set(self._bestmove_said)
         self._background_jobs.wait()
-        self._written.wait()
+        self._writer.wait()
 
     def end_search(self) -> None:
         """Stop a running search and wait for its move."""
@@ -274,28 +327,28 @@ class UciSession:
         self.stop()
         self.cold.wait_for_answer(seconds)
         self._bestmove_said.wait(max(0.0, deadline - time.monotonic()))
-        self._written.wait(max(0.0, deadline - time.monotonic()))
+        self._writer.wait(max(0.0, deadline - time.monotonic()))
         self.output.close(max(0.0, deadline - time.monotonic()))
 
     def finish(self) -> None:
         """Wait without a limit for the move of a `go` that waits for the engine, for background jobs, and for files."""
         self.cold.stop()
         self._background_jobs.wait()
-        self._written.wait()
+        self._writer.wait()
 
     def _stop_search(self) -> None:
         if self._runtime is not None and self._is_searching:
             self._runtime.searcher.stop()
 
     def _load(self) -> None:
-        from merino.core.compiled.cache import is_play_compiled  # noqa: PLC0415 (not on the way to uciok)
-        from merino.engine.uci.info_log import tell  # noqa: PLC0415 (neither)
+        from merino.core.common import sealed  # noqa: PLC0415 (not on the way to uciok)
+        from merino.core.compiled.cache import is_play_compiled  # noqa: PLC0415 (neither)
 
-        tell(self.output)
         WATCH.on_begin = self.cold.note_compiler
         self.cold.judge(is_play_compiled())
-        from merino.engine.uci.runtime import Position, Runtime  # noqa: PLC0415 (the one import that brings in numba)
+        from merino.engine.uci.runtime import InfoLog, Position, Runtime  # noqa: PLC0415 (the one import of numba)
 
+        sealed.log.addHandler(InfoLog(self.output))  # what is said of files without a checksum
         runtime = Runtime(DEFAULT_HASH_MB)
         self.position = Position()
         self._runtime = runtime

@@ -24,12 +24,11 @@ from merino.app.console.command_line import (
 from merino.app.shell.shared import check_apart
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.errors import number_of
-from merino.core.common.files import FileInUseError, check_writable, held, writing
+from merino.core.common.files import FileInUseError, check_writable, held, open_to_append, writing
 from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.sealed import writable
 from merino.core.common.terminal import LivePrinter, ProgressOfMany
 from merino.core.common.text import counted
-from merino.core.common.user_files import open_to_append
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import find_net
 from merino.eval.net.file import load_net, save_net

@@ -19,10 +19,10 @@ from typing import IO, Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from merino.core.common.about import __version__
-from merino.core.common.files import is_draft, remove_held, try_lock, write_together
+from merino.core.common.files import is_draft, open_to_append, remove_held, try_lock, write_together
 from merino.core.common.sealed import as_json, from_json
 from merino.core.common.tables import csv_text
-from merino.core.common.user_files import STATE, faults_named, is_there, open_to_append, read_user_file
+from merino.core.common.user_files import STATE, faults_named, is_there, read_user_file
 from merino.eval.linear.registry import Group, TermSet
 from merino.learn.errors import LearnError
 from merino.match.config import CLEAR_WIN, RandomMoves, TimeControl

@@ -67,13 +67,9 @@ def test_toml_takes_missing_numbers_from_the_registry():
     term = next(term for term in TERMS if term.name == "RookOpen")
     assert (rook.start, rook.low, rook.high) == (as_mapping(defaults())["RookOpen_mg"], *term.bounds)
     assert (rook.elo, rook.distance, rook.elo_at_c, rook.whole) == (2, 10, 0.5, True)
-    assert scale == TunedParameter("Scale", 1.5, 0.5, 3, 0.25, 0.004, whole=False)
-
-
-def test_the_perturbation_follows_from_the_distance():
     (rook,) = read_toml("[RookOpen_mg]\ndist = 10\nelo = 2\n", "file", own_parameters(default()))
-    assert rook.c_end == pytest.approx(22)
-    assert rook.elo_at_c == pytest.approx(2 * 2.2**2)
+    assert rook.c_end == pytest.approx(22) and rook.elo_at_c == pytest.approx(2 * 2.2**2)
+    assert scale == TunedParameter("Scale", 1.5, 0.5, 3, 0.25, 0.004, whole=False)
 
 
 def test_every_weight_and_every_number_of_the_search_can_be_tuned():

@@ -169,17 +169,11 @@ def test_ctrl_c_while_a_tune_counts_leaves_it_as_it_was(step: str, tmp_path: Pat
     assert (tmp_path / "after.npz").read_bytes() == (tmp_path / "before.npz").read_bytes()
 
 
-def test_a_crash_costs_one_pair():
-    tune = play(Tune.new(configuration()), lose=9)
-    assert tune.is_over
-    assert tune.lost == 1
-    assert math.isnan(tune.done[8].y)
-    assert tune.state.moments[0] == 39
-
-
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_a_replay_is_the_tune_itself_for_its_method_and_another_for_others(method):
     tune = play(Tune.new(configuration()), lose=5)
+    assert tune.is_over and tune.lost == 1 and math.isnan(tune.done[4].y)
+    assert tune.state.moments[0] == 39, "a crash costs one pair"
     settings = tune.configuration.settings(method)
     way = list(replay(tune, settings))
     same = np.array_equal(way[-1][1].mean[0], tune.state.mean[0])
@@ -217,7 +211,7 @@ def test_a_file_whose_arrays_do_not_fit_the_tune_is_refused(tmp_path: Path, name
         load_tune(path)
 
 
-def test_a_file_from_before_a_setting_was_thought_of_goes_on(tmp_path: Path):
+def test_a_file_without_a_later_setting_is_continued(tmp_path: Path):
     path = tmp_path / "tune.npz"
     Tune.new(configuration()).save(path)
     with np.load(path) as file:
@@ -366,17 +360,26 @@ def test_the_options_of_an_engine_are_tuned_at_a_clock(engine: tuple[str, ...], 
     said = capsys.readouterr().out
     assert "adaptive after 1 pairs:" in said
     assert "tuned evaluation" not in said
-    player = player_told(said)
+    player = player_named(said)
     assert isinstance(player, OtherPlayer)
     assert player.command == engine
     assert 0 <= int(player.options["Bold"]) <= 8
     assert load_tune(tmp_path / "bold.tune.npz").configuration.time_control.clock == Clock(20000, 100)
 
 
-def test_a_configuration_is_read_as_it_was_written():
-    written = configuration(openings="book.epd", plies=4, margin=20, engine=("a", "b"))
-    written = replace(written, time_control=TimeControl(movetime=5, clock=Clock(1000, 100)))
+OTHER = {"openings": "book.epd", "plies": 4, "margin": 20, "engine": ("a", "b")}
+OTHER |= {"time_control": TimeControl(movetime=5, clock=Clock(1000, 100))}
+
+
+@pytest.mark.parametrize(
+    "changes", [OTHER, {"identity": {"tree": "0123"}}, {"identity": {"weights": [1], "buckets": 8}}]
+)
+def test_a_configuration_is_read_as_it_was_written(changes: dict[str, object]):
+    written = replace(configuration(), **changes)
     assert configuration_from(written.text()) == written
+    if "identity" in changes:
+        with pytest.raises(EvaluationError, match="unknown family of evaluations"):
+            _ = written.evaluation
 
 
 def test_a_configuration_of_the_terms_has_the_text_and_the_hash_that_it_always_had():
@@ -397,15 +400,15 @@ def test_a_configuration_of_the_terms_has_the_text_and_the_hash_that_it_always_h
     assert configuration_hash(other.text()) == "c27114c09e9db882"
 
 
-@pytest.mark.parametrize("identity", [{"tree": "0123"}, {"weights": [1.0], "buckets": 8}])
-def test_a_configuration_keeps_the_identity_of_any_family(identity: dict[str, object]):
-    written = replace(configuration(), identity=identity)
-    assert configuration_from(written.text()) == written
-    with pytest.raises(EvaluationError, match="unknown family of evaluations"):
-        _ = written.evaluation
+@pytest.fixture
+def rook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file with one parameter in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rook.txt").write_text("RookOpen_mg, 17, -200, 200, 40, 0.002\n")
+    return tmp_path / "rook.txt"
 
 
-def player_told(said: str) -> Player:
+def player_named(said: str) -> Player:
     """The player for `merino match` that the end of a tune names."""
     return read_player(shlex.split(said.split("As a player of 'merino match': ")[1])[0])
 
@@ -418,7 +421,7 @@ def test_a_tune_by_games_is_played_resumed_and_replayed(tmp_path: Path, capsys: 
     said = capsys.readouterr().out
     assert "adaptive after 6 pairs:" in said
     assert "To confirm it by SPRT" in said
-    player = player_told(said)
+    player = player_named(said)
     assert isinstance(player, OwnPlayer)
     tuned = load_tune(tmp_path / "rook.tune.npz").estimate().round()
     assert player.evaluation.numbers["RookOpen_mg"].value == tuned[0]
@@ -452,10 +455,10 @@ def test_a_tune_as_data_has_intervals_and_says_whether_it_is_proved(
 
     monkeypatch.setattr(tune_command, "run_match", won)
     assert run_spsa(["tune", str(file), "--pairs", "6", "--nodes", "20", "--method", method, "--json", *proof]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["games"] == 12 and told["proved"] is proved
-    assert [row["name"] for row in told["parameters"]] == ["RookOpen_mg", "razor_margin"]
-    for row, (start, low, high) in zip(told["parameters"], ((17, -200, 200), (200, 50, 800)), strict=True):
+    found = json.loads(capsys.readouterr().out)
+    assert found["games"] == 12 and found["proved"] is proved
+    assert [row["name"] for row in found["parameters"]] == ["RookOpen_mg", "razor_margin"]
+    for row, (start, low, high) in zip(found["parameters"], ((17, -200, 200), (200, 50, 800)), strict=True):
         assert row["start"] == start and low <= row["value"] <= high
         if method == "spsa":
             assert row["low"] is row["high"] is None
@@ -463,21 +466,24 @@ def test_a_tune_as_data_has_intervals_and_says_whether_it_is_proved(
             assert low <= row["low"] < row["value"] < row["high"] <= high
 
 
-def test_a_tune_finds_its_openings_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    Path("rook.txt").write_text("RookOpen_mg, 17, -200, 200, 40, 0.002\n")
-    Path("book.epd").write_text("rnbqkbnr/pppp1ppp/4p3/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n")
-    order = ["tune", "rook.txt", "--pairs", "2", "--nodes", "20", "--openings", "book.epd", "--state", "rook.tune.npz"]
+def test_a_tune_finds_its_openings_from_another_folder_and_needs_none_when_over(rook: Path, capsys):
+    book, state = rook.parent / "book.epd", Path("a tune's.npz")
+    book.write_text("rnbqkbnr/pppp1ppp/4p3/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n")
+    order = ["tune", "rook.txt", "--pairs", "2", "--nodes", "20", "--openings", "book.epd", "--state", str(state)]
     assert run_spsa(order) == 0
-    tune = load_tune(Path("rook.tune.npz"))
-    assert tune.configuration.openings == str(tmp_path / "book.epd")
+    tune = load_tune(state)
+    assert tune.configuration.openings == str(book)
     older = replace(tune.configuration, openings="book.epd")
-    replace(tune, configuration=older).save(Path("rook.tune.npz"))
+    replace(tune, configuration=older).save(state)
     capsys.readouterr()
     assert run_spsa(order) == 0
     assert "Continuing after 2 of 2 pairs" in capsys.readouterr().out
     with pytest.raises(TuneError, match="a tune with other openings"):
-        load_tune(Path("rook.tune.npz"), replace(tune.configuration, openings=str(tmp_path / "other.epd")))
+        load_tune(state, replace(tune.configuration, openings=str(rook.parent / "other.epd")))
+    book.unlink()
+    assert run_spsa(["resume", str(state)]) == 0
+    line = capsys.readouterr().out.splitlines()[-1]  # can be pasted into a shell
+    assert shlex.split(line.partition("start: ")[2]) == ["merino", "spsa", "resume", str(state), "--prove"]
 
 
 @pytest.mark.parametrize(
@@ -498,19 +504,6 @@ def test_the_proof_of_a_tune_plays_no_game_twice(
             proof_terms(tune, players)
 
 
-def test_a_tune_that_is_over_needs_its_openings_no_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    Path("rook.txt").write_text("RookOpen_mg, 17, -200, 200, 40, 0.002\n")
-    book, state = Path("book.epd"), Path("rook.tune.npz")
-    book.write_text("rnbqkbnr/pppp1ppp/4p3/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n")
-    words = ["--pairs", "2", "--nodes", "20", "--openings", str(book), "--state", str(state)]
-    assert run_spsa(["tune", "rook.txt", *words]) == 0
-    book.unlink()
-    capsys.readouterr()
-    assert run_spsa(["resume", str(state)]) == 0
-    assert "after 2 pairs" in capsys.readouterr().out
-
-
 def test_the_steepest_curve_that_is_taken_leaves_all_numbers_finite():
     row = check(TunedParameter("a", 50, 0, 100, c_end=5, elo=1e5, dist=5 * (1e5 / MAX_COST) ** 0.5), "file")
     tune = Tune.new(replace(configuration(400, "adaptive"), parameters=(row,)))
@@ -519,7 +512,7 @@ def test_the_steepest_curve_that_is_taken_leaves_all_numbers_finite():
     assert tune.is_over and all(np.isfinite(array).all() for array in tune.state)
 
 
-def test_values_in_a_small_range_are_told_to_their_digits():
+def test_values_in_a_small_range_are_shown_to_their_digits():
     row = TunedParameter("Scale", 0.0000234, 0.0, 0.0001, 0.00002, 0.002, whole=False)
     tune = Tune.new(replace(configuration(), parameters=(row,)))
     lines = result_lines(tune)
@@ -540,10 +533,9 @@ def interrupted_at(number: int) -> PlayPair:
     return play
 
 
-def test_a_repeated_tune_goes_on_and_ends_as_if_it_had_not_been_interrupted(tmp_path: Path, monkeypatch, capsys):
-    (tmp_path / "rook.txt").write_text("RookOpen_mg, 17, -200, 200, 40, 0.002\n")
-    order = ["tune", str(tmp_path / "rook.txt"), "--pairs", "8", "--nodes", "20", "--concurrency", "1", "--state"]
-    whole, broken = tmp_path / "whole.npz", tmp_path / "broken.npz"
+def test_a_repeated_tune_goes_on_and_ends_as_if_it_had_not_been_interrupted(rook: Path, monkeypatch, capsys):
+    order = ["tune", str(rook), "--pairs", "8", "--nodes", "20", "--concurrency", "1", "--state"]
+    whole, broken = rook.parent / "whole.npz", rook.parent / "broken.npz"
     assert run_spsa([*order, str(whole)]) == 0
     with monkeypatch.context() as patch:
         patch.setattr("merino.lab.tune.command.play_tune", partial(play_tune, play=interrupted_at(5)))
@@ -557,9 +549,8 @@ def test_a_repeated_tune_goes_on_and_ends_as_if_it_had_not_been_interrupted(tmp_
         assert broken.with_suffix(".txt").read_bytes() == whole.with_suffix(".txt").read_bytes()
 
 
-def test_a_tune_with_other_settings_says_which_and_leaves_the_file_as_it_is(tmp_path: Path):
-    (tmp_path / "rook.txt").write_text("RookOpen_mg, 17, -200, 200, 40, 0.002\n")
-    order, state = ["tune", str(tmp_path / "rook.txt"), "--quiet", "--pairs"], tmp_path / "rook.tune.npz"
+def test_a_tune_with_other_settings_says_which_and_leaves_the_file_as_it_is(rook: Path):
+    order, state = ["tune", str(rook), "--quiet", "--pairs"], rook.with_suffix(".tune.npz")
     assert run_spsa([*order, "2", "--nodes", "20"]) == 0
     before = state.read_bytes()
     with pytest.raises(CommandError, match="belongs to a tune with other pairs, time control; use another file"):
@@ -597,19 +588,11 @@ def test_only_methods_that_may_play_equal_players_warn_of_it(tmp_path: Path, cap
         assert ("80% of the last pairs play the same value on both sides" in capsys.readouterr().out) is warned
 
 
-def test_a_picture_tells_of_deviations_only_where_the_method_has_them():
+def test_a_picture_shows_deviations_only_where_the_method_has_them():
     pytest.importorskip("matplotlib")
     for name, method in METHODS.items():
-        told = b"change in units of c, and two standard deviations" in draw(Tune.new(configuration()), method, ".svg")
-        assert told is (name != "spsa")
-
-
-def test_the_command_that_confirms_a_tune_can_be_pasted_into_a_shell(tmp_path: Path, capsys):
-    file, state = tmp_path / "file.txt", tmp_path / "a tune's.npz"
-    file.write_text("RookOpen_mg, 17, 0, 60, 5, 0.002")
-    assert run_spsa(["tune", str(file), "--pairs", "1", "--nodes", "10", "--state", str(state)]) == 0
-    line = capsys.readouterr().out.splitlines()[-1]
-    assert shlex.split(line.partition("start: ")[2]) == ["merino", "spsa", "resume", str(state), "--prove"]
+        shown = b"change in units of c, and two standard deviations" in draw(Tune.new(configuration()), method, ".svg")
+        assert shown is (name != "spsa")
 
 
 def refuse_to_play(*_: object) -> None:

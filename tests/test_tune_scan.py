@@ -1,4 +1,4 @@
-"""`merino spsa scan`: which optima a scan proves, what it tells, and how it goes on after an interruption."""
+"""`merino spsa scan`: which optima a scan proves, what it shows, and how it continues after an interruption."""
 
 import json
 import re
@@ -125,12 +125,12 @@ def test_the_table_draws_each_interval_at_its_place():
 
 def test_json_has_every_point():
     scan = scan_of({0: -60, 10: 60}, against=5)
-    told = scan_json(scan, "1000 nodes")
-    assert [point["value"] for point in told["points"]] == [0, 5, 10]
-    first = told["points"][0]
+    shown = scan_json(scan, "1000 nodes")
+    assert [point["value"] for point in shown["points"]] == [0, 5, 10]
+    first = shown["points"][0]
     assert first["wins"] + first["draws"] + first["losses"] == first["games"] == 2 * PAIRS
-    assert (told["optima"], told["against"], told["conditions"]) == ([10], 5, "1000 nodes")
-    assert [point["is_reference"] for point in told["points"]] == [False, True, False]
+    assert (shown["optima"], shown["against"], shown["conditions"]) == ([10], 5, "1000 nodes")
+    assert [point["is_reference"] for point in shown["points"]] == [False, True, False]
 
 
 def test_no_zero_has_a_sign() -> None:
@@ -140,10 +140,10 @@ def test_no_zero_has_a_sign() -> None:
     row = TunedParameter("a", 0, -100, 100, 5)
     settings = settings_for(METHODS["spsa"], (row,), 100)
     slight = initial_state(settings, np.array([-0.003]))
-    told = [*scan_table(scan)[2:], verdict(scan), gain_line(ExpectedGain(-0.01, 0.01))]
-    told += [*value_table([row], settings, slight), *lines_of_both([row], [row.shown(-0.00001)], [1])]
+    shown = [*scan_table(scan)[2:], verdict(scan), gain_line(ExpectedGain(-0.01, 0.01))]
+    shown += [*value_table([row], settings, slight), *lines_of_both([row], [row.shown(-0.00001)], [1])]
     assert "5 (+0.0 +- 4.3 Elo)" in verdict(replace(scan, points=(point,)))
-    assert not re.search(r"-0(?![.\d])|-0\.0+(?!\d)", "\n".join(told)), told
+    assert not re.search(r"-0(?![.\d])|-0\.0+(?!\d)", "\n".join(shown)), shown
 
 
 @pytest.mark.parametrize("ending", [".svg", ".png"])

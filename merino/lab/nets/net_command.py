@@ -83,7 +83,7 @@ def _by_regression(path: Path) -> dict[str, float | None]:
 
     request = PointsRequest()
     source = read_source(path, request, silent, lambda _: None)
-    found, _ = values_of(sets_of([source], request).sets, request)
+    found, _ = values_of(sets_of([source], request)[0], request)
     if not found:
         raise SourceError(f"'{path}' holds too few decided games for a regression")
     values = found[0].fit.values.tolist()

@@ -56,18 +56,18 @@ def run_points(arguments: Sequence[str]) -> int:
         if args.board:
             return _run_board(args, request, files, lambda what: Progress(what, stream), notice)
         sources = [read_source(path, request, lambda what: Progress(what, stream), notice) for path in files]
-        found = sets_of(sources, request)
-    if found.left_out and not args.quiet:
-        print(f"smaller sets, not shown (--min-games, --top): {found.left_out}", file=sys.stderr)
-    if args.plot and len(found.sets) > MAX_SETS:
-        raise CommandError(f"points: a picture shows at most {MAX_SETS} sets, not {len(found.sets)}; see --top")
+        sets, left_out = sets_of(sources, request)
+    if left_out and not args.quiet:
+        print(f"smaller sets, not shown (--min-games, --top): {left_out}", file=sys.stderr)
+    if args.plot and len(sets) > MAX_SETS:
+        raise CommandError(f"points: a picture shows at most {MAX_SETS} sets, not {len(sets)}; see --top")
     if args.matrix:
-        if len(found.sets) > 1:
-            count = len(found.sets)
+        if len(sets) > 1:
+            count = len(sets)
             raise CommandError(f"points: --matrix writes one set of games, but there are {count}; choose one")
-        text = render_matrix(found.sets[0][1], plain_name(args.matrix).suffix.lower())
+        text = render_matrix(sets[0][1], plain_name(args.matrix).suffix.lower())
         write_output(args.matrix, text.encode(), "points")
-    values, too_small = values_of(found.sets, request)
+    values, too_small = values_of(sets, request)
     for label, games in too_small:
         print(f"{label}: left out, too few games to fit: {games}", file=sys.stderr)
     if not values:

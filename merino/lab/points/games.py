@@ -512,29 +512,24 @@ def read_source(path: Path, request: PointsRequest, progress_of: ProgressOf, not
     return PointsSource(name_of(path), vectors, Collection.joined([tags for _, tags, _ in parts]))
 
 
-@dataclass(frozen=True)
-class GameSets:
-    """The vectors of the games of each set, by its label; `left_out` counts the smaller sets."""
+def sets_of(sources: Sequence[PointsSource], request: PointsRequest) -> tuple[Sequence[tuple[str, Vectors]], int]:
+    """The vectors of the games of each set with its label, and the number of smaller sets that are left out.
 
-    sets: Sequence[tuple[str, Vectors]]
-    left_out: int = 0
-
-
-def sets_of(sources: Sequence[PointsSource], request: PointsRequest) -> GameSets:
-    """The games of all files that count, in sets; raises StudyError where there are none."""
+    Raises StudyError where there are none.
+    """
     wanted = [source.filtered(request) for source in sources]
     vectors = joined([source.vectors for source in wanted])
     if not vectors.games:
         raise StudyError(_nothing_found(sources, request))
     if request.by is None:
-        return GameSets([(source.label, source.vectors) for source in wanted])
+        return [(source.label, source.vectors) for source in wanted], 0
     if request.by is By.PHASE:
         phases = [(name, vectors.of_phase(number)) for number, name in enumerate(PHASES)]
         large = sorted((each for each in phases if each[1].games >= request.min_games), key=lambda each: -each[1].games)
         shown = [each for each in phases if each in large[: request.top]]
         if not shown:
             raise StudyError(f"no phase has {request.min_games} games here (--min-games)")
-        return GameSets(shown, len(phases) - len(shown))
+        return shown, len(phases) - len(shown)
     labels: list[tuple[str, ...]] = []
     for source in wanted:
         if source.collection is None:
@@ -545,7 +540,7 @@ def sets_of(sources: Sequence[PointsSource], request: PointsRequest) -> GameSets
         raise StudyError(f"no game here has the tags that --by {request.by} looks at")
     if not sets:
         raise StudyError(f"no set by {request.by} has {request.min_games} games here (--min-games)")
-    return GameSets([(label, vectors.of_games(chosen)) for label, chosen in sets.items()], left_out)
+    return [(label, vectors.of_games(chosen)) for label, chosen in sets.items()], left_out
 
 
 def _nothing_found(sources: Sequence[PointsSource], request: PointsRequest) -> str:

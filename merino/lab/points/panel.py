@@ -37,7 +37,7 @@ def points(fields: Fields, _: ServerState, say: Say, stop: Stop) -> Message:
             request = PointsRequest()
             source = read_source(games, request, progress_of, lambda _: None)
             say({"type": "progress", "what": "Fitting", "done": None})
-            values = values_of(sets_of([replace(source, label=sent.title)], request).sets, request)[0]
+            values = values_of(sets_of([replace(source, label=sent.title)], request)[0], request)[0]
     if not values:
         raise RequestError(
             "too few games to fit: two decided games are needed, one of them with a pawn more on one side"

@@ -28,9 +28,9 @@ from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.explanation import Change
 from merino.eval.families import default, from_identity, load_evaluation
 from merino.eval.linear import family as linear_family
+from merino.eval.net import family as net_family
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.network import Shape, quantised
-from merino.eval.net.piece_family import net_evaluation
 from merino.formats.openings import Opening
 from merino.match.config import Adjudication, MatchConfig, TimeControl
 from merino.match.engines import CompiledBoard
@@ -42,7 +42,7 @@ from tests.material_family import MaterialEvaluation
 def random_net(*layers: object) -> NetEvaluation:
     shape, draw = Shape(*layers), np.random.default_rng(1)  # type: ignore[arg-type]
     weights = {name: draw.normal(0, 0.2, size) for name, size in shape.layers().items()}
-    return net_evaluation(quantised(shape, weights, 200.0, {}))
+    return NetEvaluation(quantised(shape, weights, 200.0, {}))
 
 
 FAMILIES: dict[str, Callable[[], Evaluation]] = {
@@ -251,7 +251,7 @@ def test_an_evaluation_that_does_not_compile_leaves_the_old_one_in_use() -> None
     searcher.set_threads(2)  # with the old one, too
 
 
-@pytest.mark.parametrize(("place", "step"), [(linear_family, "install"), (NetEvaluation, "_install")])
+@pytest.mark.parametrize(("place", "step"), [(linear_family, "install"), (net_family, "install_of")])
 def test_terms_and_nets_change_a_search_only_when_their_code_is_there(
     monkeypatch: pytest.MonkeyPatch, place: object, step: str
 ) -> None:

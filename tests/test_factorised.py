@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from merino.app.shell.cli import main
+from merino.eval.net.blocks import KINGS
 from merino.eval.net.file import load_net
-from merino.eval.net.kings import KINGS
 from merino.eval.net.network import MAX_WEIGHT, Shape, exact_scores
 from merino.formats.packed import unpack
 from merino.lab.nets.factorising import extended, factorised, folded

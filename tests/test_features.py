@@ -15,10 +15,8 @@ import pytest
 from merino.app.shell.cli import main
 from merino.core.board.fen import parse_fen
 from merino.core.compiled.jit import entry
-from merino.eval.net.blocks import BLOCKS, make_block
-from merino.eval.net.domains import COLOUR, FILE, RANK, ROLE
+from merino.eval.net.blocks import BLOCKS, COLOUR, FILE, KINGS, RANK, ROLE, Block
 from merino.eval.net.features import FeatureError, features
-from merino.eval.net.kings import KINGS
 from merino.eval.net.view import VIEW_SIZE, look, look_back
 
 SIZES = {
@@ -129,12 +127,6 @@ def records(positions: list[chess.Board]) -> np.ndarray:
 
 
 @entry
-def _members(positions, members, first, second, view):
-    look(positions[0], 0, view)
-    return members(view, first), members(view, second)
-
-
-@entry
 def _both_ways(positions, seen, turned):
     look(positions[0], 1, seen)
     look(positions[0], 0, turned[0])
@@ -158,31 +150,8 @@ def test_blocks_have_the_sizes_of_the_thesis(name: str) -> None:
     assert features(name).size == SIZES[name]
 
 
-def test_other_blocks_can_be_written_as_in_the_thesis() -> None:
-    def file_and_colour(view, colour):
-        squares = np.uint64(0)
-        for role in range(6):
-            squares |= view[2 * role + colour]
-        return squares
-
-    def file_and_role(view, role):
-        return view[2 * role] | view[2 * role + 1]
-
-    record, view = parse_fen(THESIS_BOARD), np.zeros(VIEW_SIZE, dtype=np.uint64)
-    own, other = _members(record, make_block("", "", (FILE, COLOUR), file_and_colour).members, 0, 1, view)
-    assert [set(chess.SquareSet(int(squares))) for squares in (own, other)] == [
-        {chess.C3, chess.C2, chess.A2, chess.D4},
-        {chess.C8, chess.H7, chess.A7},
-    ]
-    by_role = make_block("", "", (FILE, ROLE), file_and_role).members
-    pawns, knights = _members(record, by_role, 0, 1, view)
-    bishops, kings = _members(record, by_role, 2, 5, view)
-    assert [set(chess.SquareSet(int(squares))) for squares in (pawns, knights, bishops, kings)] == [
-        {chess.A2, chess.D4, chess.A7},
-        {chess.C2},
-        {chess.H7},
-        {chess.C3, chess.C8},
-    ]
+def test_the_example_of_the_thesis() -> None:
+    record = parse_fen(THESIS_BOARD)
     files = features("H")
     said = [files.words(int(index)) for index in files.active(record)[0][0]]
     assert said == [
@@ -192,11 +161,8 @@ def test_other_blocks_can_be_written_as_in_the_thesis() -> None:
 
 
 def test_a_block_of_the_product_of_domains_has_their_size() -> None:
-    def nowhere(view, role, colour):
-        return np.uint64(0)
-
-    assert make_block("", "", (FILE, RANK, ROLE, COLOUR), nowhere).size == 768
-    assert make_block("", "", (FILE, ROLE, COLOUR), nowhere).size == 96
+    assert Block("", (FILE, RANK, ROLE, COLOUR), "", lambda *_: 0).size == 768
+    assert Block("", (FILE, COLOUR), "", lambda *_: 0).size == 16
 
 
 @pytest.mark.parametrize("name", NAIVE)

@@ -45,14 +45,7 @@ FACE = (TOP, "library", "terms")  # what lies in no folder
 DOMAIN = ("eval", "formats", "match", "learn", "study", *FACE)
 ENTRIES = ("engine.__main__", "__main__")
 
-TO_BE_TURNED = {
-    (module, "lab")
-    for module in (
-        "app.shell.learn",
-        "app.shell.position_files",
-        "learn.plots",
-    )
-}  # imports of the lab that are left to turn round
+TO_BE_TURNED = {(module, "lab") for module in ()}  # imports of the lab that are left to turn round
 ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "app.console", "app.shell.cli", *ENTRIES}
 CALL_COMPILERS = {"core.compiled.jit", "lab.nets.gpu_kernels"}  # for the processor, and for a graphics card
 COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "jitclass", "stencil"}

@@ -13,6 +13,7 @@ from merino.core.board.bitboard import BLACK_PIECE, KING, WHITE
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import from_identity, load
 from merino.eval.net.family import NetEvaluation
+from merino.eval.net.features import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
 from merino.eval.net.file import as_bytes, load_net, read_net, save_net
 from merino.eval.net.network import (
     FINE_QA,
@@ -33,8 +34,6 @@ from merino.eval.net.network import (
     output_for,
     quantised,
 )
-from merino.eval.net.piece_family import PieceNetEvaluation, net_evaluation
-from merino.eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
 from tests.test_features import boards, records
 
 SHAPES = (Shape("ALL", 64), Shape("ALL", 40, 0, "crelu"), Shape("ALL+H+MC", 70, 16), Shape("KING*H", 32, 5, "crelu"))
@@ -51,12 +50,12 @@ def random_net(shape: Shape, seed: int = 1) -> Network:
 @pytest.mark.parametrize("shape", SHAPES + OUTPUT_SHAPES + PIECE_SHAPES, ids=str)
 def test_scores_are_those_of_the_net_written_plainly(shape: Shape) -> None:
     net, positions = random_net(shape), records(boards(60))
-    found = net_evaluation(net).white_scores(positions)
+    found = NetEvaluation(net).white_scores(positions)
     assert found == pytest.approx(net.plain_scores(positions), abs=1e-6)
     if not shape.piece_values:
         assert net.quanta.is_fine and found == pytest.approx(exact_scores(shape, net.as_floats, positions), abs=4)
         coarse = whole_numbers(shape, net.as_floats, Quanta(QA, 100))
-        scores = net_evaluation(coarse).white_scores(positions)
+        scores = NetEvaluation(coarse).white_scores(positions)
         assert scores == pytest.approx(exact_scores(shape, coarse.as_floats, positions), abs=1e-6)
 
 
@@ -83,7 +82,7 @@ def test_rounding_costs_less_than_a_centipawn() -> None:
         fine, exact = quantised(shape, weights, 200.0, {}), exact_scores(shape, weights, positions)
         assert fine.quanta.is_fine and QB < fine.quanta.qb <= MAX_FINE_QB
         errors = [
-            np.abs(net_evaluation(net).white_scores(positions) - exact).mean()
+            np.abs(NetEvaluation(net).white_scores(positions) - exact).mean()
             for net in (fine, whole_numbers(shape, weights, Quanta(QA, 128)))
         ]
         assert errors[0] < min(1, 0.6 * errors[1]), (shape, errors)
@@ -133,7 +132,7 @@ def test_a_net_that_is_written_is_read_again(tmp_path: Path, shape: Shape) -> No
 @pytest.mark.parametrize("shape", PIECE_SHAPES, ids=str)
 def test_the_values_of_the_pieces_are_the_score(shape: Shape) -> None:
     net, positions = random_net(shape), records(boards(60))
-    evaluation = net_evaluation(net)
+    evaluation = NetEvaluation(net)
     values = evaluation.attributed(positions)
     sides = np.where(positions["board"] >= BLACK_PIECE, -1, 1)
     to_move = np.where(positions["side"] == WHITE, 1, -1) * float(net.as_floats["output_bias"][0]) * SCALE
@@ -200,7 +199,7 @@ def test_constants_that_sums_of_sixteen_bits_cannot_hold_are_refused() -> None:
     net = random_net(PIECE_SHAPES[0])
     net.weights["value_constants"][7] = 3000
     with pytest.raises(NetError, match="3000"):
-        PieceNetEvaluation(net)
+        NetEvaluation(net)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +218,7 @@ def test_weights_with_which_play_would_overflow_are_refused(shape: Shape, layer:
     weights["input_bias"][:], weights[layer][:] = qa, most
     net = Network(shape, weights, 200.0, quanta=Quanta(qa, QB))
     positions = records(boards(20))
-    found = net_evaluation(read_net(as_bytes(net))).white_scores(positions)
+    found = NetEvaluation(read_net(as_bytes(net))).white_scores(positions)
     assert found == pytest.approx(net.plain_scores(positions), abs=1e-6) and found.any()
     weights[layer].flat[-1] = most + 1
     with pytest.raises(NetError, match=f"'{layer}' has a weight of {most + 1} .* more than {most}$"):
@@ -317,7 +316,7 @@ def test_what_is_no_net_is_refused_in_a_sentence(tmp_path: Path, spoil, said: st
 
 def test_what_a_net_says_of_itself_is_told_in_characters_that_print() -> None:
     about = {"note": "a\x1b[2Jb\nc", "data": {"files": ["x\r.pgn"]}, "\x07": 1}
-    told = net_evaluation(replace(random_net(Shape("H", 4)), about=about)).describe()
+    told = NetEvaluation(replace(random_net(Shape("H", 4)), about=about)).describe()
     assert told.splitlines()[1:] == [r"note: a\x1b[2Jb\nc", "data:", r"  files: ['x\r.pgn']", r"\x07: 1"]
 
 

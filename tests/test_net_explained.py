@@ -13,9 +13,9 @@ from merino.app.shell.cli import main
 from merino.core.board.game import Position
 from merino.eval.families import DEFAULT_FILE, default, load_evaluation
 from merino.eval.linear.registry import TERMS
+from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import save_net
 from merino.eval.net.network import Shape
-from merino.eval.net.piece_family import net_evaluation
 from tests.test_net import random_net
 from tests.test_net_play import material_net
 
@@ -140,7 +140,7 @@ def test_an_evaluation_of_a_name_is_that_which_comes_with_merino() -> None:
 def test_piece_values_of_a_net_are_told_by_phase(piece_net: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = told(capsys, "net", piece_net, "--json")
     own = {(row["piece"], row["phase"]): row for row in found["own_values"]}
-    evaluation = net_evaluation(random_net(Shape("ALL", 16, piece_values=True)))
+    evaluation = NetEvaluation(random_net(Shape("ALL", 16, piece_values=True)))
     assert set(own) == {(row["piece"], row["phase"]) for row in found["pieces"]} and evaluation.has_attributed
     assert main(["net", piece_net, "--games", "games/selfplay.pgn"]) == 0
     text = capsys.readouterr().out

@@ -24,7 +24,6 @@ from merino.eval.families import default, find_net, from_identity, load_net
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import save_net
 from merino.eval.net.network import Network, Shape
-from merino.eval.net.piece_family import net_evaluation
 from merino.formats.packed import PACKED, Filter, check_packed, with_checks
 from merino.formats.packed_files import packed_positions
 from merino.lab.nets.net_command import run_net
@@ -132,7 +131,7 @@ def test_a_net_plays_with_the_numbers_of_the_search_that_were_tuned_for_it(net: 
     assert isinstance(player, OwnPlayer)
     assert player.parameters == parameters_for(read, {"razor_margin": 200})
     assert own_parameters(read)["reverse_futility_blend"].value == 40
-    bare, searcher = net_evaluation(material_net()), Searcher(1, evaluation=read)
+    bare, searcher = NetEvaluation(material_net()), Searcher(1, evaluation=read)
     assert nodes_of(searcher) == nodes_of(Searcher(1, evaluation=bare, parameters=parameters_for(read)))
     assert nodes_of(searcher) != nodes_of(Searcher(1, evaluation=bare))
     searcher.set_evaluation(default())  # the numbers go with the net

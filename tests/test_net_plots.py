@@ -90,7 +90,7 @@ def test_the_picture_of_neurons_says_what_board_it_shows() -> None:
     for name in ("ALL", "MIRRORED(ALL)", "MIRRORED(KING8*ALL)"):
         net = quantised(shape := Shape(name, 2), random_layers(shape, 1), 200.0, {})
         figure = pytest.importorskip("matplotlib.figure").Figure()
-        PICTURES["neurons"](figure, NetRun(net, ()))
+        PICTURES["neurons"](figure, NetRun(Path("my.net"), net, ()))
         titles[name] = figure.get_suptitle()
     assert ["mirrored" in title for title in titles.values()] == [False, True, True]
     assert "mean over 8 groups of squares of the own king" in titles["MIRRORED(KING8*ALL)"]

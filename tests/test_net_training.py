@@ -21,10 +21,9 @@ from merino.core.board.fen import parse_fen
 from merino.core.common.interrupt import INTERRUPTED
 from merino.eval.families import default, find_net
 from merino.eval.linear.weights import SHIPPED
+from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import load_net, save_net
-from merino.eval.net.network import Shape, exact_scores
-from merino.eval.net.piece_family import net_evaluation
-from merino.eval.net.shape_text import parse_shape
+from merino.eval.net.network import Shape, exact_scores, parse_shape
 from merino.formats.packed import open_packed, pack, unpack
 from merino.lab.nets import bearing, gradient
 from merino.lab.nets import train_command as train
@@ -228,7 +227,7 @@ def test_threads_change_nothing(shape: Shape) -> None:
 def test_a_piece_value_net_learns_a_value_for_each_piece() -> None:
     shape = Shape("ALL", 8, piece_values=True)
     settings = TrainingSettings(shape, Objective(0, 200.0, 2.0), epochs=40, batch=32, rate=0.01, validation=0.1)
-    evaluation = net_evaluation(Trainer(sample(), settings).run().network)
+    evaluation = NetEvaluation(Trainer(sample(), settings).run().network)
     positions = unpack(sample())
     kinds, values = positions["board"] & 7, evaluation.attributed(positions)
     means = [values[kinds == kind].mean() for kind in range(KING)]

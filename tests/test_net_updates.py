@@ -26,7 +26,7 @@ from tests.test_net import random_net
 OFTEN_SEEN = ("MB", "PV", "H")  # mirrored or by the own king; `make test-nets` has each by itself
 EVERY_BLOCK = "+".join(["MIRRORED(MB+PV)", "(H+V)*KING8", *(name for name in BLOCKS if name not in OFTEN_SEEN)])
 BY_ROWS = "MIRRORED(KING8*ALL)"
-BY_LISTS = ("H*V", "KING+D1*D2")
+FROM_SCRATCH = ("H*V", "KING+D1*D2")
 STARTS = (
     chess.STARTING_FEN,
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",  # both sides castle
@@ -79,7 +79,7 @@ def check_long_games(name: str) -> None:
     assert kept
 
 
-@pytest.mark.parametrize("name", [pytest.param(EVERY_BLOCK, id="every block"), BY_ROWS, BY_LISTS[0]])
+@pytest.mark.parametrize("name", [pytest.param(EVERY_BLOCK, id="every block"), BY_ROWS, FROM_SCRATCH[0]])
 def test_sums_along_long_games_are_those_from_scratch(name: str) -> None:
     check_long_games(name)
 
@@ -105,7 +105,7 @@ def test_every_block_is_updated_piece_by_piece_beside_the_own_king() -> None:
 
 
 def test_what_cannot_be_updated_piece_by_piece_says_why(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, said in zip(BY_LISTS, ("H*V", "D1*D2"), strict=True):
+    for name, said in zip(FROM_SCRATCH, ("H*V", "D1*D2"), strict=True):
         assert obstacle(features(name)) == f"a move may change both factors of {said}"
     assert main(["features", "H*V"]) == 0
     assert "not updated piece by piece, as a move may change both factors of H*V" in capsys.readouterr().out

@@ -23,8 +23,7 @@ from merino.core.common.user_files import user_folder
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import default, find_net
 from merino.eval.net.file import digest, load_net, save_net
-from merino.eval.net.network import NetError, Network, Shape, quantised
-from merino.eval.net.shape_text import parse_shape
+from merino.eval.net.network import NetError, Network, Shape, parse_shape, quantised
 from merino.formats.packed_files import games_with_scores, rescaled
 from merino.lab.nets import bearing, training
 from merino.lab.nets.bearing import BORNE, bearing_for, caution, epochs_for, games_to_teach
@@ -35,10 +34,11 @@ from merino.lab.nets.night.report import summary
 from merino.lab.nets.night.start import begin
 from merino.lab.nets.night.state import NightFolder, NightPlan, NightState, load_state, nothing
 from merino.lab.nets.night_command import run_night
+from merino.lab.nets.plots import NIGHT_PICTURES
 from merino.lab.nets.starting import is_part, random_layers
 from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.learn.errors import LearnError, TrainingError
-from merino.learn.plots import NIGHT_PICTURES, draw
+from merino.learn.plots import draw
 from merino.learn.request import Events
 from merino.learn.rounds import state as rounds_state
 from merino.learn.rounds.loop import Finished, StepContext, Until

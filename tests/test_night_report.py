@@ -20,7 +20,7 @@ from merino.lab.nets.night.ladder import rungs_of
 from merino.lab.nets.night.report import summary
 from merino.lab.nets.night.start import begin
 from merino.lab.nets.night.state import LadderMatch, NightFolder, NightState, load_state
-from merino.learn.plots import _nets_ladder
+from merino.lab.nets.plots import _nets_ladder
 from merino.learn.request import Events
 from merino.learn.rounds.loop import Finished, Until
 from tests.fake_remote import FakeRemote

@@ -9,8 +9,7 @@ import pytest
 from merino.app.shell.cli import main
 from merino.eval.families import find_net
 from merino.eval.net.file import load_net
-from merino.eval.net.network import NetError, Shape
-from merino.eval.net.shape_text import EXAMPLE, parse_shape
+from merino.eval.net.network import EXAMPLE, NetError, Shape, parse_shape
 from tests.test_net_training import sample
 
 SHAPES = {

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.test_net_updates import BY_LISTS, check_long_games
+from tests.test_net_updates import FROM_SCRATCH, check_long_games
 from tools.feature_sets import SETS
 
 PRODUCTS = ("KING*ALL", "KING*(PV+MC)+H", "D1+KING", "MIRRORED(KING8*(ALL+D1+PH)+KING)")
 
 
-@pytest.mark.parametrize("name", [*SETS, *PRODUCTS, *BY_LISTS[1:]])
+@pytest.mark.parametrize("name", [*SETS, *PRODUCTS, *FROM_SCRATCH[1:]])
 def test_sums_along_long_games_are_those_from_scratch(name: str) -> None:
     check_long_games(name)

@@ -25,8 +25,8 @@ from merino.eval.linear.weights import (
     shipped,
     text_in,
 )
+from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import begins_like_net, kind_of, net_in, network_of
-from merino.eval.net.piece_family import net_evaluation
 
 __all__ = [
     "DEFAULT_FILE",
@@ -66,7 +66,7 @@ def read_evaluation(path: Path) -> EvaluationFile:
 def evaluation_in(file: EvaluationFile) -> Evaluation:
     """The evaluation in a file that has been read; raises EvaluationError."""
     if begins_like_net(file.content[:HEAD_BYTES]):
-        return net_evaluation(net_in(file.content, file.path), str(file.path))
+        return NetEvaluation(net_in(file.content, file.path), str(file.path))
     return LinearEvaluation.of_text(text_in(file.content, file.path), str(file.path))
 
 
@@ -161,7 +161,7 @@ def load_net(name: str) -> Evaluation:
 
 def net_of_file(file: EvaluationFile) -> Evaluation:
     """The net in a file that has been read, whatever it begins with; raises EvaluationError."""
-    return net_evaluation(net_in(file.content, file.path), str(file.path))
+    return NetEvaluation(net_in(file.content, file.path), str(file.path))
 
 
 def _named(name: str | Path) -> Path:
@@ -181,7 +181,7 @@ def default() -> LinearEvaluation:
 def from_identity(identity: Mapping[str, Any]) -> Evaluation:
     """The evaluation with this `identity`; raises EvaluationError."""
     if set(identity) == {"net"}:
-        return net_evaluation(network_of(str(identity["net"])))
+        return NetEvaluation(network_of(str(identity["net"])))
     if not {"weights"} <= set(identity) <= {"weights", "terms", "version"}:
         raise EvaluationError(f"unknown family of evaluations: {', '.join(identity) or 'nothing'}")
     terms = set_named(str(identity.get("terms", TERMS.name)))

@@ -9,6 +9,7 @@ from merino.formats.labelled import read_labelled, write_labelled
 from merino.formats.packed import Filter, check_packed, pack, with_checks
 from merino.formats.packed_files import as_text, triples_of_games
 from merino.formats.pgn_games import read_games
+from merino.formats.position_counts import count_positions
 from merino.formats.scored_games import as_viriformat, games_in, packed_of, scored_games
 
 _GAME = b'[Result "1-0"]\n\n1. e4 {[%eval 0.2]} e5 2. Nf3 (2. f4) Nc6 1-0\n\n'
@@ -16,7 +17,7 @@ _POSITION = b'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - c9 "1-0";\n
 
 
 def warm_up() -> None:
-    """Read a game and a position, and write the position; pack both, and write what is packed."""
+    """Read a game and a position, and write the position; pack both, write and count what is packed."""
     games = read_games(_GAME)
     read = read_labelled(_POSITION)
     write_labelled(
@@ -30,3 +31,4 @@ def warm_up() -> None:
     packed = pack(start, one, one, one)
     check_packed(with_checks(packed), "")
     as_text(packed, ".txt")
+    count_positions([[packed]])

@@ -1,4 +1,4 @@
-"""Pictures of runs of `learn`, `improve` and `night`, drawn from their files with matplotlib (the extra `plots`)."""
+"""Pictures of runs of `learn` and `improve`, drawn from their files with matplotlib (the extra `plots`)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from merino.core.common.tables import GREY, SETTINGS, load_matplotlib, saved
 from merino.core.common.text import counted
 from merino.eval.linear.phases import SUFFIXES, halves
 from merino.eval.linear.registry import Group
-from merino.lab.nets.night.report import ladder_of
-from merino.lab.nets.night.state import NightState
 from merino.learn.improve.state import ImproveState
 from merino.learn.rounds.state import LoopState, Round
 
@@ -170,7 +168,7 @@ PICTURES: dict[str, Callable[[Any, Record], None]] = {
 }
 
 
-def _draw_elo(figure: Any, state: LoopState[Any, Any], gauges: Mapping[str, str]) -> None:
+def draw_elo(figure: Any, state: LoopState[Any, Any], gauges: Mapping[str, str]) -> None:
     """Elo by round of each match, and of the best by hour: `gauges` are opponents by the attributes of a round.
 
     An Elo without bounds is left out.
@@ -199,10 +197,11 @@ def _draw_elo(figure: Any, state: LoopState[Any, Any], gauges: Mapping[str, str]
 
 
 def _is_known(found: Round, name: str) -> bool:
-    return _is_finite(getattr(found, name))
+    return is_finite(getattr(found, name))
 
 
-def _is_finite(value: float | None) -> bool:
+def is_finite(value: float | None) -> bool:
+    """Whether it is a number that can be drawn."""
     return value is not None and bool(np.isfinite(value))
 
 
@@ -213,7 +212,7 @@ def _points(axes: Any, places: Sequence[float], chosen: Sequence[Round], name: s
 
 def _terms_elo(figure: Any, state: ImproveState) -> None:
     """Elo by round, of each match and from the start, and by hour."""
-    _draw_elo(figure, state, {"from_start": "the start"})
+    draw_elo(figure, state, {"from_start": "the start"})
 
 
 def _terms_error(figure: Any, state: ImproveState) -> None:
@@ -264,74 +263,4 @@ IMPROVE_PICTURES: dict[str, Callable[[Any, ImproveState], None]] = {
     "elo": _terms_elo,
     "error": _terms_error,
     "weights": _terms_weights,
-}
-
-
-def _nets_elo(figure: Any, state: NightState) -> None:
-    """Elo by generation, of each match, and of the best by hour."""
-    _draw_elo(figure, state, {"from_start": "the start", "from_terms": "the terms"})
-
-
-def _nets_ladder(figure: Any, state: NightState) -> None:
-    """Elo of each net that has won against the older nets of the ladder, by generation and by hour.
-
-    An Elo without bounds is left out.
-    """
-    figure.set_size_inches(8, 8)
-    panels = figure.subplots(2, 1)
-    for axes, name in zip(panels, ("generation", f"hours ({counted(len(state.rounds), 'generation')})"), strict=True):
-        axes.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
-        axes.set_xlabel(name)
-        axes.set_ylabel("Elo, 95% intervals")
-    panels[0].set_title("Elo of the best against older nets, which stay the same")
-    panels[0].xaxis.get_major_locator().set_params(integer=True)
-    for place, opponent in enumerate(ladder_of(state)):
-        colour, style = COLOURS[place % len(COLOURS)], "o-" if place < len(COLOURS) else "o--"
-        met = [
-            (found.number, hours, rung.elo, rung.elo_error if _is_finite(rung.elo_error) else np.nan)
-            for found, hours in zip(state.rounds, state.hours, strict=True)
-            for rung in found.ladder
-            if rung.name == opponent and _is_finite(rung.elo)
-        ]
-        if met:
-            numbers, hours, elos, errors = zip(*met, strict=True)
-            for axes, places in zip(panels, (numbers, hours), strict=True):
-                axes.errorbar(
-                    places, elos, errors, color=colour, fmt=style, markersize=4, linewidth=1.1,
-                    label=f"against {opponent}",
-                )  # fmt: skip
-            panels[0].legend(frameon=False)
-    panels[0].set_xlim(0.5, max(1, len(state.rounds)) + 0.5)
-    panels[1].set_xlim(left=0)
-
-
-def _nets_error(figure: Any, state: NightState) -> None:
-    """The error on validation games, by generation."""
-    lines = (([found.error for found in state.rounds], "its own validation games", COLOURS[0]),)
-    numbers = [found.number for found in state.rounds]
-    plot_errors(figure, "generation", numbers, lines, "Error of each net; each generation has its own games")
-
-
-def _nets_data(figure: Any, state: NightState) -> None:
-    """Positions learned from, neurons and nodes a second, by generation."""
-    figure.set_size_inches(8, 9)
-    numbers = [found.number for found in state.rounds]
-    panels = (
-        ("positions learned from, in millions", [found.positions / 1e6 for found in state.rounds]),
-        ("neurons", [found.neurons for found in state.rounds]),
-        ("nodes a second while playing, in millions", [found.nodes_a_second / 1e6 for found in state.rounds]),
-    )
-    for axes, (title, values), colour in zip(figure.subplots(3, 1), panels, COLOURS, strict=False):
-        axes.plot(numbers, values, "o-", color=colour, markersize=4, linewidth=1.1)
-        axes.set_title(title)
-        axes.set_ylim(bottom=0)
-        axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_xlabel("generation")
-
-
-NIGHT_PICTURES: dict[str, Callable[[Any, NightState], None]] = {
-    "elo": _nets_elo,
-    "ladder": _nets_ladder,
-    "error": _nets_error,
-    "data": _nets_data,
 }

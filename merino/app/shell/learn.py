@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +18,16 @@ from merino.app.console.learning import carry_out, improve
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.files import check_writable, write_fault, write_together
 from merino.core.common.interrupt import INTERRUPTED
+from merino.core.common.lab import from_lab
 from merino.core.common.tables import ENDINGS, load_matplotlib
 from merino.core.common.user_files import is_folder, is_there
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.weights import active_file
 from merino.eval.net.file import is_net_file
-from merino.lab.nets.night.state import STATE_NAME as NIGHT_NAME
-from merino.lab.nets.night.state import load_state as load_night
-from merino.lab.nets.plots import BOARDS, NetRun, load_run, log_of, pictures_of
-from merino.lab.nets.plots import PICTURES as NET_PICTURES
 from merino.learn.errors import LearnError
 from merino.learn.improve.state import STATE_NAME, load_state
 from merino.learn.installing import Verdict
-from merino.learn.plots import CALIBRATION, IMPROVE_PICTURES, NIGHT_PICTURES, PICTURES, draw
+from merino.learn.plots import CALIBRATION, IMPROVE_PICTURES, PICTURES, draw
 from merino.learn.report import load_record
 from merino.learn.run import RECORD_NAME
 
@@ -65,12 +61,12 @@ def run_plot(arguments: Sequence[str]) -> int:
         raise UsageError(
             f"plot: there is no record of a learning run in '{path}' yet; run 'merino learn', or name a record"
         )
-    if is_folder(path) and is_there(path / NIGHT_NAME):
-        _plot(path / NIGHT_NAME, args.out or path, args.format, load_night, lambda _: NIGHT_PICTURES)
+    if is_folder(path) and is_there(night := path / from_lab("night.state")):
+        _plot(night, args.out or path, args.format, from_lab("night.load"), lambda _: from_lab("night.pictures"))
     elif is_folder(path):
         _plot(path / STATE_NAME, args.out or path, args.format, load_state, lambda _: IMPROVE_PICTURES)
     elif is_net_file(path):
-        _plot(path, args.out or path.parent, args.format, load_run, partial(_pictures_of_net, path))
+        _plot(path, args.out or path.parent, args.format, from_lab("net.load"), from_lab("net.pictures_of"))
     else:
         _plot(path, args.out or path.parent, args.format, load_record, _pictures_of_record)
     return 0
@@ -84,22 +80,12 @@ def _pictures_of_record(record: dict[str, Any]) -> dict[str, Callable[[Any, dict
     return {name: picture for name, picture in PICTURES.items() if name != CALIBRATION}
 
 
-def _pictures_of_net(path: Path, run: NetRun) -> dict[str, Callable[[Any, NetRun], None]]:
-    """Those that can be drawn; raises LearnError if there is none."""
-    if not (found := pictures_of(run)):
-        raise LearnError(
-            f"there is nothing to draw of '{path}': '{log_of(path)}', the log of its training, is not there, and "
-            f"weights are drawn of nets with the features {BOARDS}"
-        )
-    return found
-
-
 def _plot_parser() -> Parser:
     parser = Parser(
         prog="merino plot",
         description=f"Draw a run of 'merino learn' ({', '.join(PICTURES)}); given its folder, of 'merino improve' "
-        f"({', '.join(IMPROVE_PICTURES)}) or 'merino night' ({', '.join(NIGHT_PICTURES)}); or a net "
-        f"({', '.join(NET_PICTURES)}). One file per picture.",
+        f"({', '.join(IMPROVE_PICTURES)}) or 'merino night' ({', '.join(from_lab('night.pictures'))}); or a net "
+        f"({', '.join(from_lab('net.pictures'))}). One file per picture.",
         examples=(
             "merino plot",
             "merino plot my-folder/learning.json --out pictures --format svg",

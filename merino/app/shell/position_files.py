@@ -34,6 +34,7 @@ from merino.formats.packed_files import (
     writing_packed,
 )
 from merino.formats.pgn_tokens import NO_SCORE
+from merino.formats.position_counts import BOUNDS, PositionCounts, count_positions
 from merino.formats.scored_games import (
     GamesWriter,
     ScoredGames,
@@ -43,7 +44,6 @@ from merino.formats.scored_games import (
     writing_viriformat,
 )
 from merino.formats.sources import SourceError, find_files
-from merino.lab.nets.position_counts import BOUNDS, PositionCounts, count_positions
 
 WIDTH = 40  # of the longest bar
 _Chunk = TypeVar("_Chunk", np.ndarray, ScoredGames)

@@ -75,9 +75,12 @@ SOCKETS = (
 # What else the front asks the lab for: executors, plots.
 PARTS = {
     "cluster.session": "merino.lab.cluster.connection:session",
-    "positions.counts": "merino.lab.nets.position_counts:count_positions",
     "night.load": "merino.lab.nets.night.state:load_state",
-    "night.ladder": "merino.lab.nets.night.report:ladder_of",
+    "night.state": "merino.lab.nets.night.state:STATE_NAME",
+    "night.pictures": "merino.lab.nets.plots:NIGHT_PICTURES",
+    "net.load": "merino.lab.nets.plots:load_run",
+    "net.pictures": "merino.lab.nets.plots:PICTURES",
+    "net.pictures_of": "merino.lab.nets.plots:pictures_of",
 }
 
 

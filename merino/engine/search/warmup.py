@@ -24,8 +24,8 @@ from merino.engine.search.state import new_search_record
 from merino.engine.search.strength import DEFAULT_ELO, at_elo
 from merino.engine.search.worker import link
 from merino.eval.families import default, load_net, own_names
+from merino.eval.net.family import NetEvaluation
 from merino.eval.net.network import Network, Shape
-from merino.eval.net.piece_family import net_evaluation
 
 log = logging.getLogger(__name__)
 
@@ -153,7 +153,7 @@ def _warm_up_nets(record: np.ndarray) -> None:
     """Score a position with empty nets, and install them in `record`, a scratch record SEARCH[1]."""
     for shape in (Shape("H*V", 1), Shape("ALL", 1), Shape(piece_values=True)):
         weights = {name: np.zeros(size, dtype=np.int16) for name, size in shape.layers().items()}
-        net = net_evaluation(Network(shape, weights, 1.0))
+        net = NetEvaluation(Network(shape, weights, 1.0))
         net.scores(Position().record)
         net.install(record)
 

@@ -5,20 +5,24 @@ input per tuple. For given roles and colours, a predicate returns the set of ele
 is true: `H` returns the files with a piece of this role and colour. The index of a tuple is a mixed-radix number, in
 the order of the domains.
 
-Beside what it is, a block says what a move changes: the roles and colours about which the predicate must be asked
-again. The features that a move switches on or off are those for which it is true on only one of the two boards. So a
-feature that several pieces share changes with the first of them that comes and the last that goes.
-
-What many predicates ask, such as where pieces can move, is a fact of a view: words that follow from its pieces.
+A block also says what a move changes: the roles and colours for which the predicate must be asked again. The features
+that a move switches on or off are those for which it is true on only one of the two boards. So a feature that several
+pieces share changes with the first of them that comes and the last that goes.
 
 Names and sizes are those of M. E. Lombardo, "Feature set analysis for chess NNUE networks" (Buenos Aires 2024).
+
+Blocks of the own king say where it stands, by square or by groups of squares (king buckets). One of their features is
+active at a time. They are factors for other blocks, as in `KING8*ALL`: a net then has weights of its own for each
+group. A map such as `KING[.../...]` names the group of each square by a letter or a digit, rank by rank as a board is
+drawn: the eighth rank of the own side first, as in a FEN.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from math import prod
 from typing import Any
@@ -26,59 +30,81 @@ from typing import Any
 import numpy as np
 from numba import literal_unroll
 
-from merino.core.board.bitboard import ONE, U64, ZERO, lsb, mirror, popcount
+from merino.core.board.bitboard import ONE, SQUARE_NAMES, SQUARES, U64, ZERO, lsb, mirror, popcount
 from merino.core.compiled.jit import kernel
-from merino.eval.net.domains import COLOUR, COUNT, FALLING, FILE, PIECE, RANK, RISING, ROLE, SQUARE, Domain
-from merino.eval.net.mobility import fill_moves, renew_moves
-from merino.eval.net.neighbours import (
-    GROUPS,
-    LINES,
-    files_of,
-    fill_board,
-    fill_file_pairs,
-    fill_rank_pairs,
-    ranks_of,
-    renew_board,
-    renew_file_pairs,
-    renew_rank_pairs,
-)
 from merino.eval.net.view import (
     BOARD,
     DESTINATIONS,
     FILE_PAIRS,
+    GROUPS,
+    KINDS,
+    LINES_OF_PAIRS,
     OCCUPIED,
-    PIECES,
     RANK_PAIRS,
     VIEW_SIZE,
+    files_of,
+    fill_board,
+    fill_file_pairs,
+    fill_moves,
+    fill_rank_pairs,
     pieces_in,
+    ranks_of,
 )
 
 
-@dataclass(frozen=True)
-class Fact:
-    """How to fill in some words of a view, the last of them before `stop`.
+def _the_same(element: int) -> int:
+    return element
 
-    `fill` is a kernel (view) for a view of any position, `renew` one (before, after, difference): it fills in the view
-    `after` from the words of `before`, another one of the same side, and from their `ViewDifference`.
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """A finite set: the names of its elements, in the order of their numbers. It is equal to itself alone.
+
+    `turned` gives the number that an element has for the other side, which sees the board upside down and each piece
+    with the other colour, and `mirrored` the number on a board that is mirrored left to right.
     """
 
-    stop: int
-    fill: Callable[..., Any]
-    renew: Callable[..., Any]
+    name: str
+    elements: tuple[str, ...]
+    turned: Callable[[int], int] = _the_same
+    mirrored: Callable[[int], int] = _the_same
+
+    def __len__(self) -> int:
+        return len(self.elements)
 
 
-MOVES = Fact(BOARD, fill_moves, renew_moves)
-KINDS = Fact(RANK_PAIRS, fill_board, renew_board)
-NEXT_ON_RANKS = Fact(FILE_PAIRS, fill_rank_pairs, renew_rank_pairs)
-NEXT_ON_FILES = Fact(VIEW_SIZE, fill_file_pairs, renew_file_pairs)
-FACTS = (MOVES, KINDS, NEXT_ON_RANKS, NEXT_ON_FILES)  # each follows from those before it
+def _diagonals(number: Callable[[int, int], int]) -> tuple[str, ...]:
+    """The names of 15 diagonals, such as "a8-h1"; `number` gives the diagonal of a file and a rank."""
+    squares: list[list[str]] = [[] for _ in range(15)]
+    for square, name in enumerate(SQUARE_NAMES):
+        squares[number(square & 7, square >> 3)].append(name)
+    return tuple("-".join(sorted({min(names), max(names)})) for names in squares)
 
+
+FILE = Domain("file", tuple("abcdefgh"), mirrored=lambda file: 7 - file)
+RANK = Domain("rank", tuple("12345678"), lambda rank: 7 - rank)
+# The other side sees a falling diagonal as the rising one of the same number, and a mirror as that counted from behind.
+_FALLING, _RISING = _diagonals(lambda file, rank: file + rank), _diagonals(lambda file, rank: file + 7 - rank)
+FALLING = Domain("diagonal", _FALLING, mirrored=lambda diagonal: 14 - diagonal)  # a8-h1 and its parallels
+RISING = Domain("diagonal", _RISING, mirrored=lambda diagonal: 14 - diagonal)  # a1-h8 and its parallels
+SQUARE = Domain("square", SQUARE_NAMES, lambda square: square ^ 56, lambda square: square ^ 7)
+ROLE = Domain("role", ("pawn", "knight", "bishop", "rook", "queen", "king"))
+COLOUR = Domain("colour", ("own", "other"), lambda colour: 1 - colour)
+PIECE = Domain(
+    "piece",
+    tuple(f"{colour} {role}" for role in ROLE.elements for colour in COLOUR.elements),
+    lambda piece: piece ^ 1,
+)
+COUNT = Domain("count", tuple(map(str, range(26))))
 
 MAX_MOVES = (8, 15, 16, 25, 25, 8)  # by role; larger counts are equal to this one
 NO_TUPLE = -1
 
+MOVES, NEXT_ON_RANKS, NEXT_ON_FILES = 1, 2, 4  # facts of a view that predicates read, as bits
+# The kinds whose members a move may change: all, those of pieces that come or go, the pairs on their ranks or files.
+EVERY_KIND, MOVED_KINDS, PAIRS_ON_RANKS, PAIRS_ON_FILES = range(4)
+
 Members = Callable[..., Any]
-Changes = Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,17 +113,14 @@ class Block:
 
     `members` is a kernel (view, kind) -> uint64: the elements for which the predicate is true. `kind` numbers the roles
     and colours, elements are those of the first domain. For pairs, a kind is a line and a group of first pieces.
-
-    `changes` is a kernel (difference) -> uint64: the kinds whose members may differ on two boards; None where a block
-    cannot tell.
     """
 
     name: str
     domains: tuple[Domain, ...]
     sentence: str
     members: Members
-    changes: Changes | None = None
-    facts: tuple[Fact, ...] = ()  # that the predicate reads
+    changes: int = EVERY_KIND  # the kinds whose members a move may change
+    facts: int = 0  # that the predicate reads
     most: int = 32  # upper bound of the number active at once
     twin: str = ""  # the block in which the other side, or a mirror, sees a tuple; this one if it is empty
 
@@ -123,10 +146,11 @@ class Block:
     def numbers(self) -> np.ndarray:
         """The index of a tuple by kind and element, int32[kinds, 64]; NO_TUPLE where there is none."""
         is_pair = PIECE in self.domains
-        kinds = GROUPS * LINES if is_pair else prod(len(domain) for domain in self.domains if domain in (ROLE, COLOUR))
+        kinds = prod(len(domain) for domain in self.domains if domain in (ROLE, COLOUR))
         tuple_at = _pair_at if is_pair else self._tuple_at
-        tuples = (tuple_at(kind, element) for kind in range(kinds) for element in range(64))
-        return np.array([self.indices.get(each, NO_TUPLE) for each in tuples], dtype=np.int32).reshape(kinds, 64)
+        every = product(range(GROUPS * LINES_OF_PAIRS if is_pair else kinds), range(64))
+        found = [self.indices.get(tuple_at(kind, element), NO_TUPLE) for kind, element in every]
+        return np.array(found, dtype=np.int32).reshape(-1, 64)
 
     def _tuple_at(self, kind: int, element: int) -> tuple[int, ...]:
         numbers = {FILE: element, RANK: element}
@@ -165,94 +189,55 @@ class Block:
 
 
 def _pair_at(kind: int, element: int) -> tuple[int, ...]:
-    group, line = divmod(kind, LINES)
-    first, second = divmod(element, PIECES)
+    group, line = divmod(kind, LINES_OF_PAIRS)
+    first, second = divmod(element, KINDS)
     return line, 4 * group + first, second
-
-
-def make_block(name: str, sentence: str, domains: tuple[Domain, ...], members: Members, **more: Any) -> Block:
-    """The block of a predicate: a function of a view and of elements of the role and colour domains, or of a kind.
-
-    `sentence` describes a tuple in words; `more` are further fields of the block.
-    """
-    what = [len(domain) for domain in domains if domain in (ROLE, COLOUR)]
-    return Block(name, domains, sentence, _by_kind(kernel(members), what), **more)
 
 
 BLOCKS: dict[str, Block] = {}  # by name, without those of the own king
 
 
 def _block(name: str, sentence: str, *domains: Domain, **more: Any) -> Callable[[Members], Members]:
-    """Register the block of a predicate."""
+    """Register the block of a predicate: a function of a view and of a role and a colour, or of a kind.
 
-    def register(members: Members) -> Members:
-        BLOCKS[name] = make_block(name, sentence, domains, members, **more)
-        return members
+    `sentence` describes a tuple in words; `more` are further fields of the block.
+    """
+
+    def register(function: Members) -> Members:
+        members = kernel(function)
+        has_both = ROLE in domains and COLOUR in domains
+        by_kind = kernel(lambda view, kind: members(view, kind >> 1, kind & 1)) if has_both else members
+        BLOCKS[name] = Block(name, domains, sentence, by_kind, **more)
+        return function
 
     return register
 
 
-def _by_kind(members: Members, what: list[int]) -> Members:
-    """The kernel of a predicate that takes its roles and colours as one number."""
-    if len(what) < 2:
-        return members
-    last = what[1]
-    return kernel(lambda view, kind: members(view, kind // last, kind % last))
-
-
-@kernel
-def _moved(difference):
-    """The kinds of the pieces that have come or gone."""
-    return difference.kinds
-
-
-@kernel
-def _all(difference):
-    """All kinds of pieces: whose moves have changed is known only from the squares themselves."""
-    return (ONE << U64(PIECES)) - ONE
-
-
-@kernel
-def _on_changed_ranks(difference):
-    """The pairs on the ranks of the squares where pieces have come or gone."""
-    return ranks_of(difference.squares) * _EACH_GROUP
-
-
-@kernel
-def _on_changed_files(difference):
-    """The pairs on the files of the squares where pieces have come or gone."""
-    return files_of(difference.squares) * _EACH_GROUP
-
-
-_EACH_GROUP = U64(sum(1 << LINES * group for group in range(GROUPS)))
-_MAX_MOVES = np.array(MAX_MOVES)
-
-
-@_block("ALL", "{piece} on {place}", FILE, RANK, ROLE, COLOUR, changes=_moved)
+@_block("ALL", "{piece} on {place}", FILE, RANK, ROLE, COLOUR, changes=MOVED_KINDS)
 def _squares_with(view, role, colour):
     """The squares with such a piece."""
     return pieces_in(view, role, colour)
 
 
-@_block("H", "{piece} on file {place}", FILE, ROLE, COLOUR, changes=_moved)
+@_block("H", "{piece} on file {place}", FILE, ROLE, COLOUR, changes=MOVED_KINDS)
 def _files_with(view, role, colour):
     """The files with such a piece."""
     return files_of(pieces_in(view, role, colour))
 
 
-@_block("V", "{piece} on rank {place}", RANK, ROLE, COLOUR, changes=_moved)
+@_block("V", "{piece} on rank {place}", RANK, ROLE, COLOUR, changes=MOVED_KINDS)
 def _ranks_with(view, role, colour):
     """The ranks with such a piece."""
     return ranks_of(pieces_in(view, role, colour))
 
 
-@_block("D1", "{piece} on diagonal {place}", FALLING, ROLE, COLOUR, changes=_moved, twin="D2")
+@_block("D1", "{piece} on diagonal {place}", FALLING, ROLE, COLOUR, changes=MOVED_KINDS, twin="D2")
 def _diagonals_with(view, role, colour):
     """The diagonals with such a piece, along a8-h1."""
     return _diagonals_of(pieces_in(view, role, colour))
 
 
-@_block("D2", "{piece} on diagonal {place}", RISING, ROLE, COLOUR, changes=_moved, twin="D1")
+@_block("D2", "{piece} on diagonal {place}", RISING, ROLE, COLOUR, changes=MOVED_KINDS, twin="D1")
 def _other_diagonals_with(view, role, colour):
     """The diagonals with such a piece, along a1-h8."""
     return _diagonals_of(mirror(pieces_in(view, role, colour)))
@@ -271,7 +256,7 @@ _EVEN_RANKS, _EVEN_PAIRS, _LOWER_HALF = U64(0x00FF_00FF_00FF_00FF), U64(0x0000_F
 
 @_block(
     "PH", "{first} next to the left of {piece} on rank {place}", RANK, PIECE, PIECE,
-    changes=_on_changed_ranks, facts=(KINDS, NEXT_ON_RANKS),
+    changes=PAIRS_ON_RANKS, facts=NEXT_ON_RANKS,
 )  # fmt: skip
 def _pairs_on_rank(view, kind):
     """The pairs on a rank in which the second piece is to the right of the first, with only empty squares between."""
@@ -280,20 +265,20 @@ def _pairs_on_rank(view, kind):
 
 @_block(
     "PV", "{first} next below {piece} on file {place}", FILE, PIECE, PIECE,
-    changes=_on_changed_files, facts=(KINDS, NEXT_ON_FILES),
+    changes=PAIRS_ON_FILES, facts=NEXT_ON_FILES,
 )  # fmt: skip
 def _pairs_on_file(view, kind):
     """The pairs on a file in which the second piece is above the first, with only empty squares between."""
     return view[FILE_PAIRS + kind]
 
 
-@_block("MB", "{piece} can move to {place}", SQUARE, ROLE, COLOUR, changes=_all, facts=(MOVES,), most=768)
+@_block("MB", "{piece} can move to {place}", SQUARE, ROLE, COLOUR, facts=MOVES, most=768)
 def _squares_to_move_to(view, role, colour):
     """The squares that such a piece can move to."""
     return view[DESTINATIONS + 2 * role + colour]
 
 
-@_block("MC", "squares that {piece} can move to: {place}", ROLE, COLOUR, COUNT, changes=_all, facts=(MOVES,))
+@_block("MC", "squares that {piece} can move to: {place}", ROLE, COLOUR, COUNT, facts=MOVES)
 def _number_of_squares(view, role, colour):
     """The number of squares that such pieces can move to, up to the maximum for the role; none on an empty board."""
     if view[OCCUPIED] == ZERO:
@@ -301,21 +286,57 @@ def _number_of_squares(view, role, colour):
     return ONE << U64(min(popcount(view[DESTINATIONS + 2 * role + colour]), _MAX_MOVES[role]))
 
 
-_MEMBERS = tuple(block.members for block in BLOCKS.values())
-_KINDS = np.array([len(block.numbers) for block in BLOCKS.values()])
-_NUMBERS = np.array([np.resize(block.numbers, (GROUPS * LINES, 64)) for block in BLOCKS.values()])
-_FILL = tuple(fact.fill for fact in FACTS)
-FACTS_OF = np.array([sum(1 << FACTS.index(fact) for fact in block.facts) for block in BLOCKS.values()])  # as bits
+_MAX_MOVES = np.array(MAX_MOVES)
+_EACH_GROUP = U64(sum(1 << LINES_OF_PAIRS * group for group in range(GROUPS)))
+MEMBERS = tuple(block.members for block in BLOCKS.values())
+NUMBERS = {name: number for number, name in enumerate(BLOCKS)}
+FACTS_OF, CHANGES_OF, _KINDS_OF = (
+    np.array([of(block) for block in BLOCKS.values()])
+    for of in (lambda block: block.facts, lambda block: block.changes, lambda block: len(block.numbers))
+)
+_INDICES = np.array([np.resize(block.numbers, (GROUPS * LINES_OF_PAIRS, 64)) for block in BLOCKS.values()])
+
+
+@kernel
+def kinds_changed(changes, difference):
+    """The kinds, as bits, whose members may differ on two boards with this `ViewDifference`."""
+    if changes == MOVED_KINDS:
+        return difference.kinds
+    if changes == PAIRS_ON_RANKS:
+        return ranks_of(difference.squares) * _EACH_GROUP
+    if changes == PAIRS_ON_FILES:
+        return files_of(difference.squares) * _EACH_GROUP
+    return (ONE << U64(KINDS)) - ONE
 
 
 @kernel
 def fill_facts(view, wanted):
-    """Fill in the facts of a view that are wanted, as bits in the order of FACTS."""
-    number = 0
-    for fill in literal_unroll(_FILL):
-        if wanted >> number & 1:
-            fill(view)
-        number += 1
+    """Fill in the facts of a view that are wanted, as bits."""
+    if wanted & MOVES:
+        fill_moves(view)
+    if wanted & (NEXT_ON_RANKS | NEXT_ON_FILES):
+        _fill_pairs(view, ~ZERO, wanted)
+
+
+@kernel
+def renew_facts(before, after, difference, wanted):
+    """The same for a view that differs by little from another one with these facts."""
+    if wanted & MOVES:
+        fill_moves(after)
+    if wanted & (NEXT_ON_RANKS | NEXT_ON_FILES):
+        for word in range(BOARD, VIEW_SIZE):
+            after[word] = before[word]
+        _fill_pairs(after, difference.squares, wanted)
+
+
+@kernel
+def _fill_pairs(view, squares, wanted):
+    """Fill in the pieces on these squares, and the pairs on their ranks and files."""
+    fill_board(view, squares)
+    if wanted & NEXT_ON_RANKS:
+        fill_rank_pairs(view, ranks_of(squares))
+    if wanted & NEXT_ON_FILES:
+        fill_file_pairs(view, files_of(squares))
 
 
 @kernel
@@ -325,13 +346,58 @@ def active_of_block(block, view, active):
     The facts that the block reads must be there.
     """
     count, number = 0, 0
-    for members in literal_unroll(_MEMBERS):
+    for members in literal_unroll(MEMBERS):
         if number == block:
-            for kind in range(_KINDS[number]):
+            for kind in range(_KINDS_OF[number]):
                 elements = members(view, kind)
                 while elements:
-                    active[count] = _NUMBERS[number, kind, lsb(elements)]
+                    active[count] = _INDICES[number, kind, lsb(elements)]
                     count += 1
                     elements &= elements - ONE
         number += 1
     return count
+
+
+KING8_MAP = "77777777/77777777/77777777/77777777/66666666/66666666/44555544/01233210"
+FEW = 4  # squares that are named one by one
+_MAP = re.compile(r"[0-9A-Za-z]{8}(?:/[0-9A-Za-z]{8}){7}")
+
+
+@dataclass(frozen=True)
+class KingBlock:
+    """A block with a feature for each group of squares of the own king; `places` is the group of each, from 0."""
+
+    name: str
+    places: tuple[int, ...]
+    most: int = 1  # active at once
+
+    @property
+    def size(self) -> int:
+        """The number of groups."""
+        return max(self.places) + 1
+
+    def words(self, index: int) -> str:
+        """The feature of this index in words, such as "own king on e1"."""
+        squares = [SQUARE_NAMES[square] for square in SQUARES if self.places[square] == index]
+        if len(squares) <= FEW:
+            return f"own king on {' or '.join(squares)}"
+        return f"own king in group {index}, between {squares[0]} and {squares[-1]}"
+
+
+@cache
+def king_block(name: str) -> KingBlock | None:
+    """The block of the own king with this name, which may be a map; None if there is none."""
+    drawn = name[len("KING[") : -1]
+    if name == f"KING[{drawn}]" and _MAP.fullmatch(drawn):
+        return KingBlock(name, _places(drawn))
+    return KINGS.get(name)
+
+
+def _places(drawn: str) -> tuple[int, ...]:
+    """The group of each square, by a map."""
+    groups = "".join(reversed(drawn.split("/")))
+    numbers = {group: number for number, group in enumerate(sorted(set(groups)))}
+    return tuple(numbers[group] for group in groups)
+
+
+KINGS = {"KING": KingBlock("KING", tuple(SQUARES)), "KING8": KingBlock("KING8", _places(KING8_MAP))}

@@ -1,4 +1,4 @@
-"""The family of the nets as an `Evaluation`: installation, updates by ply, scores from scratch."""
+"""The family of the nets as an `Evaluation`."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ from merino.core.board.position import POSITION, side_to_move
 from merino.core.common.text import in_one_line
 from merino.core.compiled.jit import entry
 from merino.core.compiled.lanes import LANES, LANES_SIZE
-from merino.core.compiled.memory import CACHE_LINE, aligned_bytes, evaluation_address
+from merino.core.compiled.memory import CACHE_LINE, aligned_bytes
 from merino.eval.evaluation import WIDTH, Evaluation, EvaluationError
 from merino.eval.net import play
-from merino.eval.net.features import SCRATCH
+from merino.eval.net.features import NO_ROW, PIECE_FEATURES, ROW_OF_FEATURE, SCRATCH, is_by_piece
 from merino.eval.net.file import as_text, digest, save_net
-from merino.eval.net.lists import install_by_lists, list_bytes
 from merino.eval.net.network import FINE_SQUARE, MAX_MEN, MAX_PIECES, QV, SCALE, NetError, Network
-from merino.eval.net.play import fill_sums, net_at, output_of, white_score
-from merino.eval.net.rows import NO_ROW, ROW_OF_FEATURE, is_by_piece, rows_of_pieces
-from merino.eval.net.updates import install_of, kept_bytes, obstacle
+from merino.eval.net.play import fill_sums, fill_values, net_at, output_of, sum_of_values
+from merino.eval.net.updates import install_by_values, install_of, kept_bytes
 from merino.eval.net.view import VIEW_SIZE
 
 
 class NetEvaluation(Evaluation):
-    """A net."""
+    """A net. Only piece-value nets have attributed values; their constant for the side to move belongs to no piece."""
 
     keeps_search_numbers = True
 
     def __init__(self, network: Network, name: str = "net") -> None:
         self.network, self.name, self.k = network, name, network.k
+        self.has_attributed = network.shape.piece_values
         self._numbers, self._arrays = _laid_out(network)
 
     def __reduce__(self) -> tuple[type[NetEvaluation], tuple[Network, str], dict[str, float]]:
@@ -54,30 +53,28 @@ class NetEvaluation(Evaluation):
         numbers[play.PLIES] = plies
         numbers[play.OTHERS] = 2 * plies * row + -(-8 * plies // CACHE_LINE) * CACHE_LINE  # behind sums and keys
         wanted = self.network.shape.feature_set
-        others = list_bytes(wanted, plies) if obstacle(wanted) else kept_bytes(wanted, plies, row)
-        kept = aligned_bytes(int(numbers[play.OTHERS]) + others)
-        self._install(record)  # may raise, while the record is as it was
+        kept = aligned_bytes(int(numbers[play.OTHERS]) + kept_bytes(wanted, plies, row))
+        blocks = int(numbers[play.BLOCKS])
+        install = install_by_values if self.has_attributed else install_of(wanted, blocks)
+        install(record)  # may raise, while the record is as it was
         record[0]["accumulators"], record[0]["evaluation_data"] = kept.ctypes.data, numbers.ctypes.data
         return kept, numbers, self._arrays
 
-    def _install(self, record: np.ndarray) -> None:
-        wanted = self.network.shape.feature_set
-        if is_by_piece(wanted):
-            _install(record)
-        elif obstacle(wanted):
-            install_by_lists(record)
-        else:
-            install_of(wanted, int(self._numbers[play.BLOCKS]))(record)
-
     def white_scores(self, positions: np.ndarray) -> np.ndarray:
         """See Evaluation; raises EvaluationError for more men than a legal board has."""
-        scores = np.zeros(len(positions))
-        _scores_from_scratch(countable(positions), self._numbers, self._sums(), scores)
-        return scores
+        return self._scored(positions, with_values=False)[0]
 
-    def _sums(self) -> np.ndarray:
-        """Memory for the sums of both views. Compiled code would free an array of its own after taking its address."""
-        return np.zeros(2 * LANES * int(self._numbers[play.BLOCKS]), dtype=np.int16)
+    def attributed(self, positions: np.ndarray) -> np.ndarray:
+        """See Evaluation; 0 for kings, which have no value of their own."""
+        return self._scored(positions, with_values=True)[1] if self.has_attributed else super().attributed(positions)
+
+    def _scored(self, positions: np.ndarray, with_values: bool) -> tuple[np.ndarray, np.ndarray]:
+        """White's scores, and each piece's value to its owner if that is asked for."""
+        scores, values = np.zeros(len(positions)), np.zeros((len(positions) if with_values else 0, 64))
+        # Compiled code would free an array of its own after taking its address.
+        memory = np.zeros(2 * LANES * int(self._numbers[play.BLOCKS]), dtype=np.int16)
+        _score_all(countable(positions), self._numbers, memory, self.has_attributed, scores, values)
+        return scores, values
 
     def save(self, path: Path, header: Iterable[str] = ()) -> None:
         """Write a net file; `header` is added to the description of the net."""
@@ -142,7 +139,7 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
         play.PROGRAM: wanted.program,
     }
     if is_by_piece(wanted):
-        arrays[play.PIECE_ROWS] = arrays[play.INPUTS][rows_of_pieces(wanted).reshape(2, -1).T]
+        arrays[play.PIECE_ROWS] = arrays[play.INPUTS][PIECE_FEATURES.reshape(2, -1).T]
     second = -(-shape.second // play.FOUR) * play.FOUR
     if second:
         arrays[play.MIDDLE] = _halves(_widened(weights["middle"], second).T, shape.hidden, width)
@@ -161,7 +158,7 @@ def _laid_out(network: Network) -> tuple[np.ndarray, list[np.ndarray]]:
     numbers[play.MEN_SHIFT] = shape.men_shift
     numbers[play.SQUARES], numbers[play.MOST] = shape.activation == "screlu", network.quanta.qa
     numbers[play.FACTOR] = FINE_SQUARE // network.quanta.qa if network.quanta.is_fine else 0
-    numbers[play.FEATURES], numbers[play.MAX_ACTIVE], numbers[play.TERMS] = wanted.size, wanted.most, len(wanted.terms)
+    numbers[play.MAX_ACTIVE], numbers[play.TERMS] = wanted.most, len(wanted.terms)
     return numbers, kept
 
 
@@ -201,18 +198,22 @@ def _halves(rows: np.ndarray, hidden: int, width: int) -> np.ndarray:
 
 
 @entry
-def _install(records):
-    s = records[0]
-    s.evaluation = evaluation_address(white_score, s)
+def _score_all(positions, numbers, memory, by_values, scores, values):
+    """Fill `scores`, float64[n], with White's scores, and `values`, unless it is empty, with each piece's to its owner.
 
-
-@entry
-def _scores_from_scratch(positions, numbers, memory, scores):
+    `values` is float64[n, 64], and of a piece-value net. `memory`, int16[2 * 32 * blocks], is for the sums.
+    """
     net, sums = net_at(numbers.ctypes.data), U64(memory.ctypes.data)
     view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
-    active = np.zeros((2, 1 + np.int64(numbers[play.MAX_ACTIVE])), dtype=np.int32)
+    active = np.zeros(np.int64(numbers[play.MAX_ACTIVE]), dtype=np.int32)
     for index in range(len(positions)):
-        fill_sums(net, positions[index], sums, view, scratch, active)
-        side = side_to_move(positions[index])
-        score = output_of(net, positions[index], sums + U64(side) * net.row, sums + U64(1 - side) * net.row)
-        scores[index] = -score if side else score
+        position = positions[index]
+        side = side_to_move(position)
+        fill_sums(net, position, sums, view, scratch, active)
+        if by_values:
+            scores[index] = sum_of_values(net, sums, side)
+        else:
+            score = output_of(net, position, sums + U64(side) * net.row, sums + U64(1 - side) * net.row)
+            scores[index] = -score if side else score
+        if len(values):
+            fill_values(net, position, sums, values[index])

@@ -11,16 +11,27 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import accumulate
 from math import prod
-from typing import NamedTuple, cast
+from typing import NamedTuple, NoReturn, cast
 
 import numpy as np
 
-from merino.core.board.bitboard import KING, SQUARES
+from merino.core.board.bitboard import BLACK_PIECE, EMPTY, KING, SQUARES
 from merino.core.compiled.jit import entry, kernel
 from merino.eval.evaluation import EvaluationError
-from merino.eval.net.blocks import BLOCKS, FACTS_OF, Block, active_of_block, fill_facts
-from merino.eval.net.kings import KING8_MAP, KINGS, KingBlock, king_block
+from merino.eval.net.blocks import (
+    BLOCKS,
+    FACTS_OF,
+    KING8_MAP,
+    KINGS,
+    NUMBERS,
+    Block,
+    KingBlock,
+    active_of_block,
+    fill_facts,
+    king_block,
+)
 from merino.eval.net.view import OWN, VIEW_SIZE, king_in, look, mirror_view, pieces_in
 
 MAX_FEATURES = 1 << 17  # features of a set
@@ -40,7 +51,6 @@ MOVING, NEEDS_KING, FACTORS = range(3)
 KING_SQUARES = FACTORS + 3 * MAX_FACTORS
 PROGRAM_WIDTH = KING_SQUARES + 64
 
-_NUMBERS = {name: number for number, name in enumerate(BLOCKS)}
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_][A-Za-z_0-9]*(?:\[[^\]\s]*\]?)?)|([+*()])|(\S))")
 
 
@@ -102,7 +112,7 @@ class FeatureSet:
         for row, term in zip(rows, self.terms, strict=True):
             row[MOVING], row[NEEDS_KING] = len(term.moving), len(term.moving) < len(term.factors)
             for index, (block, stride, is_mirrored) in enumerate(term.moving):
-                row[FACTORS + 3 * index : FACTORS + 3 * index + 3] = _NUMBERS[block], stride, is_mirrored
+                row[FACTORS + 3 * index : FACTORS + 3 * index + 3] = NUMBERS[block], stride, is_mirrored
             row[KING_SQUARES:] = term.kings
         return rows
 
@@ -147,18 +157,21 @@ def features(expression: str) -> FeatureSet:
     return _parsed(" ".join(expression.split()))
 
 
+class _Parsed(NamedTuple):
+    """A piece of an expression that has been read."""
+
+    name: str
+    size: int
+    terms: tuple[Summand, ...]
+
+
 @cache
 def _parsed(expression: str) -> FeatureSet:
-    reader = _ExpressionReader(expression)
-    parts = reader.whole()
-    terms: list[Summand] = []
-    listed: list[Part] = []
-    offset = 0
-    for name, size, own in parts:
-        listed.append(Part(name, size, offset))
-        terms += [Summand(offset + term.offset, term.factors) for term in own]
-        offset += size
-    found = FeatureSet("+".join(name for name, *_ in parts), offset, tuple(listed), tuple(terms))
+    parts = _ExpressionReader(expression).whole()
+    offsets = accumulate((part.size for part in parts), initial=0)
+    listed = tuple(Part(part.name, part.size, offset) for part, offset in zip(parts, offsets, strict=False))
+    _, size, terms = _joined(parts)
+    found = FeatureSet("+".join(part.name for part in parts), size, listed, terms)
     if found.size > MAX_FEATURES:
         raise FeatureError(f"'{found.name}' has {found.size} features; {MAX_FEATURES} is the most")
     if found.most > MAX_ACTIVE or len(terms) > MAX_TERMS or max(len(t.factors) for t in terms) > MAX_FACTORS:
@@ -166,77 +179,71 @@ def _parsed(expression: str) -> FeatureSet:
     return found
 
 
-_Parsed = tuple[str, int, tuple[Summand, ...]]  # name, size, terms
-
-
 class _ExpressionReader:
     """Reads an expression: sums of products of blocks and of sums in parentheses."""
 
     def __init__(self, text: str) -> None:
         self._text, self._at, self._depth = text, 0, 0
+        found = [(match.start(match.lastindex or 0), match[match.lastindex or 0]) for match in _TOKEN.finditer(text)]
+        self._tokens = [*found, (None, "")]
 
     def whole(self) -> list[_Parsed]:
         """The summands of the expression."""
         found = self._summands()
-        if self._next():
+        if self._next:
             self._fail("an operator is expected")
         return found
 
     def _summands(self) -> list[_Parsed]:
         found = self._product()
-        while self._next() == "+":
-            self._take()
+        while self._next == "+":
+            self._at += 1
             found += self._product()
         return found
 
     def _product(self) -> list[_Parsed]:
         """The text between two `+`: the summands of a sum in parentheses, else one summand."""
         found = self._factor()
-        while self._next() == "*":
-            self._take()
+        while self._next == "*":
+            self._at += 1
             found = [_times(_joined(found), _joined(self._factor()))]
-            if found[0][1] > MAX_FEATURES:
-                self._fail(f"so far {found[0][1]} features, and {MAX_FEATURES} is the most")
+            if found[0].size > MAX_FEATURES:
+                self._fail(f"so far {found[0].size} features, and {MAX_FEATURES} is the most")
         return found
 
     def _factor(self) -> list[_Parsed]:
-        word = self._next()
-        if word == "(":
-            if self._depth == MAX_DEPTH:
-                self._fail(f"more than {MAX_DEPTH} parentheses are open")
-            self._take()
-            self._depth += 1
-            found = self._summands()
-            self._depth -= 1
-            if self._next() != ")":
-                self._fail("a closing parenthesis is expected")
-            self._take()
-            return found
-        before, bracket, behind = word.partition("[")
+        if self._next == "(":
+            return self._in_parentheses()
+        before, bracket, behind = self._next.partition("[")
         name = before.upper() + bracket + behind
         if name == MIRRORED:
-            self._take()
-            if self._next() != "(":
+            self._at += 1
+            if self._next != "(":
                 self._fail("an opening parenthesis is expected")
-            return [_mirrored(self._factor())]
+            return [_mirrored(self._in_parentheses())]
         if name not in BLOCKS and not king_block(name):
-            self._fail(_unknown(word, before.upper()))
-        self._take()
-        return [(name, block_of(name).size, (Summand(0, (Factor(name, 1),)),))]
+            self._fail(_unknown(self._next, before.upper()))
+        self._at += 1
+        return [_Parsed(name, block_of(name).size, (Summand(0, (Factor(name, 1),)),))]
 
+    def _in_parentheses(self) -> list[_Parsed]:
+        if self._depth == MAX_DEPTH:
+            self._fail(f"more than {MAX_DEPTH} parentheses are open")
+        self._at, self._depth = self._at + 1, self._depth + 1
+        found = self._summands()
+        if self._next != ")":
+            self._fail("a closing parenthesis is expected")
+        self._at, self._depth = self._at + 1, self._depth - 1
+        return found
+
+    @property
     def _next(self) -> str:
         """The token that follows, "" at the end."""
-        found = _TOKEN.match(self._text, self._at)
-        return found[found.lastindex or 0] if found else ""
+        return self._tokens[self._at][1]
 
-    def _take(self) -> None:
-        found = _TOKEN.match(self._text, self._at)
-        assert found
-        self._at = found.end()
-
-    def _fail(self, reason: str) -> None:
-        found = _TOKEN.match(self._text, self._at)
-        place = f"at column {found.start(found.lastindex or 0) + 1}" if found else "at the end"
+    def _fail(self, reason: str) -> NoReturn:
+        start = self._tokens[self._at][0]
+        place = "at the end" if start is None else f"at column {start + 1}"
         raise FeatureError(f"'{self._text[:60]}' is not a feature set: {place}, {reason}")
 
 
@@ -253,10 +260,10 @@ def _unknown(word: str, name: str) -> str:
 
 def _mirrored(parts: list[_Parsed]) -> _Parsed:
     """The same features on the mirrored board, as one summand."""
-    name = f"{MIRRORED}({'+'.join(name for name, *_ in parts)})"
+    name = f"{MIRRORED}({'+'.join(part.name for part in parts)})"
     _, size, terms = _joined(parts)
     turned = [tuple(factor._replace(is_mirrored=True) for factor in term.factors) for term in terms]
-    return name, size, tuple(Summand(term.offset, factors) for term, factors in zip(terms, turned, strict=True))
+    return _Parsed(name, size, tuple(Summand(term.offset, each) for term, each in zip(terms, turned, strict=True)))
 
 
 def _joined(parts: list[_Parsed]) -> _Parsed:
@@ -268,17 +275,16 @@ def _joined(parts: list[_Parsed]) -> _Parsed:
     for _, size, own in parts:
         terms += [Summand(offset + term.offset, term.factors) for term in own]
         offset += size
-    return f"({'+'.join(name for name, *_ in parts)})", offset, tuple(terms)
+    return _Parsed(f"({'+'.join(part.name for part in parts)})", offset, tuple(terms))
 
 
 def _times(first: _Parsed, second: _Parsed) -> _Parsed:
     """The product: a pair (a, b) has the index a * size of the second + b."""
-    size = second[1]
     terms = []
-    for a in first[2]:
-        wide = [factor._replace(stride=factor.stride * size) for factor in a.factors]
-        terms += [Summand(a.offset * size + b.offset, (*wide, *b.factors)) for b in second[2]]
-    return f"{first[0]}*{second[0]}", first[1] * size, tuple(terms)
+    for a in first.terms:
+        wide = [factor._replace(stride=factor.stride * second.size) for factor in a.factors]
+        terms += [Summand(a.offset * second.size + b.offset, (*wide, *b.factors)) for b in second.terms]
+    return _Parsed(f"{first.name}*{second.name}", first.size * second.size, tuple(terms))
 
 
 @kernel
@@ -316,3 +322,54 @@ def _active(positions, program, active, counts):
     for side in range(2):
         look(positions[0], side, view)
         counts[side] = active_features(view, program, scratch, active[side])
+
+
+# Features that are pieces on squares. A piece-value net has an output row for each piece but the king on each square,
+# from its owner's view: place * 5 + role, with the place of the feature in ALL.
+PIECES = 14  # mailbox codes of pieces
+PIECE_ROWS = 64 * KING
+NO_ROW = -1
+
+
+def _features_of_pieces() -> np.ndarray:
+    """The feature of ALL of each piece on each square, int32[2, 14, 64], by side of the view; 0 for no piece."""
+    side, piece, square = np.ogrid[:2, :PIECES, :64]
+    seen, role = square ^ 56 * side, piece & 7
+    features_of_all = 12 * (8 * (seen & 7) + (seen >> 3)) + 2 * role + (piece // BLACK_PIECE ^ side)
+    return np.where(role < EMPTY, features_of_all, 0).astype(np.int32)
+
+
+def _row_of_feature(feature: int) -> int:
+    place, piece = divmod(feature, 12)
+    role, is_other = divmod(piece, 2)
+    return NO_ROW if is_other or role == KING else place * KING + role
+
+
+PIECE_FEATURES = _features_of_pieces()
+# The row of a piece, by its feature of ALL from its owner's view; NO_ROW for kings and the other side's pieces.
+ROW_OF_FEATURE = np.array([_row_of_feature(feature) for feature in range(768)], dtype=np.int32)
+
+
+def is_by_piece(wanted: FeatureSet) -> bool:
+    """Whether each feature is one piece on one square."""
+    return [term.factors for term in wanted.terms] == [(Factor("ALL", 1),)]
+
+
+def is_by_piece_and_king(wanted: FeatureSet) -> bool:
+    """Whether each feature is one piece on one square, for some squares of the own king or for all."""
+    return all([factor.block for factor in term.moving] == ["ALL"] for term in wanted.terms)
+
+
+def rows_of_pieces(wanted: FeatureSet) -> np.ndarray:
+    """PIECE_FEATURES, or int32[0, 14, 64] if features are not single pieces."""
+    return PIECE_FEATURES if is_by_piece(wanted) else PIECE_FEATURES[:0]
+
+
+def piece_features(term: Summand) -> np.ndarray:
+    """The features of pieces in a summand of such a set, less what the own king adds: int32[2, 2, 14 * 64].
+
+    By the side of the view, by whether its king is on the files e to h, and by piece << 6 | square.
+    """
+    (factor,) = term.moving
+    mirrored = PIECE_FEATURES[:, :, np.arange(64) ^ 7] if factor.is_mirrored else PIECE_FEATURES
+    return factor.stride * np.stack([PIECE_FEATURES, mirrored], axis=1).reshape(2, 2, -1)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from merino.core.board.bitboard import U64, WHITE, popcount
+from merino.core.board.bitboard import KING, U64, WHITE, popcount
 from merino.core.board.makemove import NOTHING, changes_of
 from merino.core.board.position import occupied_squares, side_to_move
 from merino.core.compiled.jit import kernel
@@ -25,7 +25,7 @@ from merino.core.compiled.lanes import (
 )
 from merino.core.compiled.memory import array_at
 from merino.eval.net.features import PROGRAM_WIDTH, SCRATCH, active_features
-from merino.eval.net.network import output_for
+from merino.eval.net.network import QA, QB, QR, QV, SCALE, VALUE, output_for
 from merino.eval.net.view import VIEW_SIZE, look
 
 # Accumulators: sums that an evaluation keeps by ply, and updates only when it is asked for a score. The search notes
@@ -50,7 +50,6 @@ def last_valid(s, keys, ply):
     BLOCKS,  # of the first layer
     SECOND,  # neurons of the second layer, padded to a multiple of FOUR with such as count for nothing
     SQUARES,  # 1 for squared clipped ReLU
-    FEATURES,
     PIECE_ROWS,  # int16[14 * 64, 2, 32 * blocks]: what a piece on a square adds to both sums, if features are pieces
     INPUTS,  # int16[features, 32 * blocks]
     INPUT_BIAS,
@@ -63,21 +62,20 @@ def last_valid(s, keys, ply):
     MAX_ACTIVE,  # maximum number of features active at once
     PLIES,
     HIDDEN,  # neurons of the first layer, without padding
-    MEN_SHIFT,  # tells the output by the number of men (`eval.net.network.output_for`)
+    MEN_SHIFT,  # selects the output by the number of men (`eval.net.network.output_for`)
     UNITS,  # float64[UNITS_SIZE], see below
     MOST,  # 1.0 in the sums of the first layer
     FACTOR,  # by which a neuron is multiplied before its square is cut to 16 bits; 0 where squares are exact
     OTHERS,  # where in `accumulators` what a way to update keeps besides sums and keys begins
     NUMBERS,
-) = range(22)
+) = range(21)
 
 # What 1 in the products of neurons and weights is in those of the biases, a bias in centipawns, 1.0 in the biases; what
 # 1 in the biases is in the weights of the output, and such a weight in centipawns.
 TO_BIAS, OF_BIAS, ONE, TO_OUTPUT, OF_OUTPUT, UNITS_SIZE = range(6)
 
-# The content of `accumulators`: sums int16[plies, 2, 32 * blocks], keys uint64[plies], and from OTHERS on what a way to
-# update keeps besides (`eval.net.updates`, `eval.net.lists`).
-
+# The content of `accumulators`: sums int16[plies, 2, 32 * blocks], keys uint64[plies], and from OTHERS on what updates
+# keep besides (`eval.net.updates`).
 
 FOUR = 4  # neurons of the second layer that are computed at a time
 output_by = kernel(output_for)
@@ -185,25 +183,15 @@ _move_in_both = piece_mover(_row_of_both)
 
 @kernel
 def fill_sums(net, position, sums, view, scratch, active):
-    """The sums of a position from scratch, int16[2, width] at the address `sums`.
-
-    The active features are written to `active`, int32[2, 1 + most]: for each side their number, then the features.
-    """
-    program = program_of(net)
+    """The sums of a position from scratch, int16[2, width] at the address `sums`; `active` is int32[most], scratch."""
+    program = array_at(net.numbers[PROGRAM], np.int64, (np.int64(net.numbers[TERMS]), PROGRAM_WIDTH))
     for side in range(2):
         look(position, side, view)
-        count = active_features(view, program, scratch, active[side, 1:])
-        active[side, 0] = count
+        count = active_features(view, program, scratch, active)
         own = sums + U64(side) * net.row
         copy_row(own, net.numbers[INPUT_BIAS], net.blocks)
         for index in range(count):
-            add_row(own, row_of(net, active[side, 1 + index]), net.blocks)
-
-
-@kernel(makes_arrays=True)
-def program_of(net):
-    """The program of the net's feature set."""
-    return array_at(net.numbers[PROGRAM], np.int64, (np.int64(net.numbers[TERMS]), PROGRAM_WIDTH))
+            add_row(own, row_of(net, active[index]), net.blocks)
 
 
 @kernel
@@ -319,14 +307,6 @@ def _behind_second(net, place, own, other, units):
 
 
 @kernel
-def white_score(s, ply):
-    """White's score at `ply` of a search record before draw rules, float64, if features are pieces."""
-    net = net_at(s.evaluation_data)
-    update_sums(s, net, ply, next_by_piece, fill_root)
-    return score_at(s, net, ply)
-
-
-@kernel
 def update_sums(s, net, ply, update, fill):
     """Make the sums of a ply valid: from the last valid ones, `update(s, net, p)` makes those of ply p + 1 from p.
 
@@ -350,6 +330,26 @@ def next_by_piece(s, net, ply):
 
 
 @kernel
+def next_from_scratch(s, net, ply):
+    """The same whatever the features are."""
+    fill_at(s, net, ply + 1)
+
+
+@kernel
+def fill_root(s, net):
+    """Make the sums of the root."""
+    fill_at(s, net, 0)
+
+
+@kernel(makes_arrays=True)
+def fill_at(s, net, ply):
+    """Make the sums of a ply from scratch."""
+    view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
+    active = np.zeros(np.int64(net.numbers[MAX_ACTIVE]), dtype=np.int32)
+    fill_sums(net, s.positions[ply], sums_at(s, net, ply), view, scratch, active)
+
+
+@kernel
 def sums_at(s, net, ply):
     """The address of the sums of a ply, int16[2, 32 * blocks]."""
     return s.accumulators + U64(2 * ply) * net.row
@@ -368,14 +368,6 @@ def others_at(s, net):
     return s.accumulators + net.numbers[OTHERS]
 
 
-@kernel(makes_arrays=True)
-def fill_root(s, net):
-    """Make the sums of the root from scratch if features are pieces."""
-    view, scratch = np.zeros(VIEW_SIZE, dtype=np.uint64), np.zeros(SCRATCH, dtype=np.int32)
-    active = array_at(others_at(s, net), np.int32, (2, 1 + np.int64(net.numbers[MAX_ACTIVE])))
-    fill_sums(net, s.positions[0], s.accumulators, view, scratch, active)
-
-
 @kernel
 def score_at(s, net, ply):
     """White's score at a ply whose sums are up to date."""
@@ -383,3 +375,57 @@ def score_at(s, net, ply):
     own, other = sums + U64(side) * net.row, sums + U64(1 - side) * net.row
     score = output_of(net, s.positions[ply], own, other)  # a single call, so that it is inlined
     return score if side == WHITE else -score
+
+
+# Piece-value nets: after its neurons, each side's sums hold the sum of its own pieces' output rows, and then the sum of
+# their constants. So only longer rows have to be updated, and the sum of all values costs no more than a single value.
+_NEURON_SIZE = U64(2)  # bytes
+
+
+@kernel
+def _value(net, own, other, row):
+    """The value of a piece's row, or of a sum of rows, to its owner in centipawns; all three are addresses.
+
+    `own` and `other` are the sums of its owner's view and of the other one.
+    """
+    hidden = np.int64(net.numbers[HIDDEN])
+    mine, theirs = array_at(own, np.int16, hidden), array_at(other, np.int16, hidden)
+    weights = array_at(row, np.int16, 2 * hidden + 1)
+    total = np.int64(0)
+    for k in range(hidden):
+        first, second = np.int64(min(max(mine[k], 0), QA)), np.int64(min(max(theirs[k], 0), QA))
+        if net.squares:
+            first, second = first * first, second * second
+        total += first * np.int64(weights[k]) + second * np.int64(weights[hidden + k])
+    scaled = total * (1 / QA) if net.squares else float(total)
+    return (scaled * (1 / (QA * QR)) + weights[2 * hidden] * (VALUE / QV)) * SCALE
+
+
+@kernel
+def sum_of_values(net, sums, side):
+    """White's score from the address of both sides' sums; `side` is to move."""
+    white, black = sums, sums + net.row
+    behind = _NEURON_SIZE * net.numbers[HIDDEN]
+    score = _value(net, white, black, white + behind) - _value(net, black, white, black + behind)
+    to_move = array_at(net.numbers[OUTPUT_BIAS], np.int16, 1)[0] * (SCALE / (QA * QB))
+    return score + to_move if side == WHITE else score - to_move
+
+
+@kernel
+def score_by_values(s, net, ply):
+    """The same as `score_at` for a piece-value net."""
+    return sum_of_values(net, sums_at(s, net, ply), side_to_move(s.positions[ply]))
+
+
+@kernel
+def fill_values(net, position, sums, values):
+    """Fill float64[64] with the value of each piece for its owner; 0 for kings and empty squares."""
+    behind = _NEURON_SIZE * net.numbers[HIDDEN]
+    for square in range(64):
+        piece = np.int64(position.board[square])
+        side, values[square] = piece >> 3, 0.0
+        if piece & 7 < KING:
+            own = sums + U64(side) * net.row
+            other = sums + U64(1 - side) * net.row
+            row = net.numbers[PIECE_ROWS] + U64(2 * (64 * piece + square) + side) * net.row
+            values[square] = _value(net, own, other, row + behind)

@@ -1,22 +1,22 @@
-"""Sums that are updated piece by piece: compiled code, generated from a feature set.
+"""Sums of the first layer in a search: how those of a ply follow from those of the ply before.
 
-With the sums of each ply White's view is kept, with the facts that the blocks of the set read. A block compares what
-its predicate says of two views where a move may have changed it (`eval.net.blocks`), and each feature that came or went
-adds or subtracts its row in the sums of both sides: tables tell by which feature each side sees it.
+Where features are pieces on squares, as in `ALL` or by the place of the own king as in `MIRRORED(KING8*ALL)`, a move
+changes a few rows in one pass, without a look at the board. The usual nets are such.
+
+For other sets White's view is kept with the sums of each ply. A block compares its predicate on two views where a move
+may have changed it (`eval.net.blocks`), and each feature that came or went adds or subtracts its row in the sums of
+both sides: tables map it to the features in which each side sees it. Products of blocks that a move may both change are
+summed from scratch.
 
 With a factor such as `KING` all features of a side change when its own king moves. Then the last sums with the king on
-this square, which are kept with their view, are brought up to date instead: the field calls them a *finny table*. Sums
-from scratch are the same, as an empty board is where that table begins.
-
-Where features are pieces on squares, by the place of the own king, a move changes the sums in one pass, without a look
-for what has changed on the board, which takes a tenth of a search. The usual nets with king buckets or a mirrored board
-are such, as `MIRRORED(KING8*ALL)`.
+this square, which are kept with their view, are brought up to date instead: the field calls them a *finny table*. The
+sums of the root are made in the same way, since that table begins with an empty board.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -28,8 +28,15 @@ from merino.core.board.position import king_square
 from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.lanes import LANES_SIZE
 from merino.core.compiled.memory import array_at, evaluation_address
-from merino.eval.net.blocks import BLOCKS, FACTS, NO_TUPLE, Block, Fact, make_block
-from merino.eval.net.features import RIGHT, FeatureSet
+from merino.eval.net.blocks import (
+    BLOCKS,
+    NO_TUPLE,
+    Block,
+    fill_facts,
+    kinds_changed,
+    renew_facts,
+)
+from merino.eval.net.features import RIGHT, Factor, FeatureSet, is_by_piece, is_by_piece_and_king, piece_features
 from merino.eval.net.play import (
     INPUT_BIAS,
     PLIES,
@@ -37,283 +44,66 @@ from merino.eval.net.play import (
     add_row,
     change_one,
     copy_row,
+    fill_root,
     net_at,
+    next_by_piece,
+    next_from_scratch,
     others_at,
     piece_mover,
     row_of,
     score_at,
+    score_by_values,
     subtract_row,
     sums_at,
     update_sums,
 )
-from merino.eval.net.rows import is_by_piece_and_king, piece_features
-from merino.eval.net.view import OCCUPIED, VIEW_SIZE, WITHOUT_FACTS, difference_of, king_places, look, move_on
+from merino.eval.net.view import OCCUPIED, VIEW_SIZE, WITHOUT_FACTS, difference_of, king_places, look
 
 BOTH = 3  # sides, as bits
 NOT_SO = -1
 WORDS = LANES_SIZE // 8  # of a view that are copied together
 VIEW_BYTES = U64(8 * VIEW_SIZE)
 
-# What a product of blocks that refresh is multiplied with, so that there is something to switch on: always active.
-_BOARD = make_block(
-    "",
-    "",
-    (),
-    lambda view, kind: U64(view[OCCUPIED] != ZERO),
-    changes=kernel(lambda difference: ONE),
-)
+# Something that is active on every board: what products of blocks of the own king alone are multiplied with.
+_BOARD = Block("", (), "", kernel(lambda view, kind: U64(kind == 0 and view[OCCUPIED] != ZERO)))
 
 
 def obstacle(wanted: FeatureSet) -> str:
     """Why the sums of a feature set cannot be updated piece by piece; empty if they can."""
-    for term in wanted.terms:
-        moving = [BLOCKS[factor.block] for factor in term.moving]
-        if len(moving) > 1:
-            return f"a move may change both factors of {'*'.join(block.name for block in moving)}"
-        silent = next((block.name for block in moving if block.changes is None), "")
-        if silent:
-            return f"{silent} does not say what a move changes"
-    return ""
-
-
-class _Seen(NamedTuple):
-    """How a side sees the features of a block in a summand of the feature set, with its king on some squares."""
-
-    side: int
-    numbers: np.ndarray  # int32[kinds, 64]: by kind and element, the index without the king
-    kings: np.ndarray  # int64[64]: by place of the own king, what is added to it; NOT_SO where it is not seen so
+    products = ("*".join(factor.block for factor in term.moving) for term in wanted.terms if len(term.moving) > 1)
+    return next((f"a move may change both factors of {product}" for product in products), "")
 
 
 def kept_bytes(wanted: FeatureSet, plies: int, row: int) -> int:
     """The memory for views by ply, and for the sums and views of each side by bucket; `row` is bytes of one's sums."""
-    view, buckets = int(VIEW_BYTES), int(_buckets_of(wanted).max()) + 1
-    return plies * view + 2 * buckets * (view + row)
+    if is_by_piece(wanted) or obstacle(wanted):
+        return 0
+    buckets = int(_buckets_of(wanted).max()) + 1
+    return plies * int(VIEW_BYTES) + 2 * buckets * (int(VIEW_BYTES) + row)
+
+
+class _Seen(NamedTuple):
+    """How the sides see the features of a block in the feature set: a row for each side and way to see it."""
+
+    sides: np.ndarray  # int64[rows]
+    features: np.ndarray  # int32[rows, kinds, 64]: by kind and element, the index without the king
+    kings: np.ndarray  # int64[rows, 64]: by place of the own king, what is added to it; NOT_SO where it is not seen so
 
 
 @cache
-def install_of(wanted: FeatureSet, blocks: int) -> Any:
-    """The entry (search record) that lets it use a net with these features; `blocks` are those of its first layer."""
-    next_ply, fill_root = _update_of(wanted)
-    row = U64(LANES_SIZE * blocks)
-
-    @kernel
-    def white_score(s, ply):
-        """White's score at `ply` of a search record before draw rules, float64."""
-        known = net_at(s.evaluation_data)
-        net = Net(blocks, row, known.second, known.squares, known.most, known.factor, known.numbers)  # of known width
-        update_sums(s, net, ply, next_ply, fill_root)
-        return score_at(s, net, ply)
-
-    @entry(of=_digest(f"{wanted.name} {blocks}"))
-    def install(records):
-        s = records[0]
-        s.evaluation = evaluation_address(white_score, s)
-
-    return install
-
-
-def _update_of(wanted: FeatureSet) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The kernels of a feature set for `update_sums`: the sums of the next ply, and those of the root."""
-    change, fill, renew = _change_of(wanted), *_facts_of(wanted)
-    buckets = _buckets_of(wanted)
-    count = int(buckets.max()) + 1
-    lanes = max([WITHOUT_FACTS, *(fact.stop for fact in _facts_read(wanted))]) // WORDS
-
-    @kernel
-    def refresh(s, net, side, now, places, sums):
-        """Bring the last sums of a side with its king in this bucket up to `now`, a view, and copy them to `sums`."""
-        bucket = side * count + buckets[places[side]]
-        address = others_at(s, net) + net.numbers[PLIES] * VIEW_BYTES + U64(bucket) * (VIEW_BYTES + net.row)
-        kept, last = _view_of(address), address + VIEW_BYTES
-        if kept[OCCUPIED] == ZERO:
-            copy_row(last, net.numbers[INPUT_BIAS], net.blocks)
-        start = last - U64(side) * net.row
-        view = _view_of(now)
-        change(net, places, kept, view, difference_of(kept, view), start, 1 << side)
-        copy_row(address, now, lanes)
-        copy_row(sums + U64(side) * net.row, last, net.blocks)
-
-    @kernel
-    def look_at(s, net, ply):
-        """The address of White's view of a ply, which is filled in from its position."""
-        address = _view_at(s, net, ply)
-        view = _view_of(address)
-        look(s.positions[ply], WHITE, view)
-        fill(view)
-        return address
-
-    @kernel
-    def renew_side(s, net, side, ply):
-        """Make a side's sums of a ply valid by the last ones with its king in this bucket."""
-        now = look_at(s, net, ply)
-        refresh(s, net, side, now, king_places(_view_of(now)), sums_at(s, net, ply))
-
-    @kernel
-    def next_ply(s, net, ply):
-        old, new = _view_at(s, net, ply), _view_at(s, net, ply + 1)
-        copy_row(new, old, WITHOUT_FACTS // WORDS)
-        before, after = _view_of(old), _view_of(new)
-        difference = move_on(changes_of(s.positions[ply], s.plies[ply].move), after)
-        renew(before, after, difference)
-        sums, places, sides = sums_at(s, net, ply + 1), king_places(after), BOTH
-        copy_row(sums, sums_at(s, net, ply), 2 * net.blocks)
-        if count > 1 and difference.kinds >> U64(2 * KING):
-            was = king_places(before)
-            for side in range(2):
-                if buckets[was[side]] != buckets[places[side]]:
-                    sides &= ~(1 << side)
-                    refresh(s, net, side, new, places, sums)
-        change(net, places, before, after, difference, sums, sides)
-
-    @kernel
-    def fill_root(s, net):
-        root = look_at(s, net, 0)
-        for side in range(2):
-            refresh(s, net, side, root, king_places(_view_of(root)), sums_at(s, net, 0))
-
-    if is_by_piece_and_king(wanted) and len(wanted.terms) == 1:
-        next_ply = _next_by_rows(wanted, buckets, renew_side)
-    return next_ply, fill_root
-
-
-def _next_by_rows(wanted: FeatureSet, buckets: np.ndarray, renew_side: Callable[..., Any]) -> Callable[..., Any]:
-    """The kernel (s, net, ply) that makes the sums of the next ply for a set of pieces on squares.
-
-    `buckets`, int64[64], numbers the places of the own king: those with the same number have the same features.
-    `renew_side(s, net, side, ply)` is the kernel that makes those of one side anew, when its king has come to another.
-    """
-    (term,) = wanted.terms
-    features_at, kings = piece_features(term), term.kings
-
-    @kernel
-    def row_at(net, side, place, piece_on_square):
-        """The address of what a piece on a square adds to the sums of a side with its king on this place."""
-        return row_of(net, kings[place] + features_at[side, place >> 2 & 1, piece_on_square])
-
-    move_pieces = piece_mover(row_at)
-
-    @kernel
-    def next_ply(s, net, ply):
-        changed, after = changes_of(s.positions[ply], s.plies[ply].move), s.positions[ply + 1]
-        for side in range(2):
-            place = king_square(after, side) ^ 56 * side
-            was = (changed.removed & 63) ^ 56 * side
-            if changed.removed >> 6 == piece_of(side, KING) and buckets[was] != buckets[place]:
-                renew_side(s, net, side, ply + 1)
-            else:
-                own = U64(side) * net.row
-                old, new = sums_at(s, net, ply) + own, sums_at(s, net, ply + 1) + own
-                move_pieces(net, side, place, changed, old, new, net.blocks)
-
-    return next_ply
-
-
-@kernel
-def _view_at(s, net, ply):
-    """The address of White's view of a ply."""
-    return others_at(s, net) + U64(ply) * VIEW_BYTES
-
-
-@kernel(makes_arrays=True)
-def _view_of(address):
-    """The view at an address."""
-    return array_at(address, np.uint64, VIEW_SIZE)
-
-
-def _facts_read(wanted: FeatureSet) -> list[Fact]:
-    """The facts that the blocks read, in order."""
-    read = {fact for block in _seen_of(wanted) for fact in block.facts}
-    return [fact for fact in FACTS if fact in read]
-
-
-def _facts_of(wanted: FeatureSet) -> tuple[Any, Any]:
-    """The kernels (view) and (before, after, difference) that fill in and renew all facts that the blocks read."""
-    chosen = _facts_read(wanted)
-    fills, renewals = [fact.fill for fact in chosen], [fact.renew for fact in chosen]
-    return _in_turn(fills, "view"), _in_turn(renewals, "before, after, difference")
-
-
-def _change_of(wanted: FeatureSet) -> Any:
-    """The kernel (net, places, before, after, difference, sums, sides) that changes the sums of `sides` by a move.
-
-    `before` and `after` are White's views with their `ViewDifference`, `places` those of the own kings after the move.
-    """
-    changes = [_change_by(block, seen) for block, seen in _seen_of(wanted).items()]
-    return _in_turn(changes, "net, places, before, after, difference, sums, sides")
-
-
-def _change_by(block: Block, seen: Iterable[_Seen]) -> Any:
-    """The same for one block."""
-    members, concerned = block.members, block.changes
-    switch = _in_turn([_switch_of(each) for each in seen], "net, places, kind, on, off, sums, sides")
-
-    @kernel
-    def change(net, places, before, after, difference, sums, sides):
-        kinds = concerned(difference)
-        while kinds:
-            kind = lsb(kinds)
-            kinds &= kinds - ONE
-            was, now = members(before, kind), members(after, kind)
-            if was != now:
-                switch(net, places, kind, now & ~was, was & ~now, sums, sides)
-
-    return change
-
-
-def _switch_of(seen: _Seen) -> Any:
-    """The kernel that adds the rows of features that are switched on, and subtracts those of others.
-
-    `on` and `off` are sets of elements of a kind.
-    """
-    side, numbers, kings = seen
-
-    @kernel
-    def switch(net, places, kind, on, off, sums, sides):
-        if sides & 1 << side == 0:
-            return
-        own, king = sums + U64(side) * net.row, kings[places[side]]
-        if king == NOT_SO:
-            return
-        while on != ZERO and off != ZERO:
-            added, removed = king + numbers[kind, lsb(on)], king + numbers[kind, lsb(off)]
-            change_one(own, own, row_of(net, added), row_of(net, removed), net.blocks)
-            on, off = on & (on - ONE), off & (off - ONE)
-        while on != ZERO:
-            add_row(own, row_of(net, king + numbers[kind, lsb(on)]), net.blocks)
-            on &= on - ONE
-        while off != ZERO:
-            subtract_row(own, row_of(net, king + numbers[kind, lsb(off)]), net.blocks)
-            off &= off - ONE
-
-    return switch
-
-
-def _in_turn(kernels: Iterable[Any], arguments: str) -> Any:
-    """A kernel that calls others one after the other, with the same arguments."""
-    names = {f"call_{index}": each for index, each in enumerate(kernels)}
-    lines = [f"{name}({arguments})" for name in names] or ["pass"]
-    source = "\n    ".join([f"def in_turn({arguments}):", *lines])
-    exec(compile(source, "<kernels in turn>", "exec"), names)
-    return kernel(names["in_turn"])
-
-
-@cache
-def _seen_of(wanted: FeatureSet) -> dict[Block, list[_Seen]]:
+def _seen_of(wanted: FeatureSet) -> dict[Block, _Seen]:
     """How both sides see the features of each block, by the block in which White sees them on the board as it is."""
-    found: dict[Block, list[_Seen]] = {}
+    found: dict[Block, list[tuple[int, np.ndarray, np.ndarray]]] = {}
+    right = np.arange(64) & RIGHT != 0
     for term in wanted.terms:
-        block, stride, is_mirrored = (BLOCKS[term.moving[0].block], *term.moving[0][1:]) if term.moving else _ALWAYS
-        halves = [(False, np.arange(64) & RIGHT == 0), (True, np.arange(64) & RIGHT != 0)] if is_mirrored else _WHOLE
+        name, stride, is_mirrored = term.moving[0] if term.moving else Factor("", 1)
+        halves = [(False, ~right), (True, right)] if is_mirrored else [(False, right | ~right)]
         for is_on_the_right, squares in halves:
             kings = np.where(squares, term.kings, NOT_SO)
             for side in (0, 1):
-                origin, numbers = _origin_of(block, side == 1, is_on_the_right)
-                found.setdefault(origin, []).append(_Seen(side, stride * numbers, kings))
-    return found
-
-
-_ALWAYS = (_BOARD, 1, False)
-_WHOLE = [(False, np.full(64, True))]
+                origin, indices = _origin_of(BLOCKS.get(name, _BOARD), side == 1, is_on_the_right)
+                found.setdefault(origin, []).append((side, stride * indices, kings))
+    return {block: _Seen(*map(np.array, zip(*rows, strict=True))) for block, rows in found.items()}
 
 
 def _origin_of(block: Block, is_turned: bool, is_mirrored: bool) -> tuple[Block, np.ndarray]:
@@ -336,10 +126,203 @@ def _origin_of(block: Block, is_turned: bool, is_mirrored: bool) -> tuple[Block,
 
 def _buckets_of(wanted: FeatureSet) -> np.ndarray:
     """By square of the own king, the number of the squares from which all features have the same index, int64[64]."""
-    kings = np.stack([seen.kings for every in _seen_of(wanted).values() for seen in every], axis=1)
-    return np.unique(kings, axis=0, return_inverse=True)[1].reshape(64).astype(np.int64)
+    kings = np.concatenate([seen.kings for seen in _seen_of(wanted).values()])
+    return np.unique(kings, axis=1, return_inverse=True)[1].reshape(64).astype(np.int64)
 
 
-def _digest(name: str) -> str:
-    """What tells the compiled code of one feature set from that of others, as part of the name of a file."""
-    return hashlib.sha256(name.encode()).hexdigest()[:16]
+def _change_of(wanted: FeatureSet) -> Any:
+    """The kernel (net, before, after, difference, sums, sides) that changes sums from one view of White to another."""
+    return _in_turn([_change_by(block, *seen) for block, seen in _seen_of(wanted).items()])
+
+
+def _in_turn(kernels: Sequence[Any]) -> Any:
+    """A kernel that calls others one after the other, with the same arguments."""
+    first, *others = kernels
+    if not others:
+        return first
+    rest = _in_turn(others)
+
+    @kernel
+    def both(net, before, after, difference, sums, sides):
+        first(net, before, after, difference, sums, sides)
+        rest(net, before, after, difference, sums, sides)
+
+    return both
+
+
+def _change_by(block: Block, seen_by: np.ndarray, features: np.ndarray, kings: np.ndarray) -> Any:
+    """The same for one block and all ways in which it is seen."""
+    members, changes, rows = block.members, block.changes, len(seen_by)
+
+    @kernel
+    def change(net, before, after, difference, sums, sides):
+        kinds, places = kinds_changed(changes, difference), king_places(after)
+        while kinds:
+            kind = lsb(kinds)
+            kinds &= kinds - ONE
+            was, now = members(before, kind), members(after, kind)
+            if was != now:
+                for row in range(rows):
+                    side = seen_by[row]
+                    if sides >> side & 1:
+                        king = kings[row, places[side]]
+                        if king != NOT_SO:
+                            own = sums + U64(side) * net.row
+                            _switch(net, own, king, features[row, kind], now & ~was, was & ~now)
+
+    return change
+
+
+@kernel
+def _switch(net, own, king, features, on, off):
+    """Add the rows of features that are switched on, and subtract those of others; both are sets of elements."""
+    while on != ZERO and off != ZERO:
+        added, removed = king + features[lsb(on)], king + features[lsb(off)]
+        change_one(own, own, row_of(net, added), row_of(net, removed), net.blocks)
+        on, off = on & (on - ONE), off & (off - ONE)
+    while on != ZERO:
+        add_row(own, row_of(net, king + features[lsb(on)]), net.blocks)
+        on &= on - ONE
+    while off != ZERO:
+        subtract_row(own, row_of(net, king + features[lsb(off)]), net.blocks)
+        off &= off - ONE
+
+
+@kernel(makes_arrays=True)
+def _view_of(address):
+    """The view at an address."""
+    return array_at(address, np.uint64, VIEW_SIZE)
+
+
+@kernel
+def _view_at(s, net, ply):
+    """The address of White's view of a ply."""
+    return others_at(s, net) + U64(ply) * VIEW_BYTES
+
+
+def _update_of(wanted: FeatureSet) -> tuple[Any, Any]:
+    """The kernels of a feature set for `update_sums`: the sums of the next ply, and those of the root."""
+    change, buckets = _change_of(wanted), _buckets_of(wanted)
+    count = int(buckets.max()) + 1
+    facts = int(np.bitwise_or.reduce([block.facts for block in _seen_of(wanted)]))
+    words = VIEW_SIZE if facts else WITHOUT_FACTS
+
+    @kernel
+    def look_at(s, net, ply):
+        """Fill in White's view of a ply from its position."""
+        view = _view_of(_view_at(s, net, ply))
+        look(s.positions[ply], WHITE, view)
+        fill_facts(view, facts)
+
+    @kernel
+    def refresh(s, net, side, ply):
+        """Bring the last sums of a side with its king in this bucket up to a ply whose view is filled in."""
+        view = _view_of(_view_at(s, net, ply))
+        bucket = side * count + buckets[king_places(view)[side]]
+        address = _view_at(s, net, net.numbers[PLIES]) + U64(bucket) * (VIEW_BYTES + net.row)
+        kept, last = _view_of(address), address + VIEW_BYTES
+        if kept[OCCUPIED] == ZERO:
+            copy_row(last, net.numbers[INPUT_BIAS], net.blocks)
+        change(net, kept, view, difference_of(kept, view), last - U64(side) * net.row, 1 << side)
+        copy_row(address, _view_at(s, net, ply), words // WORDS)
+        copy_row(sums_at(s, net, ply) + U64(side) * net.row, last, net.blocks)
+
+    @kernel
+    def next_ply(s, net, ply):
+        before, after = _view_of(_view_at(s, net, ply)), _view_of(_view_at(s, net, ply + 1))
+        look(s.positions[ply + 1], WHITE, after)
+        difference = difference_of(before, after)
+        renew_facts(before, after, difference, facts)
+        copy_row(sums_at(s, net, ply + 1), sums_at(s, net, ply), 2 * net.blocks)
+        sides = BOTH
+        if count > 1:
+            was, places = king_places(before), king_places(after)
+            for side in range(2):
+                if buckets[was[side]] != buckets[places[side]]:
+                    sides &= ~(1 << side)
+                    refresh(s, net, side, ply + 1)
+        change(net, before, after, difference, sums_at(s, net, ply + 1), sides)
+
+    @kernel
+    def fill_first(s, net):
+        look_at(s, net, 0)
+        for side in range(2):
+            refresh(s, net, side, 0)
+
+    @kernel
+    def renew_side(s, net, side, ply):
+        look_at(s, net, ply)
+        refresh(s, net, side, ply)
+
+    if is_by_piece_and_king(wanted) and len(wanted.terms) == 1:
+        next_ply = _next_by_rows(wanted, buckets, renew_side)
+    return next_ply, fill_first
+
+
+def _next_by_rows(wanted: FeatureSet, buckets: np.ndarray, renew_side: Any) -> Any:
+    """The kernel (s, net, ply) that makes the sums of the next ply for a set of pieces on squares.
+
+    `renew_side(s, net, side, ply)` is the kernel that makes those of one side when its king has come to another bucket.
+    """
+    (term,) = wanted.terms
+    features_at, kings = piece_features(term), term.kings
+
+    @kernel
+    def row_at(net, side, place, piece_on_square):
+        return row_of(net, kings[place] + features_at[side, place >> 2 & 1, piece_on_square])
+
+    move_pieces = piece_mover(row_at)
+
+    @kernel
+    def next_ply(s, net, ply):
+        changed, after = changes_of(s.positions[ply], s.plies[ply].move), s.positions[ply + 1]
+        for side in range(2):
+            place = king_square(after, side) ^ 56 * side
+            was = (changed.removed & 63) ^ 56 * side
+            if changed.removed >> 6 == piece_of(side, KING) and buckets[was] != buckets[place]:
+                renew_side(s, net, side, ply + 1)
+            else:
+                own = U64(side) * net.row
+                old, new = sums_at(s, net, ply) + own, sums_at(s, net, ply + 1) + own
+                move_pieces(net, side, place, changed, old, new, net.blocks)
+
+    return next_ply
+
+
+def _installer(way: str, next_ply: Any, root: Any, score: Any = score_at, blocks: int = 0) -> Any:
+    """The entry (search record) that lets it use a net whose sums are updated by these kernels.
+
+    `blocks` are those of its first layer, as far as they are known when this is compiled. `way` names what is compiled.
+    """
+    row = U64(LANES_SIZE * blocks)
+
+    @kernel
+    def white_score(s, ply):
+        """White's score at `ply` of a search record before draw rules, float64."""
+        net = net_at(s.evaluation_data)
+        if blocks:
+            net = Net(blocks, row, net.second, net.squares, net.most, net.factor, net.numbers)
+        update_sums(s, net, ply, next_ply, root)
+        return score(s, net, ply)
+
+    @entry(of=hashlib.sha256(way.encode()).hexdigest()[:16])
+    def install(records):
+        s = records[0]
+        s.evaluation = evaluation_address(white_score, s)
+
+    return install
+
+
+_install_by_piece = _installer("by piece", next_by_piece, fill_root)
+_install_from_scratch = _installer("from scratch", next_from_scratch, fill_root)
+install_by_values = _installer("by values", next_by_piece, fill_root, score_by_values)
+
+
+@cache
+def install_of(wanted: FeatureSet, blocks: int) -> Callable[[np.ndarray], None]:
+    """The entry (search record) that lets it use a net with these features; `blocks` are those of its first layer."""
+    if obstacle(wanted):
+        return _install_from_scratch
+    if is_by_piece(wanted):
+        return _install_by_piece
+    return _installer(f"{wanted.name} {blocks}", *_update_of(wanted), blocks=blocks)

@@ -16,9 +16,8 @@ from merino.app.shell.shared import check_apart, check_picture, ending_of, write
 from merino.core.board.fen import START_FEN
 from merino.core.common.command import UsageError, errors_named
 from merino.core.common.terminal import Progress
-from merino.eval.net.blocks import BLOCKS
+from merino.eval.net.blocks import BLOCKS, KINGS
 from merino.eval.net.features import MIRRORED, FeatureError, FeatureSet, features
-from merino.eval.net.kings import KINGS
 from merino.eval.net.network import NetError, Shape
 from merino.eval.net.updates import obstacle
 from merino.formats.pgn_games import Games, games_of, play_games

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from merino.eval.net.features import PIECES, is_by_piece_and_king, piece_features
 from merino.eval.net.network import MAX_MEN, Shape
-from merino.eval.net.rows import PIECES, is_by_piece_and_king, piece_features
 from merino.lab.nets.gradient import Layout, Objective
 from merino.learn.errors import TrainingError
 

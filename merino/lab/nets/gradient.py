@@ -25,9 +25,8 @@ import numpy as np
 from merino.core.compiled.jit import entry
 from merino.core.compiled.lanes import FLOAT_LANES
 from merino.core.compiled.memory import record_dtype
-from merino.eval.net.features import FeatureSet
+from merino.eval.net.features import PIECE_ROWS, FeatureSet, rows_of_pieces
 from merino.eval.net.network import Shape
-from merino.eval.net.rows import PIECE_ROWS, rows_of_pieces
 from merino.lab.nets.backpropagation import TRIPLE, learn_moves, learn_scores
 
 PARTS, PARTS_OF_LARGE = 16, 4  # of a batch; fewer for nets with many weights, as each part has its own gradient

@@ -19,8 +19,8 @@ from merino.core.compiled.lanes import (
     sum_of_floats,
     where_inside,
 )
+from merino.eval.net.features import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
 from merino.eval.net.network import VALUE
-from merino.eval.net.rows import NO_ROW, PIECE_ROWS, ROW_OF_FEATURE
 
 
 @kernel

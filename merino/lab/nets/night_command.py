@@ -19,7 +19,7 @@ from merino.core.common.text import as_word
 from merino.core.common.user_files import user_folder
 from merino.core.common.work import Needs, WorkError
 from merino.eval.evaluation import EvaluationError
-from merino.eval.net.shape_text import EXAMPLE
+from merino.eval.net.network import EXAMPLE
 from merino.formats.packed import PackedError
 from merino.formats.sources import SourceError
 from merino.lab.nets.bearing import MAX_GAMES, MIN_GAMES

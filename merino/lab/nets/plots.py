@@ -1,4 +1,4 @@
-"""Pictures of a net and of its training, drawn with matplotlib (the extra `plots`)."""
+"""Pictures of a net and its training, and of a run of `night`, drawn with matplotlib (the extra `plots`)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 
 from merino.core.common.sealed import parsed
+from merino.core.common.tables import GREY
+from merino.core.common.text import counted
 from merino.core.common.user_files import STATE, is_there, read_user_text
-from merino.eval.net.blocks import MAX_MOVES
-from merino.eval.net.domains import COLOUR, FILE, RANK, ROLE
+from merino.eval.net.blocks import COLOUR, FILE, MAX_MOVES, RANK, ROLE
 from merino.eval.net.features import Summand
 from merino.eval.net.file import load_net
 from merino.eval.net.network import Network
+from merino.lab.nets.night.report import ladder_of
+from merino.lab.nets.night.state import NightState
 from merino.learn.errors import LearnError
-from merino.learn.plots import COLOURS, painted, plot_errors
+from merino.learn.plots import COLOURS, draw_elo, is_finite, painted, plot_errors
 
 STRONGEST = 6  # neurons to draw
 MOBILITY = "MC"  # the block that counts the squares pieces of a kind can move to
@@ -29,12 +32,13 @@ LOG_ENDING = ".log"  # of the log of training, behind the name of the net
 class NetRun:
     """A net, and a row of its log for each epoch of its training: `epoch`, `error` and `apart`."""
 
+    path: Path
     network: Network
     epochs: tuple[dict[str, Any], ...]
 
 
 def load_run(path: Path) -> NetRun:
-    """A net with the log beside it, which may be missing; raises EvaluationError and LearnError.
+    """A net with the log next to it, which may be missing; raises EvaluationError and LearnError.
 
     A log holds all trainings of nets of this name: the last one counts, without epochs that were trained again.
     """
@@ -49,7 +53,7 @@ def load_run(path: Path) -> NetRun:
         except (OSError, ValueError, LookupError, TypeError, OverflowError) as error:
             reason = error if isinstance(error, OSError | ValueError) else repr(error)
             raise LearnError(f"'{log}' is not the log of a training: {reason}") from error
-    return NetRun(load_net(path), tuple(rows))
+    return NetRun(path, load_net(path), tuple(rows))
 
 
 def _epoch(line: str) -> dict[str, Any]:
@@ -64,8 +68,13 @@ def log_of(net: Path) -> Path:
 
 
 def pictures_of(run: NetRun) -> dict[str, Callable[[Any, NetRun], None]]:
-    """The pictures that can be drawn of it."""
+    """The pictures that can be drawn of it; raises LearnError if there is none."""
     has = {"training": bool(run.epochs), "neurons": _boards_of(run.network) is not None}
+    if not any(has.values()):
+        raise LearnError(
+            f"there is nothing to draw of '{run.path}': '{log_of(run.path)}', the log of its training, is not there, "
+            f"and weights are drawn of nets with the features {BOARDS}"
+        )
     return {name: picture for name, picture in PICTURES.items() if has[name]}
 
 
@@ -161,3 +170,73 @@ def _mobility(figure: Any, often: np.ndarray) -> None:
 
 
 PICTURES: dict[str, Callable[[Any, NetRun], None]] = {"training": _training, "neurons": _neurons}
+
+
+def _nets_elo(figure: Any, state: NightState) -> None:
+    """Elo by generation, of each match, and of the best by hour."""
+    draw_elo(figure, state, {"from_start": "the start", "from_terms": "the terms"})
+
+
+def _nets_ladder(figure: Any, state: NightState) -> None:
+    """Elo of each net that has won against the older nets of the ladder, by generation and by hour.
+
+    An Elo without bounds is left out.
+    """
+    figure.set_size_inches(8, 8)
+    panels = figure.subplots(2, 1)
+    for axes, name in zip(panels, ("generation", f"hours ({counted(len(state.rounds), 'generation')})"), strict=True):
+        axes.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
+        axes.set_xlabel(name)
+        axes.set_ylabel("Elo, 95% intervals")
+    panels[0].set_title("Elo of the best against older nets, which stay the same")
+    panels[0].xaxis.get_major_locator().set_params(integer=True)
+    for place, opponent in enumerate(ladder_of(state)):
+        colour, style = COLOURS[place % len(COLOURS)], "o-" if place < len(COLOURS) else "o--"
+        met = [
+            (found.number, hours, rung.elo, rung.elo_error if is_finite(rung.elo_error) else np.nan)
+            for found, hours in zip(state.rounds, state.hours, strict=True)
+            for rung in found.ladder
+            if rung.name == opponent and is_finite(rung.elo)
+        ]
+        if met:
+            numbers, hours, elos, errors = zip(*met, strict=True)
+            for axes, places in zip(panels, (numbers, hours), strict=True):
+                axes.errorbar(
+                    places, elos, errors, color=colour, fmt=style, markersize=4, linewidth=1.1,
+                    label=f"against {opponent}",
+                )  # fmt: skip
+            panels[0].legend(frameon=False)
+    panels[0].set_xlim(0.5, max(1, len(state.rounds)) + 0.5)
+    panels[1].set_xlim(left=0)
+
+
+def _nets_error(figure: Any, state: NightState) -> None:
+    """The error on validation games, by generation."""
+    lines = (([found.error for found in state.rounds], "its own validation games", COLOURS[0]),)
+    numbers = [found.number for found in state.rounds]
+    plot_errors(figure, "generation", numbers, lines, "Error of each net; each generation has its own games")
+
+
+def _nets_data(figure: Any, state: NightState) -> None:
+    """Positions learned from, neurons and nodes a second, by generation."""
+    figure.set_size_inches(8, 9)
+    numbers = [found.number for found in state.rounds]
+    panels = (
+        ("positions learned from, in millions", [found.positions / 1e6 for found in state.rounds]),
+        ("neurons", [found.neurons for found in state.rounds]),
+        ("nodes a second while playing, in millions", [found.nodes_a_second / 1e6 for found in state.rounds]),
+    )
+    for axes, (title, values), colour in zip(figure.subplots(3, 1), panels, COLOURS, strict=False):
+        axes.plot(numbers, values, "o-", color=colour, markersize=4, linewidth=1.1)
+        axes.set_title(title)
+        axes.set_ylim(bottom=0)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel("generation")
+
+
+NIGHT_PICTURES: dict[str, Callable[[Any, NightState], None]] = {
+    "elo": _nets_elo,
+    "ladder": _nets_ladder,
+    "error": _nets_error,
+    "data": _nets_data,
+}

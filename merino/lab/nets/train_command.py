@@ -31,10 +31,9 @@ from merino.core.common.terminal import LivePrinter, ProgressOfMany
 from merino.core.common.text import counted
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import find_net
+from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import load_net, save_net
-from merino.eval.net.network import ACTIVATIONS, OUTPUTS, Network, Shape
-from merino.eval.net.piece_family import net_evaluation
-from merino.eval.net.shape_text import EXAMPLE, parse_shape
+from merino.eval.net.network import ACTIVATIONS, EXAMPLE, OUTPUTS, Network, Shape, parse_shape
 from merino.formats.packed import Filter, PackedBlocks, PackedError
 from merino.formats.sources import SourceError, find_files
 from merino.lab.nets.bearing import EPOCHS, Course, bearing_for, caution, course_for
@@ -235,7 +234,7 @@ def _records(args: argparse.Namespace, files: Sequence[Path], start: Network | N
     """All positions of the files."""
     progress = ProgressOfMany(shared.progress_stream(args.quiet))
     say = shared.unless_quiet(print, args.quiet)
-    rescore = Rescore(args.rescore, net_evaluation(start)) if args.rescore and start is not None else None
+    rescore = Rescore(args.rescore, NetEvaluation(start)) if args.rescore and start is not None else None
     try:
         chosen = Filter(ahead=args.ahead)
         records = read_records(files, chosen, args.out.parent, args.objective == PQR, rescore, Events(say, progress))
@@ -278,7 +277,7 @@ def _objective(args: argparse.Namespace, course: Course, start: Network | None, 
 def _meet(found: Trained, start: Network, out: Path, args: argparse.Namespace) -> Proof:
     """Let the new net meet the one before it, in the match that decides in `merino learn`."""
     name = Path(args.start or DEFAULT_TEACHER).name
-    new, old = OwnPlayer(out.name, net_evaluation(found.network)), OwnPlayer(name, net_evaluation(start))
+    new, old = OwnPlayer(out.name, NetEvaluation(found.network)), OwnPlayer(name, NetEvaluation(start))
     print(f"It meets {name} in {GAIN.most_games} games at most, {GAIN.time_control} a move; --no-match skips this.")
     with LivePrinter(shared.progress_stream(args.quiet)) as show:
         return prove(new, old, GAIN, print, show, args.threads)

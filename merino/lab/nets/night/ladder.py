@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from merino.eval.evaluation import Evaluation
 from merino.eval.families import default, read_net
+from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import digest, net_in
 from merino.eval.net.network import Network
-from merino.eval.net.piece_family import net_evaluation
 from merino.lab.nets.night.state import LadderMatch, NightFolder, NightState, net_of
 from merino.learn.rounds.loop import StepContext, elo_of, play_match
 
@@ -41,8 +41,8 @@ def gauges_of(folder: NightFolder, state: NightState, verdict: str, network: Net
         if last is None:
             return Gauges((None, None), (None, None), ())
         return Gauges((last.from_start, last.from_start_error), (last.from_terms, last.from_terms_error), ())
-    new, start = net_evaluation(network), folder.start(state)
-    old = net_evaluation(start) if isinstance(start, Network) else start
+    new, start = NetEvaluation(network), folder.start(state)
+    old = NetEvaluation(start) if isinstance(start, Network) else start
     first = _gauge(folder, state, new, old, GAUGE_START, context)
     return Gauges(
         first,
@@ -82,5 +82,5 @@ def _climbed(folder: NightFolder, state: NightState, new: Evaluation, context: S
     trial = replace(state.plan.gauge_trial(number, LADDER), most_games=state.plan.ladder)
     for name, network in _rungs(folder, state):
         path = folder.of_round(number) / f"ladder-{name.replace(' ', '-')}.state"
-        tally = play_match(new, net_evaluation(network), trial, path, context, decides=False)
+        tally = play_match(new, NetEvaluation(network), trial, path, context, decides=False)
         yield LadderMatch(name, digest(network), tally.games, *elo_of(tally))

@@ -17,9 +17,9 @@ from merino.core.common.sealed import as_json
 from merino.core.common.user_files import is_there
 from merino.eval.evaluation import Evaluation
 from merino.eval.families import default
+from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import digest, load_net, save_net
 from merino.eval.net.network import Network, Shape
-from merino.eval.net.piece_family import net_evaluation
 from merino.formats.packed import Filter, PackedBlocks, open_blocks
 from merino.formats.packed_files import games_with_scores, packed_positions, rescaled, write_packed_file
 from merino.formats.sources import digest as digest_of_file
@@ -136,7 +136,7 @@ class NetLearner:
         )
         trial = plan.trial(number)
         announce(trial, context)
-        tally = play_match(net_evaluation(fitted.network), player, trial, folder / "match.state", context)
+        tally = play_match(NetEvaluation(fitted.network), player, trial, folder / "match.state", context)
         verdict = trial.test.verdict(tally.counts) or OPEN
         gauges = gauges_of(self.folder, state, verdict, fitted.network, context)
         elo, elo_error = elo_of(tally)
@@ -192,7 +192,7 @@ class NetLearner:
 
 
 def _evaluation(best: Network | None) -> Evaluation:
-    return nothing() if best is None else net_evaluation(best)
+    return nothing() if best is None else NetEvaluation(best)
 
 
 def _name_of(state: NightState) -> str:

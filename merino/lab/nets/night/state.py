@@ -18,8 +18,7 @@ from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import as_mapping, render
 from merino.eval.net.file import digest, net_in
-from merino.eval.net.network import Network, Shape
-from merino.eval.net.shape_text import parse_shape
+from merino.eval.net.network import Network, Shape, parse_shape
 from merino.lab.nets.bearing import MIN_GAMES
 from merino.lab.nets.gradient import Objective
 from merino.learn.errors import LearnError

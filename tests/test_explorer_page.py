@@ -360,7 +360,7 @@ def test_the_board_shows_shapley_values_that_add_up_to_the_score_of_a_net(page: 
     page.tab("terms")
     told = page.run("return [...document.querySelectorAll('#words-table .net')].map((cell) => cell.textContent)")
     assert sum(float(cell.replace("\u2212", "-")) for cell in told) == pytest.approx(score, abs=2)
-    assert "The net sees" in page.text("#verdict")
+    assert "The net rates" in page.text("#verdict")
 
 
 def test_the_verdict_names_pieces_and_what_is_threatened(page: Page) -> None:

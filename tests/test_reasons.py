@@ -113,63 +113,6 @@ def test_a_rook_mates_on_the_back_rank() -> None:
 
 
 START = chess.STARTING_FEN
-FORK = "r3kb1r/ppp2ppp/4pn2/3N4/8/8/PPP2PPP/R3KB1R w KQkq - 0 10"
-
-
-@pytest.mark.parametrize(
-    ("fen", "played", "better", "reply", "kind", "words"),
-    [
-        (
-            "rnbqkb1r/pppp1ppp/5n2/4p3/4P3/3P4/PPP2PPP/RNBQKBNR w KQkq - 0 3",
-            "Qg4",
-            "Nf3",
-            "Nxg4 Nf3",
-            MistakeKind.HANGING,
-            "the queen on g4 stands where it can be taken",
-        ),
-        (
-            "r3k2r/ppp2ppp/4p3/1N6/8/8/PPP2PPP/R3K2R b KQkq - 0 10",
-            "a6",
-            "O-O",
-            "Nxc7+ Kd7 Nxa8",
-            MistakeKind.FORK_ALLOWED,
-            "Nxc7+ attacks the king on e8 and the rook on a8",
-        ),
-        (
-            "r3k2r/pp3ppp/4p3/1N6/8/8/PPP2PPP/R3K2R b KQkq - 0 10",
-            "a6",
-            "O-O",
-            "Nc7+ Kd7 Nxa8 Rxa8",
-            MistakeKind.FORK_ALLOWED,
-            "Nc7+ attacks the king on e8 and the rook on a8",
-        ),
-        (
-            "8/8/8/1k6/8/P7/8/K6n w - - 0 1",
-            "Kb2",
-            "a4+",
-            "Ng3",
-            MistakeKind.UNTOLD,
-            "the lines end in the midst of captures",
-        ),
-        (
-            "8/8/8/8/7k/8/6p1/K2R4 w - - 0 1",
-            "Rd7",
-            "Rg1",
-            "g1=Q+ Ka2 Kg4",
-            MistakeKind.PAWN_THROUGH,
-            "a pawn promotes",
-        ),
-    ],
-)
-def test_the_kind_of_a_mistake_follows_from_the_lines(
-    fen: str, played: str, better: str, reply: str, kind: MistakeKind, words: str
-) -> None:
-    board = chess.Board(fen)
-    move = board.parse_san(played)
-    board.push(move)
-    found = mistake_of(move, line(fen, better), line(board.fen(), reply), {})
-    assert (found.kind, found.sentence) == (kind, words)
-    assert board.variation_san(list(line(board.fen(), reply).moves[:1])) in found.line
 
 
 @pytest.mark.parametrize(("score", "kind"), [(0, MistakeKind.DRAW_MISSED), (3000, MistakeKind.PAWN_HANGING)])
@@ -430,6 +373,9 @@ def test_compare_and_explain_tell_why_and_what_is_threatened(capsys: pytest.Capt
     assert json.loads(capsys.readouterr().out)["threat"] is None, "a king is missing"
 
 
+GUARDED = "rnbqkb1r/pppp1ppp/5n2/4p3/4P3/3P4/PPP2PPP/RNBQKBNR w KQkq - 0 3"
+
+
 def mistake(fen: str, played: str, better: str, reply: str, costs: Costs | None = None) -> str:
     """The text of the mistake."""
     board = chess.Board(fen)
@@ -438,15 +384,104 @@ def mistake(fen: str, played: str, better: str, reply: str, costs: Costs | None 
     return mistake_of(move, line(fen, better), line(board.fen(), reply), {}, costs).text
 
 
+LEFT = "r3k2r/{}ppp/4p3/1N6/8/8/PPP2PPP/R3K2R b KQkq - 0 10"
 RECAPTURE = "2r1k2r/1b2b1pp/p3pp2/qp6/3PN3/nP1Q1Nn1/P1B2PPP/2R1R1K1 w k - 0 20"
+EXCHANGED = "Nxc2 Rxc2 Rxc2 Qxc2 O-O"
+FIFTY = "8/8/8/8/1p2k3/1P6/P7/K6R w - - {} 120"
+CHASED, CHECKS = "7k/8/8/5Q2/8/8/1q6/5K2 w - - 0 1", "Qf8+ Kh7 Qf7+ Kh8 Qf8+"  # White can check without end
+ROOK, SHUFFLED = "6k1/8/8/8/8/8/r7/6KR w - - 0 1", "Rh3 Rb2 Rh1 Ra2"
+PAWN = "4k3/8/8/3p4/8/8/8/3RK3 {} - - 0 1"
+MINOR = "4k3/1p6/2n5/8/8/5B2/1P6/4K3 w - - 0 1"
+PAWNS = "4k3/1p6/2n4p/6p1/7P/5B2/1P6/4K3 w - - 0 1"  # pawns are exchanged, and the better line is about to do so
+# A position, the move played, the better line and the reply, and how the mistake is described.
+MISTAKES = (
+    (GUARDED, "Qg4", "Nf3", "Nxg4 Nf3", "hanging piece: the queen on g4 stands where it can be taken (3...Nxg4"),
+    (
+        LEFT.format("ppp2"),
+        "a6",
+        "O-O",
+        "Nxc7+ Kd7 Nxa8",
+        "fork allowed: Nxc7+ attacks the king on e8 and the rook",
+    ),
+    (
+        LEFT.format("pp3"),
+        "a6",
+        "O-O",
+        "Nc7+ Kd7 Nxa8 Rxa8",
+        "fork allowed: Nc7+ attacks the king on e8 and the rook",
+    ),
+    ("8/8/8/1k6/8/P7/8/K6n w - - 0 1", "Kb2", "a4+", "Ng3", "no single reason: the lines end in the midst of captures"),
+    (
+        "8/8/8/8/7k/8/6p1/K2R4 w - - 0 1",
+        "Rd7",
+        "Rg1",
+        "g1=Q+ Ka2 Kg4",
+        "passed pawn let through: a pawn promotes (",
+    ),
+    (RECAPTURE, "fxg3", f"hxg3 {EXCHANGED}", f"{EXCHANGED} h3", "no single reason: no piece and no term "),
+    (RECAPTURE, "h3", f"hxg3 {EXCHANGED}", "Nxe4 Qxe4 Nxc2 Rxc2", "free piece left: the knight on g3"),
+    ("7k/8/6K1/8/8/8/8/5Q2 w - - 0 1", "Qf7", "Qf8#", "", "draw allowed: the move stalemates (1. Qf8#)"),
+    ("8/8/8/8/8/2k5/1p6/1KN5 b - - 0 1", "bxc1=N+", "Kd2", "", "draw allowed: the move leaves too little material to"),
+    (FIFTY.format(99), "Rh5", "a3 bxa3", "", "draw allowed: the move draws by the fifty-move rule (120. a3 bxa3)"),
+    (FIFTY.format(99), "Rh5", "a3 bxa3", "Kd4", "draw allowed: the move draws by the fifty-move rule (120. a3 bxa3)"),
+    (FIFTY.format(97), "Rh5", "a3 bxa3", "Kd4 Kb2", "draw allowed: the reply draws by the fifty-move"),
+    (FIFTY.format(97), "Rh4+", "Rh5 Kd4 Kb2", "Kf3 Rxb4 Ke3", "draw missed: the better move draws by the fifty-move"),
+    (FIFTY.format(0), "Rh5", "Kb2 Kd4", "", "no single reason"),  # no reply was found
+    (CHASED, "Qg4", CHECKS, "Qb1+ Kf2 Qb2+", f"draw missed: the better move draws by perpetual check (1. {CHECKS[:5]}"),
+    ("7k/8/8/5Q2/8/8/q7/5K2 b - - 0 1", "Qb2", "Qg8 Kf2", CHECKS, "draw allowed: the reply draws by perpetual check"),
+    (CHASED, "Qg4", "Ke1 Kg7 Kf1 Kh8 Ke1", "Qb1+ Kf2 Qb2+", "draw missed: the better move draws by repe"),
+    (ROOK, "Rh7", SHUFFLED, "Kxh7 Kf1", "hanging piece: the rook on h7 stands where it can be"),
+    (ROOK, "Rh6", SHUFFLED, "Kg7 Rh3", "draw missed: the better move draws by repetition"),
+    (PAWN.format("b"), "Kf8", "d4 Ke2", "Rxd5 Ke7", "hanging pawn: the pawn on d5 can be taken (2. Rxd5 Ke7)"),
+    (PAWN.format("w"), "Ke2", "Rxd5 Ke7", "Ke7 Ke3", "free pawn left: the pawn on d5 could be taken (1. Rxd5 Ke7)"),
+    (MINOR, "Bxc6+", "Be2 Ke7", "bxc6 Kd2", "bad exchange: the move gives a bishop for a knight (1...bxc6 2. Kd2)"),
+    (PAWNS, "Bxc6+", "Be4 Ke7 hxg5", "bxc6 hxg5 hxg5 Kd2", "no single reason"),
+)
 
 
-def test_recapturing_with_the_wrong_pawn_is_not_called_leaving_a_piece() -> None:
-    better, reply = "hxg3 Nxc2 Rxc2 Rxc2 Qxc2 O-O", "Nxc2 Rxc2 Rxc2 Qxc2 O-O h3"
-    assert mistake(RECAPTURE, "fxg3", better, reply, Costs((), ())).startswith(
-        "no single reason: no piece and no term "
-    )
-    assert mistake(RECAPTURE, "h3", better, "Nxe4 Qxe4 Nxc2 Rxc2").startswith("free piece left: the knight on g3")
+@pytest.mark.parametrize(("fen", "played", "better", "reply", "text"), MISTAKES)
+def test_the_kind_of_a_mistake_follows_from_the_lines(
+    fen: str, played: str, better: str, reply: str, text: str
+) -> None:
+    costs = Costs((), [] if text.startswith("no single reason") else [Cost(50.0, True, "0.50 by something")])
+    found = mistake(fen, played, better, reply, None if "midst" in text else costs)
+    assert found.startswith(text)
+
+
+STAUNTON = "7k/bp4rP/p1pnB3/5Pp1/PP2q2P/2P4K/4Q3/4R3 b - - 0 46"  # Staunton - Anderssen, London 1851
+LOST = "5r1k/p5p1/7p/4P2P/3q4/4Q3/P4rP1/1R2R1K1 b - - 5 35", "Rf1+ Kh2 Qxe3 Rxe3 Rxb1 a4 Ra1"
+FOR_ANOTHER = "2b3k1/6pp/2q2p2/ppN5/1b1Pp3/PP3NP1/6PP/2Q4K w - - 0 31"
+PINNED = "3r2k1/PK6/6n1/7R/4P3/1N6/8/8 w - - 0 61"
+RACE = "r7/8/p1P2k2/3K1p1p/5P2/P7/1P6/5B2 w - - 5 54"
+LATE = "Bd2 Kg7 Bxf4 Kf6 a5 Ke7 Kf2 Kd7 Ke3 Kc6 Kd4 Kb5 Be5 Ka4 a6 Kb4 a7 Kb3 a8=Q"
+# A position, a line, what it wins in pawns if not what it gains, by what means, and in which words.
+WINS = (
+    (*LOST, 4, Means.MATERIAL, "the reply wins material worth 4 pawns, first the queen on e3"),
+    (*LOST, 5, Means.MATERIAL, "the reply wins the rook on b1"),
+    (FOR_ANOTHER, "axb4 exf3 bxa5 Bg4 Kg1 f2+ Kxf2 Kf8", 0, Means.MATERIAL, "wins a bishop and two pawns for a knight"),
+    (STAUNTON, "Qxh4+ Kg2 Ne4 Rh1 Qxh1+ Kxh1 Ng3+ Kg2 Nxe2", 0, Means.MATERIAL, ""),  # not by its first pawn alone
+    (PINNED, "a8=Q Rxa8 Kxa8 Kg7 Nd4 Ne7", 0, Means.PROMOTION, ""),  # what can be taken pins nothing
+    ("7k/8/8/8/P4n2/8/8/2B3K1 w - - 0 1", LATE, 0, Means.MATERIAL, ""),  # it comes after the plies that count
+    # The rook is taken for nothing, on the board or by the next move; something else is won.
+    (RACE, "c7 Ke7 Bxa6 Kd7 c8=R Rxc8 Bd3 Ra8 Bxf5+", 0, Means.MATERIAL, ""),
+    ("r5k1/2P5/8/7n/8/5B2/8/7K w - - 0 1", "Kg2 Kf8 Bxh5 Kg7 c8=R", 0, Means.MATERIAL, ""),
+    (RACE, "c7 a5 Kc6 Rh8 Ba6 h4 c8=Q Rxc8+ Bxc8", 0, Means.PROMOTION, ""),  # what takes it is taken
+    ("r1n3k1/1P6/8/8/8/8/8/7K w - - 0 1", "Kg2 Kg7 bxc8=Q Rxc8 Kg3", 0, Means.PROMOTION, ""),  # it takes, and is taken
+    ("8/P7/8/8/8/7k/8/7K w - - 0 1", "a8=Q Kg4 Qe4+", 0, Means.PROMOTION, ""),
+)
+
+
+@pytest.mark.parametrize(("fen", "moves", "gain", "means", "words"), WINS)
+def test_a_line_wins_by_what_counts_most(fen: str, moves: str, gain: int, means: Means, words: str) -> None:
+    found = line(fen, moves)
+    won = win_by(found, gain or max(found.gain, 1), "the reply")
+    assert won is not None and won.sentence.endswith(words)
+    assert won.means is means or (fen == STAUNTON and won.means is not Means.HANGING)
+
+
+def test_a_line_is_shown_to_its_last_capture() -> None:
+    late = line(MIDDLEGAME, "h3 Bh5 g4 Bg6 Be3 Rc8 Qd2 a6 Bxg6 fxg6")
+    assert late.text.endswith("17. Bxg6 fxg6")
 
 
 def end(fen: str, values: dict[str, tuple[float, float]], squares: dict[str, str] | None = None) -> LineEnd:
@@ -563,90 +598,6 @@ def test_no_mistake_is_explained_by_a_term_whose_weight_has_the_wrong_sign() -> 
     assert ThreeEnds(*unusual, chess.BLACK).costs().terms == []
 
 
-def test_a_move_that_ends_the_game_as_a_draw_is_named_so() -> None:
-    stalemate = mistake("7k/8/6K1/8/8/8/8/5Q2 w - - 0 1", "Qf7", "Qf8#", "")
-    assert stalemate == "draw allowed: the move stalemates (1. Qf8#)"
-    bare = mistake("8/8/8/8/8/2k5/1p6/1KN5 b - - 0 1", "bxc1=N+", "Kd2", "")
-    assert bare == "draw allowed: the move leaves too little material to win (1...Kd2)"
-
-
-def test_a_draw_by_the_fifty_move_rule_is_named_so() -> None:
-    fen = "8/8/8/8/1p2k3/1P6/P7/K6R w - - 99 120"
-    for reply in ("", "Kd4"):
-        assert mistake(fen, "Rh5", "a3 bxa3", reply) == (
-            "draw allowed: the move draws by the fifty-move rule (120. a3 bxa3)"
-        )
-    sooner = fen.replace(" 99 ", " 97 ")
-    assert mistake(sooner, "Rh5", "a3 bxa3", "Kd4 Kb2").startswith("draw allowed: the reply draws by the fifty-move")
-    missed = mistake(sooner, "Rh4+", "Rh5 Kd4 Kb2", "Kf3 Rxb4 Ke3")
-    assert missed.startswith("draw missed: the better move draws by the fifty-move rule (120. Rh5 Kd4 121. Kb2)")
-
-
-def test_where_no_reply_was_found_no_draw_is_stated() -> None:
-    quiet = "8/8/8/8/1p2k3/1P6/P7/K6R w - - 0 120"
-    assert mistake(quiet, "Rh5", "Kb2 Kd4", "").startswith("no single reason")
-
-
-CHASED = "7k/8/8/5Q2/8/8/1q6/5K2 w - - 0 1"  # White's queen can check without end
-
-
-def test_a_perpetual_check_is_allowed_or_missed() -> None:
-    checks, quiet = "Qf8+ Kh7 Qf7+ Kh8 Qf8+", Costs((), (Cost(50.0, True, "0.50 by something"),))
-    assert mistake(CHASED, "Qg4", checks, "Qb1+ Kf2 Qb2+", quiet).startswith(
-        "draw missed: the better move draws by perpetual check (1. Qf8+ Kh7 2. Qf7+ Kh8 3. Qf8+)"
-    )
-    before = "7k/8/8/5Q2/8/8/q7/5K2 b - - 0 1"
-    assert mistake(before, "Qb2", "Qg8 Kf2", checks, quiet).startswith(
-        "draw allowed: the reply draws by perpetual check"
-    )
-    shuffled = "Ke1 Kg7 Kf1 Kh8 Ke1"
-    assert mistake(CHASED, "Qg4", shuffled, "Qb1+ Kf2 Qb2+").startswith("draw missed: the better move draws by repe")
-
-
-def test_a_lost_rook_comes_before_a_repetition_missed() -> None:
-    fen = "6k1/8/8/8/8/8/r7/6KR w - - 0 1"
-    shuffled = "Rh3 Rb2 Rh1 Ra2"
-    assert mistake(fen, "Rh7", shuffled, "Kxh7 Kf1").startswith("hanging piece: the rook on h7 stands where it can be")
-    assert mistake(fen, "Rh6", shuffled, "Kg7 Rh3").startswith("draw missed: the better move draws by repetition")
-
-
-def test_a_pawn_is_no_hanging_piece() -> None:
-    fen = "4k3/8/8/3p4/8/8/8/3RK3 b - - 0 1"
-    assert mistake(fen, "Kf8", "d4 Ke2", "Rxd5 Ke7") == ("hanging pawn: the pawn on d5 can be taken (2. Rxd5 Ke7)")
-    white = fen.replace(" b ", " w ")
-    assert mistake(white, "Ke2", "Rxd5 Ke7", "Ke7 Ke3") == (
-        "free pawn left: the pawn on d5 could be taken (1. Rxd5 Ke7)"
-    )
-
-
-def test_material_lost_names_the_square_or_what_is_taken_first() -> None:
-    fen = "5r1k/p5p1/7p/4P2P/3q4/4Q3/P4rP1/1R2R1K1 b - - 5 35"
-    won = win_by(line(fen, "Rf1+ Kh2 Qxe3 Rxe3 Rxb1 a4 Ra1"), 4, "the reply")
-    assert won is not None and won.sentence == "the reply wins material worth 4 pawns, first the queen on e3"
-
-
-def test_a_piece_given_for_another_kind_is_an_exchange() -> None:
-    fen = "4k3/1p6/2n5/8/8/5B2/1P6/4K3 w - - 0 1"
-    assert mistake(fen, "Bxc6+", "Be2 Ke7", "bxc6 Kd2") == (
-        "bad exchange: the move gives a bishop for a knight (1...bxc6 2. Kd2)"
-    )
-
-
-def test_what_a_line_wins_is_named_and_shown_to_its_last_capture() -> None:
-    fen = "5r1k/p5p1/7p/4P2P/3q4/4Q3/P4rP1/1R2R1K1 b - - 5 35"
-    won = win_by(line(fen, "Rf1+ Kh2 Qxe3 Rxe3 Rxb1 a4 Ra1"), 5, "the reply")
-    assert won is not None and won.sentence == "the reply wins the rook on b1"
-    late = line(MIDDLEGAME, "h3 Bh5 g4 Bg6 Be3 Rc8 Qd2 a6 Bxg6 fxg6")
-    assert late.text.endswith("17. Bxg6 fxg6")
-
-
-def test_a_piece_for_which_another_is_taken_does_not_hang() -> None:
-    fen = "2b3k1/6pp/2q2p2/ppN5/1b1Pp3/PP3NP1/6PP/2Q4K w - - 0 31"
-    answered = line(fen, "axb4 exf3 bxa5 Bg4 Kg1 f2+ Kxf2 Kf8")
-    won = win_by(answered, answered.gain, "the reply")
-    assert won is not None and won.sentence == "the reply wins a bishop and two pawns for a knight"
-
-
 def test_a_pawn_that_is_about_to_be_won_back_is_not_won() -> None:
     start = chess.Board()
     start.push_san("a4")
@@ -655,45 +606,10 @@ def test_a_pawn_that_is_about_to_be_won_back_is_not_won() -> None:
     assert line("4k3/8/8/8/8/8/p2P4/2K5 b - - 0 1", "a1=Q+ Kc2").gain == 8
 
 
-@pytest.mark.parametrize(
-    ("fen", "moves", "means"),
-    [
-        # It comes after the plies that count.
-        (
-            "7k/8/8/8/P4n2/8/8/2B3K1 w - - 0 1",
-            "Bd2 Kg7 Bxf4 Kf6 a5 Ke7 Kf2 Kd7 Ke3 Kc6 Kd4 Kb5 Be5 Ka4 a6 Kb4 a7 Kb3 a8=Q",
-            Means.MATERIAL,
-        ),
-        # The rook is taken for nothing, on the board or by the next move; something else is won.
-        (
-            "r7/8/p1P2k2/3K1p1p/5P2/P7/1P6/5B2 w - - 5 54",
-            "c7 Ke7 Bxa6 Kd7 c8=R Rxc8 Bd3 Ra8 Bxf5+",
-            Means.MATERIAL,
-        ),
-        ("r5k1/2P5/8/7n/8/5B2/8/7K w - - 0 1", "Kg2 Kf8 Bxh5 Kg7 c8=R", Means.MATERIAL),
-        # What takes it is taken.
-        ("r7/8/p1P2k2/3K1p1p/5P2/P7/1P6/5B2 w - - 5 54", "c7 a5 Kc6 Rh8 Ba6 h4 c8=Q Rxc8+ Bxc8", Means.PROMOTION),
-        # It takes something itself, and is taken.
-        ("r1n3k1/1P6/8/8/8/8/8/7K w - - 0 1", "Kg2 Kg7 bxc8=Q Rxc8 Kg3", Means.PROMOTION),
-        ("8/P7/8/8/8/7k/8/7K w - - 0 1", "a8=Q Kg4 Qe4+", Means.PROMOTION),
-    ],
-)
-def test_a_promotion_is_named_where_something_is_won_by_it(fen: str, moves: str, means: Means) -> None:
-    found = line(fen, moves)
-    won = win_by(found, max(found.gain, 1))
-    assert won is not None and won.means is means
-
-
 def test_a_line_is_shown_to_its_promotion() -> None:
     assert line("8/8/8/8/P7/7k/8/7K w - - 0 2", "a5 Kg4 a6 Kf5 a7 Ke6 a8=Q Kd6").text == (
         "2. a5 Kg4 3. a6 Kf5 4. a7 Ke6 5. a8=Q"
     )
-
-
-def test_a_piece_that_can_be_taken_pins_nothing() -> None:
-    taken = line("3r2k1/PK6/6n1/7R/4P3/1N6/8/8 w - - 0 61", "a8=Q Rxa8 Kxa8 Kg7 Nd4 Ne7")
-    won = win_by(taken, taken.gain)
-    assert won is not None and won.means is Means.PROMOTION
 
 
 def test_a_mate_is_the_whole_reason_for_a_move() -> None:
@@ -729,11 +645,6 @@ def test_what_both_sides_take_is_named_and_nothing_is_called_level() -> None:
     assert end_of(Position(fen), ["a1a2"], default()).material == "nothing is taken"
 
 
-def test_an_exchange_that_its_line_does_not_show_is_not_named() -> None:
-    fen = "4k3/1p6/2n4p/6p1/7P/5B2/1P6/4K3 w - - 0 1"  # pawns are exchanged, and the better line is about to do so
-    assert mistake(fen, "Bxc6+", "Be4 Ke7 hxg5", "bxc6 hxg5 hxg5 Kd2").startswith("no single reason")
-
-
 def test_a_king_is_driven_in_all_moves_that_are_shown() -> None:
     fen = "1r1qkb1r/Q4ppp/p7/4p3/1PN5/4p3/PP3PPP/R4RK1 b k - 1 19"  # Szen - Anderssen, London 1851
     board = chess.Board(fen)
@@ -744,13 +655,6 @@ def test_a_king_is_driven_in_all_moves_that_are_shown() -> None:
     assert left_in_the_centre(played, better, reply, {}) == (
         "Bxb4 and O-O came in time, and Re1+ drives the king from e8"
     )
-
-
-def test_a_line_wins_more_than_its_first_pawn() -> None:
-    fen = "7k/bp4rP/p1pnB3/5Pp1/PP2q2P/2P4K/4Q3/4R3 b - - 0 46"  # Staunton - Anderssen, London 1851
-    forked = line(fen, "Qxh4+ Kg2 Ne4 Rh1 Qxh1+ Kxh1 Ng3+ Kg2 Nxe2")
-    won = win_by(forked, forked.gain, "the reply")
-    assert won is not None and won.means is not Means.HANGING
 
 
 def test_a_move_is_not_compared_with_itself(capsys: pytest.CaptureFixture[str]) -> None:

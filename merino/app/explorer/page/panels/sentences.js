@@ -13,7 +13,7 @@ const POINTED_MS = 2500;
  */
 const PLACES = [
     [/^Around this position/, "#words-share"],
-    [/^The net sees/, "#words-table [data-told='What the net sees more']"],
+    [/^The (net rates|terms explain)/, "#words-table [data-told='What the terms do not explain']"],
     [/^That depends most on/, "#rest-table"],
     [/^(By the terms |In (White|Black)'s favour)/, "#words-table, #term-table"],
     [/^Material/, "[data-group=Material]"],

@@ -186,7 +186,7 @@ function barTable(id, rows) {
     return h("table", { class: "terms", id }, h("tbody", {}, rows.map(row)));
 }
 
-/** The account of a score in the terms: what each adds by it, and what it does not tell. */
+/** The account of a score in the terms: what each adds by it, and what it does not explain. */
 function accountOf(words) {
     const seen = words.terms.filter(isTold).sort((a, b) => Math.abs(b.cp) - Math.abs(a.cp));
     const line = (name, value, term) => [name, value, { "data-told": name, "data-told-term": term }];
@@ -194,11 +194,11 @@ function accountOf(words) {
         h(
             "p",
             { id: "words-share" },
-            `As far as the terms can tell it, which is ${percent(Math.max(0, words.r2))} of how moves change it:`,
+            `As far as the terms explain it, which is ${percent(Math.max(0, words.r2))} of how moves change it:`,
         ),
         barTable("words-table", [
             ...seen.map((term) => line(spaced(term.name), term.cp, term.name)),
-            line("What the net sees more", words.rest),
+            line("What the terms do not explain", words.rest),
         ]),
     ];
 }
@@ -209,7 +209,7 @@ function restOf(pieces, rests) {
     const parts = pieces.filter((piece) => size(piece) >= MIN_REST).sort((a, b) => size(b) - size(a));
     const line = (piece) => [[picture(piece.piece, 18), ` ${piece.square}`], rests[piece.square]];
     return [
-        h("p", {}, "Of what the net sees more, this goes with a piece that is taken off (a king that stands at home):"),
+        h("p", {}, "Of what they do not explain, this goes with a piece that is taken off (a king that stands at home):"),
         barTable("rest-table", parts.map(line)),
     ];
 }

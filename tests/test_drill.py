@@ -307,20 +307,20 @@ def test_games_through_a_pipe_make_no_exercises(tmp_path: Path, monkeypatch) -> 
         pipe_with(GAME.encode()) as pipe,
         pytest.raises(StudyError, match=rf"'/dev/fd/{pipe}' can be read only once: exercises need a file"),
     ):
-        practice_from(Path(f"/dev/fd/{pipe}"), "Me", place, 1, default(), lambda: fail)
+        practice_from(Path(f"/dev/fd/{pipe}"), "Me", place, 1, lambda: fail)
     (games := tmp_path / "games.pgn").write_text(GAME)
-    assert practice_from(games, "Me", place, 1, default(), lambda: fail).exercises == (exercise(),)
+    assert practice_from(games, "Me", place, 1, lambda: fail).exercises == (exercise(),)
 
 
 def test_what_was_practised_stays_where_new_games_have_no_mistake(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("merino.lab.people.drill.exercises_of", lambda *_: [])
     (games := tmp_path / "games.pgn").write_text(GAME)
     with pytest.raises(StudyError, match="no exercises: 1 game of 'Me' without a mistake"):
-        practice_from(games, "Me", tmp_path / "p.json", 1, default(), lambda: fail)
+        practice_from(games, "Me", tmp_path / "p.json", 1, lambda: fail)
     old = Practice("other Me 1", (exercise(),))
     old.review(exercise(), True, NOW)
     old.save(tmp_path / "p.json")
-    assert practice_from(games, "Me", tmp_path / "p.json", 1, default(), lambda: fail).exercises == (exercise(),)
+    assert practice_from(games, "Me", tmp_path / "p.json", 1, lambda: fail).exercises == (exercise(),)
 
 
 def fail(*_: object) -> list[Line]:

@@ -124,35 +124,23 @@ def annotate_moves(
         change = report_change(Change(explained, explained_after))
         annotated = AnnotatedMove(move, name, turn, before, better, after, change)
         if annotated.grade is not None:
-            annotated = replace(
-                annotated,
-                mistake=_mistake(previous, annotated, evaluation),
-                pieces=() if shapley is None else _pieces(previous, annotated, evaluation, shapley),
-            )
+            annotated = _explained(previous, annotated, evaluation, shapley)
         yield annotated
         before, explained = after, explained_after
 
 
-def _mistake(position: Position, annotated: AnnotatedMove, evaluation: Evaluation) -> Mistake | None:
-    """The kind of mistake that a move made in `position` is."""
-    better, after = annotated.better, annotated.after
-    return mistake_in(
-        position,
-        annotated.move,
-        ScoredLine(better.best, better.score),
-        ScoredLine(after.best, after.score),
-        evaluation,
-    )
-
-
-def _pieces(
-    position: Position, annotated: AnnotatedMove, evaluation: Evaluation, error: float
-) -> tuple[PieceOutcome, ...]:
-    """What a move made in `position` makes of each piece."""
-    better, after = annotated.better, annotated.after
+def _explained(
+    position: Position, annotated: AnnotatedMove, evaluation: Evaluation, shapley: float | None
+) -> AnnotatedMove:
+    """A mistake made in `position` with its kind, and with `shapley` also with what it makes of each piece."""
+    move, better, after = annotated.move, annotated.better, annotated.after
+    lines = ScoredLine(better.best, better.score), ScoredLine(after.best, after.score)
+    annotated = replace(annotated, mistake=mistake_in(position, move, *lines, evaluation))
+    if shapley is None:
+        return annotated
     best = EndedLine(better.best, better.score, better.turn)
-    played = EndedLine((annotated.move, *after.best), after.score, after.turn)
-    return piece_outcomes(position, best, played, evaluation, error)
+    played = EndedLine((move, *after.best), after.score, after.turn)
+    return replace(annotated, pieces=piece_outcomes(position, best, played, evaluation, shapley))
 
 
 def _better(

@@ -56,16 +56,15 @@ def run_annotate(arguments: Sequence[str]) -> int:
     search = SearchRequest.of(args, Limits(nodes=DEFAULT_NODES))
     with errors_named("annotate", StudyError):
         sources = read_sources(args.file)
-        encoding = sources.encoding if out else "utf-8"
         request = AnnotationRequest(
             sources,
             evaluation,
             search.limits,
-            search.hash_mb,
-            search.threads,
-            encoding,
-            picture,
-            shared.asked_error(args),
+            hash_mb=search.hash_mb,
+            threads=search.threads,
+            encoding=sources.encoding if out else "utf-8",
+            picture=picture,
+            shapley=shared.asked_error(args),
         )
         progress = _AnnotationProgress(len(sources.games), args.quiet)
         if out is None:

@@ -88,12 +88,12 @@ def _explainer(
         args,
         evaluation,
         beside,
-        _fresh_searches(search, evaluation),
-        search.limits,
-        search.is_limited,
-        detect(sys.stdout, ascii_only=args.ascii).unicode,
-        min(MAX_COLUMNS, shutil.get_terminal_size().columns),
-        print,
+        searching=_fresh_searches(search, evaluation),
+        limits=search.limits,
+        is_limited=search.is_limited,
+        unicode=detect(sys.stdout, ascii_only=args.ascii).unicode,
+        width=min(MAX_COLUMNS, shutil.get_terminal_size().columns),
+        say=print,
     )
 
 

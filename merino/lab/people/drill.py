@@ -33,6 +33,7 @@ from merino.engine.notation.san import board_of, move_number, named_moves, read_
 from merino.engine.search.choice import expected_scores
 from merino.engine.search.limits import Limits
 from merino.eval.evaluation import Evaluation
+from merino.eval.families import default
 from merino.eval.linear.family import LinearEvaluation
 from merino.formats.pgn_text import tree_text
 from merino.formats.sources import digest, is_passing, name_of
@@ -381,7 +382,6 @@ def practice_from(
     wanted: str,
     place: Path,
     most: int,
-    evaluation: LinearEvaluation,
     analyse: Callable[[], Analyser],
     report: Callable[[str, float], object] = lambda what, done: None,
 ) -> Practice:
@@ -400,7 +400,7 @@ def practice_from(
     if old is not None and old.made_from == made_from:
         return old
     _check_player(old, player.name, place)
-    practice = renewed(old, made_from, exercises_of(player, evaluation, analyse(), most, report))
+    practice = renewed(old, made_from, exercises_of(player, default(), analyse(), most, report))
     if not practice.exercises:
         count = counted(player.count, "game")
         raise StudyError(

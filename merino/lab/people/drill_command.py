@@ -74,7 +74,7 @@ def _progress(args: argparse.Namespace, place: Path) -> Practice:
     show = ProgressOfMany(shared.progress_stream(args.quiet))
     try:
         with writing(CommandError, place, "drill: "):
-            return practice_from(args.file, args.player, place, args.most, default(), default_analyser, show)
+            return practice_from(args.file, args.player, place, args.most, default_analyser, show)
     finally:
         show.wipe()
 

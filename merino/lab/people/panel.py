@@ -73,7 +73,7 @@ def drill(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with _stoppable(), held(place):
                     player = fields.text("player")
-                    return place, practice_from(path, player, place, most, evaluation, lambda: searching, progressed)
+                    return place, practice_from(path, player, place, most, lambda: searching, progressed)
 
         try:
             place, found = practise(progress_file(named))

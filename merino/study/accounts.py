@@ -208,15 +208,15 @@ def whole_account(evaluation: NetEvaluation, positions: np.ndarray, source: str)
     found = columns[kept] @ np.concatenate([account.weights, [account.to_move, account.constant]])
     middlegame, endgame = halves(account.weights, NUMBER_OF_TERMS)
     return WholeAccount(
-        VERSION,
-        digest(evaluation.network),
-        Path(evaluation.name).stem,
-        source,
-        {term.name: (round(a, 2), round(b, 2)) for term, a, b in zip(TERMS, middlegame, endgame, strict=True)},
-        round(account.to_move, 2),
-        round(account.constant, 2),
-        _share(scores[kept], found),
-        {name: _share(scores[kept][which], found[which]) for name, which in _kinds(positions[kept]) if which.any()},
+        version=VERSION,
+        net=digest(evaluation.network),
+        name=Path(evaluation.name).stem,
+        source=source,
+        weights={term.name: (round(a, 2), round(b, 2)) for term, a, b in zip(TERMS, middlegame, endgame, strict=True)},
+        to_move=round(account.to_move, 2),
+        constant=round(account.constant, 2),
+        all=_share(scores[kept], found),
+        kinds={name: _share(scores[kept][at], found[at]) for name, at in _kinds(positions[kept]) if at.any()},
     )
 
 

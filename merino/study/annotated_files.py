@@ -137,14 +137,17 @@ def games_of(text: str) -> Iterator[GameSource]:
 
 
 def _source(game: chess.pgn.Game, number: int, line: int, text: str) -> GameSource:
-    if game.errors:
-        return GameSource(number, line, text, game, Position(), (), str(game.errors[0]))
+    start, moves, fault = Position(), tuple[str, ...](), ""
     try:
-        position = loaded(game, number).position
+        if game.errors:
+            fault = str(game.errors[0])
+        else:
+            position = loaded(game, number).position
+            start = Position(position.start_fen(), position.chess960)
+            moves = tuple(position.uci(move) for move in position.moves)
     except (FenError, IllegalMoveError, VariantError) as error:
-        return GameSource(number, line, text, game, Position(), (), str(error).removeprefix(f"game {number} is "))
-    start = Position(position.start_fen(), position.chess960)
-    return GameSource(number, line, text, game, start, tuple(position.uci(move) for move in position.moves))
+        fault = str(error).removeprefix(f"game {number} is ")
+    return GameSource(number, line, text, game, start=start, moves=moves, fault=fault)
 
 
 def write_comments(source: GameSource, moves: Sequence[AnnotatedMove], how: str) -> str:

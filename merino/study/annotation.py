@@ -122,7 +122,7 @@ def annotate_moves(
         if _fall(before, after, turn) >= GRADES[-1].least_loss and before.score.mate is None:
             better = _better(previous, move, before, evaluation, analyser, limits)
         change = report_change(Change(explained, explained_after))
-        annotated = AnnotatedMove(move, name, turn, before, better, after, change)
+        annotated = AnnotatedMove(move, name, turn, before=before, better=better, after=after, change=change)
         if annotated.grade is not None:
             annotated = _explained(previous, annotated, evaluation, shapley)
         yield annotated

@@ -103,18 +103,17 @@ class Exercise:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Exercise:
         """What `as_json` gave; raises KeyError, TypeError or ValueError for anything else."""
-        names = ("fen", "played", "solution", "kind", "reason")
-        fen, played, solution, kind, reason = (str(data[name]) for name in names)
-        line, refutation = (tuple(map(str, data[name])) for name in ("line", "refutation"))
-        start = Position(fen)
-        for moves in ((solution,), line, (played, *refutation)):
-            board = board_of(start)
+        texts = ("fen", "played", "solution", "kind", "reason", "title", "number")
+        values: dict[str, Any] = {name: str(data[name]) for name in texts}
+        values |= {name: tuple(map(str, data[name])) for name in ("line", "refutation")}
+        found = cls(**values, game=int(data["game"]), loss=float(data["loss"]))
+        for moves in ((found.solution,), found.line, (found.played, *found.refutation)):
+            board = found.board
             for move in moves:
                 board.push_san(move)
-        where, loss = (int(data["game"]), str(data["title"]), str(data["number"])), float(data["loss"])
-        if not 0 <= loss <= 1:
-            raise ValueError(f"a loss of {loss}")
-        return cls(fen, played, solution, kind, reason, loss, *where, line, refutation)
+        if not 0 <= found.loss <= 1:
+            raise ValueError(f"a loss of {found.loss}")
+        return found
 
 
 def exercises_of(

@@ -255,12 +255,12 @@ def _values_of(label: str, evaluation: Evaluation, tally: BoardTally, vectors: V
         for phase, name in named
     }
     return BoardValues(
-        label,
-        evaluation.name,
-        vectors.games,
-        tally.positions,
-        pawns,
-        spreads,
-        {name: tally.predictions(phase) for phase, name in named},
-        vectors,
+        label=label,
+        evaluation=evaluation.name,
+        games=vectors.games,
+        positions=tally.positions,
+        pawns=pawns,
+        spreads=spreads,
+        predictions={name: tally.predictions(phase) for phase, name in named},
+        vectors=vectors,
     )

@@ -327,8 +327,18 @@ def simulate(
 
     with threads(count) as workers:
         losses, firsts, covered, proved = np.array(list(ordered(workers, play_run, iter(range(runs)), 2 * count))).T
-    start_loss = loss_at_start(setting, size)
-    return Cell(method.name, setting.name, size, pairs, losses, start_loss, firsts, covered, proved > 0, ahead)
+    return Cell(
+        method=method.name,
+        setting=setting.name,
+        parameters=size,
+        pairs=pairs,
+        losses=losses,
+        start_loss=loss_at_start(setting, size),
+        firsts=firsts,
+        covered=covered,
+        proved=proved > 0,
+        ahead=ahead,
+    )
 
 
 @entry

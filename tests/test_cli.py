@@ -216,7 +216,7 @@ def test_make_clean_goes_on_where_compiled_code_cannot_be_deleted(tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_on_windows_a_pipe_without_a_reader_is_told_by_another_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_windows_a_pipe_without_a_reader_has_another_number(monkeypatch: pytest.MonkeyPatch) -> None:
     fault, of_a_file = OSError(errno.EINVAL, "Invalid argument"), OSError(errno.EINVAL, "Invalid argument", "x.pgn")
     assert not is_lost_output(fault) and not has_no_reader(fault)
     monkeypatch.setattr(sys, "platform", "win32")

@@ -115,7 +115,7 @@ def test_a_name_that_is_no_file_ends_a_command_with_a_line(
 
 
 @pytest.mark.parametrize("name", ["pipe", "socket", "circle", "games.pgn/x", "~ ~", *IMPOSSIBLE])
-def test_a_name_that_cannot_be_written_to_is_told_before_the_work(
+def test_a_name_that_cannot_be_written_to_is_reported_before_the_work(
     folder: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     for line in WRITING:
@@ -169,7 +169,9 @@ def check(line: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Traceback" not in "".join(said), (line, said)
 
 
-def test_an_output_for_whose_lock_a_disk_has_no_room_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_output_for_whose_lock_a_disk_has_no_room_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(path: Path) -> NoReturn:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 

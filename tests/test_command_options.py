@@ -158,8 +158,8 @@ def test_the_help_says_where_a_file_goes_that_nobody_names(name: str, option: st
 
 
 def test_the_help_of_learn_names_the_targets_that_it_compares() -> None:
-    told = str(parsers()["learn"]._option_string_actions["--target"].help).partition("(default: ")[2]
-    usually, _, without_strays = told.partition(", and ")
+    answer = str(parsers()["learn"]._option_string_actions["--target"].help).partition("(default: ")[2]
+    usually, _, without_strays = answer.partition(", and ")
     for sentence, arguments in ((usually, ["g.pgn"]), (without_strays, ["g.pgn", "--no-strays"])):
         compared = [each.name for each in read_arguments(arguments).request.targets]
         assert [name for name in ("blend=0.25", "result") if name in sentence] == compared[1:]
@@ -167,10 +167,10 @@ def test_the_help_of_learn_names_the_targets_that_it_compares() -> None:
 
 def test_what_is_said_of_clusters_names_every_command_that_can_use_one() -> None:
     manual = Path(__file__).resolve().parent.parent / "docs" / "matches.md"
-    told = [PAGE, manual.read_text(encoding="utf-8").partition("## Clusters")[2].partition("It needs")[0]]
+    answer = [PAGE, manual.read_text(encoding="utf-8").partition("## Clusters")[2].partition("It needs")[0]]
     able = {name.split()[0] for name, parser in parsers().items() if "--cluster" in parser._option_string_actions}
     assert {"match", "spsa", "night"} < able
-    for text in told:
+    for text in answer:
         assert not [name for name in able if name not in text]
 
 
@@ -252,8 +252,8 @@ def test_a_mistyped_word_ends_with_code_2_and_one_sentence(
     words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words) == 2
-    told = capsys.readouterr()
-    assert said in told.err and told.err.startswith("merino: ") and told.err.count("\n") == 1 and not told.out
+    answer = capsys.readouterr()
+    assert said in answer.err and answer.err.startswith("merino: ") and answer.err.count("\n") == 1 and not answer.out
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("Treads", "Threads"), ("move overhed", "Move Overhead")])

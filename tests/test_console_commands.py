@@ -11,6 +11,7 @@ from merino.app.console.registry import COMMANDS
 from merino.app.console.terminal import Terminal
 from merino.app.shell.explain import run_compare, run_explain, run_moves
 from merino.core.board.bitboard import BLACK, WHITE
+from merino.core.board.fen import START_FEN
 from merino.engine.search.limits import Limits, Score
 from merino.engine.uci.options import OPTIONS
 from merino.eval.families import own_names
@@ -43,10 +44,6 @@ def test_switch_changes_sides_with_the_engine(talk: Talk) -> None:
     assert talk.session.position.turn == WHITE
 
 
-def test_both_lets_the_engine_play_both_sides(talk: Talk) -> None:
-    assert talk.say("both 4").count("move: ") == 4
-
-
 def test_who_resigns_loses_and_undo_revokes_it(talk: Talk) -> None:
     assert talk.say("e4", "resign").endswith("0-1, White resigns.\n")
     for line in ("Nf3", "go", "resign", "draw", "hint", "auto", "switch", "analyze"):
@@ -61,11 +58,6 @@ def test_the_engine_takes_a_draw_unless_it_is_ahead(talk: Talk, score: int, is_a
     talk.searcher.score = Score(score)  # for the side to move: the person
     assert ("1/2-1/2, a draw by agreement." in talk.say("draw")) == is_accepted
     assert (talk.session.game.ending is not None) == is_accepted
-
-
-def test_under_force_a_draw_is_agreed_without_thinking(talk: Talk) -> None:
-    assert talk.say("force", "draw").endswith("\n1/2-1/2, a draw by agreement.\n")
-    assert talk.searcher.limits == Limits()
 
 
 def test_time_shows_the_limit_and_what_was_used(talk: Talk) -> None:
@@ -124,16 +116,6 @@ def test_other_lines_typed_meanwhile_wait_for_the_move(talk: Talk) -> None:
     assert list(talk.session.typed_ahead) == ["undo", ""]  # the last Enter belongs to what comes before it
 
 
-def test_see_tells_what_an_exchange_gains(talk: Talk) -> None:
-    talk.say(f"setboard {CAPTURES}")
-    assert talk.say("see exd5") == "exd5 wins 100 centipawns by exchange.\n"
-    assert talk.say("see d1d5") == "Qxd5 loses 800 centipawns by exchange.\n"
-    assert talk.say("see Ke2") == "Ke2 neither wins nor loses anything by exchange.\n"
-    assert "White has no knight" in talk.say("see Nf3")
-    assert "Usage: see MOVE" in talk.say("see")
-    assert talk.moves == []
-
-
 def test_explain_shows_the_terms_a_move_changes(talk: Talk) -> None:
     assert "e4" in talk.say("explain startpos e4 --static")
     assert "VAL_P" in talk.say("explain startpos") and "VAL_P" in talk.say("explain 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")
@@ -144,11 +126,6 @@ def test_explain_shows_the_terms_a_move_changes(talk: Talk) -> None:
     talk.say(f"setboard {CAPTURES}")
     talk.say(f"weights load {ONE_PHASE}")
     assert "VAL_P                  +100.0" in talk.say("explain exd5")
-
-
-def test_weights_that_come_with_merino_are_loaded_and_compared_by_name(talk: Talk) -> None:
-    assert str(SHIPPED / "learned.txt") in talk.say("weights load learned")
-    assert "holds the weights in use" in talk.say("weights diff learned")
 
 
 def test_the_console_explains_with_the_options_of_the_shell(talk: Talk, capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,31 +145,6 @@ def test_the_console_explains_with_the_options_of_the_shell(talk: Talk, capsys: 
     assert talk.moves == []
 
 
-def test_every_piece_has_a_shapley_value_at_the_console(talk: Talk) -> None:
-    talk.say(f"setboard {CAPTURES}")
-    score = talk.session.runtime.evaluation.explain(talk.session.position.record).score_white
-    assert talk.say("pieces shapley").endswith(f"score {score:+.0f}\n") and "Removal" not in talk.say("pieces shapley")
-    assert "Removal" in talk.say("pieces") and "Shapley" in talk.say("pieces")
-    assert "Shapley" not in talk.say("pieces removal") and "  Shapley  " in talk.say("pieces d5")
-
-
-def test_a_net_that_attributes_nothing_says_so(talk: Talk) -> None:
-    assert "Attributed" in talk.say("pieces attributed")
-    told = talk.say("option EvalFile gen1", "pieces attributed")
-    assert told.endswith("it attributes nothing to pieces; try pieces shapley.\n") and "gen1" in told
-    assert "Attributed" not in talk.say("pieces") and "Relative" in talk.say("pieces relative")
-
-
-def test_a_threat_is_told_at_the_console(talk: Talk) -> None:
-    talk.say("setboard 4k3/8/8/8/8/8/n7/R3K3 b - - 0 1")
-    assert talk.say("threat").endswith("White threatens Rxa2: the knight on a2 can be taken (2. Rxa2).\n")
-    talk.say("new")
-    assert talk.say("threat").endswith("There is no threat.\n")
-    talk.say("setboard 4k3/8/8/8/8/8/4r3/4K3 w - - 0 1")
-    assert talk.say("threat").endswith("In check no threat is looked for.\n")
-    assert "Usage: threat" in talk.say("threat e4")
-
-
 def test_eval_takes_another_weights_file(talk: Talk, tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text(AFTER_TRAINING.read_text().replace("KnightCenter           27", "KnightCenter 13"))
@@ -202,21 +154,6 @@ def test_eval_takes_another_weights_file(talk: Talk, tmp_path: Path) -> None:
     assert "Cannot read weights file" in talk.say("eval nowhere.txt")
     assert talk.say("eval learned") == talk.say(f"eval {SHIPPED / 'learned.txt'}")
     assert "learned.txt" in talk.say("explain --beside learned")
-
-
-def test_edit_puts_pieces_on_squares_and_takes_them_off(talk: Talk) -> None:
-    talk.say("edit -b1 -g1 -h1 -d8 qd4")
-    assert talk.session.position.fen().startswith("rnb1kbnr/pppppppp/8/8/3q4/8/PPPPPPPP/R1BQKB2 w Qkq - ")
-    talk.say("edit clear Kg1 Ra1 kg8 black")
-    assert talk.session.position.fen() == "6k1/8/8/8/8/8/8/R5K1 b - - 0 1"
-
-
-def test_a_position_against_the_rules_is_not_set_up(talk: Talk) -> None:
-    before = talk.session.position.fen()
-    assert "king" in talk.say("edit -e1")
-    for change in ("Qd9", "Xd1", "Q", "nonsense"):
-        assert "Usage: edit" in talk.say(f"edit {change}")
-    assert talk.session.position.fen() == before
 
 
 def test_settings_change_how_the_board_is_shown() -> None:
@@ -233,22 +170,6 @@ def test_settings_change_how_the_board_is_shown() -> None:
     assert "Usage: set NAME VALUE" in talk.say("set moon on")
 
 
-def test_options_are_listed_and_set(talk: Talk) -> None:
-    overview = " ".join(talk.say("option").split())
-    assert OPTIONS["multipv"].sentence.removesuffix(".") + " (1 to 256)." in overview and "MultiPV, now 1 " in overview
-    assert talk.say("option multipv 3") == "MultiPV: 3.\n"
-    assert talk.searcher.multipv == 3
-    talk.say("option Clear Hash")
-    assert talk.searcher.calls[-1] == ("clear", None)
-    assert "MultiPV, 1 to 256, now 3: " in talk.say("option multipv")
-    assert "Move Overhead, 0 to 5000, now 50: " in talk.say("option move overhead")
-    assert "MultiPV is 1 to 256. Usage: option" in talk.say("option MultiPV 0")
-    assert "Usage: option" in talk.say("option MultiPV many")
-    assert "Move Overhead: 7." in talk.say("option move   overhead  7")
-    assert "There is no option 'Moon'" in talk.say("option Moon")
-    assert "There is no option" in talk.say("option UCI_Chess960 true")
-
-
 def test_the_list_of_options_has_the_name_of_the_weights(talk: Talk) -> None:
     assert "WeightsFile, now default.txt" in talk.say("option")
 
@@ -259,14 +180,6 @@ def test_an_option_takes_the_name_of_a_file_in_quotes(talk: Talk, tmp_path: Path
     for name in (f'"{net}"', f"'{net}'", str(net)):
         talk.say("option EvalFile <empty>", f"option EvalFile {name}")
         assert talk.session.runtime.net_file == net
-
-
-def test_full_strength_ends_the_limit_to_an_elo(talk: Talk) -> None:
-    talk.say("option UCI_LimitStrength on")
-    assert talk.say("skill 20") == "Full strength.\n"
-    assert "now off" in talk.say("option UCI_LimitStrength")
-    talk.say("option UCI_Elo 1800")
-    assert talk.say("skill") == "Full strength.\n"
 
 
 def test_several_lines_are_shown_in_analysis_and_one_in_play(talk: Talk) -> None:
@@ -293,26 +206,6 @@ def test_what_another_set_of_terms_has_alone_is_counted_where_weights_are_compar
     assert "Only in one" not in talk.say("weights diff greko2015-before-training.txt")
 
 
-def test_completion_follows_the_usage_of_a_command(talk: Talk, tmp_path: Path) -> None:
-    (tmp_path / "games.pgn").touch()
-    (tmp_path / "folder").mkdir()
-    assert completions(talk.session, "see N", "N") == ["Na3", "Nc3", "Nf3", "Nh3"]
-    assert completions(talk.session, f"load {tmp_path}/", f"{tmp_path}/") == [
-        f"{tmp_path}/folder/",
-        f"{tmp_path}/games.pgn",
-    ]
-    assert completions(talk.session, "load nowhere/", "nowhere/") == []
-    assert completions(talk.session, "option mul", "mul") == ["MultiPV"]
-    assert completions(talk.session, "option skill l", "l") == ["Level"]
-    assert completions(talk.session, "option move o", "o") == ["Overhead"]
-    assert completions(talk.session, "option p", "p") == [], "Ponder is for a GUI"
-    assert completions(talk.session, "option evalfile gen", "gen") == [net for net in own_names(".net") if "gen" in net]
-    assert completions(talk.session, f"option EvalFile {tmp_path}/g", f"{tmp_path}/g") == [f"{tmp_path}/games.pgn"]
-    assert completions(talk.session, "option UCI_LimitStrength o", "o") == ["off", "on"]
-    assert completions(talk.session, "option MultiPV 3", "3") == []
-    assert completions(talk.session, "xyzzy N", "N") == []
-
-
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_text_keeps_within_the_width_of_the_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
@@ -332,3 +225,83 @@ def test_text_keeps_within_the_width_of_the_terminal(width: int, monkeypatch: py
         lines += ["eval", "terms"]
     for line in lines:
         assert max(map(len, talk.say(line).splitlines())) <= width, line
+
+
+@pytest.mark.parametrize(
+    ("lines", "answers"),
+    [
+        (("force", "draw"), ("\n1/2-1/2, a draw by agreement.\n",)),
+        ((f"setboard {CAPTURES}", "see exd5"), ("exd5 wins 100 centipawns by exchange.\n",)),
+        ((f"setboard {CAPTURES}", "see d1d5"), ("Qxd5 loses 800 centipawns by exchange.\n",)),
+        ((f"setboard {CAPTURES}", "see Ke2"), ("Ke2 neither wins nor loses anything by exchange.\n",)),
+        ((f"setboard {CAPTURES}", "see Nf3", "see"), ("White has no knight", "Usage: see MOVE")),
+        (("weights load learned", "weights diff learned"), (str(SHIPPED / "learned.txt"), "holds the weights in use")),
+        (("setboard 4k3/8/8/8/8/8/n7/R3K3 b - - 0 1", "threat"), ("White threatens Rxa2: the knight on a2 can be",)),
+        (("threat", "threat e4"), ("There is no threat.\n", "Usage: threat")),
+        (("setboard 4k3/8/8/8/8/8/4r3/4K3 w - - 0 1", "threat"), ("In check no threat is looked for.\n",)),
+        (("edit -b1 -g1 -h1 -d8 qd4", "fen"), ("rnb1kbnr/pppppppp/8/8/3q4/8/PPPPPPPP/R1BQKB2 w Qkq - ",)),
+        (("edit clear Kg1 Ra1 kg8 black", "fen"), ("6k1/8/8/8/8/8/8/R5K1 b - - 0 1",)),
+        (("edit -e1", "fen"), ("king", START_FEN)),
+        (("edit Qd9", "edit Xd1", "edit Q", "edit nonsense", "fen"), ("Usage: edit", START_FEN)),
+        (("pieces attributed",), ("Attributed",)),
+        (
+            ("option EvalFile gen1", "pieces attributed"),
+            ("gen1", "nothing to pieces; try pieces shapley.\n"),
+        ),
+        (("option EvalFile gen1", "pieces relative"), ("Relative",)),
+        (("pieces",), ("Removal", "Attributed", "Shapley")),
+        ((f"setboard {CAPTURES}", "pieces d5"), ("  Shapley  ",)),
+        (("option multipv 3", "option multipv"), ("MultiPV: 3.\n", "MultiPV, 1 to 256, now 3: ")),
+        (("option move   overhead  7", "option move overhead"), ("Move Overhead: 7.", "0 to 5000, now 7: ")),
+        (("option MultiPV 0", "option MultiPV many"), ("MultiPV is 1 to 256. Usage: option",)),
+        (("option Moon", "option UCI_Chess960 true"), ("There is no option 'Moon'", "no option 'UCI_Chess960 true'")),
+        (("option UCI_LimitStrength on", "skill 20", "option UCI_LimitStrength"), ("Full strength.\n", "now off")),
+        (("option UCI_Elo 1800", "skill"), ("Full strength.\n",)),
+    ],
+)
+def test_what_is_typed_is_answered(talk: Talk, lines: tuple[str, ...], answers: tuple[str, ...]) -> None:
+    said = talk.say(*lines)
+    assert not [answer for answer in answers if answer not in said], said
+
+
+def test_options_are_listed_and_reach_the_engine(talk: Talk) -> None:
+    overview = " ".join(talk.say("option").split())
+    assert OPTIONS["multipv"].sentence.removesuffix(".") + " (1 to 256)." in overview and "MultiPV, now 1 " in overview
+    talk.say("option multipv 3", "option Clear Hash")
+    assert talk.searcher.multipv == 3 and talk.searcher.calls[-1] == ("clear", None)
+
+
+@pytest.mark.parametrize("way", ["shapley", "removal"])
+def test_one_way_of_valuing_pieces_is_shown_alone(talk: Talk, way: str) -> None:
+    said = talk.say(f"setboard {CAPTURES}", f"pieces {way}")
+    assert ("Shapley" in said, "Removal" in said) == (way == "shapley", way == "removal")
+    score = talk.session.runtime.evaluation.explain(talk.session.position.record).score_white
+    assert way == "removal" or said.endswith(f"score {score:+.0f}\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("his", ["history "]),
+        ("N", ["Na3 ", "Nc3 ", "Nf3 ", "Nh3 "]),
+        ("help und", ["undo"]),
+        ("st 1", []),
+        ("see N", ["Na3", "Nc3", "Nf3", "Nh3"]),
+        ("load {}/", ["{}/folder/", "{}/games.pgn"]),
+        ("load nowhere/", []),
+        ("option mul", ["MultiPV"]),
+        ("option skill l", ["Level"]),
+        ("option move o", ["Overhead"]),
+        ("option p", []),  # Ponder is for a GUI
+        ("option evalfile gen", [net for net in own_names(".net") if "gen" in net]),
+        ("option WeightsFile {}/g", ["{}/games.pgn"]),
+        ("option UCI_LimitStrength o", ["off", "on"]),
+        ("option MultiPV 3", []),
+        ("xyzzy N", []),
+    ],
+)
+def test_completion_follows_the_usage_of_a_command(talk: Talk, tmp_path: Path, line: str, offered: list[str]) -> None:
+    (tmp_path / "games.pgn").touch()
+    (tmp_path / "folder").mkdir()
+    line = line.format(tmp_path)
+    assert completions(talk.session, line, line.split(" ")[-1]) == [name.format(tmp_path) for name in offered]

@@ -163,7 +163,7 @@ def test_a_file_that_is_no_pgn_is_never_overwritten(talk: Talk, path: Path) -> N
     assert path.read_text() == "my diary\n"
 
 
-def test_a_file_that_cannot_be_written_is_told_and_left_as_it_was(
+def test_a_file_that_cannot_be_written_is_reported_and_stays(
     talk: Talk, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "Cannot write" in talk.say(f"save {path}/deeper/game.pgn")
@@ -213,7 +213,7 @@ def test_games_and_positions_are_loaded_from_compressed_files(talk: Talk, path: 
         ("between", TWO_GAMES.replace('[Event "Se', 'Well played!\n\n[Event "Se')),
     ],
 )
-def test_text_beside_the_games_of_a_file_is_not_counted(talk: Talk, path: Path, place: str, text: str) -> None:
+def test_text_between_the_games_of_a_file_is_not_counted(talk: Talk, path: Path, place: str, text: str) -> None:
     path.write_text(text, encoding="utf-8")
     assert "Game 1: Anderssen" in talk.say(f"load {path}"), place
     assert "Game 2: Ünal" in talk.say(f"load {path} 2"), place
@@ -239,13 +239,13 @@ def test_a_loaded_game_keeps_its_tags_until_it_takes_another_course(talk: Talk, 
 
 
 @pytest.mark.parametrize(
-    ("told", "line", "result"),
+    ("answer", "line", "result"),
     [("*", "resign", "0-1"), ("*", "draw", "1/2-1/2"), ("*", "fen", "*"), ("1-0", "fen", "1-0")],
 )
 def test_a_loaded_game_that_ends_at_the_console_has_its_result(
-    talk: Talk, path: Path, told: str, line: str, result: str
+    talk: Talk, path: Path, answer: str, line: str, result: str
 ) -> None:
-    path.write_text(f'[Event "?"]\n[White "A"]\n[Result "{told}"]\n\n1. e4 e5 {told}\n')
+    path.write_text(f'[Event "?"]\n[White "A"]\n[Result "{answer}"]\n\n1. e4 e5 {answer}\n')
     talk.say("force", f"load {path}", line)
     kept = chess.pgn.read_game(io.StringIO(talk.say("pgn")))
     assert kept is not None and (kept.headers["White"], kept.headers["Result"]) == ("A", result)
@@ -273,7 +273,7 @@ def test_a_position_is_loaded_by_its_line(talk: Talk, path: Path) -> None:
         ('[Variant "Atomic"]\n\n1. e4 *\n', 1, "is one of atomic, which merino does not play"),
     ],
 )
-def test_what_cannot_be_loaded_is_told_and_the_game_stays(
+def test_what_cannot_be_loaded_is_reported_and_the_game_stays(
     talk: Talk, path: Path, content: str, number: int, fault: str
 ) -> None:
     path.write_text(content, encoding="utf-8")
@@ -294,7 +294,7 @@ def test_utf_16_is_called_that(talk: Talk, path: Path) -> None:
     assert "is UTF-16 text: save it as UTF-8" in talk.say(f"load {path}")
 
 
-def test_a_file_that_is_not_there_is_told(talk: Talk, path: Path) -> None:
+def test_a_missing_file_is_reported(talk: Talk, path: Path) -> None:
     assert "No such file" in talk.say(f"load {path}")
     assert "Usage: load" in talk.say("load")
     assert "Usage: save" in talk.say("save")

@@ -122,15 +122,15 @@ def done(page: TestClient, work: str, **body: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("fen", [MIDDLEGAME, ENDGAME, Position().fen()])
-def test_explain_tells_the_report_of_the_library(page: TestClient, fen: str) -> None:
-    told = explained(page, fen)
+def test_explain_answers_with_the_report_of_the_library(page: TestClient, fen: str) -> None:
+    answer = explained(page, fen)
     report: PositionReport = report_position(Position(fen), default())
-    assert told == json.loads(json.dumps({"score_cp": report.static.score_cp, **report.to_dict()}))
-    assert sum(term["net_cp"] for term in told["terms"]) == pytest.approx(told["static"]["sum_cp"])
-    for term in told["terms"]:
+    assert answer == json.loads(json.dumps({"score_cp": report.static.score_cp, **report.to_dict()}))
+    assert sum(term["net_cp"] for term in answer["terms"]) == pytest.approx(answer["static"]["sum_cp"])
+    for term in answer["terms"]:
         assert term["white_cp"] - term["black_cp"] == pytest.approx(term["net_cp"])
     engine = int(default().scores(Position(fen).record)[0])
-    assert told["score_cp"] == (engine if told["to_move"] == "white" else -engine)
+    assert answer["score_cp"] == (engine if answer["to_move"] == "white" else -engine)
 
 
 def test_explain_follows_moves_and_changed_weights(page: TestClient) -> None:
@@ -154,20 +154,20 @@ def test_explain_follows_moves_and_changed_weights(page: TestClient) -> None:
 )
 def test_a_position_against_the_rules_is_valued_in_free_mode_alone(page: TestClient, fen: str, reason: str) -> None:
     assert reason in refused(page.get("/api/explain", params={"fen": fen}))
-    told = explained(page, fen, free="1")
-    assert reason in told["fault"] and told["moves"] == [] and told["ending"] is None
-    whole = sum(piece["attributed_cp"] for piece in told["pieces"]) + told["shared_cp"]
-    assert whole == pytest.approx(told["static"]["sum_cp"])
+    answer = explained(page, fen, free="1")
+    assert reason in answer["fault"] and answer["moves"] == [] and answer["ending"] is None
+    whole = sum(piece["attributed_cp"] for piece in answer["pieces"]) + answer["shared_cp"]
+    assert whole == pytest.approx(answer["static"]["sum_cp"])
 
 
-def test_a_missing_king_is_put_where_it_disturbs_least_and_told(page: TestClient) -> None:
-    told = explained(page, "rnbq1bnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1", free="1")
-    assert "valued as if Black's king stood on e8" in told["fault"]
-    assert [piece["square"] for piece in told["pieces"] if piece["piece"] == "k"] == ["e8"]
-    assert abs(told["score_cp"]) < 50, "both sides are alike but for the castling"
+def test_a_missing_king_is_reported_and_put_where_it_disturbs_least(page: TestClient) -> None:
+    answer = explained(page, "rnbq1bnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1", free="1")
+    assert "valued as if Black's king stood on e8" in answer["fault"]
+    assert [piece["square"] for piece in answer["pieces"] if piece["piece"] == "k"] == ["e8"]
+    assert abs(answer["score_cp"]) < 50, "both sides are alike but for the castling"
 
 
-def test_a_net_is_asked_of_no_more_men_than_it_has_room_for(page: TestClient) -> None:
+def test_a_net_refuses_more_pieces_than_it_has_room_for(page: TestClient) -> None:
     fen = "rnbqkbnr/pppppppp/8/8/8/7Q/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
     for path in ("explain", "shapley"):
         asked = {"fen": fen, "free": True, "weights": "gen1.net"}
@@ -180,7 +180,7 @@ def test_a_text_that_is_no_fen_is_refused_even_in_free_mode(page: TestClient, fe
     assert refused(page.get("/api/explain", params={"fen": fen, "free": "1"}))
 
 
-def test_how_far_the_compiler_is_is_told(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_progress_of_the_compiler_is_reported(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     assert page.get("/api/compiling").json() == {"compiling": None}
     monkeypatch.setattr(Watch, "progress", CompilerProgress(0.4, 12))
     assert page.get("/api/compiling").json() == {"compiling": {"share": 0.4, "seconds_left": 12}}
@@ -205,9 +205,9 @@ def test_a_request_that_cannot_be_understood_is_refused(page: TestClient, body: 
 
 
 def test_a_move_is_played_as_it_is_typed(page: TestClient) -> None:
-    told = post(page, "move", fen=Position().fen(), moves=["e2e4"], move="Nc6").json()
-    assert (told["san"], told["uci"], told["moves"]) == ("Nc6", "b8c6", ["e2e4", "b8c6"])
-    assert told["report"]["fen"] == told["fen"] and told["report"]["to_move"] == "white"
+    answer = post(page, "move", fen=Position().fen(), moves=["e2e4"], move="Nc6").json()
+    assert (answer["san"], answer["uci"], answer["moves"]) == ("Nc6", "b8c6", ["e2e4", "b8c6"])
+    assert answer["report"]["fen"] == answer["fen"] and answer["report"]["to_move"] == "white"
     mated = post(page, "move", fen=Position().fen(), moves=["f2f3", "e7e5", "g2g4"], move="Qh4")
     assert mated.json()["san"] == "Qh4#" and mated.json()["report"]["ending"] == "checkmate"
 
@@ -224,9 +224,9 @@ def test_a_move_is_played_as_it_is_typed(page: TestClient) -> None:
     ],
 )
 def test_one_box_reads_all_that_people_paste(page: TestClient, text: str, kind: str, moves: list[str]) -> None:
-    told = post(page, "read", text=text, fen=Position().fen(), moves=["d2d4"]).json()
-    assert told["kind"] == kind
-    assert [move["san"] for move in told["games"][0]["moves"]] == moves
+    answer = post(page, "read", text=text, fen=Position().fen(), moves=["d2d4"]).json()
+    assert answer["kind"] == kind
+    assert [move["san"] for move in answer["games"][0]["moves"]] == moves
 
 
 @pytest.mark.parametrize(
@@ -256,14 +256,14 @@ def test_a_text_that_is_not_read_is_refused_with_what_to_paste_instead(page: Tes
         ("4k2r/8/8/8/8/8/8/R3K3", "4k2r/8/8/8/8/8/8/R3K3 w Qk - 0 1", "White to move"),
     ],
 )
-def test_the_operations_of_an_epd_are_told(page: TestClient, text: str, fen: str, remark: str) -> None:
-    told = post(page, "read", text=text).json()
-    assert told["games"][0]["fen"] == fen and remark in told["remark"]
+def test_the_operations_of_an_epd_are_a_remark(page: TestClient, text: str, fen: str, remark: str) -> None:
+    answer = post(page, "read", text=text).json()
+    assert answer["games"][0]["fen"] == fen and remark in answer["remark"]
 
 
 def test_moves_go_on_from_a_free_position_that_has_some(page: TestClient) -> None:
-    told = post(page, "read", text="Bg6", fen=ENDGAME, free=True).json()
-    assert told["games"][0]["fen"] == ENDGAME and [move["san"] for move in told["games"][0]["moves"]] == ["Bg6"]
+    answer = post(page, "read", text="Bg6", fen=ENDGAME, free=True).json()
+    assert answer["games"][0]["fen"] == ENDGAME and [move["san"] for move in answer["games"][0]["moves"]] == ["Bg6"]
     assert "breaks the rules" in refused(post(page, "read", text="Bg6", free=True))
 
 
@@ -274,11 +274,11 @@ def of_bytes(content: bytes) -> str:
 def test_a_pgn_of_many_games_is_listed_and_each_read_on_request(page: TestClient) -> None:
     text = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8")
     began = time.perf_counter()
-    told = post(page, "read", text=text).json()
+    answer = post(page, "read", text=text).json()
     assert time.perf_counter() - began < 2
-    assert len(told["listed"]) == 710 and len(told["games"]) == 1 and told["games"][0]["number"] == 1
+    assert len(answer["listed"]) == 710 and len(answer["games"]) == 1 and answer["games"][0]["number"] == 1
     for number in (1, 350, 710):
-        entry = told["listed"][number - 1]
+        entry = answer["listed"][number - 1]
         own = text[entry["start"] : entry["start"] + entry["size"]]
         game = post(page, "game", text=own, number=number).json()
         assert game == post(page, "pgn", text=own).json()["games"][0] | {"number": number}
@@ -287,9 +287,9 @@ def test_a_pgn_of_many_games_is_listed_and_each_read_on_request(page: TestClient
 
 def test_offsets_in_the_list_are_bytes_of_the_text_as_sent(page: TestClient) -> None:
     text = "\ufeff\n\n" + PGN.replace("Anna", "Zo\u00eb") + "\n" + PGN.replace("Anna", "\u0416\u0430\u043d\u043d\u0430")
-    told = post(page, "read", text=text).json()
-    assert [game["white"] for game in told["listed"]] == ["Zo\u00eb", "\u0416\u0430\u043d\u043d\u0430"]
-    last = told["listed"][1]
+    answer = post(page, "read", text=text).json()
+    assert [game["white"] for game in answer["listed"]] == ["Zo\u00eb", "\u0416\u0430\u043d\u043d\u0430"]
+    last = answer["listed"][1]
     own = text.encode()[last["start"] : last["start"] + last["size"]]
     assert post(page, "game", content=of_bytes(own)).json()["label"] == "\u0416\u0430\u043d\u043d\u0430 - Bert"
 
@@ -302,9 +302,9 @@ def test_a_file_is_listed_piece_by_piece(page: TestClient, size: int) -> None:
     while at is not None:
         piece = content[at : at + room]
         more = at + room < len(content)
-        told = post(page, "games", content=of_bytes(piece), at=at, more=more).json()
-        found += told["games"]
-        at, room = told["next"], 2 * room if told["next"] == at else size
+        answer = post(page, "games", content=of_bytes(piece), at=at, more=more).json()
+        found += answer["games"]
+        at, room = answer["next"], 2 * room if answer["next"] == at else size
     assert [game["white"] for game in found] == [f"Anna {number}" for number in range(40)]
     assert all(content[game["start"] :].startswith(b"[Event") for game in found)
 
@@ -320,8 +320,8 @@ def test_the_file_of_the_command_line_is_read_as_it_is_listed(tmp_path: Path, na
         assert 0 < len(first["games"]) < 1500 and 0 < first["done"] <= 1
         found, at = [*first["games"]], first["next"]
         while at is not None:
-            told = page.get("/api/games", params={"at": at}).json()
-            found, at = found + told["games"], told["next"]
+            answer = page.get("/api/games", params={"at": at}).json()
+            found, at = found + answer["games"], answer["next"]
         assert [game["white"] for game in found] == [f"J\u00f6rg {number}" for number in range(1500)]
         place = {name: found[700][name] for name in ("start", "size")}
         assert page.get("/api/game", params={**place, "number": 701}).json()["label"] == "J\u00f6rg 700 - Bert"
@@ -341,36 +341,36 @@ def test_the_course_of_a_game_is_that_of_its_positions(page: TestClient) -> None
     points = page.post("/api/course", json=body).json()["points"]
     assert len(points) == 4
     for count, point in enumerate(points):
-        told = explained(page, body["fen"], moves=" ".join(body["moves"][:count]))
-        assert (point["fen"], point["score_cp"]) == (told["fen"], told["score_cp"])
-        assert point["terms"] == {term["name"]: term["net_cp"] for term in told["terms"] if term["net_cp"]}
+        answer = explained(page, body["fen"], moves=" ".join(body["moves"][:count]))
+        assert (point["fen"], point["score_cp"]) == (answer["fen"], answer["score_cp"])
+        assert point["terms"] == {term["name"]: term["net_cp"] for term in answer["terms"] if term["net_cp"]}
 
 
 def test_two_weights_files_are_compared(page: TestClient) -> None:
     both = {"first": {"weights": "default"}, "second": {"weights": "greko2015-before-training"}}
-    told = page.post("/api/compare", json={"fen": MIDDLEGAME, **both}).json()
+    answer = page.post("/api/compare", json={"fen": MIDDLEGAME, **both}).json()
     other = load(DEFAULT_FILE.with_name("greko2015-before-training.txt"))
     record = Position(MIDDLEGAME).record
-    assert told["second"]["score_cp"] == int(other.scores(record)[0])
-    assert told["change"]["change_cp"] == told["second"]["score_cp"] - told["first"]["score_cp"]
-    assert len(told["moves"]) == len(Position(MIDDLEGAME).legal_moves) and told["summary"]
+    assert answer["second"]["score_cp"] == int(other.scores(record)[0])
+    assert answer["change"]["change_cp"] == answer["second"]["score_cp"] - answer["first"]["score_cp"]
+    assert len(answer["moves"]) == len(Position(MIDDLEGAME).legal_moves) and answer["summary"]
 
 
 def test_a_net_and_the_terms_are_compared_either_way_round(page: TestClient) -> None:
     for names in (("default", "gen1.net"), ("gen1.net", "default"), ("pieces1", "gen1")):
         both = {side: {"weights": name} for side, name in zip(("first", "second"), names, strict=True)}
-        told = page.post("/api/compare", json={"fen": MIDDLEGAME, **both}).json()
+        answer = page.post("/api/compare", json={"fen": MIDDLEGAME, **both}).json()
         for side, name in zip(("first", "second"), names, strict=True):
-            assert bool(told[side]["terms"]) == (name == "default") != bool(told[side]["without_terms"])
-        assert told["change"]["change_cp"] == told["second"]["score_cp"] - told["first"]["score_cp"]
-        assert told["change"]["terms"] == [] and any(move["ranks"][0] != move["ranks"][1] for move in told["moves"])
+            assert bool(answer[side]["terms"]) == (name == "default") != bool(answer[side]["without_terms"])
+        assert answer["change"]["change_cp"] == answer["second"]["score_cp"] - answer["first"]["score_cp"]
+        assert answer["change"]["terms"] == [] and any(move["ranks"][0] != move["ranks"][1] for move in answer["moves"])
 
 
-def test_the_evaluation_shown_beside_depends_on_the_kind_of_the_first(page: TestClient) -> None:
+def test_the_second_evaluation_depends_on_the_kind_of_the_first(page: TestClient) -> None:
     assert explained(page, ENDGAME)["beside"] is None
-    told = explained(page, ENDGAME, beside="usual")["beside"]
-    assert "pieces1" in told["evaluation"] and told["shared_cp"] is not None
-    own = {piece["square"]: piece["attributed_cp"] for piece in told["pieces"]}
+    answer = explained(page, ENDGAME, beside="usual")["beside"]
+    assert "pieces1" in answer["evaluation"] and answer["shared_cp"] is not None
+    own = {piece["square"]: piece["attributed_cp"] for piece in answer["pieces"]}
     same = explained(page, ENDGAME, weights="pieces1.net")
     assert own == {piece["square"]: piece["attributed_cp"] for piece in same["pieces"]}
     by_terms = explained(page, ENDGAME, weights="gen1.net", beside="usual")["beside"]
@@ -384,8 +384,8 @@ def test_a_net_is_listed_opened_and_has_no_weights_to_save(page: TestClient) -> 
     listed = {entry["id"]: entry for entry in page.get("/api/weights").json()["weights"]}
     assert listed["gen1.net"]["has_terms"] is False and listed["gen1.net"]["values_pieces"] is False
     assert listed["pieces1.net"]["values_pieces"] is True and listed["default"]["has_terms"] is True
-    told = page.get("/api/weights", params={"weights": "gen1.net"}).json()
-    assert told["values"] == {} and told["has_terms"] is False and "ALL -> 64 -> 1" in told["about"]
+    answer = page.get("/api/weights", params={"weights": "gen1.net"}).json()
+    assert answer["values"] == {} and answer["has_terms"] is False and "ALL -> 64 -> 1" in answer["about"]
     content = base64.b64encode(DEFAULT_FILE.with_name("gen1.net").read_bytes()).decode()
     entry = post(page, "weights", name="mine.net", content=content).json()
     assert entry["has_terms"] is False
@@ -401,10 +401,10 @@ def test_a_net_is_listed_opened_and_has_no_weights_to_save(page: TestClient) -> 
 
 def test_two_moves_are_compared(page: TestClient) -> None:
     body = {"fen": MIDDLEGAME, "first_move": "e4", "second_move": "Ne5", "weights": "default"}
-    told = page.post("/api/compare", json=body).json()
-    first, second = (move["change"]["after_cp"] for move in told["moves"])
-    assert told["change"]["change_cp"] == second - first
-    assert told["summary"][0].startswith("Ne5 instead of e4")
+    answer = page.post("/api/compare", json=body).json()
+    first, second = (move["change"]["after_cp"] for move in answer["moves"])
+    assert answer["change"]["change_cp"] == second - first
+    assert answer["summary"][0].startswith("Ne5 instead of e4")
 
 
 def test_weights_are_listed_read_changed_and_written_out(page: TestClient) -> None:
@@ -420,13 +420,13 @@ def test_weights_are_listed_read_changed_and_written_out(page: TestClient) -> No
     assert wrong == "mine.txt:1: no term is called 'Nonsense'"
 
 
-def test_weights_of_two_phases_are_told_by_phase(page: TestClient) -> None:
+def test_weights_of_two_phases_are_listed_by_phase(page: TestClient) -> None:
     entry = post(page, "weights", name="two.txt", text="KnightOutpost 30 18\nVAL_P 100\n").json()
     values = page.get("/api/weights", params={"weights": entry["id"]}).json()["values"]
     assert (values["KnightOutpost_mg"], values["KnightOutpost_eg"]) == (30, 18)
     assert "KnightOutpost" not in values and "VAL_P" in values and "VAL_P_mg" not in values
-    told = post(page, "explain", fen=ENDGAME, weights=entry["id"], changes={"KnightOutpost_eg": 5})
-    term = next(term for term in told.json()["terms"] if term["name"] == "KnightOutpost")
+    answer = post(page, "explain", fen=ENDGAME, weights=entry["id"], changes={"KnightOutpost_eg": 5})
+    term = next(term for term in answer.json()["terms"] if term["name"] == "KnightOutpost")
     assert (term["weight_mg"], term["weight_eg"]) == (30, 5)
 
 
@@ -446,12 +446,12 @@ def test_weights_of_the_user_are_found_and_no_other_file(
     assert evaluations.find().numbers["RookOpen"].value == 33
     own.write_text("RookOpen 34\n")
     os.utime(own, ns=(1, 1))
-    assert evaluations.find().numbers["RookOpen"].value == 34, "read anew"
+    assert evaluations.find().numbers["RookOpen"].value == 34, "read again"
     for name in (str(own), "../default", "../../pyproject.toml", "yours/../weights.txt"):
         assert "there are no weights" in refused(page.get("/api/explain", params={"fen": ENDGAME, "weights": name}))
 
 
-def test_the_list_of_weights_tells_of_each_file_that_was_changed(page: TestClient, data_folder: Path) -> None:
+def test_the_list_of_weights_shows_when_each_file_was_changed(page: TestClient, data_folder: Path) -> None:
     own = data_folder / "mine.txt"
     own.write_text("RookOpen 33\n")
 
@@ -536,8 +536,8 @@ def test_every_answer_carries_the_policy(page: TestClient) -> None:
 
 
 def test_games_in_utf_16_are_called_that(page: TestClient) -> None:
-    told = refused(post(page, "games", content=of_bytes(PGN.encode("utf-16")), at=0))
-    assert told == "the file is UTF-16 text: save it as UTF-8"
+    answer = refused(post(page, "games", content=of_bytes(PGN.encode("utf-16")), at=0))
+    assert answer == "the file is UTF-16 text: save it as UTF-8"
 
 
 def test_a_net_of_any_usual_size_can_be_opened(page: TestClient) -> None:
@@ -717,7 +717,7 @@ class ClosedSocket(UnreadSocket):
         raise WebSocketDisconnect
 
 
-def test_a_tab_that_is_closed_while_it_is_told_something_causes_no_error() -> None:
+def test_a_tab_that_is_closed_during_a_message_causes_no_error() -> None:
     socket = ClosedSocket("{")
 
     async def serve() -> None:
@@ -776,21 +776,21 @@ def test_a_search_is_followed_line_by_line_and_stopped(page: TestClient) -> None
         assert len(firsts) == len(Position(MIDDLEGAME).legal_moves)
 
 
-def test_a_line_is_told_move_by_move_with_what_it_leads_to(page: TestClient) -> None:
+def test_a_line_is_shown_move_by_move_with_what_it_leads_to(page: TestClient) -> None:
     line = {"fen": MIDDLEGAME, "moves": ["d3h7"], "line": ["f6h7", "d1c2"], "weights": "default"}
-    told = page.post("/api/line", json=line).json()
-    assert [step["san"] for step in told["steps"]] == ["Nxh7", "Qc2"]
+    answer = page.post("/api/line", json=line).json()
+    assert [step["san"] for step in answer["steps"]] == ["Nxh7", "Qc2"]
     end = Position(MIDDLEGAME)
     end.push_all(["d3h7", "f6h7", "d1c2"])
-    assert told["steps"][1]["fen"] == end.fen()
-    assert told["reasons"][0] == "After 9...Nxh7 Black wins a bishop."
+    assert answer["steps"][1]["fen"] == end.fen()
+    assert answer["reasons"][0] == "After 9...Nxh7 Black wins a bishop."
     assert "e2e5" in refused(post(page, "line", fen=Position().fen(), line=["e2e5"]))
 
 
 def test_a_threat_has_a_move_and_a_sentence(page: TestClient) -> None:
     fen = "rnb1kbnr/pppp1ppp/8/4p3/4P2q/8/PPPP1PPP/RNBQKBNR w KQkq - 2 3"
-    told = post(page, "threat", fen=fen, weights="default").json()
-    assert told["move"] == "h4e4" and told["threat"].startswith("Black threatens Qxe4+")
+    answer = post(page, "threat", fen=fen, weights="default").json()
+    assert answer["move"] == "h4e4" and answer["threat"].startswith("Black threatens Qxe4+")
     assert post(page, "threat", fen=Position().fen()).json() == dict.fromkeys(("threat", "move", "score", "depth"))
 
 
@@ -826,8 +826,8 @@ def test_a_game_keeps_comments_signs_and_variations_there_and_back(page: TestCli
 
 def test_a_game_that_ends_on_the_board_has_its_result_as_pgn(page: TestClient) -> None:
     def result(moves: str, **tags: str) -> str:
-        told = {"fen": Position().fen(), "tags": tags, "moves": [{"uci": move} for move in moves.split()]}
-        text = page.post("/api/pgn/text", json=told).json()["text"]
+        answer = {"fen": Position().fen(), "tags": tags, "moves": [{"uci": move} for move in moves.split()]}
+        text = page.post("/api/pgn/text", json=answer).json()["text"]
         return text.split()[-1]
 
     mate = "f2f3 e7e5 g2g4 d8h4"
@@ -852,8 +852,8 @@ def test_variations_too_deep_in_each_other_are_refused(page: TestClient) -> None
 
 def test_an_opening_has_a_name_however_it_is_reached(page: TestClient) -> None:
     moves = ["g1f3", "b8c6", "e2e4", "e7e5", "f1b5", "a7a6", "h2h3"]
-    told = post(page, "opening", fen=Position().fen(), moves=moves).json()
-    assert told == {"eco": "C70", "name": "Ruy Lopez, Morphy Defence"}
+    answer = post(page, "opening", fen=Position().fen(), moves=moves).json()
+    assert answer == {"eco": "C70", "name": "Ruy Lopez, Morphy Defence"}
     assert post(page, "opening", fen=Position().fen()).json() == {"eco": None, "name": None}
 
 
@@ -879,11 +879,11 @@ def test_all_that_is_said_of_some_work_carries_its_id(page: TestClient) -> None:
         socket.send_json({"fen": MIDDLEGAME, "id": 1})
         socket.receive_json()
         socket.send_json({"fen": ENDGAME, "depth": 3, "id": 2})
-        told: list[Any] = []
-        while not told or (told[-1]["type"], told[-1]["id"]) != ("done", 2):
-            told += socket.receive_json()
-    assert [message["id"] for message in told] == sorted(message["id"] for message in told)
-    assert [message["id"] for message in told if message["type"] == "done"] == [1, 2]
+        answer: list[Any] = []
+        while not answer or (answer[-1]["type"], answer[-1]["id"]) != ("done", 2):
+            answer += socket.receive_json()
+    assert [message["id"] for message in answer] == sorted(message["id"] for message in answer)
+    assert [message["id"] for message in answer if message["type"] == "done"] == [1, 2]
 
 
 def test_a_wrong_request_over_a_socket_is_answered(page: TestClient) -> None:
@@ -903,18 +903,18 @@ def test_merino_answers_a_move_at_its_level(page: TestClient) -> None:
 
 def test_a_game_is_annotated_move_by_move(page: TestClient) -> None:
     moves = ["e2e4", "e7e5", "d1h5", "b8c6", "f1c4", "g8f6", "h5f7"]
-    told = done(page, "annotate", fen=Position().fen(), moves=moves, nodes=2000)
-    assert [move["ply"] for move in told[:-1]] == list(range(1, 8))
-    assert told[5]["grade"]["name"] == "blunder" and told[6]["grade"] is None
-    assert told[-1]["is_whole"] and "1 blunder" in told[-1]["account"][1]
+    answer = done(page, "annotate", fen=Position().fen(), moves=moves, nodes=2000)
+    assert [move["ply"] for move in answer[:-1]] == list(range(1, 8))
+    assert answer[5]["grade"]["name"] == "blunder" and answer[6]["grade"] is None
+    assert answer[-1]["is_whole"] and "1 blunder" in answer[-1]["account"][1]
 
 
 def test_learning_is_followed_step_by_step_and_kept(page: TestClient, state: ServerState, tmp_path: Path) -> None:
     with connect(page, "/ws/learn") as socket:
         body = {"text": few_games(tmp_path).read_text(), "name": "few.pgn", "weights": "greko2015-before-training"}
         socket.send_json(body)
-        told = heard(socket, "done")
-    steps, last = [message for message in told if message["type"] == "step"], told[-1]
+        answer = heard(socket, "done")
+    steps, last = [message for message in answer if message["type"] == "step"], answer[-1]
     assert last["type"] == "done", last
     assert steps[-1]["train"] < steps[0]["train"] and len(steps[0]["weights"]) == len(TERMS)
     assert last["record"]["files"] == ["few.pgn"]
@@ -923,7 +923,7 @@ def test_learning_is_followed_step_by_step_and_kept(page: TestClient, state: Ser
     assert values == {line["name"]: line["new"] for line in last["record"]["summary"]["weights"]}
 
 
-def test_learning_that_is_stopped_before_it_has_a_result_says_no_more_than_that(tmp_path: Path) -> None:
+def test_learning_stopped_before_it_has_a_result_says_only_that(tmp_path: Path) -> None:
     stop, body = Stop(), {"text": few_games(tmp_path).read_text(), "name": "few.pgn", "weights": "default"}
     stop.set()
     with pytest.raises(RequestError, match=r"^stopped$"):
@@ -961,16 +961,16 @@ def test_files_that_were_learned_from_are_known_by_their_names(page: TestClient)
     games = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8").split("[Event ")
     parts = ["".join(f"[Event {game}" for game in games[first : first + 20]) for first in (1, 21)]
     files = [{"name": f"{name}.pgn", "text": text} for name, text in zip("ab", parts, strict=True)]
-    told = done(page, "learn", files=files, weights="default", target="search", teacher=True)
-    assert told[-1]["type"] == "done", told[-1]
-    record = told[-1]["record"]
+    answer = done(page, "learn", files=files, weights="default", target="search", teacher=True)
+    assert answer[-1]["type"] == "done", answer[-1]
+    record = answer[-1]["record"]
     assert record["files"] == ["a.pgn", "b.pgn"] and record["summary"]["games"] == 40
-    assert told[-1]["weights"]["name"] == "learned from a.pgn and 1 more"
-    words = [message["what"] for message in told if message["type"] == "progress"]
+    assert answer[-1]["weights"]["name"] == "learned from a.pgn and 1 more"
+    words = [message["what"] for message in answer if message["type"] == "progress"]
     assert any("a.pgn" in what for what in words) and not any("sent-" in what for what in words)
 
 
-def test_a_match_tells_each_game_and_how_it_stands(page: TestClient) -> None:
+def test_a_match_reports_each_game_and_the_standing(page: TestClient) -> None:
     with connect(page, "/ws/match") as socket:
         players = {"new": {"weights": "default"}, "old": {"weights": "default", "changes": {"VAL_Q": 100}}}
         socket.send_json({**players, "games": 6, "nodes": 200})

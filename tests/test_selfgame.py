@@ -35,7 +35,7 @@ def test_the_game_is_legal_and_stops_after_so_many_plies(capsys: pytest.CaptureF
     assert time.monotonic() - began < 60
 
 
-def test_the_result_is_told_when_the_game_ends(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_result_is_printed_when_the_game_ends(capsys: pytest.CaptureFixture[str]) -> None:
     session = Session(Runtime(1), Terminal(), sys.stdout)
     session.game.position = Position("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1")
     play_alone(session, 10, Limits(depth=3))

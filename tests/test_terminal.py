@@ -90,7 +90,7 @@ def test_coloured_letters_serve_a_font_without_chess_pieces() -> None:
     assert " K " in picture and " k " in picture
 
 
-def test_what_was_taken_stands_beside_the_board() -> None:
+def test_captured_pieces_stand_next_to_the_board() -> None:
     rows = draw(Position("rnb1kbnr/pppppppp/8/8/8/8/PPPP1PPP/RNBQKBNR w KQkq - 0 1"), PLAIN).splitlines()
     assert rows[0].endswith("  P")
     assert rows[7].endswith("  q +8")

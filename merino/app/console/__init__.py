@@ -7,11 +7,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser
-from merino.app.console.loading import wait_message
 from merino.core.common.about import NAME, __version__
+from merino.core.compiled.compiling import WATCH
+
+SLOW_AFTER_SECONDS = 2.5
+WHY_IT_IS_SLOW = "Loading the engine. The first start compiles it, half a minute, once ..."
 
 
 def run_console(argv: list[str]) -> int:
@@ -21,7 +28,7 @@ def run_console(argv: list[str]) -> int:
     """
     options = _parse(argv)
     print(f"{NAME} {__version__}, a chess engine whose evaluation you can read.", flush=True)
-    with wait_message(sys.stdout):
+    with _waiting(sys.stdout):
         from merino.app.console.loop import converse, open_session  # noqa: PLC0415 (slow: loads the engine)
 
         session = open_session(options.hash, options.threads, options.weights, options.ascii)
@@ -44,3 +51,22 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     shared.add_hash(parser)
     shared.add_ascii(parser)
     return parser.parse_args(argv)
+
+
+@contextmanager
+def _waiting(out: TextIO) -> Iterator[None]:
+    """Say that the engine is loading if the block takes longer than SLOW_AFTER_SECONDS."""
+
+    def show() -> None:
+        if WATCH.has_shown:
+            return  # the progress of the compiler says more
+        out.write(f"{WHY_IT_IS_SLOW}\n")
+        out.flush()
+
+    timer = threading.Timer(SLOW_AFTER_SECONDS, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

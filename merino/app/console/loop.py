@@ -13,7 +13,6 @@ from merino.app.console import commands
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, positive
 from merino.app.console.games import UnfinishedFile, side_name
-from merino.app.console.loading import wait_message
 from merino.app.console.registry import COMMANDS, ConsoleCommand, Section, by_name, by_prefix, command
 from merino.app.console.session import Session
 from merino.app.console.terminal import Reader, detect, line_editing, overheard, read_piped
@@ -377,8 +376,7 @@ def play_demo(argv: list[str]) -> int:
     add("--movetime", metavar="MS", type=positive, default=DEFAULT_MOVE_MS, help=sentence)
     options = parser.parse_args(argv)
     print(f"{NAME} {__version__} plays a short game against itself, {options.movetime} ms per move.", flush=True)
-    with wait_message(sys.stdout):
-        session = open_session(DEFAULT_HASH_MB, threads=1)
+    session = open_session(DEFAULT_HASH_MB, threads=1)
     session.say(f"Weights: {session.runtime.weights_file}")
     play_alone(session, 2 * options.maxmoves, Limits(movetime=options.movetime))
     return 0

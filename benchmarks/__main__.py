@@ -36,11 +36,11 @@ from merino.engine.notation.san import san
 from merino.engine.search.bench import POSITIONS
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
-from merino.eval.families import DEFAULT_FILE, load_evaluation
+from merino.eval.families import load_evaluation
 from merino.eval.linear.compiled import features_of, scores_of
 from merino.eval.linear.registry import TERMS, TermSet
 from merino.eval.linear.sets import set_named
-from merino.eval.linear.weights import SHIPPED, load
+from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
 from merino.eval.net.network import Shape
 from merino.formats.packed import pack
 from merino.formats.pgn_games import read_games
@@ -50,12 +50,12 @@ from merino.lab.points.games import vectors_of_games
 from merino.lab.points.values import point_values
 from merino.lab.tune.methods import METHODS
 from merino.lab.tune.simulator import SETTINGS, simulate
-from merino.learn.gain import learn
-from merino.learn.inputs import split
-from merino.learn.minimisers import FitCallback
-from merino.learn.positions import Selection, block_of_games
+from merino.learn.fitting import FitCallback
+from merino.learn.judging import learn
+from merino.learn.positions import block_of_games
+from merino.learn.reading import Positions
+from merino.learn.request import Settings
 from merino.learn.rows import rows_of_block
-from merino.learn.settings import Settings
 from merino.match.config import MatchConfig, TimeControl
 from merino.match.players import OwnPlayer
 from merino.match.runner import play_match
@@ -202,9 +202,9 @@ def fitting() -> None:
 def _fit(terms: TermSet, start: str, copies: int) -> tuple[float, int]:
     """The CPU seconds of a fit, and how many positions it is to."""
     games = read_games(OWN_GAMES.read_bytes() * copies)
-    rows = rows_of_block(block_of_games(games, Selection()), terms)
+    rows = rows_of_block(block_of_games(games), terms)
     settings = Settings() if terms is TERMS else Settings(first=1, phases=2, decay=None).of_set(terms)
-    sample, weights = split(rows, settings), load(SHIPPED / start, terms)
+    sample, weights = Positions(len(rows.results), (), rows).sample(settings), load(SHIPPED / start, terms)
     (seconds,) = in_turns([lambda: learn(sample, weights, settings, FitCallback(), terms)], 1)
     return seconds, len(rows)
 

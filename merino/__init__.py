@@ -32,13 +32,11 @@ if TYPE_CHECKING:
     from merino.eval.evaluation import Evaluation as Evaluation
     from merino.eval.evaluation import EvaluationError as EvaluationError
     from merino.eval.families import load_evaluation as load_evaluation
-    from merino.learn.positions import Equal as Equal
     from merino.learn.positions import Quiet as Quiet
     from merino.learn.positions import Selection as Selection
     from merino.learn.procedure import LearnResult as LearnResult
-    from merino.learn.sample import Loss as Loss
-    from merino.learn.settings import Settings as Settings
-    from merino.learn.targets import Target as Target
+    from merino.learn.request import Settings as Settings
+    from merino.learn.sample import Target as Target
     from merino.library import evaluate as evaluate
     from merino.library import explain as explain
     from merino.library import learn_weights as learn_weights
@@ -63,11 +61,10 @@ NAMES = {
     "merino.engine.search.searcher": ("Searcher",),
     "merino.eval.evaluation": ("Evaluation", "EvaluationError"),
     "merino.eval.families": ("load_evaluation",),
-    "merino.learn.positions": ("Equal", "Quiet", "Selection"),
+    "merino.learn.positions": ("Quiet", "Selection"),
     "merino.learn.procedure": ("LearnResult",),
-    "merino.learn.sample": ("Loss",),
-    "merino.learn.settings": ("Settings",),
-    "merino.learn.targets": ("Target",),
+    "merino.learn.request": ("Settings",),
+    "merino.learn.sample": ("Target",),
     "merino.match.players": ("OtherPlayer", "OwnPlayer"),
     "merino.match.runner": ("MatchResult",),
     "merino.match.statistics": ("Estimate", "Model", "Sprt"),

@@ -32,8 +32,8 @@ from merino.learn.request import (
     NO_CHOICE,
     Events,
     LearnRequest,
+    Settings,
 )
-from merino.learn.settings import Settings
 from merino.match.config import DEFAULT_MARGIN_MS, MatchConfig, TimeControl
 from merino.match.games import MatchError
 from merino.match.players import DEFAULT, OtherPlayer, OwnPlayer, Player, read_player
@@ -138,7 +138,7 @@ def learn_weights(
     `weights` is the file to start from and to rewrite, None for the one in use; `out` takes the new weights instead.
     They are written only if they predict unseen games better beyond doubt; where they would take effect they must also
     pass a match against the old ones of a minute or two, unless `match` is False. `dry_run` writes nothing.
-    `settings` are the method and the terms that may move, `selection` the positions that are used. `keep_fen` leaves
+    `settings` say what to predict and which terms may move, `selection` the positions that are used. `keep_fen` leaves
     the positions beside each PGN file, for a quicker start next time. `say` gets each line that the command would
     print. Raises LearnError, WeightsError and MatchError.
     """

@@ -11,9 +11,11 @@ from merino.eval.linear.phases import by_stage
 from merino.eval.material import FULL_BOARD
 from merino.formats.pgn_games import Games, read_games
 from merino.learn.loss_and_gradient import gather
-from merino.learn.positions import Selection, block_of_games
+from merino.learn.positions import block_of_games
+from merino.learn.reading import Positions
+from merino.learn.request import Settings
 from merino.learn.rows import FEATURE_SCALE, Rows, rows_of_block
-from merino.learn.sample import FitParameters, Loss, Sample
+from merino.learn.sample import FitParameters, Sample
 
 SELFPLAY = Path(__file__).resolve().parent.parent / "games" / "selfplay.pgn"
 POSITIONS_PER_GAME = 5
@@ -21,7 +23,7 @@ FEW = 200  # games
 
 
 def copied_selfplay(folder: Path) -> Path:
-    """A copy of the games of the project, beside which nothing lies that was made from them before."""
+    """A copy of the games of the project, without a cache next to it."""
     copy = folder / SELFPLAY.name
     copy.write_bytes(SELFPLAY.read_bytes())
     return copy
@@ -56,12 +58,17 @@ def made_up_rows(weights: np.ndarray, k: float, count: int, seed: int, phases: i
 @cache
 def selfplay_rows() -> Rows:
     """The rows of the games that come with Merino."""
-    return rows_of(read_games(SELFPLAY.read_bytes()), Selection())
+    return rows_of(read_games(SELFPLAY.read_bytes()))
 
 
-def rows_of(games: Games, selection: Selection) -> Rows:
+def rows_of(games: Games) -> Rows:
     """The rows of all finished games."""
-    return rows_of_block(block_of_games(games, selection))
+    return rows_of_block(block_of_games(games))
+
+
+def split(rows: Rows, settings: Settings, from_game: int = 0) -> Sample:
+    """The sample of these rows with its validation set."""
+    return Positions(len(rows.results), (), rows).sample(settings, from_game)
 
 
 def labels_of(rows: Rows) -> np.ndarray:
@@ -70,7 +77,7 @@ def labels_of(rows: Rows) -> np.ndarray:
 
 
 def some_games(rows: Rows, games: np.ndarray) -> Rows:
-    """The rows of these games, which are numbered anew."""
+    """The rows of these games, renumbered."""
     games = np.sort(games)
     keep = np.isin(rows.game, games)
     game = np.searchsorted(games, rows.game[keep]).astype(np.int32)
@@ -79,4 +86,4 @@ def some_games(rows: Rows, games: np.ndarray) -> Rows:
 
 def mean_error(sample: Sample, parameters: FitParameters) -> float:
     """The weighted mean of the squared error over the training set."""
-    return gather(sample, parameters, Loss.SQUARED).train
+    return gather(sample, parameters).train

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from merino.app.console.command_line import Parser
-from merino.app.console.learn_options import read_arguments
 from merino.app.shell.cli import COMMANDS, HELP, main
 from merino.engine.uci.options import OptionError, find
 from merino.lab.cluster.command import PAGE
@@ -52,21 +51,17 @@ OTHER_SPELLINGS = {
     "article --threads 2": "article --concurrency 2",
     "train p.bin --apart 0.1": "train p.bin --validation 0.1",
     "learn g.pgn --lambda off": "learn g.pgn --decay off",
-    "learn g.pgn --unique": "learn g.pgn --dedup",
     "learn g.pgn --no-fen": "learn g.pgn --no-cache",
-    "learn g.pgn --csv t.csv": "learn g.pgn --table t.csv",
     "learn g.pgn --article": "learn g.pgn --preset greko2015",
 }
 ONE_NAME_TWO_VALUES = {
     "--from": "the net of a night, and the smallest value of a scan",
     "--out": "a folder where several files are written",
     "--state": "a folder where there are several matches",
-    "--k": "learn can fit it",
     "--target": "Elo of a plan, and what learn fits",
     "--hidden": "train may add a second layer, features times nets of one",
     "--features": "those of a net, and more of the material in points",
     "--positions": "learn chooses which of a game",
-    "--split": "learn keeps a share of the games apart, and writes it nowhere",
 }
 
 
@@ -155,14 +150,6 @@ def test_one_name_of_an_option_has_one_kind_of_value() -> None:
 )
 def test_the_help_says_where_a_file_goes_that_nobody_names(name: str, option: str, default: str) -> None:
     assert f"(default: {default}" in str(parsers()[name]._option_string_actions[option].help)
-
-
-def test_the_help_of_learn_names_the_targets_that_it_compares() -> None:
-    answer = str(parsers()["learn"]._option_string_actions["--target"].help).partition("(default: ")[2]
-    usually, _, without_strays = answer.partition(", and ")
-    for sentence, arguments in ((usually, ["g.pgn"]), (without_strays, ["g.pgn", "--no-strays"])):
-        compared = [each.name for each in read_arguments(arguments).request.targets]
-        assert [name for name in ("blend=0.25", "result") if name in sentence] == compared[1:]
 
 
 def test_what_is_said_of_clusters_names_every_command_that_can_use_one() -> None:

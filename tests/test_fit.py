@@ -9,17 +9,13 @@ import pytest
 
 from merino.eval.linear.registry import Group, Phase, Term
 from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
-from merino.learn import uncertainty
-from merino.learn.gain import Learned, learn
-from merino.learn.inputs import split
-from merino.learn.loss_and_gradient import BLOCK, Detail, gather
-from merino.learn.minimisers import METHODS, FitCallback, Step, gauss_newton
-from merino.learn.problem import FitProblem
+from merino.learn.fitting import FitCallback, FitProblem, Learned, gauss_newton
+from merino.learn.judging import learn
+from merino.learn.loss_and_gradient import Detail, Step, fit_k, gather
 from merino.learn.report import Seconds, summarise
-from merino.learn.sample import FitParameters, Loss, Sample, sample_of
-from merino.learn.scale import fit_k
-from merino.learn.settings import Settings
-from tests.rows import labels_of, made_up_rows, mean_error, selfplay_rows, some_games
+from merino.learn.request import METHODS, Settings
+from merino.learn.sample import BLOCK, FitParameters, Sample, sample_of
+from tests.rows import labels_of, made_up_rows, mean_error, selfplay_rows, some_games, split
 from tests.shipped import ARTICLE, article_weights
 
 BOUNDS = np.array([term.bounds for term in ARTICLE], dtype=np.float64)
@@ -51,20 +47,17 @@ def learned(sample: Sample, **settings: object) -> Learned:
 
 
 @pytest.mark.parametrize("k", [None, K])
-@pytest.mark.parametrize("loss", list(Loss))
-def test_every_method_comes_to_the_same_place(small_sample: Sample, loss: Loss, k: float | None) -> None:
-    newton, descent, adam = (learned(small_sample, method=method, loss=loss, k=k).end for method in METHODS)
-    assert np.abs(newton.weights - adam.weights).max() <= 1
+def test_every_method_comes_to_the_same_place(small_sample: Sample, k: float | None) -> None:
+    newton, descent = (learned(small_sample, method=method, k=k).end for method in METHODS)
     assert np.abs(newton.weights - descent.weights).max() <= 2
-    assert abs(newton.k - descent.k) < 0.005 * newton.k > abs(newton.k - adam.k)
+    assert abs(newton.k - descent.k) < 0.005 * newton.k
 
 
-@pytest.mark.parametrize("loss", list(Loss))
-def test_the_gradient_is_that_of_the_objective(sample: Sample, loss: Loss) -> None:
+def test_the_gradient_is_that_of_the_objective(sample: Sample) -> None:
     free = np.array([5, 9, 23])
-    problem = FitProblem(free, BOUNDS, True, truth(), loss, spread=np.full(len(ARTICLE), 0.5))
+    problem = FitProblem(free, BOUNDS, True, truth(), spread=np.full(len(ARTICLE), 0.5))
     parameters = FitParameters(article_weights(), 1 / K)
-    gradient = problem.gradient(gather(sample, parameters, loss, Detail.GRADIENT), parameters)
+    gradient = problem.gradient(gather(sample, parameters, Detail.GRADIENT), parameters)
     for place, (weight, step) in enumerate([(5, 4.0), (9, 4.0), (23, 4.0), (None, 1e-5)]):
         values = []
         for sign in (1, -1):
@@ -72,7 +65,7 @@ def test_the_gradient_is_that_of_the_objective(sample: Sample, loss: Loss) -> No
             if weight is not None:
                 weights[weight] += sign * step
             moved = FitParameters(weights, parameters.inverse_k + (0 if weight is not None else sign * step))
-            values.append(problem.objective(gather(sample, moved, loss), moved))
+            values.append(problem.objective(gather(sample, moved), moved))
         assert 2 * gradient[place] == pytest.approx((values[0] - values[1]) / (2 * step), rel=0.01)
 
 
@@ -92,25 +85,7 @@ def test_weights_stop_at_their_bounds(sample: Sample) -> None:
     assert ((found >= bounds[:, 0]) & (found <= bounds[:, 1]))[free].all()
 
 
-def test_games_that_are_drawn_anew_are_pulled_as_all_of_them_are(
-    small_sample: Sample, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    start = FitParameters(article_weights(), 1 / K)
-    problem = FitProblem(POSITIONAL, BOUNDS, False, start.weights, spread=np.full(len(ARTICLE), 40.0))
-    sums, pulls = gather(small_sample, start, problem.loss, Detail.PRODUCTS), []
-
-    def fitted(sample: Sample, parameters: FitParameters, asked: FitProblem, _: FitCallback) -> FitParameters:
-        pulls.append(asked.ridge(gather(sample, parameters)))
-        return parameters
-
-    monkeypatch.setattr(uncertainty, "approach", fitted)
-    uncertainty.bootstrap_errors(small_sample, start, problem, sums, 2, 1, FitCallback())
-    assert len(pulls) == 2
-    for pull in pulls:
-        assert pull == pytest.approx(problem.ridge(sums))
-
-
-def test_one_pass_tells_the_errors_of_both_sets() -> None:
+def test_one_pass_sums_the_errors_of_both_sets() -> None:
     rows = made_up_rows(truth(), K, 3 * BLOCK, seed=2)
     is_validation = rows.game % 3 == 0
     parameters = FitParameters(article_weights(), 1 / K)
@@ -185,14 +160,6 @@ def test_an_interrupted_fit_keeps_the_best_so_far(sample: Sample, method: str) -
     assert len(callback.steps) == 3
     assert np.abs(found.end.weights - callback.steps[-1].parameters.weights).max() <= 0.5
     assert found.after.train < found.before.train
-
-
-def test_intervals_by_resampling_games_agree_with_the_formula(sample: Sample) -> None:
-    formula, resampled = (learned(sample, k=K, resamplings=number) for number in (0, 60))
-    ratio = resampled.spread[POSITIONAL] / formula.spread[POSITIONAL]
-    assert resampled.resamplings == 60
-    assert 0.85 < np.median(ratio) < 1.15
-    assert (resampled.spread[:5] == 0).all()
 
 
 def test_the_truth_lies_within_most_intervals(sample: Sample) -> None:

@@ -22,7 +22,6 @@ from merino.learn.errors import LearnError
 from merino.learn.improve import learner
 from merino.learn.improve.learner import RoundFit, begin
 from merino.learn.improve.state import Folder, ImproveState, Plan, load_state
-from merino.learn.inputs import split
 from merino.learn.plots import IMPROVE_PICTURES, draw
 from merino.learn.positions import Quiet
 from merino.learn.request import Events
@@ -30,6 +29,7 @@ from merino.learn.rounds.loop import Finished, Until
 from merino.learn.sample import Sample
 from merino.match.games import MatchError, Tally
 from tests.killing import dies_at
+from tests.rows import split
 
 pytestmark = pytest.mark.usefixtures("data_folder")
 

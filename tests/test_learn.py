@@ -19,16 +19,13 @@ from merino.eval.linear.compiled import features_of
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import learned_k, load, save
 from merino.formats.pgn_games import read_games
-from merino.learn.gain import learn
-from merino.learn.inputs import split
-from merino.learn.minimisers import FitCallback, gauss_newton
-from merino.learn.positions import Selection
-from merino.learn.problem import FitProblem
+from merino.learn.fitting import FitCallback, FitProblem, gauss_newton
+from merino.learn.judging import learn
+from merino.learn.loss_and_gradient import fit_k
+from merino.learn.request import Settings
 from merino.learn.rows import FEATURE_SCALE, Rows
 from merino.learn.sample import FitParameters, Sample, sample_of
-from merino.learn.scale import fit_k
-from merino.learn.settings import Settings
-from tests.rows import mean_error, rows_of
+from tests.rows import mean_error, rows_of, split
 from tests.shipped import ARTICLE, article_weights, one_phase
 
 BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
@@ -74,7 +71,7 @@ def made_up_sample(weights: np.ndarray, k: float, count: int, seed: int) -> Samp
 
 def test_a_row_times_the_weights_is_the_score_before_the_rules(pgn: Path) -> None:
     games = read_games(pgn.read_bytes())
-    rows = rows_of(games, Selection())
+    rows = rows_of(games)
     positions = []
     for text in pgn.read_text().split("[Event")[1:4]:
         game = chess.pgn.read_game(io.StringIO("[Event" + text))
@@ -90,14 +87,6 @@ def test_a_row_times_the_weights_is_the_score_before_the_rules(pgn: Path) -> Non
     assert len(found) == len(expected) > 100
     assert np.abs(found - expected).max() <= 0.5 / FEATURE_SCALE + 1e-9
     assert np.abs((found - expected) @ one_phase()).max() < 2
-
-
-def test_positions_at_both_ends_of_a_game_can_be_left_out(pgn: Path) -> None:
-    games = read_games(pgn.read_bytes())
-    everything = rows_of(games, Selection())
-    fewer = rows_of(games, Selection(skip_first=20, skip_last=10))
-    assert 0 < len(fewer) < len(everything)
-    assert fewer.to_end.min() >= 10
 
 
 def test_the_fit_finds_the_weights_that_made_the_results() -> None:
@@ -140,7 +129,7 @@ def test_k_is_where_the_error_is_least() -> None:
 
 
 def test_no_game_lies_in_both_parts(pgn: Path) -> None:
-    rows = rows_of(read_games(pgn.read_bytes()), Selection())
+    rows = rows_of(read_games(pgn.read_bytes()))
     sample = split(rows, Settings())
     train, valid = (set(sample.games(is_validation)) for is_validation in (False, True))
     assert not train & valid
@@ -176,15 +165,6 @@ def test_learning_writes_new_weights_and_keeps_the_old(pgn: Path, tmp_path: Path
     assert f"K = {learned_k(weights):.1f}" in text
     assert (load(tmp_path / "weights.old") == flat).all()
     assert "Start optimization..." in (tmp_path / "learning.log").read_text()
-
-
-def test_a_dry_run_writes_nothing(pgn: Path, tmp_path: Path) -> None:
-    weights = tmp_path / "weights.txt"
-    save(weights, one_phase())
-    before = weights.read_bytes()
-    learn_weights([str(pgn), "--weights", str(weights), "--dry-run"], lambda line: None)
-    assert weights.read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["weights.txt"]
 
 
 DRAWN = '[Result "1/2-1/2"]\n\n1. e4 e5 2. Nf3 Nc6 1/2-1/2\n\n'
@@ -233,7 +213,7 @@ def test_a_game_that_cannot_be_read_is_reported_and_the_rest_used(pgn: Path, tmp
     path = tmp_path / "mixed.pgn"
     path.write_text('[Event "bad"]\n\n1. e4 e5 2. Qxe5 1-0\n\n' + pgn.read_text())
     lines: list[str] = []
-    learn_weights([str(path), "--weights", str(_saved(tmp_path)), "--dry-run"], lines.append)
+    learn_weights([str(path), "--weights", str(_saved(tmp_path)), "--out", str(tmp_path / "out.txt")], lines.append)
     text = "\n".join(lines)
     assert "1 game could not be read" in text
     assert "line 3: 'Qxe5' is not a legal move here" in text

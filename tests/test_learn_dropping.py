@@ -1,4 +1,4 @@
-"""Terms that tell nothing: found by a fit, set to 0, and told."""
+"""Idle terms: found by a fit, set to 0, and listed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ import pytest
 from merino.app.shell.cli import main
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import DEFAULT_FILE, load
-from merino.learn.gain import learn, part_of_step
-from merino.learn.inputs import split
-from merino.learn.minimisers import FitCallback
-from merino.learn.settings import Settings
-from merino.learn.uncertainty import chi_squared
-from tests.rows import few_games, made_up_rows
+from merino.learn.fitting import FitCallback, chi_squared
+from merino.learn.judging import learn, part_of_step
+from merino.learn.request import Settings
+from tests.rows import few_games, made_up_rows, split
 
 NAMES = [term.name for term in TERMS]
 IDLE = ("KnightOutpost", "RookOpen", "QueenKingTropism")
@@ -38,7 +36,7 @@ def test_terms_that_the_games_know_nothing_of_are_left_out_and_all_others_kept()
     learned = learn(sample, start, settings, FitCallback(), TERMS)
     found = {term.name: term for term in learned.dropped}
     assert set(IDLE) <= set(found) and set(found).isdisjoint(NEVER_DROPPED)
-    assert len(found) <= len(IDLE) + 2, "of the others, chance alone lets few seem to tell nothing"
+    assert len(found) <= len(IDLE) + 2, "of the others, chance alone lets few seem idle"
     assert all(term.evidence < term.needed for term in found.values())
     assert all(learned.end.weights[NAMES.index(name)] == 0 for name in found)
     assert abs(learned.end.weights - truth).max() < 15

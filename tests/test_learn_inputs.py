@@ -10,7 +10,6 @@ import os
 import random
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -30,14 +29,13 @@ from merino.formats import pgn_games, sources
 from merino.formats.labelled import read_labelled, write_labelled
 from merino.formats.pgn_games import Fault, read_games
 from merino.formats.sources import SourceError, count_lines, find_files, open_source
-from merino.learn.fen_file import lines_of
-from merino.learn.inputs import ReadOptions, read_rows
-from merino.learn.positions import Equal, PositionBlock, Quiet, Selection, block_of_games, is_open, select_quiet
+from merino.learn.positions import PositionBlock, Quiet, Selection, block_of_games, select_quiet
+from merino.learn.reading import ReadOptions, lines_of, read_rows
 from merino.learn.request import Events
 from merino.learn.rows import Rows, RowStore, check_rows, rows_of_block
 from tests.full_disk import FullDisk
 from tests.pipes import pipe_with
-from tests.rows import SELFPLAY, copied_selfplay, labels_of, made_up_rows, rows_of
+from tests.rows import SELFPLAY, copied_selfplay, labels_of, made_up_rows, rows_of, some_games
 
 READING = ReadOptions(Selection(), defaults())
 ZST = b"\x28\xb5\x2f\xfd" + bytes(60)  # what Zstandard begins with
@@ -60,13 +58,11 @@ def test_without_room_on_the_disk_many_rows_stay_in_memory(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = made_up_rows(defaults()[:NUMBER_OF_TERMS], 200.0, 5000, seed=1)
-    rows = replace(rows, gaps=np.linspace(-400, 400, len(rows.results), dtype=np.float32))
-    keys = np.zeros(1000, dtype=np.uint64)
     for room in (0, 100_000):
         monkeypatch.setattr(array_files.tempfile, "TemporaryFile", lambda room=room, **_: FullDisk(room))
         store = RowStore(most_in_memory=1500)
         for first in range(0, 5000, 1000):
-            store.add(rows.between(first, first + 1000, first // 5, first // 5 + 200), keys)
+            store.add(some_games(rows, np.arange(first // 5, first // 5 + 200)))
         found = store.rows()
         assert all(np.array_equal(getattr(found, name), column) for name, column in vars(rows).items())
         assert not is_in_file(found.features)
@@ -76,7 +72,7 @@ def test_without_room_on_the_disk_many_rows_stay_in_memory(
 
 @pytest.fixture(scope="module")
 def expected() -> Rows:
-    return rows_of(read_games(SELFPLAY.read_bytes()), Selection())
+    return rows_of(read_games(SELFPLAY.read_bytes()))
 
 
 @pytest.fixture
@@ -113,7 +109,7 @@ def test_pieces_never_change_what_is_read(
     (tmp_path / "nasty.pgn").write_bytes(data)
     whole = read_games(data)
     rows, games, lines, faults = read(tmp_path / "nasty.pgn")
-    assert_equal(rows, rows_of(whole, Selection()))
+    assert_equal(rows, rows_of(whole))
     assert [str(fault) for fault in faults] == [str(fault) for fault in whole.faults()]
     assert lines[-1].startswith(f"nasty.pgn: {len(whole)} games")
     assert len(faults) > 10 and games < len(whole)
@@ -220,29 +216,22 @@ def test_a_fen_file_of_something_else_is_not_used(tmp_path: Path, change: str) -
     if change == "file":
         pgn.write_bytes(SELFPLAY.read_bytes()[:40_000])
     elif change == "settings":
-        keep = ReadOptions(Selection(skip_first=8), defaults(), keep_fen=True)
+        keep = ReadOptions(Selection(per_game=8), defaults(), keep_fen=True)
     elif change == "cut short":
         fen.write_bytes(fen.read_bytes()[:-20])
     else:
         fen.write_text(f"{START} [0.5]\n")
     before = fen.read_bytes()
     rows, _, lines, _ = read(pgn, options=keep)
-    assert_equal(rows, rows_of(read_games(pgn.read_bytes()), keep.selection))
+    if change != "settings":
+        assert_equal(rows, rows_of(read_games(pgn.read_bytes())))
     if change == "another program's":
         assert fen.read_bytes() == before and "not Merino's" in lines[0]
     elif change == "settings":
         assert fen.read_bytes() == before
     else:
         reason = "the games have changed" if change == "file" else "it was not finished"
-        assert fen.read_bytes() != before and lines[0] == f"Creating file '{fen}' anew: {reason}"
-
-
-def test_the_same_plies_are_skipped_in_games_and_in_the_positions_made_of_them(tmp_path: Path) -> None:
-    games, path = read_games(SELFPLAY.read_bytes()[:50_000]), tmp_path / "positions.epd"
-    path.write_bytes(lines_of(block_of_games(games, Selection(skip_first=1)), 0))  # move 1 may mean an unknown one
-    for plies in (7, 8):
-        selection = Selection(skip_first=plies, skip_last=plies)
-        assert_equal(read(path, options=ReadOptions(selection, defaults()))[0], rows_of(games, selection))
+        assert fen.read_bytes() != before and lines[0] == f"Creating file '{fen}' again: {reason}"
 
 
 def test_a_game_of_tens_of_thousands_of_plies_is_read(tmp_path: Path) -> None:
@@ -257,7 +246,7 @@ def test_a_game_of_tens_of_thousands_of_plies_is_read(tmp_path: Path) -> None:
 def test_each_choice_of_options_has_its_own_fen_file_and_says_so(tmp_path: Path) -> None:
     pgn, fen = tmp_path / "games.pgn", tmp_path / "games.fen"
     pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])
-    of_options = [ReadOptions(Selection(skip_first=plies), defaults(), keep_fen=True) for plies in (10, 8, 6)]
+    of_options = [ReadOptions(Selection(per_game=plies), defaults(), keep_fen=True) for plies in (10, 8, 6)]
     first, second, third = (read(pgn, options=options) for options in of_options)
     assert first[2][0] == f"Creating file '{fen}'"
     assert second[2][0] == f"File '{fen}' stays: it was made with other options"
@@ -271,7 +260,7 @@ def test_each_choice_of_options_has_its_own_fen_file_and_says_so(tmp_path: Path)
         assert_equal(again, rows)
     pgn.write_bytes(SELFPLAY.read_bytes()[:40_000])
     for options in of_options[::-1]:
-        assert read(pgn, options=options)[2][-2].endswith(" anew: the games have changed")
+        assert read(pgn, options=options)[2][-2].endswith(" again: the games have changed")
     assert len(list(tmp_path.glob("*.fen"))) == 3
 
 
@@ -375,7 +364,7 @@ def test_of_labelled_games_as_many_positions_are_used_however_lines_are_sorted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: Quiet, in_file: bool
 ) -> None:
     games = read_games(b"[Event ".join(SELFPLAY.read_bytes().split(b"[Event ")[:151]))
-    lines = lines_of(block_of_games(games, Selection()), 0).splitlines(keepends=True)
+    lines = lines_of(block_of_games(games), 0).splitlines(keepends=True)
     assert len(b"".join(lines)) > 2 * sources.CHUNK
     one, other = tmp_path / "sorted.epd", tmp_path / "shuffled.epd"
     one.write_bytes(b"".join(lines))
@@ -383,7 +372,7 @@ def test_of_labelled_games_as_many_positions_are_used_however_lines_are_sorted(
     other.write_bytes(b"".join(lines))
     if in_file:
         monkeypatch.setattr("merino.learn.rows.MAX_IN_MEMORY", 20_000)
-    rows, count, _, _ = read(other, one, options=ReadOptions(Selection(quiet=quiet, per_game=5), defaults()))
+    rows, count, _, _ = read(other, one, options=ReadOptions(Selection(positions=quiet, per_game=5), defaults()))
     assert 280 <= count <= 300 and is_in_file(rows.features) == in_file
     assert np.bincount(rows.game).max() == 5 and len(rows) > 2 * count
     halves = [np.flatnonzero((rows.game < count // 2) == first) for first in (True, False)]
@@ -397,23 +386,10 @@ def test_positions_without_a_game_count_as_one_each(tmp_path: Path) -> None:
     rows, games, lines, _ = read(path)
     assert games == 3 and rows.game.tolist() == [0, 1, 2] and rows.to_end.tolist() == [0, 0, 0]
     assert "name no game (c7)" in lines[1] and "(c8)" in lines[2]
-    rows, games, lines, _ = read(path, options=ReadOptions(Selection(unique=Equal.POSITION), defaults()))
-    assert len(rows) == 2 and lines[-1] == "Duplicates left out: 1"
-    assert labels_of(rows).tolist() == [1.0, 0.5]
-
-
-def test_positions_that_the_evaluation_cannot_tell_apart_are_used_once() -> None:
-    rows = rows_of_block(block_of_games(read_games(SELFPLAY.read_bytes()[:200_000]), Selection()))
-    distinct = {(bytes(row), int(stage)) for row, stage in zip(rows.features, rows.stage, strict=True)}
-    store = RowStore(Equal.TERMS)
-    store.add(rows, np.arange(len(rows), dtype=np.uint64))
-    assert store.drop_duplicates() == len(rows) - len(distinct) > 100
-    kept = store.rows()
-    assert {(bytes(row), int(stage)) for row, stage in zip(kept.features, kept.stage, strict=True)} == distinct
 
 
 def test_rows_that_differ_from_the_evaluation_stop_the_run() -> None:
-    block = block_of_games(read_games(SELFPLAY.read_bytes()[:20_000]), Selection())
+    block = block_of_games(read_games(SELFPLAY.read_bytes()[:20_000]))
     rows = rows_of_block(block)
     check_rows(block, rows, defaults())
     rows.features[::3, 4] += 256  # a queen more
@@ -492,7 +468,7 @@ def test_games_are_read_from_a_pipe(expected: Rows, pack: Callable[[bytes], byte
         found = read_rows(find_files([f"/dev/fd/{out}"]), options, Events(lines.append))
     assert found.games == 710
     assert_equal(found.rows, expected)
-    assert lines == [f"{out}: 710 games, {len(found)} positions"]
+    assert lines == [f"{out}: 710 games, {len(found.rows)} positions"]
 
 
 def test_a_hyphen_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -568,30 +544,23 @@ def test_moves_without_capture_or_pawn_move_leave_a_position_as_quiet_as_it_is(c
 
 
 def test_quiet_positions_are_those_whose_score_quiescence_does_not_change(expected: Rows) -> None:
-    rows, _, _, _ = read(SELFPLAY, options=ReadOptions(Selection(quiet=Quiet.ONLY), defaults()))
-    resolved, _, _, _ = read(SELFPLAY, options=ReadOptions(Selection(quiet=Quiet.RESOLVED), defaults()))
+    rows, _, _, _ = read(SELFPLAY, options=ReadOptions(Selection(positions=Quiet.ONLY), defaults()))
+    resolved, _, _, _ = read(SELFPLAY, options=ReadOptions(Selection(positions=Quiet.RESOLVED), defaults()))
     assert 0.3 * len(expected) < len(rows) < 0.95 * len(expected)
     assert len(rows) < len(resolved) <= len(expected)
 
 
-def test_the_decided_end_of_a_game_can_be_left_out() -> None:
-    queen_up, even = "4k3/8/8/8/8/8/4P3/3QK3 {} - - 0 1", "4k3/4p3/8/8/8/8/4P3/4K3 {} - - 0 1"
-    block = block_of(*(fen.format("wb"[index % 2]) for index, fen in enumerate([queen_up, even, queen_up, queen_up])))
-    assert is_open(block, defaults(), 500).tolist() == [True, True, False, False]
-    assert is_open(block, defaults(), 5000).tolist() == [True] * 4
-
-
-def test_a_fen_file_of_quiet_positions_is_made_anew_for_other_weights(tmp_path: Path) -> None:
+def test_a_fen_file_of_quiet_positions_is_made_again_for_other_weights(tmp_path: Path) -> None:
     pgn = tmp_path / "games.pgn"
     pgn.write_bytes(SELFPLAY.read_bytes()[:50_000])
-    options = ReadOptions(Selection(quiet=Quiet.ONLY, skip_decided=800), defaults(), keep_fen=True)
+    options = ReadOptions(Selection(positions=Quiet.ONLY), defaults(), keep_fen=True)
     rows, _, _, _ = read(pgn, options=options)
     again, _, lines, _ = read(pgn, options=options)
     assert_equal(again, rows)
     assert lines[0].startswith("Using file")
     other = ReadOptions(options.selection, defaults() * 0.9, keep_fen=True)
     fen = tmp_path / "games.fen"
-    assert read(pgn, options=other)[2][0] == f"Creating file '{fen}' anew: the weights or their terms have changed"
+    assert read(pgn, options=other)[2][0] == f"Creating file '{fen}' again: the weights or their terms have changed"
     assert list(tmp_path.glob("*.fen")) == [fen]
 
 

@@ -32,10 +32,9 @@ from merino.eval.linear.weights import (
     rewrite,
     save,
 )
-from merino.learn import installing, minimisers, procedure, run
-from merino.learn.installing import EARLIER, text_with
+from merino.learn import fitting, procedure
+from merino.learn.procedure import EARLIER, text_with, weights_paths
 from merino.learn.report import load_record
-from merino.learn.run import weights_paths
 from merino.match.config import TimeControl
 from merino.match.games import Tally
 from merino.match.prove import GAIN, STRONGER, Proof, StrengthTest
@@ -78,7 +77,7 @@ def match_that_ends(monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: 
         asked.append(trial)
         return Proof(trial, verdict, Tally(), 1.0, interrupted)
 
-    monkeypatch.setattr(installing, "prove", prove)
+    monkeypatch.setattr(procedure, "prove", prove)
     return asked
 
 
@@ -152,7 +151,7 @@ def test_weights_that_come_with_merino_are_learned_from_and_never_replaced(data_
     assert weights_paths("full") == paths
 
 
-@pytest.mark.parametrize("words", [["--no-match"], ["--dry-run"], ["--out"]])
+@pytest.mark.parametrize("words", [["--no-match"], ["--out"]])
 def test_no_match_is_played_where_none_is_wanted_or_nothing_in_use_changes(
     weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
@@ -168,7 +167,7 @@ def test_to_prove_more_strength_is_another_match(
     weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = match_that_ends(monkeypatch, "H1")
-    monkeypatch.setattr(run, "GAIN", replace(GAIN, heats=None))
+    monkeypatch.setattr(procedure, "GAIN", replace(GAIN, heats=None))
     assert learned(weights, told, "--prove") == weights
     assert asked == [STRONGER]
     with pytest.raises(UsageError, match="--no-match"):
@@ -177,13 +176,13 @@ def test_to_prove_more_strength_is_another_match(
 
 def test_who_stops_the_fit_waits_for_no_match(weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     asked, before = match_that_ends(monkeypatch, "H1"), weights.read_bytes()
-    whole = minimisers.METHODS["gauss-newton"]
+    whole = fitting.gauss_newton
 
     def stopped(*arguments: object) -> None:
         whole(*arguments)  # type: ignore[arg-type]
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(minimisers.METHODS, "gauss-newton", stopped)
+    monkeypatch.setattr(fitting, "gauss_newton", stopped)
     assert learned(weights, told) is None
     assert asked == [] and weights.read_bytes() == before
     assert weights.with_name("weights.new.txt").exists()
@@ -191,7 +190,7 @@ def test_who_stops_the_fit_waits_for_no_match(weights: Path, told: list[str], mo
     assert any(line.startswith("Not installed: learning was interrupted") for line in told)
 
 
-@pytest.mark.parametrize("at", ["read", "judge_fits"])
+@pytest.mark.parametrize("at", ["read", "judge_fit"])
 def test_ctrl_c_says_that_learning_stopped_and_what_was_kept(
     weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:

@@ -17,15 +17,22 @@ from merino.app.console.learning import carry_out, for_machines, learn_weights
 from merino.core.common.command import CommandError
 from merino.eval.families import load_net
 from merino.eval.linear.family import LinearEvaluation
+from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import as_mapping, defaults, load, render
 from merino.learn import judging
-from merino.learn.inputs import ReadOptions, read_rows
 from merino.learn.judging import Way, belief
 from merino.learn.positions import Selection
-from merino.learn.reading import ENOUGH_GAMES
-from merino.learn.request import DEFAULT_CHOICE, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest
-from merino.learn.settings import ARTICLE, Settings
-from merino.learn.targets import Target
+from merino.learn.reading import ENOUGH_GAMES, ReadOptions, read_rows
+from merino.learn.request import (
+    ARTICLE,
+    DEFAULT_CHOICE,
+    DEFAULT_TEACHER,
+    NO_CHOICE,
+    Events,
+    LearnRequest,
+    Task,
+)
+from merino.learn.sample import Target
 from merino.match.config import MatchConfig, TimeControl
 from merino.match.players import OwnPlayer
 from merino.match.prove import GAIN, PAIR_VARIANCE, Belief, Heats, expected_gains, play_heats
@@ -67,31 +74,29 @@ def test_the_preset_is_the_article_with_one_phase_all_positions_and_no_teacher()
         NO_CHOICE,
         None,
     )
-    assert request.settings.phases == 1 and not request.needs_scores
+    assert request.settings.phases == 1 and not request.settings.target.needs_scores
 
 
 @pytest.mark.parametrize(
-    ("words", "targets", "teacher"),
+    ("words", "target", "teacher"),
     [
-        ([], [Target(0.0), Target(0.25)], DEFAULT_TEACHER),
-        (["--teacher", "gen1"], [Target(0.0), Target(0.25)], "gen1"),
-        (["--no-strays"], [Target(0.0), *DEFAULT_CHOICE.targets], DEFAULT_TEACHER),
-        (["--rescore", "9", "--evalfile", "gen1"], [Target(0.0), *DEFAULT_CHOICE.targets], "gen1"),
-        (["--teacher", "off"], [Target(1.0)], None),
-        (["--target", "search"], [Target(0.0)], None),
-        (["--target", "blend=0.5", "--teacher", "gen12"], [Target(0.5)], "gen12"),
+        ([], Target(0.0), DEFAULT_TEACHER),
+        (["--teacher", "gen1"], Target(0.0), "gen1"),
+        (["--teacher", "off"], Target(1.0), None),
+        (["--target", "search"], Target(0.0), None),
+        (["--target", "blend=0.5", "--teacher", "gen12"], Target(0.5), "gen12"),
+        (["--preset", "greko2015", "--evalfile", "gen1"], Target(0.0), "gen1"),
     ],
 )
-def test_what_the_user_leaves_open_is_chosen_by_matches(words: list[str], targets: list[Target], teacher: str) -> None:
+def test_target_and_teacher_follow_from_each_other(words: list[str], target: Target, teacher: str | None) -> None:
     request = read_arguments(["a.pgn", *words]).request
-    assert [each.share for each in request.targets] == [each.share for each in targets]
-    assert request.teacher == teacher
+    assert (request.settings.target, request.teacher) == (target, teacher)
 
 
 def test_the_report_names_whose_scores_teach() -> None:
-    told = [read_arguments(["a.pgn", *words]).request.targets[0].describe() for words in ([], ["--rescore", "5"])]
-    assert told == ["the score of gen12", "the score of a search by gen12"]
-    assert read_arguments(["a.pgn", "--target", "search"]).request.targets[0].describe() == "the score of a search"
+    for words, name in (([], "gen12"), (["--target", "search"], "a search")):
+        task = Task.of(read_arguments(["a.pgn", *words]).request, TERMS, defaults())
+        assert task.request.settings.target.describe() == f"the score of {name}"
 
 
 def test_a_teacher_scores_every_position_and_a_cached_one_in_the_same_way(tmp_path: Path) -> None:
@@ -174,9 +179,9 @@ def test_heats_that_are_interrupted_tell_the_best_so_far(monkeypatch: pytest.Mon
 
 def test_a_share_of_a_step_is_tried_only_if_it_is_accepted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "part_of_step", lambda *step: SimpleNamespace(accepted=step[-1] > 0.3))
-    learned: list[Any] = [SimpleNamespace(accepted=True), SimpleNamespace(accepted=False)]
-    ways = [Way(Settings(), Any, each) for each in learned]
-    assert [way.share for way in judging._with_shares(ways, (1.0, 0.5, 0.25))] == [1.0, 0.5]
+    whole: Any = SimpleNamespace(accepted=True)
+    sample: Any = None
+    assert [way.share for way in judging._with_shares(sample, whole, (1.0, 0.5, 0.25))] == [1.0, 0.5]
 
 
 def pairs(*half_points: int) -> np.ndarray:
@@ -200,17 +205,15 @@ def test_of_players_without_games_what_was_believed_before_is_expected() -> None
 
 
 def test_the_games_of_one_share_speak_for_the_others_of_its_step() -> None:
-    steps = [(Settings(target=Target(points)), share) for points in (0.0, 1.0) for share in (1.0, 0.5)]
-    about = belief(steps)
-    none, good = pairs(0, 0, 0, 0, 0), pairs(0, 0, 50, 50, 0)
-    risen = expected_gains([good, none, none, none], about) - about.gains
-    assert risen[0] > risen[1] > risen[3] > 0 and risen[0] > risen[2] > risen[3]
+    about, none = belief([1.0, 0.5, 0.25]), pairs(0, 0, 0, 0, 0)
+    risen = expected_gains([pairs(0, 0, 50, 50, 0), none, none], about) - about.gains
+    assert risen[0] > risen[1] > risen[2] > 0
     assert 0.07 < (about.gains + risen)[0] < 0.125
 
 
 def test_beliefs_are_of_gains_that_rise_and_bend_with_the_share() -> None:
     shares = np.array([1.0, 0.5, 0.25])
-    about = belief([(Settings(), share) for share in shares.tolist()])
+    about = belief(shares.tolist())
     parts = np.stack([judging.RISE_SPREAD * shares, judging.BEND_SPREAD * shares**2])
     assert about.kinship == pytest.approx(parts.T @ parts)
     assert about.gains == pytest.approx(judging.RISE * shares - judging.BEND * shares**2)
@@ -230,17 +233,19 @@ def test_the_share_at_the_top_of_the_curve_is_taken(
 ) -> None:
     monkeypatch.setattr(judging, "part_of_step", lambda *_: SimpleNamespace(accepted=True))
     whole: Any = SimpleNamespace(accepted=True)
-    ways = [Way(Settings(), Any, whole, share) for share in (1.0, 0.5, 0.25)]
+    sample: Any = None
+    ways = [Way(share, whole) for share in (1.0, 0.5, 0.25)]
     played = [scoring(0.5 + rise * way.share - bend * way.share**2, 10_000) for way in ways]
-    assert low <= judging._top_of_curve(ways, played, ways[1]).share <= high
+    assert low <= judging._top_of_curve(sample, ways, played, ways[1]).share <= high
 
 
 def test_a_share_whose_error_does_not_fall_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "part_of_step", lambda *_: SimpleNamespace(accepted=False))
     whole: Any = SimpleNamespace(accepted=True)
-    ways = [Way(Settings(), Any, whole, share) for share in (1.0, 0.5)]
+    sample: Any = None
+    ways = [Way(share, whole) for share in (1.0, 0.5)]
     played = [scoring(0.5, 100), scoring(0.6, 100)]
-    assert judging._top_of_curve(ways, played, ways[1]) is ways[1]
+    assert judging._top_of_curve(sample, ways, played, ways[1]) is ways[1]
 
 
 def test_heats_tell_beforehand_how_many_games_they_take() -> None:
@@ -249,28 +254,25 @@ def test_heats_tell_beforehand_how_many_games_they_take() -> None:
     assert TINY.games(1) == 0
 
 
-@pytest.mark.parametrize("words", [[], ["--no-strays"]])
-def test_the_plain_command_tries_several_ways_and_tells_what_came_of_it(weights: Path, words: list[str]) -> None:
+def test_the_plain_command_tries_shares_of_the_step_and_reports_what_came_of_it(weights: Path) -> None:
     told = list[str]()
     trial = replace(GAIN, test=Sprt(-300, 0, model=Model.LOGISTIC), time_control=FAST, most_games=200, heats=TINY)
     told_to = ["--json", "--no-cache", "--weights", str(weights), "--concurrency", "1"]
-    args = read_arguments([str(SELFPLAY), *told_to, *words])
+    args = read_arguments([str(SELFPLAY), *told_to])
     before = weights.read_bytes()
-    found = json.loads(for_machines(args, carry_out(args, told.append, trial)))
+    found = json.loads(for_machines(carry_out(args, told.append, trial)))
     assert found["installed"] is True and found["in_use"] is True
     assert found["match"]["games"] > 0 and {"elo", "elo_error"} <= set(found["match"])
     assert {each["share"] for each in found["tried"]} <= set(DEFAULT_CHOICE.shares)
-    assert {each["target"] for each in found["tried"]} > ({"search"} if words else set())
-    assert len(found["tried"]) > len(DEFAULT_CHOICE.shares) or not words, "more than one target was accepted"
     text = " ".join(told)
-    assert "ways to learn are compared in" in text and "The best after" in text
+    assert "shares of the step are compared in" in text and "The best after" in text
     assert weights.read_bytes() != before and weights.with_suffix(".old").read_bytes() == before
 
 
 def test_few_games_are_told_how_many_would_do(tmp_path: Path, weights: Path) -> None:
     few, told = tmp_path / "few.pgn", list[str]()
     few.write_bytes(b"\n\n[Event".join(SELFPLAY.read_bytes().split(b"\n\n[Event")[:50]) + b"\n")
-    learn_weights([str(few), "--no-cache", "--dry-run", "--weights", str(weights)], told.append)
+    learn_weights([str(few), "--no-cache", "--out", f"{tmp_path}/out.txt", "--weights", str(weights)], told.append)
     assert f"50 games are too few to learn from safely: about {ENOUGH_GAMES} would do." in " ".join(told)
 
 

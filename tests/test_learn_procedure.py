@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from merino.app.console.learn_options import read_arguments
 from merino.app.console.learning import learn_weights
 from merino.app.shell.cli import main
 from merino.core.common.command import CommandError
@@ -17,11 +16,9 @@ from merino.core.common.files import FileInUseError, held
 from merino.eval.linear.weights import defaults, load, own_file, save
 from merino.learn import reading
 from merino.learn.errors import LearnError, LearnStoppedError, standing
-from merino.learn.installing import Verdict
 from merino.learn.positions import Selection
-from merino.learn.procedure import learn_from_files
-from merino.learn.request import Events, LearnRequest
-from merino.learn.settings import Settings
+from merino.learn.procedure import Verdict, learn_from_files
+from merino.learn.request import Events, LearnRequest, Settings
 from tests.rows import SELFPLAY, few_games
 
 
@@ -62,35 +59,12 @@ def test_a_request_is_answered_by_a_result_and_nothing_is_printed(
     shares: list[float | None] = []
     result = learn_from_files(request, Events(lines.append, lambda _, done: shares.append(done)))
     assert (result.outcome.verdict, result.outcome.written, result.outcome.in_use) == (Verdict.NO_MATCH, weights, True)
-    assert result.record == weights.parent / "learning.json" and result.record.exists() and result.csv is None
+    assert result.record == weights.parent / "learning.json" and result.record.exists()
     assert result.summary is not None and result.summary.written == str(weights)
     assert [line.new for line in result.summary.weights] == load(weights).tolist()
     assert "Games: 710" in lines and shares[-1] == 1
     said = capsys.readouterr()
     assert said.out == "" and all(line.startswith("Compiling ") for line in said.err.splitlines())
-
-
-def test_a_table_for_a_dash_is_printed_and_one_with_a_name_is_asked_for_as_a_file() -> None:
-    printed, kept = read_arguments(["a.pgn", "--table", "-"]), read_arguments(["a.pgn", "--table", "t.csv", "--json"])
-    assert printed.as_csv and printed.request.csv is None
-    assert kept.as_json and not kept.as_csv and kept.request.csv == "t.csv"
-    assert kept.request.files == ("a.pgn",)
-
-
-@pytest.mark.parametrize("option", ["--csv", "--record"])
-@pytest.mark.parametrize(
-    ("name", "reason"), [("none/t.txt", "there is no such folder"), ("w", "it is a folder, not a regular file")]
-)
-def test_other_files_are_looked_at_before_the_work(
-    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, name: str, reason: str
-) -> None:
-    monkeypatch.setattr(reading, "read_rows", refuse_to_read)
-    before, path = weights.read_bytes(), tmp_path / name
-    for dry in ([], ["--dry-run"]):
-        with pytest.raises(CommandError) as caught:
-            learn_weights(words_for(weights, option, str(path), *dry), lambda line: None)
-        assert str(caught.value) == f"learn: cannot write '{path}': {reason}; the weights are as they were"
-    assert weights.read_bytes() == before and [file.name for file in weights.parent.iterdir()] == ["weights.txt"]
 
 
 def test_a_folder_in_the_place_of_the_record_is_found_before_the_work(
@@ -119,21 +93,20 @@ def test_a_folder_that_is_not_there_is_made_for_the_users_own_weights_alone(
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the name of an open file is read from /proc")
-@pytest.mark.parametrize("name", ["learning.json", "t.csv"])
 def test_a_full_disk_leaves_the_weights_and_what_goes_with_them_as_they_were(
-    weights: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = os.fsync
 
     def full(descriptor: int) -> None:
-        if name in Path(f"/proc/self/fd/{descriptor}").readlink().name:
+        if "learning.json" in Path(f"/proc/self/fd/{descriptor}").readlink().name:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", full)
     before = weights.read_bytes()
-    with pytest.raises(CommandError, match=rf"{name}': No space left on device; the weights are as they were$"):
-        learn_weights(words_for(weights, "--csv", str(weights.parent / "t.csv")), lambda line: None)
+    with pytest.raises(CommandError, match=r"learning\.json': No space left on device; the weights are as they were$"):
+        learn_weights(words_for(weights), lambda line: None)
     assert weights.read_bytes() == before
     assert {path.name for path in weights.parent.iterdir()} == {"weights.txt", "learning.log"}
 
@@ -149,8 +122,8 @@ def test_the_weights_are_replaced_last_so_that_a_killed_run_can_be_repeated(
         return real(path, target)
 
     monkeypatch.setattr(Path, "replace", note)
-    learn_weights(words_for(weights, "--csv", str(weights.parent / "t.csv")), lambda line: None)
-    assert replaced[: replaced.index("weights.txt") + 1] == ["weights.old", "learning.json", "t.csv", "weights.txt"]
+    learn_weights(words_for(weights), lambda line: None)
+    assert replaced[: replaced.index("weights.txt") + 1] == ["weights.old", "learning.json", "weights.txt"]
 
 
 def test_of_two_runs_that_learn_into_one_file_the_second_refuses(weights: Path) -> None:
@@ -180,9 +153,9 @@ def test_of_blocks_that_break_off_the_innermost_says_how_things_stand() -> None:
     ("words", "code", "complaint"),
     [
         (
-            ["a.pgn", "--loss", "cubed"],
+            ["a.pgn", "--positions", "no"],
             2,
-            "merino: learn: argument --loss: 'cubed' is not one of squared, cross-entropy",
+            "merino: learn: argument --positions: 'no' is not one of all, quiet, qsearch",
         ),
         ([], 2, "merino: learn: missing: FILE; see 'merino learn -h'\n"),
         (["nowhere.pgn"], 1, "merino: learn: there is no file 'nowhere.pgn'\n"),

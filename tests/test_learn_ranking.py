@@ -1,4 +1,4 @@
-"""How evaluations rank moves, which foretells strength; the learner chooses by it and shows it."""
+"""How evaluations rank moves, which predicts strength; the learner chooses by it and shows it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,13 @@ from merino.eval.families import load_net
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import defaults
-from merino.learn import fitting
-from merino.learn.fitting import Fitted, fit_all
-from merino.learn.inputs import read_rows
-from merino.learn.loss_and_gradient import Samples
-from merino.learn.minimisers import FitCallback
+from merino.learn import fitting, reading
+from merino.learn.fitting import FitCallback, Fitted, fit_all, prior_spread
 from merino.learn.positions import one_of_each_game
-from merino.learn.problem import prior_spread
-from merino.learn.ranking import RankFigure, moves_of, rank_figure
-from merino.learn.reading import moves_to_rank, read_options, training_data
-from merino.learn.request import Events, Task
-from merino.learn.settings import Settings
+from merino.learn.reading import read
+from merino.learn.request import Events, Settings, Task
+from merino.learn.rescoring import RankFigure, moves_of, rank_figure
+from merino.learn.sample import Sample
 from tests.rows import SELFPLAY, copied_selfplay
 from tests.shipped import one_phase
 
@@ -62,61 +58,61 @@ def test_an_evaluation_ranks_the_moves_first_that_it_finds_best_itself() -> None
 def test_weights_that_know_no_pieces_rank_moves_worse() -> None:
     poor = one_phase()
     poor[:5] = 100.0
-    moves = moves_of(one_of_each_game([SELFPLAY], 0, 200)[:100], load_net("gen12"))
+    moves = moves_of(one_of_each_game([SELFPLAY], 1000)[:100], load_net("gen12"))
     worse, better = (rank_figure(moves, LinearEvaluation(weights)) for weights in (poor, defaults()))
     assert worse.reciprocal_rank < better.reciprocal_rank - 0.05 and worse.first < better.first
 
 
 def test_a_position_of_each_game_is_drawn_and_no_more_files_are_read_than_needed(tmp_path: Path) -> None:
-    once = one_of_each_game([SELFPLAY], 0, 400)
+    once = one_of_each_game([SELFPLAY], 1000)
     assert 600 < len(once) <= 710
-    assert np.array_equal(once, one_of_each_game([copied_selfplay(tmp_path)], 0, 400))
-    assert len(one_of_each_game([SELFPLAY, SELFPLAY], 0, 400, 100)) < 2 * len(once)
+    assert np.array_equal(once, one_of_each_game([copied_selfplay(tmp_path)], 1000))
+    assert len(one_of_each_game([SELFPLAY, SELFPLAY], 100)) < 2 * len(once)
 
 
 @pytest.mark.parametrize(("wanted", "is_ranked"), [(20, True), (1000, False), (0, False)])
 def test_the_learner_ranks_moves_where_there_are_games_enough(wanted: int, is_ranked: bool) -> None:
     request = read_arguments([str(SELFPLAY)]).request
     task = Task.of(replace(request, choice=replace(request.choice, ranked=wanted)), TERMS, defaults())
-    assert (moves_to_rank(task, [SELFPLAY]) is not None) == is_ranked
+    assert (reading._moves_to_rank(task, [SELFPLAY]) is not None) == is_ranked
 
 
 @pytest.mark.parametrize(("words", "by_ranks"), [(["--teacher", "off"], True), ([], False)])
 def test_the_pull_is_chosen_by_ranks_unless_strays_teach(
     words: list[str], by_ranks: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request = read_arguments([str(SELFPLAY), "--per-game", "1", *words]).request
+    request = read_arguments([str(SELFPLAY), "--per-game", "1", "--no-cache", *words]).request
     task = Task.of(replace(request, choice=replace(request.choice, ranked=0)), TERMS, defaults())
-    data = training_data(task, read_rows([SELFPLAY], read_options(task), Events()), [SELFPLAY])
+    data = read(task, Events())
     pulls = iter([0.1, 0.2, 0.3])  # each ranks better than the one before
     monkeypatch.setattr(fitting, "rank_figure", lambda *_: RankFigure(next(pulls), 0.0))
-    fits = fit_all(replace(data, moves=moves_of(positions_of(*MATES), task.evaluation)), FitCallback())
+    found = fit_all(replace(data, moves=moves_of(positions_of(*MATES), task.evaluation)), FitCallback())
     assert (next(pulls, None) is None) == by_ranks
-    weakest = request.choice.pulls[-1] * prior_spread(fits.every[0].sample)
-    assert not by_ranks or fits.every[0].settings.prior == weakest
+    weakest = request.choice.pulls[-1] * prior_spread(data.sample)
+    assert not by_ranks or found.settings.prior == weakest
 
 
 def test_ctrl_c_in_the_fit_with_another_pull_ends_all_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    request = read_arguments([str(SELFPLAY), "--per-game", "1", "--no-strays"]).request
+    request = read_arguments([str(SELFPLAY), "--per-game", "1", "--teacher", "off", "--no-cache"]).request
     task = Task.of(replace(request, choice=replace(request.choice, ranked=0)), TERMS, defaults())
-    data = training_data(task, read_rows([SELFPLAY], read_options(task), Events()), [SELFPLAY])
+    data = read(task, Events())
     begun, fit = list[float | None](), fitting.fit
 
-    def stopped(sample: Samples, start: np.ndarray, settings: Settings, *others: Any) -> Fitted:
+    def stopped(sample: Sample, start: np.ndarray, settings: Settings, *others: Any) -> Fitted:
         begun.append(settings.prior)
         return replace(
             fit(sample, start, replace(settings, prior=1e-3), *others), interrupted=settings.prior is not None
         )
 
     monkeypatch.setattr(fitting, "fit", stopped)  # with such a pull nothing moves: the first fit stays the best
-    [found] = fit_all(data, FitCallback()).every
+    found = fit_all(data, FitCallback())
     assert len(begun) == 2 and found.settings.prior is None and found.fitted.interrupted
 
 
-def test_the_report_tells_how_old_and_new_weights_rank_moves(tmp_path: Path) -> None:
+def test_the_report_says_how_old_and_new_weights_rank_moves(tmp_path: Path) -> None:
     told = list[str]()
-    args = read_arguments([str(copied_selfplay(tmp_path)), "--dry-run", "--json", "--teacher", "off"])
+    args = read_arguments([str(copied_selfplay(tmp_path)), "--out", f"{tmp_path}/w.txt", "--json", "--teacher", "off"])
     args = replace(args, request=replace(args.request, choice=replace(args.request.choice, ranked=20)))
-    found = json.loads(for_machines(args, carry_out(args, told.append)))["ranks"]
+    found = json.loads(for_machines(carry_out(args, told.append)))["ranks"]
     assert found["positions"] == 20 and 0 < found["old"]["reciprocal_rank"] < 1 and 0 < found["new"]["first"] < 1
     assert f"{found['new']['reciprocal_rank']:.3f} (old {found['old']['reciprocal_rank']:.3f})" in " ".join(told)

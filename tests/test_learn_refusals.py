@@ -16,11 +16,11 @@ from merino.app.console.learning import learn_weights
 from merino.core.common.command import CommandError
 from merino.eval.linear.weights import defaults, load, save
 from merino.learn.errors import LearnError
-from merino.learn.inputs import split
-from merino.learn.settings import Settings
-from merino.learn.targets import Target
-from tests.rows import SELFPLAY, few_games, made_up_rows
+from merino.learn.request import Settings
+from merino.learn.sample import Target
+from tests.rows import SELFPLAY, few_games, made_up_rows, split
 
+FEN = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -"
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -66,9 +66,11 @@ def test_terms_of_thousands_of_digits_are_refused(weights: Path, words: list[str
 
 
 def test_games_whose_positions_weigh_nothing_are_refused(tmp_path: Path, weights: Path) -> None:
-    words = ["--weights", str(weights), "--decay", "0.1", "--skip-last", "20", "--target", "result", "--dry-run"]
+    words = ["--weights", str(weights), "--decay", "0.1", "--target", "result"]
+    few = tmp_path / "late.epd"
+    few.write_text("".join(f'{FEN} c9 "{r}"; c8 "20"; c7 "{g}";\n' for g, r in enumerate(("1-0", "0-1") * 20)))
     with pytest.raises(CommandError, match=r"with --decay 0\.1 the positions learned from weigh nothing"):
-        learn_weights([str(few_games(tmp_path)), *words], lambda line: None)
+        learn_weights([str(few), *words], lambda line: None)
 
 
 @pytest.mark.parametrize("target", [Target(1.0), Target(0.25, k=200.0), Target(0.0)])
@@ -85,7 +87,7 @@ def test_a_folder_of_games_is_refused(tmp_path: Path, weights: Path) -> None:
         learn_weights([str(tmp_path), "--weights", str(weights)], lambda line: None)
 
 
-def test_a_folder_that_cannot_be_written_into_is_told_before_the_work(tmp_path: Path, weights: Path) -> None:
+def test_a_folder_that_cannot_be_written_into_is_reported_before_the_work(tmp_path: Path, weights: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(CommandError, match=r"nothing can be written into '.*file': it is no folder"):
         learn_weights([str(SELFPLAY), "--weights", str(weights), "--out", f"{tmp_path}/file/w.txt"], lambda line: None)
@@ -115,7 +117,7 @@ def learning(*arguments: str, limit: int | None = None) -> subprocess.Popen[str]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="limits of file size are those of Unix")
-def test_a_full_disk_is_told_and_changes_nothing(tmp_path: Path, weights: Path) -> None:
+def test_a_full_disk_is_reported_and_changes_nothing(tmp_path: Path, weights: Path) -> None:
     pgn = few_games(tmp_path)
     before = weights.read_bytes()
     (tmp_path / "x").mkdir()

@@ -19,16 +19,14 @@ from merino.eval.linear.sets import set_named
 from merino.eval.linear.weights import defaults, load, load_any, save
 from merino.formats.pgn_games import read_games
 from merino.learn.errors import LearnError
+from merino.learn.fitting import _centring_of
 from merino.learn.improve.state import Plan
-from merino.learn.inputs import split
 from merino.learn.loss_and_gradient import carrier_counts
-from merino.learn.positions import Quiet, Selection, block_of_games, is_open, select_quiet
-from merino.learn.problem import centring_of
-from merino.learn.request import DEFAULT_SELECTION
+from merino.learn.positions import Quiet, block_of_games, select_quiet
+from merino.learn.request import DEFAULT_SELECTION, Settings
 from merino.learn.rescoring import Rescore, described_scorer
 from merino.learn.rows import FEATURE_SCALE, check_rows, rows_of_block
-from merino.learn.settings import Settings
-from tests.rows import SELFPLAY, few_games
+from tests.rows import SELFPLAY, few_games, split
 
 FULL = set_named("full")
 
@@ -89,7 +87,7 @@ def test_the_weights_of_a_set_are_learned_from_games(start: Path, capsys: pytest
 
 
 def test_rows_of_a_set_times_its_weights_are_its_scores(games: bytes) -> None:
-    block = block_of_games(read_games(games), Selection())
+    block = block_of_games(read_games(games))
     rows = rows_of_block(block, FULL)
     weights = np.concatenate([material(), 1.1 * material()])
     assert rows.features.shape == (len(block), len(FULL))
@@ -99,11 +97,11 @@ def test_rows_of_a_set_times_its_weights_are_its_scores(games: bytes) -> None:
         check_rows(block, rows, weights, FULL)
 
 
-def test_what_the_cells_of_a_table_share_is_told_by_the_term_that_counts_the_same(games: bytes) -> None:
-    block = block_of_games(read_games(games), Selection())
+def test_what_the_cells_of_a_table_share_goes_to_the_term_that_counts_the_same(games: bytes) -> None:
+    block = block_of_games(read_games(games))
     sample, size = split(rows_of_block(block, FULL), Settings()), 2 * len(FULL)
     weights = np.random.default_rng(5).uniform(-100, 100, size)
-    centring = centring_of(sample, FULL, 2, np.arange(size))
+    centring = _centring_of(sample, FULL, 2, np.arange(size))
     assert centring is not None
     centred, often = centring @ weights, carrier_counts(sample, 2)[:, 0]
     before, after = (white_scores_of(block.positions, each, FULL) for each in (weights, centred))
@@ -114,21 +112,16 @@ def test_what_the_cells_of_a_table_share_is_told_by_the_term_that_counts_the_sam
             cells = np.arange(places[name].start, places[name].stop) + phase * len(FULL)
             assert abs(often[cells] @ centred[cells]) < 1e-6 < abs(often[cells] @ weights[cells])
     knight = places["KnightValue"].start
-    held = centring_of(sample, FULL, 2, np.delete(np.arange(size), knight))
+    held = _centring_of(sample, FULL, 2, np.delete(np.arange(size), knight))
     assert held is not None
     kept = held @ weights
     assert kept[knight] == weights[knight] and kept[knight + len(FULL)] != weights[knight + len(FULL)]
     assert np.array_equal(kept[places["KnightSquare"]], weights[places["KnightSquare"]])
-    assert centring_of(sample, TERMS, 2, np.arange(size)) is None
+    assert _centring_of(sample, TERMS, 2, np.arange(size)) is None
 
 
 def test_positions_are_chosen_and_scored_by_the_set_of_the_weights(games: bytes) -> None:
-    block = block_of_games(read_games(games), Selection())
-    rich = material()
-    rich[4] = 3000
-    kept = [np.count_nonzero(is_open(block, weights, 700, FULL)) for weights in (material(), rich)]
-    assert 0 < kept[1] < kept[0] <= len(block)
-    few = block.positions[:40].copy()
+    few = block_of_games(read_games(games)).positions[:40].copy()
     assert 0 < np.count_nonzero(select_quiet(few, material(), Quiet.ONLY, FULL)) <= 40
     other = material()
     other[5:] = 50  # all else counts, too

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,19 +12,13 @@ from merino.app.console.learn_options import read_arguments
 from merino.core.board.bitboard import ZERO
 from merino.core.board.fen import parse_fen, to_fen
 from merino.core.board.game import Position
-from merino.eval.families import DEFAULT_FILE, load_net
-from merino.eval.linear.registry import TERMS
+from merino.eval.families import load_net
 from merino.eval.linear.weights import defaults
 from merino.formats.pgn_tokens import NO_SCORE
 from merino.learn.errors import LearnError
-from merino.learn.inputs import ReadOptions, read_rows
 from merino.learn.positions import PositionBlock, Quiet, Selection, with_strays
-from merino.learn.reading import TrainingData, read, read_options, with_strays_of
-from merino.learn.request import DEFAULT_SELECTION, Events, LearnRequest, Task
-from merino.learn.run import LearnRun
-from merino.learn.scale import rated_games
-from merino.learn.targets import Target
-from merino.match.prove import GAIN
+from merino.learn.reading import ReadOptions, read_rows, with_strays_of
+from merino.learn.request import Events, LearnRequest
 from tests.boards import playouts, records
 from tests.rows import SELFPLAY, copied_selfplay
 
@@ -75,22 +67,14 @@ def test_where_no_move_is_legal_there_is_no_stray() -> None:
         ([], True),
         (["--teacher", "gen1"], True),
         (["--target", "search", "--teacher", "gen12"], True),
-        (["--no-strays"], False),
         (["--teacher", "off"], False),
         (["--target", "blend=0.5", "--teacher", "gen12"], False),
         (["--target", "result"], False),
-        (["--rescore", "9"], False),
         (["--preset", "greko2015"], False),
     ],
 )
 def test_only_where_a_teacher_alone_scores_are_there_strays(words: list[str], has_strays: bool) -> None:
     assert read_arguments(["a.pgn", *words]).request.has_strays is has_strays
-
-
-def test_beside_strays_results_alone_are_not_tried() -> None:
-    assert LearnRequest(("a.pgn",)).targets == (Target(0.0, scorer="gen12"), Target(0.25, scorer="gen12"))
-    plain = LearnRequest(("a.pgn",), selection=replace(DEFAULT_SELECTION, strays=False))
-    assert [target.share for target in plain.targets] == [0.0, 0.25, 1.0]
 
 
 def test_strays_come_again_from_the_cache_beside_the_games(tmp_path: Path) -> None:
@@ -109,22 +93,13 @@ def test_strays_come_again_from_the_cache_beside_the_games(tmp_path: Path) -> No
 def test_a_cache_with_strays_is_learned_from_as_it_is_unless_results_count(tmp_path: Path) -> None:
     games = tmp_path / "games.pgn"
     games.write_bytes(SELFPLAY.read_bytes()[:50_000])
-    selection = Selection(quiet=Quiet.RESOLVED, per_game=3, strays=True)
+    selection = Selection(positions=Quiet.RESOLVED, per_game=3, strays=True)
     options = ReadOptions(selection, defaults(), True, needs_scores=True, teacher=load_net("gen1"), needs_results=False)
     rows = read_rows([games], options, Events()).rows
     again = read_rows([games.with_suffix(".fen")], options, Events()).rows
     assert np.array_equal(rows.features, again.features) and np.array_equal(rows.scores, again.scores)
-    with pytest.raises(
-        LearnError, match=r"games\.fen' has strays, of which results say nothing, and here results count"
-    ):
+    with pytest.raises(LearnError, match=r"games\.fen' contains random-move positions, which have no result"):
         read_rows([games.with_suffix(".fen")], replace(options, needs_results=True), Events())
-
-
-def test_a_cache_with_strays_is_asked_whether_results_count(tmp_path: Path) -> None:
-    request = LearnRequest((str(tmp_path / "a.fen"),))
-    for strays, needs_results in ((True, False), (False, True)):
-        asked = replace(request, selection=replace(request.selection, strays=strays))
-        assert read_options(Task.of(asked, TERMS, defaults())).needs_results is needs_results
 
 
 POSITION = 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - c9 "1-0";'
@@ -140,45 +115,3 @@ def test_only_where_a_file_holds_games_or_strays_are_strays_learned_from(tmp_pat
     assert with_strays_of([games, positions], request, told.append).has_strays
     assert not with_strays_of([positions], request, told.append).has_strays
     assert told == [f"Strays are made from games only: '{positions}' gives none"] * 2
-
-
-def test_skipping_what_is_decided_is_refused_for_positions(tmp_path: Path) -> None:
-    path = tmp_path / "b.epd"
-    path.write_text(POSITION)
-    with pytest.raises(LearnError, match=r"--skip-decided needs games: '.*b\.epd' holds positions"):
-        read_rows([path], ReadOptions(Selection(skip_decided=500), defaults()), Events())
-
-
-def data_of(path: Path, players: tuple[str, ...], folder: Path) -> TrainingData:
-    """What the plain command learns from games of these players, who meet each other in turn."""
-    names = iter(range(10**6))
-
-    def renamed(tag: re.Match[str]) -> str:
-        return f'[{tag[1]} "{players[next(names) % len(players)]}"]'
-
-    path.write_text(re.sub(r'\[(White|Black) "[^"]*"\]', renamed, path.read_text()))
-    weights = folder / "w.txt"
-    shutil.copyfile(DEFAULT_FILE, weights)
-    request = LearnRequest((str(path),), weights=str(weights))
-    return read(Task.of(request, TERMS, defaults()), LearnRun.of(request, Events(), GAIN, "learn"))
-
-
-def test_results_are_tried_on_positions_without_strays_where_players_are_known(tmp_path: Path) -> None:
-    data = data_of(copied_selfplay(tmp_path), ("Ann", "Bob", "Cleo", "Bob", "Ann"), tmp_path)
-    scores, results = data.task.settings
-    assert (scores.target.share, scores.ratings, results.target.share, results.ratings) == (0.0, False, 0.25, True)
-    assert scores.target.k == results.target.k == load_net("gen12").k
-    assert 1.5 * data.samples[1].size < data.samples[0].size
-    assert rated_games(data.samples[1]) > 0 == rated_games(data.samples[0])
-
-
-def test_drawn_games_alone_teach_by_scores_and_no_results_are_tried(tmp_path: Path) -> None:
-    games = copied_selfplay(tmp_path)
-    games.write_text(re.sub(r'(?<=")(1-0|0-1)(?=")|(?<=\s)(1-0|0-1)(?=\s)', "1/2-1/2", games.read_text()))
-    data = data_of(games, ("Ann", "Bob", "Cleo", "Bob", "Ann"), tmp_path)
-    assert [each.target.share for each in data.task.settings] == [0.0] and len(data.samples) == 1
-
-
-def test_results_are_not_tried_where_nobody_is_known(tmp_path: Path) -> None:
-    data = data_of(copied_selfplay(tmp_path), ("?",), tmp_path)
-    assert [each.target.share for each in data.task.settings] == [0.0] and len(data.samples) == 1

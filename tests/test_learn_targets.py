@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 
 from merino.app.console.learn_options import read_arguments
-from merino.core.board.fen import START_FEN, parse_fen, to_fen
+from merino.core.board.fen import START_FEN, parse_fen
 from merino.core.common.command import UsageError
 from merino.eval.families import default
 from merino.eval.linear.family import LinearEvaluation
@@ -25,24 +24,18 @@ from merino.formats.labelled import read_labelled, write_labelled
 from merino.formats.pgn_games import read_games
 from merino.formats.pgn_tokens import MATE, NO_SCORE
 from merino.formats.scored_games import scored_games
-from merino.formats.sources import Source
-from merino.lab.nets import records
-from merino.learn import inputs, rescoring
+from merino.learn import rescoring
 from merino.learn.errors import LearnError
-from merino.learn.gain import Learned, learn
-from merino.learn.inputs import ReadOptions, _Text, read_rows, split
-from merino.learn.loss_and_gradient import gather
-from merino.learn.minimisers import METHODS, FitCallback
+from merino.learn.fitting import FitCallback, Learned
+from merino.learn.judging import learn
 from merino.learn.positions import Selection
+from merino.learn.reading import ReadOptions, read_rows, searched_positions
 from merino.learn.report import Seconds, summarise
-from merino.learn.request import Events
+from merino.learn.request import METHODS, Events, Settings
 from merino.learn.rescoring import Rescore, RescoringStoppedError, ScoreFile
 from merino.learn.rows import Rows
-from merino.learn.sample import FitParameters, sample_of
-from merino.learn.settings import Settings
-from merino.learn.targets import SCORES, ZERO_SCORE, Target, points_by_score, scale_of_counts
-from tests.rows import labels_of, made_up_rows
-from tests.test_words import walked
+from merino.learn.sample import SCORES, ZERO_SCORE, Target, points_by_score, sample_of, scale_of_counts
+from tests.rows import labels_of, made_up_rows, split
 
 N = len(TERMS)
 K = 800.0
@@ -162,8 +155,7 @@ def test_scores_teach_both_phases_from_few_games_what_results_do_not() -> None:
 def test_every_method_comes_to_the_same_place_in_two_phases() -> None:
     rows = scored_rows(4_000)
     ends = [learned(rows, target=Target(0.5, k=K), method=method, last=12).end.weights for method in METHODS]
-    for end in ends[1:]:
-        assert np.abs(end - ends[0]).max() <= 3
+    assert np.abs(ends[1] - ends[0]).max() <= 3
 
 
 def test_what_one_phase_hardly_sees_does_not_run_away() -> None:
@@ -195,54 +187,49 @@ def pgn(tmp_path: Path, games: int = 12) -> Path:
     return path
 
 
-def read(path: Path, rescore: Rescore | None = None, **selection: object) -> tuple[Rows, list[str]]:
-    told: list[str] = []
-    options = ReadOptions(Selection(**selection), defaults(), needs_scores=True, rescore=rescore)  # type: ignore[arg-type]
-    return read_rows([path], options, Events(told.append)).rows, told
-
-
-def test_stages_that_few_positions_have_can_count_as_much_as_others() -> None:
-    rows = scored_rows(2_000)
-    stage = np.where(np.arange(len(rows)) % 10 == 0, 5, 60).astype(np.uint8)
-    is_validation = np.zeros(len(rows), bool)
-    plain, even = (sample_of(replace(rows, stage=stage), is_validation, even_stages=each) for each in (False, True))
-    assert (plain.stage_weight == 1).all()
-    assert even.stage_weight[5] == pytest.approx(4 / 0.9, rel=0.1)  # four times, where nine times were even
-    parameters = FitParameters(truth(), 1 / K)
-    old, new = (gather(each, parameters).sample_weight[0] for each in (plain, even))
-    assert new == pytest.approx(old)
+def search(path: Path, nodes: int = 60) -> tuple[np.ndarray, list[str]]:
+    """The scores that searches give positions of the games, and the lines for people."""
+    lines = list[str]()
+    parts = list(searched_positions([path], Rescore(nodes, LinearEvaluation(defaults())), Events(lines.append)))
+    return np.concatenate(parts)["score"], lines
 
 
 def test_games_without_scores_are_refused_with_the_way_to_make_them(tmp_path: Path) -> None:
     with pytest.raises(
-        LearnError, match=r"no position in .* comes with the score of a search; --rescore 1000 makes them"
+        LearnError,
+        match=r"no position in .* comes with the score of a search; 'merino positions FILE "
+        r"--rescore 1000 --out FILE\.epd' makes them",
     ):
-        read(pgn(tmp_path))
+        read_rows([pgn(tmp_path)], ReadOptions(Selection(), defaults(), needs_scores=True), Events())
 
 
-def test_positions_are_searched_once_and_a_broken_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, rescore = pgn(tmp_path), Rescore(60, LinearEvaluation(defaults()))
-    monkeypatch.setattr(rescoring, "BATCH", 16)
-    whole, told = read(path, rescore)
-    kept = (tmp_path / "games.pgn.scores").read_bytes()
-    assert (whole.scores != NO_SCORE).all() and np.abs(whole.scores).max() < 500
-    assert any("positions searched" in line for line in told)
-    (tmp_path / "games.pgn.scores").write_bytes(kept[: len(kept) // 2])
-    again, told = read(path, rescore)
-    assert any(line.startswith("Using") for line in told)
-    assert np.array_equal(again.scores, whole.scores)
-    monkeypatch.setattr(Rescore, "scores_of", lambda *_: pytest.fail("searched again"))
-    assert np.array_equal(read(path, rescore)[0].scores, whole.scores)
-
-
-@pytest.mark.parametrize("reads", [read, lambda path, rescore: list(records._label_games([path], rescore, Events()))])
-def test_ctrl_c_ends_the_searches_of_positions_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: Callable[[Path, Rescore], object]
+def test_positions_are_searched_once_and_a_broken_run_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    path, file = pgn(tmp_path), tmp_path / "games.pgn.train.scores"
+    monkeypatch.setattr(rescoring, "BATCH", 16)
+    whole, lines = search(path)
+    kept = file.read_bytes()
+    assert np.abs(whole).max() < 500 and lines[0].startswith("Searching 60 nodes a position")
+    file.write_bytes(kept[: len(kept) // 2])
+    again, lines = search(path)
+    assert lines[0].startswith("Using") and np.array_equal(again, whole)
+    other, lines = search(path, nodes=3000)
+    assert not lines[0].startswith("Using") and not np.array_equal(other, whole)
+    file.write_bytes(kept)
+    monkeypatch.setattr(Rescore, "scores_of", lambda *_: pytest.fail("searched again"))
+    assert np.array_equal(search(path)[0], whole)
+    file.write_text("mine")
+    with pytest.raises(LearnError, match="is in the way"):
+        search(path)
+    assert file.read_text() == "mine"
+
+
+def test_ctrl_c_ends_the_searches_of_positions_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[bool] = []
     searches = count()
 
-    def search(_: Rescore, positions: np.ndarray, stop: np.ndarray) -> np.ndarray:
+    def stopped(_: Rescore, positions: np.ndarray, stop: np.ndarray) -> np.ndarray:
         if next(searches) == 0:
             signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)
         until = time.monotonic() + 10
@@ -251,29 +238,10 @@ def test_ctrl_c_ends_the_searches_of_positions_at_once(
         ended.append(bool(stop[0]))
         raise RescoringStoppedError
 
-    monkeypatch.setattr(Rescore, "scores_of", search)
+    monkeypatch.setattr(Rescore, "scores_of", stopped)
     with pytest.raises(KeyboardInterrupt):
-        reads(pgn(tmp_path), Rescore(10**6, LinearEvaluation(defaults())))
+        search(pgn(tmp_path), 10**6)
     assert set(ended) == {True}  # of as many searches as were under way
-
-
-def test_of_mixed_lines_only_what_is_drawn_is_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "mixed.epd"
-    fens = [to_fen(position[None]) for position in walked(240)]
-    lines = [f'{" ".join(fen.split()[:4])} c9 "1-0"; c7 "{game % 6}";\n' for game, fen in enumerate(fens)]
-    path.write_text("".join(lines))
-    monkeypatch.setattr(inputs, "_texts", lambda source: cut_in(source, 24))
-    rows, told = read(path, Rescore(20, LinearEvaluation(defaults())), per_game=4)
-    searched = next(int(line.split()[0]) for line in told if "positions searched" in line)
-    assert searched == len(rows) == 6 * 4
-    plain = read_rows([path], ReadOptions(Selection(per_game=4), defaults()), Events()).rows
-    assert np.array_equal(rows.features, plain.features) and np.array_equal(rows.game, plain.game)
-
-
-def cut_in(source: Source, count: int) -> Iterator[_Text]:
-    """The lines of a file, so many at a time."""
-    lines = b"".join(source.lines()).splitlines(keepends=True)
-    yield from (_Text(b"".join(lines[first : first + count]), first) for first in range(0, len(lines), count))
 
 
 def score_pieces(path: Path, firsts: tuple[int, ...]) -> ScoreFile:
@@ -306,24 +274,6 @@ def test_scores_that_a_run_left_out_of_order_are_put_in_order_by_the_next(tmp_pa
     assert path.read_bytes() == like.read_bytes()
 
 
-def test_other_nodes_or_choices_are_searched_anew(tmp_path: Path) -> None:
-    path = pgn(tmp_path, 3)
-    first, _ = read(path, Rescore(60, LinearEvaluation(defaults())))
-    other, told = read(path, Rescore(3000, LinearEvaluation(defaults())))
-    assert not any(line.startswith("Using") for line in told)
-    assert len(other) == len(first) and not np.array_equal(other.scores, first.scores)
-    few, _ = read(path, Rescore(3000, LinearEvaluation(defaults())), per_game=2)
-    assert len(few) == 6
-
-
-def test_a_foreign_file_in_the_place_of_scores_is_left_alone(tmp_path: Path) -> None:
-    path = pgn(tmp_path, 3)
-    (tmp_path / "games.pgn.scores").write_text("mine")
-    with pytest.raises(LearnError, match="is in the way"):
-        read(path, Rescore(60, LinearEvaluation(defaults())))
-    assert (tmp_path / "games.pgn.scores").read_text() == "mine"
-
-
 def test_a_search_that_is_told_to_stop_gives_no_scores() -> None:
     positions = np.concatenate([parse_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")] * 3)
     with pytest.raises(RescoringStoppedError):
@@ -350,8 +300,6 @@ def test_a_target_is_named_on_the_command_line(text: str, share: float) -> None:
         (["--target", "both"], "is not one of result, search and blend=X"),
         (["--target", "blend=2"], "needs an X from 0 to 1"),
         (["--target", "blend"], "is not one of result, search and blend=X"),
-        (["--rescore", "1000", "--teacher", "off"], "but --target result uses none"),
-        (["--rescore", "0", "--target", "search"], "--rescore"),
         (["--per-game", "0"], "--per-game"),
         (["--phases", "3"], "--phases"),
     ],

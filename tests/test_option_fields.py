@@ -77,7 +77,7 @@ def test_the_help_has_each_sentence_with_its_default():
     parser = Parser(prog="merino draw")
     add_options(parser, Drawing, ("per_game", "share", "cache"), share=0.25)
     text = " ".join(parser.format_help().split())
-    assert "--per-game N positions of each game (default: 30)" in text
+    assert "--per-game N|all positions of each game (default: 30)" in text
     assert "--share X 100% or less (default: 0.25)" in text
     assert "--no-cache keep no cache" in text
     assert "--no-fen" not in text and "--drop" not in text

@@ -185,5 +185,5 @@ def test_compiled_code_goes_to_the_folder_of_the_user_and_its_group_is_known(ins
     assert installed.run("-c", read, command=[python], compiles=True).strip() == FENS[0]
     (folder,) = (installed.home / "cache").iterdir()
     assert re.fullmatch("[0-9a-f]{16}", folder.name) and list(folder.rglob("*.code"))
-    ask = "from merino.core.compiled.cache import group_of; print(group_of('merino.learn.minimisers'))"
+    ask = "from merino.core.compiled.cache import group_of; print(group_of('merino.learn.fitting'))"
     assert installed.run("-c", ask, command=[python]).strip() == "learn"

@@ -19,8 +19,7 @@ from merino.engine.search.limits import Limits, Line, Score, SearchResult
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import default, load
 from merino.eval.linear.family import LinearEvaluation
-from merino.learn.installing import InstallOutcome, Verdict
-from merino.learn.procedure import LearnResult
+from merino.learn.procedure import InstallOutcome, LearnResult, Verdict
 from merino.learn.report import Summary, WeightLine
 from merino.match.games import Tally
 from merino.match.runner import MatchResult

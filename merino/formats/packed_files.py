@@ -314,11 +314,13 @@ def as_text(records: np.ndarray, ending: str) -> bytes:
     _write_fens(positions, text, ends)
     whole, at = text.tobytes(), 0
     lines = []
-    for end, score, result in zip(ends.tolist(), records["score"].tolist(), records["result"].tolist(), strict=True):
+    columns = (records[name].tolist() for name in ("score", "result", "game"))
+    for end, score, result, game in zip(ends.tolist(), *columns, strict=True):
         fen = whole[at:end].decode()
         if ending in EPD_ENDINGS:
             result_text = ("0-1", "1/2-1/2", "1-0")[result]
-            lines.append(f'{" ".join(fen.split()[:4])} ce {score}; c9 "{result_text}";\n')
+            named = f' c7 "{game}";' if game else ""
+            lines.append(f'{" ".join(fen.split()[:4])} ce {score}; c9 "{result_text}";{named}\n')
         else:
             lines.append(f"{fen} | {score} | {result / 2}\n")
         at = end

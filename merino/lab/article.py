@@ -31,11 +31,10 @@ from merino.learn.errors import LearnError, LearnStoppedError
 from merino.learn.positions import Selection
 from merino.learn.procedure import learn_from_files
 from merino.learn.report import load_record
-from merino.learn.request import DEFAULT_SETTINGS, NO_CHOICE, LearnRequest
+from merino.learn.request import ARTICLE, DEFAULT_SETTINGS, NO_CHOICE, LearnRequest, Settings
 from merino.learn.rounds.loop import StepContext, StepStoppedError, play_games, play_match
 from merino.learn.rounds.state import RoundPlan
-from merino.learn.settings import ARTICLE, Settings
-from merino.learn.targets import Target
+from merino.learn.sample import Target
 from merino.match.games import MatchError
 from merino.match.report import signed
 from merino.match.statistics import estimate

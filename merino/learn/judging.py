@@ -1,7 +1,7 @@
-"""The stage that judges: fits are judged on games kept apart, and those that are better meet in heats.
+"""The stage that judges: a fit is judged on games kept apart, and matches find how much of its step to take.
 
-A lower error does not foretell strength: what is compared by it is only how strongly a fit is pulled to the old
-weights. Between targets short matches decide. They also tell how far to go from the old weights to the new: the gain of
+The gain is the fall of the error on those games, with a game as the unit. A lower error does not predict strength:
+between the whole step from the old weights to the new ones and parts of it, heats of short matches decide. The gain of
 a share of the step is a curve through what the shares that played have gained, and its top is taken.
 """
 
@@ -15,18 +15,26 @@ from typing import Any
 import numpy as np
 
 from merino.eval.linear.family import LinearEvaluation
-from merino.eval.linear.registry import TermSet
-from merino.learn.fitting import Fits
-from merino.learn.gain import Learned, judge, part_of_step
-from merino.learn.loss_and_gradient import Samples
-from merino.learn.minimisers import FitCallback
-from merino.learn.ranking import rank_figure
+from merino.eval.linear.registry import TERMS, Term, TermSet
+from merino.learn.fitting import (
+    ACCEPTED_Z,
+    FEW_GAMES,
+    BestFit,
+    FitCallback,
+    FitProblem,
+    Fitted,
+    Gain,
+    Learned,
+    approach,
+    fit,
+    sandwich_errors,
+)
+from merino.learn.loss_and_gradient import Detail, errors_by_game, gather
 from merino.learn.reading import TrainingData
-from merino.learn.report import Ranks, Seconds, Summary, Tried, record_of, summarise
-from merino.learn.request import Say, Task
-from merino.learn.run import LearnRun
-from merino.learn.settings import Settings
-from merino.learn.tables import render
+from merino.learn.report import Ranks, Seconds, Summary, Tried, record_of, render, summarise
+from merino.learn.request import Events, Say, Settings, Task, start_of
+from merino.learn.rescoring import rank_figure
+from merino.learn.sample import VALIDATION_SHARE, FitParameters, Sample
 from merino.match.players import OwnPlayer
 from merino.match.prove import Belief, Heats, expected_gains, play_heats
 from merino.match.report import duration, signed
@@ -34,36 +42,100 @@ from merino.match.statistics import estimate, score_of
 
 WHOLE = 1.0
 # A share s of a step gains a * s - b * s**2. What a and b are before any game, and the deviations from that, are from
-# heats of ten runs, from weak weights and from good ones (docs/lab/learning.md). ALIKE: the correlation of two targets.
+# heats of ten runs, from weak weights and from good ones (docs/lab/learning.md).
 RISE, BEND = score_of(100.0) - 0.5, score_of(90.0) - 0.5
-RISE_SPREAD, BEND_SPREAD, ALIKE = score_of(100.0) - 0.5, score_of(50.0) - 0.5, 0.5
-SHARES = {1.0: "", 0.5: ", half of the step", 0.25: ", a quarter of the step"}
-CURVE = np.arange(2, 21) / 20  # the shares of which one is taken in the end
+RISE_SPREAD, BEND_SPREAD = score_of(100.0) - 0.5, score_of(50.0) - 0.5
+NAMES = {WHOLE: "the whole step", 0.5: "half of the step", 0.25: "a quarter of the step"}
+CURVE = np.arange(2, 21) / 20  # the candidate shares
+
+
+def learn(
+    sample: Sample, weights: np.ndarray, settings: Settings, callback: FitCallback, terms: Sequence[Term] = TERMS
+) -> Learned:
+    """Fit the free weights and judge the fit; Ctrl-C ends the fit and keeps the best so far.
+
+    `weights` and `terms` are in the order of the columns of the sample. Raises LearnError if weights of two phases
+    would have to become weights of one.
+    """
+    start = start_of(weights, settings.phases, len(terms))
+    return judge(sample, fit(sample, start, settings, callback, terms), settings)
+
+
+def judge(sample: Sample, fitted: Fitted, settings: Settings) -> Learned:
+    """The gain of a fit on validation games, and the standard errors of its weights.
+
+    If the gain is not significant, or the games are few, it is measured by cross-validation.
+    """
+    start, end, problem = fitted.start, fitted.end, fitted.problem
+    after = gather(sample, end, Detail.PRODUCTS)
+    gain = _gain(_error_decreases(sample, start, end))
+    in_doubt = (
+        gain.decrease <= ACCEPTED_Z * gain.error or len(sample.games(False)) + len(sample.games(True)) <= FEW_GAMES
+    )
+    if gain.decrease > 0 and in_doubt and not fitted.interrupted and not settings.split_by_position:
+        gain = _cross_validated(sample, start, end, problem, settings.seed)
+    spread = sandwich_errors(sample, end, problem, after)
+    return Learned(**vars(fitted), after=after, gain=gain, spread=spread)
+
+
+def part_of_step(sample: Sample, learned: Learned, share: float) -> Learned:
+    """The same fit with only this share of its step from the start, rounded; its gain is on the validation set.
+
+    Weights that were not fitted, such as the zeros of terms that were left out, are those of the whole step.
+    """
+    start, end, problem = learned.start, learned.end, learned.problem
+    weights = end.weights.copy()
+    weights[problem.free] = (start.weights + share * (end.weights - start.weights))[problem.free]
+    between = problem.rounded(replace(end, weights=weights))
+    gain = _gain(_error_decreases(sample, start, between))
+    after, spread = gather(sample, between), share * learned.spread
+    return replace(learned, end=between, after=after, gain=gain, spread=spread)
+
+
+def _error_decreases(sample: Sample, start: FitParameters, end: FitParameters) -> np.ndarray:
+    """The decrease of the summed validation error, and the weight, of each validation game: float64[games, 2]."""
+    old, new = errors_by_game(sample, start), errors_by_game(sample, end)
+    has_rows = old[:, 1] > 0
+    return np.column_stack([(old - new)[has_rows, 0], old[has_rows, 1]])
+
+
+def _gain(decreases: np.ndarray, folds: int = 1) -> Gain:
+    sample_weight = decreases[:, 1].sum()
+    decrease = decreases[:, 0].sum() / sample_weight
+    residual = decreases[:, 0] - decrease * decreases[:, 1]
+    count = len(decreases)
+    error = np.sqrt((residual**2).sum() * count / max(1, count - 1)) / sample_weight
+    return Gain(float(decrease), float(error), folds)
+
+
+def _cross_validated(sample: Sample, start: FitParameters, end: FitParameters, problem: FitProblem, seed: int) -> Gain:
+    """The gain by cross-validation: each part of the games is judged by a fit to the others.
+
+    The validation set is one of the parts. All games together often show a gain that a fifth of them cannot. The fits
+    are by Gauss-Newton, whatever the method: all methods have the same optimum.
+    """
+    decreases = [_error_decreases(sample, start, end)]
+    games = np.random.default_rng(seed).permutation(sample.games(is_validation=False))
+    parts = np.array_split(games, round(1 / VALIDATION_SHARE) - 1)
+    for part in parts:
+        if len(part):
+            fold = sample.with_validation(part)
+            fitted = problem.rounded(approach(fold, end, problem, FitCallback()))
+            decreases.append(_error_decreases(fold, start, fitted))
+    return _gain(np.concatenate(decreases), len(decreases))
 
 
 @dataclass(frozen=True)
 class Way:
-    """A fit that has been judged, or a share of its step, with the settings and the sample that it is of."""
+    """A share of the step of a fit, judged."""
 
-    settings: Settings
-    sample: Samples
+    share: float
     learned: Learned
-    share: float = WHOLE
 
     @property
     def name(self) -> str:
-        """What it was learned from, in words."""
-        return self.settings.target.describe() + SHARES.get(self.share, f", {self.share:g} of the step")
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The way that was chosen, and what was tried in heats of so many seconds; `interrupted`: by Ctrl-C in between."""
-
-    way: Way
-    tried: tuple[Tried, ...] = ()
-    interrupted: bool = False
-    seconds: float = 0.0
+        """The share in words."""
+        return NAMES.get(self.share, f"{self.share:g} of the step")
 
 
 @dataclass(frozen=True)
@@ -83,19 +155,29 @@ class Judged:
             say(line)
 
 
-def judge_fits(fits: Fits, run: LearnRun, callback: FitCallback) -> Judged:
-    """The best fit, or the best part of its step, with all that there is to report of it."""
-    data, chosen = fits.data, _choose(fits, run, callback)
-    way, task = chosen.way, data.task
-    learned = replace(way.learned, interrupted=True) if chosen.interrupted else way.learned
-    seconds = Seconds(data.seconds, time.perf_counter() - task.began - chosen.seconds)
-    summary = summarise(way.sample, learned, way.settings, data.games, seconds, task.terms)
+def judge_fit(best: BestFit, heats: Heats | None, events: Events, wants_record: bool) -> Judged:
+    """The fit, or the best part of its step by heats, if there are any, with all that there is to report of it."""
+    data, settings = best.data, best.settings
+    learned, tried, seconds = judge(data.sample, best.fitted, settings), tuple[Tried, ...](), 0.0
+    if heats is not None and learned.accepted and not learned.interrupted:
+        ways = _with_shares(data.sample, learned, data.task.request.choice.shares)
+        if len(ways) > 1:
+            began = time.perf_counter()
+            learned, tried = _by_heats(ways, data, heats, events)
+            seconds = time.perf_counter() - began
+    task = replace(data.task, request=replace(data.task.request, settings=settings))
+    spent = Seconds(data.seconds, time.perf_counter() - task.began - seconds)
+    summary = replace(
+        summarise(data.sample, learned, settings, data.games, spent, task.terms),
+        tried=tried,
+        ranks=_ranks(data, learned),
+    )
     record = None
-    if run.files.record is not None:
-        has_strays = task.request.has_strays and way.settings.target.share == 0  # results are tried without them
-        record = record_of(way.sample, learned, way.settings, summary, task.request.files, task.terms, has_strays)
-    task = replace(task, request=replace(task.request, settings=way.settings))
-    return Judged(task, learned, replace(summary, tried=chosen.tried, ranks=_ranks(data, learned)), record)
+    if wants_record:
+        record = record_of(
+            data.sample, learned, settings, summary, task.request.files, task.terms, task.request.has_strays
+        )
+    return Judged(task, learned, summary, record)
 
 
 def _ranks(data: TrainingData, learned: Learned) -> Ranks | None:
@@ -107,76 +189,53 @@ def _ranks(data: TrainingData, learned: Learned) -> Ranks | None:
     return Ranks(data.moves.positions, old, new)
 
 
-def _choose(fits: Fits, run: LearnRun, callback: FitCallback) -> Chosen:
-    """The best way of several by the heats of the run; without heats the first that is accepted."""
-    judged = [
-        Way(each.settings, each.sample, judge(each.sample, each.fitted, each.settings, callback)) for each in fits.every
-    ]
-    first, interrupted = judged[0], any(way.learned.interrupted for way in judged)
-    if run.heats is None or interrupted:
-        return Chosen(next((way for way in judged if way.learned.accepted), first), interrupted=interrupted)
-    task = fits.data.task
-    ways = _with_shares(judged, task.request.choice.shares)
-    if len(ways) < 2:
-        return Chosen(ways[0] if ways else first)
-    return _by_heats(ways, task, run.heats, run)
-
-
-def _with_shares(judged: Sequence[Way], shares: Sequence[float]) -> list[Way]:
-    """Those that are accepted, each with the shares of its step that are accepted too."""
-    ways = []
-    for way in judged:
-        if way.learned.accepted:
-            ways.append(way)
-            ways += [_part_of(way, share) for share in shares if share != WHOLE]
+def _with_shares(sample: Sample, learned: Learned, shares: Sequence[float]) -> list[Way]:
+    """The whole step and those of the shares that are accepted, too."""
+    ways = [Way(WHOLE, learned)] + [Way(each, part_of_step(sample, learned, each)) for each in shares if each != WHOLE]
     return [way for way in ways if way.learned.accepted]
 
 
-def _part_of(way: Way, share: float) -> Way:
-    """The way with this share of its step."""
-    return replace(way, learned=part_of_step(way.sample, way.learned, share), share=share)
-
-
-def _by_heats(ways: Sequence[Way], task: Task, heats: Heats, run: LearnRun) -> Chosen:
-    games, control, say = heats.games(len(ways)), heats.time_control, run.events.say
+def _by_heats(
+    ways: Sequence[Way], data: TrainingData, heats: Heats, events: Events
+) -> tuple[Learned, tuple[Tried, ...]]:
+    """The share of the step that gains most by heats against the old weights, and what was tried."""
+    games, control, say, terms = heats.games(len(ways)), heats.time_control, events.say, data.task.terms
     say(
-        f"{len(ways)} ways to learn are compared in {games} games against the old weights, {control} a move; after "
-        "each round the better half plays on."
+        f"{len(ways)} shares of the step are compared in {games} games against the old weights, {control} a move; "
+        "after each round the better half plays on."
     )
     began = time.perf_counter()
-    players = [_player(way.name, way.learned.end.weights, task.terms) for way in ways]
-    old = _player("the old weights", ways[0].learned.start.weights, task.terms)
-    about = belief([(way.settings, way.share) for way in ways])
-    found = play_heats(players, old, heats, about, run.events.match_state, task.request.concurrency)
+    players = [_player(way.name, way.learned.end.weights, terms) for way in ways]
+    old = _player("the old weights", ways[0].learned.start.weights, terms)
+    about, threads = belief([way.share for way in ways]), data.task.request.concurrency
+    found = play_heats(players, old, heats, about, events.match_state, threads)
     tried = tuple(_tried(way, pairs) for way, pairs in zip(ways, found.pairs, strict=True))
     for each in tried:
         if each.games:
             say(f"  {each.way}: {each.games} games, Elo {signed(each.elo, each.elo_error)}")
-    best, seconds = ways[found.best], time.perf_counter() - began
-    if not found.interrupted:
-        best = _top_of_curve(ways, found.pairs, best)
-    say(f"The best after {duration(seconds)}, by the games of all shares: {best.name}.")
-    return Chosen(best, tried, found.interrupted, seconds)
+    best = ways[found.best] if found.interrupted else _top_of_curve(data.sample, ways, found.pairs, ways[found.best])
+    seconds = duration(time.perf_counter() - began)
+    say(f"The best after {seconds}, by the games of all shares: {best.name}.")
+    learned = replace(best.learned, interrupted=True) if found.interrupted else best.learned
+    return learned, tried
 
 
-def _top_of_curve(ways: Sequence[Way], pairs: Sequence[np.ndarray], best: Way) -> Way:
-    """The share of this step that is expected to gain most after these games, or `best` if its error does not fall."""
-    steps = [(way.settings, way.share) for way in ways]
-    gains = expected_gains(pairs, belief(steps + [(best.settings, share) for share in CURVE.tolist()]))
+def _top_of_curve(sample: Sample, ways: Sequence[Way], pairs: Sequence[np.ndarray], best: Way) -> Way:
+    """The share that is expected to gain most after these games, or `best` if its error does not fall."""
+    gains = expected_gains(pairs, belief([*(way.share for way in ways), *CURVE.tolist()]))
     share = float(CURVE[np.argmax(gains[len(ways) :])])
-    whole = next(way for way in ways if way.settings == best.settings)
+    whole = next(way for way in ways if way.share == WHOLE)
     if share == WHOLE:
         return whole
-    found = _part_of(whole, share)
+    found = Way(share, part_of_step(sample, whole.learned, share))
     return found if found.learned.accepted else best
 
 
-def belief(steps: Sequence[tuple[Settings, float]]) -> Belief:
-    """What is believed of the gains of these shares of fits before any game."""
-    share = np.array([share for _, share in steps])
-    same = np.array([[1.0 if one == other else ALIKE for other, _ in steps] for one, _ in steps])
+def belief(shares: Sequence[float]) -> Belief:
+    """The gains that shares of a step are believed to have before any game."""
+    share = np.array(shares)
     spread = RISE_SPREAD**2 * np.outer(share, share) + BEND_SPREAD**2 * np.outer(share**2, share**2)
-    return Belief(RISE * share - BEND * share**2, same * spread)
+    return Belief(RISE * share - BEND * share**2, spread)
 
 
 def _player(name: str, weights: np.ndarray, terms: TermSet) -> OwnPlayer:
@@ -185,4 +244,4 @@ def _player(name: str, weights: np.ndarray, terms: TermSet) -> OwnPlayer:
 
 def _tried(way: Way, pairs: np.ndarray) -> Tried:
     found = estimate(pairs)
-    return Tried(way.name, way.settings.target.name, way.share, 2 * int(pairs.sum()), found.elo, found.elo_error)
+    return Tried(way.name, way.share, 2 * int(pairs.sum()), found.elo, found.elo_error)

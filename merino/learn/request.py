@@ -1,27 +1,145 @@
-"""A request to the learner, the task that it becomes with the weights at hand, and the callbacks for its progress."""
+"""A request to the learner, the task that it becomes with the weights at hand, and the callbacks for its progress.
+
+The fields of `Settings`, `Selection` and `LearnRequest` that carry a sentence are the options of `learn`.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 
+from merino.core.common.errors import instance, real_number, whole_number
+from merino.core.common.options import Option, check
 from merino.eval.evaluation import Evaluation
 from merino.eval.families import load_net
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.phases import in_two_phases, phases_of, simplest
-from merino.eval.linear.registry import TermSet
+from merino.eval.linear.registry import Term, TermSet
 from merino.learn.errors import LearnError
-from merino.learn.minimisers import Step
+from merino.learn.loss_and_gradient import Step, Sums
 from merino.learn.positions import Quiet, Selection
-from merino.learn.settings import Settings
-from merino.learn.targets import Target
+from merino.learn.sample import BY_RESULT, Target
 
 Say = Callable[[str], object]
+GAUSS_NEWTON, DESCENT = METHODS = ("gauss-newton", "descent")
 DEFAULT_TEACHER = "gen12"  # a net that comes with Merino
 NO_TEACHER = "off"
+FIT, MATCH, EVALUATION, OUTPUT = "fit", "match of new against old weights", "evaluation", "output"  # groups of options
+MAX_NUMBER = 1e9  # of the numbers of a fit
+MIN_K, MIN_DECAY = 1.0, 0.1
+MAX_NAMES = 8  # of terms that are listed one by one
+
+
+def _prior(text: str) -> float:
+    """The pull toward the old weights in a text, 0 for off; raises ValueError."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if text != "off" and not 0.001 <= value < MAX_NUMBER:
+        raise ValueError(f"'{text[:40]}' is neither a number from 0.001 on nor 'off'")
+    return value
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to learn. The terms `first` to `last`, counted from 1, may move; or those in `names`, if there are any.
+
+    `last` is None for the last of the set. `phases` is None for as many as at the start, `target` a Target or its name,
+    such as "search". `prior` is None for the default of this number of games, 0 for no pull. `k` is the scale of
+    scores, None to fit it. `root_of_sum` shows errors as GreKo 2015 ML did: the root of the weighted sum over the
+    number of positions.
+    """
+
+    first: int = 6
+    last: int | None = None
+    names: tuple[str, ...] = ()
+    phases: Annotated[
+        int | None, "values of each weight, 1, or 2 with one for the endgame", Option("1|2", 1, 2, group=FIT)
+    ] = None
+    target: Annotated[
+        Target,
+        "what to predict: result, search (a score), or blend=X: X of the result and 1-X of the score",
+        Option("TARGET", read=Target.read, group=FIT),
+    ] = BY_RESULT
+    decay: Annotated[
+        float | None,
+        "weigh positions n plies before the end by e^(-n/PLIES)",
+        Option("PLIES", MIN_DECAY, none="off", group=FIT, also=("--lambda",)),
+    ] = 40.0
+    prior: Annotated[
+        float | None,
+        "pull to the old weights: standard deviation by their size",
+        Option("N|off", read=_prior, group=FIT, default="what predicts best"),
+    ] = None
+    drop: Annotated[bool, "set idle terms to 0, and fit the others again", Option(group=FIT)] = False
+    seed: Annotated[int, "seed of the choice of validation games", Option("N", group=FIT)] = 2015
+    method: str = GAUSS_NEWTON
+    k: float | None = None
+    split_by_position: bool = False
+    root_of_sum: bool = False
+
+    def __post_init__(self) -> None:
+        whole_number("first", self.first, 1)
+        if self.last is not None:
+            whole_number("last", self.last, self.first)
+        if isinstance(self.target, str):
+            object.__setattr__(self, "target", Target.read(self.target))
+        instance("target", self.target, Target, "a Target, or its name: result, search or blend=X")
+        check(self)
+        if self.k is not None:
+            real_number("k", self.k, MIN_K, MAX_NUMBER)
+        if isinstance(self.names, str):
+            raise TypeError(f"names must be a sequence of names of terms, not the text {self.names[:40]!r}")
+        instance("names", self.names, Sequence, "a sequence of names of terms")
+        if self.method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
+
+    @property
+    def moving(self) -> str:
+        """The terms that may move: "6..27", or their names, the first ones if they are many."""
+        others = len(self.names) - MAX_NAMES
+        named = ", ".join(self.names[:MAX_NAMES]) + (f" and {others} more" if others > 0 else "")
+        return named or f"{self.first}..{self.last or 'the last'}"
+
+    def places(self, terms: Sequence[Term]) -> np.ndarray:
+        """The places in the set of the terms that may move, int64[n]."""
+        if self.names:
+            return np.flatnonzero([term.name in self.names for term in terms])
+        return np.arange(self.first - 1, min(self.last or len(terms), len(terms)))
+
+    def of_set(self, terms: Sequence[Term]) -> Settings:
+        """The same for a set, with the number of its last term; raises LearnError if it lacks a term that may move."""
+        last = self.last or len(terms)
+        if not 1 <= self.first <= last <= len(terms):
+            raise LearnError(f"terms are numbered 1..{len(terms)}, first before last; not {self.first} {last}")
+        if unknown := set(self.names) - {term.name for term in terms}:
+            raise LearnError(f"the weights have no term named {', '.join(sorted(unknown))}")
+        return replace(self, last=last)
+
+    def errors(self, sums: Sums) -> tuple[float, float]:
+        """Training and validation error, as displayed."""
+        if self.root_of_sum:
+            train, valid = np.sqrt(sums.loss / sums.rows)
+            return float(train), float(valid)
+        return sums.train, sums.valid
+
+    def gain_scale(self, before: Sums, after: Sums) -> float:
+        """The factor from a fall of the mean validation error to a fall of the displayed error.
+
+        A difference of roots is that of the squares divided by the sum of the roots.
+        """
+        if not self.root_of_sum:
+            return 1.0
+        (_, old), (_, new) = self.errors(before), self.errors(after)
+        return old**2 / before.valid / (old + new)
+
+
+ARTICLE = Settings(method=DESCENT, phases=1, decay=20.0, k=150.0, prior=0.0, split_by_position=True, root_of_sum=True)
 
 
 def _nobody(*_: object) -> None:
@@ -45,116 +163,112 @@ class Events:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the learner may choose by itself: other targets than that of the settings, the pull, the share of the step.
+    """What the learner may choose by itself: the pull, and the share of the step.
 
     Of the pulls toward the old weights, the usual one of `Settings.prior` and these multiples of its deviation, it
     takes that whose weights predict the games kept apart best, or, where there are no strays, rank moves best: scores
-    have less noise than results, and can do with a weaker one. Targets and shares of the step from the old weights to
-    the fitted ones are compared by matches. `ranked` is the number of positions to rank moves in; with fewer games, or
-    with 0, none are ranked.
+    have less noise than results, and can do with a weaker one. Shares of the step from the old weights to the fitted
+    ones are compared by matches. `ranked` is the number of positions to rank moves in; with fewer games, or with 0,
+    none are ranked.
     """
 
-    targets: tuple[Target, ...] = ()
     pulls: tuple[float, ...] = ()
     shares: tuple[float, ...] = (1.0,)
     ranked: int = 0
 
 
 NO_CHOICE = Choice()
-DEFAULT_CHOICE = Choice((Target(0.25), Target(1.0)), (3.0, 10.0), (1.0, 0.5, 0.25), 1000)
+DEFAULT_CHOICE = Choice((3.0, 10.0), (1.0, 0.5, 0.25), 1000)
 # What the plain command does: positions resolved to the end of quiescence, thirty of a game with as many strays, all
 # terms in two phases.
 DEFAULT_SETTINGS = Settings(first=1, phases=2, decay=None, target=Target(0.0))
-DEFAULT_SELECTION = Selection(quiet=Quiet.RESOLVED, per_game=30, strays=True)
-FEW_OF_A_GAME = 10  # where results teach, which are the same for all of them, or searches, which take their time
+DEFAULT_SELECTION = Selection(positions=Quiet.RESOLVED, per_game=30, strays=True)
+FEW_OF_A_GAME = 10  # where results teach, which are the same for all of them
 
 
 @dataclass(frozen=True)
 class LearnRequest:
     """The input of the learner, its settings, and its outputs on the disk.
 
-    `weights` is the file to start from and to rewrite, None for the one in use; `out` takes the new weights instead.
-    Where the target needs scores, `teacher` names the net that gives them, None for those in the files. `rescore` is
-    the number of nodes to search each position instead, with the teacher, or with the weights at the start. `csv` and
-    `record` are files;
-    None for no table, and for a record beside the weights.
+    `weights` is None for the file in use. Where the target needs scores, `teacher` names the net that gives them, None
+    for those in the files. A run that is `dry_run` writes no weights. `record` is the file of the record, None for one
+    next to the weights.
     """
 
     files: tuple[str, ...]
     settings: Settings = DEFAULT_SETTINGS
     selection: Selection = DEFAULT_SELECTION
     choice: Choice = DEFAULT_CHOICE
-    teacher: str | None = DEFAULT_TEACHER
-    rescore: int | None = None
-    weights: str | None = None
-    out: str | None = None
+    teacher: Annotated[
+        str | None,
+        "net whose scores teach; off for results only",
+        Option(
+            "NET",
+            none=NO_TEACHER,
+            group=FIT,
+            also=("--evalfile",),
+            default=f"{DEFAULT_TEACHER}; with --target the scores in the files",
+        ),
+    ] = DEFAULT_TEACHER
+    plays_match: Annotated[
+        bool, "use the new weights at once, without a match", Option(group=MATCH, flag="--no-match")
+    ] = True
+    prove: Annotated[bool, "use the new weights only if a long match proves them", Option(group=MATCH)] = False
+    concurrency: Annotated[
+        int | None,
+        "games at the same time",
+        Option("N", 1, group=MATCH, also=("--threads",), default="one per core"),
+    ] = None
+    weights: Annotated[
+        str | None,
+        "start from this file and replace it",
+        Option("FILE", group=EVALUATION, default="the weights in use"),
+    ] = None
+    out: Annotated[str | None, "write the new weights to this file instead", Option("FILE", group=EVALUATION)] = None
+    keep_fen: Annotated[
+        bool,
+        "keep no .fen cache of positions next to the games",
+        Option(group=OUTPUT, flag="--no-cache", also=("--no-fen",)),
+    ] = True
     dry_run: bool = False
-    csv: str | None = None
     record: str | None = None
-    keep_fen: bool = True
-    plays_match: bool = True  # of the new weights against the old before they are used
-    prove: bool = False  # by a longer match, before they are used
-    concurrency: int | None = None  # games of the match at the same time; None for one per core
 
     @property
     def has_strays(self) -> bool:
-        """Whether strays are used, where they are wanted: only a static score can tell what one is worth."""
-        is_taught = self.teacher is not None and self.rescore is None and self.settings.target.share == 0
-        return self.selection.strays and is_taught
-
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """That of the settings and the others to choose from, with the name of whose scores they need.
-
-        Beside strays, of which results say nothing, only such others count as need scores too.
-        """
-        others = [target for target in self.choice.targets if target.needs_scores or not self.has_strays]
-        scorer = Target().scorer
-        if self.teacher is not None:
-            scorer = self.teacher if self.rescore is None else f"a search by {self.teacher}"
-        return tuple(replace(target, scorer=scorer) for target in (self.settings.target, *others))
-
-    @property
-    def needs_scores(self) -> bool:
-        """Whether any of its targets needs the score of a search or of a teacher."""
-        return any(target.needs_scores for target in self.targets)
+        """Whether strays are used, where they are wanted: only a static score can say what one is worth."""
+        return self.selection.strays and self.teacher is not None and self.settings.target.share == 0
 
 
 @dataclass(frozen=True)
 class Task:
     """A request with what it starts from: weights of a set of terms, with as many phases as it asks for, and teachers.
 
-    `teacher` gives scores, `ranker` tells the best moves to rank; each is None where the request needs none. `settings`
-    are those of each fit. `began` is when the work on it began, by `time.perf_counter`.
+    `teacher` gives scores, `ranker` finds the best moves to rank; each is None where the request needs none. `began` is
+    when the work on it began, by `time.perf_counter`.
     """
 
     request: LearnRequest
     terms: TermSet
     start: np.ndarray
-    settings: tuple[Settings, ...]
     teacher: Evaluation | None
     ranker: Evaluation | None
     began: float = field(default_factory=time.perf_counter)
 
     @classmethod
-    def of(cls, request: LearnRequest, terms: TermSet, weights: np.ndarray, compares: bool = True) -> Task:
-        """The task to start from these weights; without a match that `compares`, for the first of its targets only.
+    def of(cls, request: LearnRequest, terms: TermSet, weights: np.ndarray) -> Task:
+        """The task to start from these weights.
 
-        Where it learns from strays, K is that of the teacher: results cannot tell it. A target beside them that results
-        count for takes the players' strength into account. Raises LearnError if the request cannot start there, and
-        EvaluationError if the teacher cannot be read.
+        Where it learns from strays, K is that of the teacher: results cannot give it. Raises LearnError if the request
+        cannot start there, and EvaluationError if the teacher cannot be read.
         """
         settings = request.settings.of_set(terms)
-        start = start_of(weights, settings.phases, len(terms))
-        teacher = load_net(request.teacher) if request.teacher and request.needs_scores else None
+        start, target = start_of(weights, settings.phases, len(terms)), settings.target
+        teacher = load_net(request.teacher) if request.teacher and target.needs_scores else None
         ranker = (teacher or load_net(request.teacher or DEFAULT_TEACHER)) if request.choice.ranked else None
-        targets = request.targets if compares else request.targets[:1]
-        if request.has_strays and teacher is not None:
-            targets = tuple(replace(target, k=teacher.k) for target in targets)
-        first = replace(settings, target=targets[0])
-        knows = request.has_strays and settings.method != "descent"
-        others = [replace(settings, target=target, ratings=settings.ratings or knows) for target in targets[1:]]
-        return cls(replace(request, settings=first), terms, start, (first, *others), teacher, ranker)
+        if request.teacher is not None and teacher is not None:
+            target = replace(target, scorer=request.teacher, k=teacher.k if request.has_strays else target.k)
+        settings = replace(settings, target=target)
+        return cls(replace(request, settings=settings), terms, start, teacher, ranker)
 
     @property
     def evaluation(self) -> LinearEvaluation:

@@ -8,20 +8,19 @@ file without a name where there are many rows.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from merino.core.board.fen import to_fen
-from merino.core.common.array_files import RowFile, is_in_file, joined, let_go, tell_no_room
+from merino.core.common.array_files import RowFile, let_go, tell_no_room
 from merino.core.compiled.jit import entry, kernel
 from merino.eval.linear.compiled import addresses_of, counts_of, scores_of, side_counts
 from merino.eval.linear.phases import by_stage
 from merino.eval.linear.registry import TERMS, TermSet
 from merino.eval.material import after_rules, stage_of
 from merino.learn.errors import LearnError
-from merino.learn.positions import ODD, Equal, PositionBlock, codes_of, no_gaps
+from merino.learn.positions import PositionBlock, codes_of
 
 _GROWTH = 8  # the store grows by an eighth at a time: `resize` moves no memory of this size on most systems
 _FIRST_ROOM = 1 << 16
@@ -38,7 +37,7 @@ class Rows:
 
     `features` int16[n, terms]; `stage` uint8[n], the pieces left, as in `eval.linear.phases`; `game` int32[n], rising;
     `to_end` int16[n], plies to the end of the game; `results` float32[games], White's result 0, 0.5 or 1 by game;
-    `scores` int16[n], the score of a search for White in centipawns, or NO_SCORE; `gaps` as in `PositionBlock`.
+    `scores` int16[n], the score of a search for White in centipawns, or NO_SCORE.
     """
 
     features: np.ndarray
@@ -47,18 +46,9 @@ class Rows:
     to_end: np.ndarray
     results: np.ndarray
     scores: np.ndarray
-    gaps: np.ndarray = field(default_factory=no_gaps)
 
     def __len__(self) -> int:
         return len(self.features)
-
-    def __sizeof__(self) -> int:
-        """The bytes of the columns in memory: by them a cluster decides where rows stay, and when they go to disk."""
-        return sum(column.nbytes for column in vars(self).values() if not is_in_file(column))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Rows whose features are in a file have them in a file where they arrive."""
-        return _arrived, (is_in_file(self.features), *vars(self).values())
 
     def rows_of_games(self) -> np.ndarray:
         """How many rows each game has, int64[games]."""
@@ -66,18 +56,6 @@ class Rows:
         for first in range(0, len(self.game), _AT_ONCE):  # `bincount` makes int64 of all it counts
             found += np.bincount(self.game[first : first + _AT_ONCE], minlength=len(found))
         return found
-
-    def between(self, first: int, last: int, first_game: int, last_game: int) -> Rows:
-        """Rows first..last, all rows of games first_game..last_game, with the games numbered from 0."""
-        mine = slice(first, last)
-        columns = (self.features[mine], self.stage[mine], self.game[mine] - np.int32(first_game), self.to_end[mine])
-        return Rows(*columns, self.results[first_game:last_game], self.scores[mine], self.gaps[first_game:last_game])
-
-
-def _arrived(in_file: bool, features: np.ndarray, *others: np.ndarray) -> Rows:
-    if not in_file:
-        return Rows(features, *others)
-    return Rows(joined([features], True), *(column.copy() for column in others))  # all of them came in one buffer
 
 
 @kernel
@@ -106,7 +84,7 @@ def rows_of_block(block: PositionBlock, terms: TermSet = TERMS) -> Rows:
     features = np.empty((len(block), len(terms)), dtype=np.int16)
     stages = np.empty(len(block), dtype=np.uint8)
     _write_rows(addresses_of(terms).side_counts, block.positions, features, stages)
-    return Rows(features, stages, block.game, block.to_end, block.results, block.scores, block.gaps)
+    return Rows(features, stages, block.game, block.to_end, block.results, block.scores)
 
 
 def check_rows(block: PositionBlock, rows: Rows, weights: np.ndarray, terms: TermSet = TERMS) -> None:
@@ -178,20 +156,17 @@ class _Features:
 class RowStore:
     """The rows of many blocks; each column is one array that grows in place."""
 
-    def __init__(self, unique: Equal | None = None, most_in_memory: int | None = None, terms: int = len(TERMS)) -> None:
-        """`unique` says what duplicates are; a key of each position is then kept, too, so that they can be found.
+    def __init__(self, most_in_memory: int | None = None, terms: int = len(TERMS)) -> None:
+        """`terms` is the number of features of a row; those of `most_in_memory` rows are kept in memory.
 
-        `terms` is the number of features of a row, `most_in_memory` the number of rows whose features are kept in
-        memory, None for as many as MAX_IN_MEMORY holds.
+        None stands for as many as MAX_IN_MEMORY holds.
         """
         most = MAX_IN_MEMORY // (_FEATURE_BYTES * terms) if most_in_memory is None else most_in_memory
         self._features = _Features(most, terms)
         self._stage = np.zeros(0, dtype=np.uint8)
         self._game, self._to_end = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int16)
-        self._scores, self._keys = np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.uint64)
-        self._unique = unique
+        self._scores = np.zeros(0, dtype=np.int16)
         self._results: list[np.ndarray] = []
-        self._gaps: list[np.ndarray] = []
         self._size = self.games = 0
 
     def __len__(self) -> int:
@@ -199,11 +174,11 @@ class RowStore:
 
     @property
     def _columns(self) -> tuple[np.ndarray, ...]:
-        """The columns beside the features, as `_keep` takes them."""
+        """The other columns, as `_keep` takes them."""
         return self._stage, self._game, self._to_end, self._scores
 
-    def add(self, rows: Rows, keys: np.ndarray) -> None:
-        """Add rows and the keys of their positions, uint64[n]; their games are numbered after those in the store."""
+    def add(self, rows: Rows) -> None:
+        """Add rows; their games are numbered after those in the store."""
         first, last = self._size, self._size + len(rows)
         if last > len(self._stage):
             self._resize(max(last, len(self._stage) + len(self._stage) // _GROWTH, _FIRST_ROOM))
@@ -212,10 +187,7 @@ class RowStore:
         self._game[first:last] = rows.game + np.int32(self.games)
         self._to_end[first:last] = rows.to_end
         self._scores[first:last] = rows.scores
-        if self._unique is not None:
-            self._keys[first:last] = _term_keys(rows) if self._unique is Equal.TERMS else keys
         self._results.append(rows.results)
-        self._gaps.append(rows.gaps if len(rows.gaps) else _unknown(len(rows.results)))
         self._size = last
         self.games += len(rows.results)
 
@@ -228,8 +200,6 @@ class RowStore:
         self._size = first + int(_keep(*columns, chosen))
         let_go(features)
         self._features.cut(self._size)
-        if self._unique is not None:
-            self._keys[first : self._size] = self._keys[first:last][chosen]
 
     def group(self, runs: GameRuns) -> int:
         """Make games of the last rows, which were added with none; how many.
@@ -242,7 +212,7 @@ class RowStore:
         if len(np.unique(codes)) < len(codes):
             order = np.argsort(np.repeat(codes, lengths), kind="stable")
             kept: tuple[np.ndarray, ...] = (self._features.array(last), self._stage, self._to_end, self._scores)
-            for column in kept + (self._keys,) * (self._unique is not None):
+            for column in kept:
                 column[first:last] = column[first:last][order]
             let_go(kept[0])
             order = np.argsort(codes, kind="stable")
@@ -252,38 +222,19 @@ class RowStore:
         game = np.arange(self.games, self.games + len(lengths), dtype=np.int32)
         self._game[first:last] = np.repeat(game, lengths)
         self._results.append(results)
-        self._gaps.append(_unknown(len(results)))
         self.games += len(lengths)
         return len(lengths)
-
-    def drop_duplicates(self) -> int:
-        """Keep only the first of positions with equal keys; returns the number removed. Needs the keys."""
-        chosen, before = np.zeros(self._size, dtype=np.bool_), self._size
-        chosen[np.unique(self._keys[:before], return_index=True)[1]] = True
-        features = self._features.array(before)
-        self._size = int(_keep(features, *self._columns, chosen))
-        let_go(features)
-        self._unique = None  # the keys are no longer those of the rows
-        return before - self._size
 
     def rows(self) -> Rows:
         """All rows; nothing can be added afterwards."""
         self._resize(self._size)
-        none = np.zeros(0, dtype=np.float32)
-        results, gaps = (np.concatenate([*parts, none]) for parts in (self._results, self._gaps))
-        columns = (self._features.array(self._size), self._stage, self._game, self._to_end)
-        return Rows(*columns, results, self._scores, gaps)
-
-    def rows_and_keys(self) -> tuple[Rows, np.ndarray]:
-        """All rows and the keys that duplicates share, uint64[n]; uint64[0] if none are wanted."""
-        rows = self.rows()
-        return rows, self._keys
+        results = np.concatenate([*self._results, np.zeros(0, dtype=np.float32)])
+        return Rows(self._features.array(self._size), self._stage, self._game, self._to_end, results, self._scores)
 
     def _resize(self, capacity: int) -> None:
         self._features.reserve(capacity)
         for column in self._columns:
             column.resize(capacity, refcheck=False)
-        self._keys.resize(capacity * (self._unique is not None), refcheck=False)
 
 
 class GameRuns:
@@ -314,21 +265,6 @@ class GameRuns:
         codes, lengths, results = (np.concatenate(column) for column in zip(none, *self._parts, strict=True))
         begins = _beginnings(codes)
         return codes[begins], np.add.reduceat(lengths, begins) if len(begins) else lengths, results[begins]
-
-
-def _unknown(games: int) -> np.ndarray:
-    """The gaps of ratings, none of them known, of so many games."""
-    return np.full(games, np.nan, dtype=np.float32)
-
-
-def _term_keys(rows: Rows) -> np.ndarray:
-    """Keys of rows, uint64[n], that are equal if all features and the stage are, and hardly ever otherwise."""
-    columns = [*rows.features.T, rows.stage]
-    keys = np.zeros(len(rows), dtype=np.uint64)
-    for column in columns:
-        keys = (keys ^ column.astype(np.uint16)) * ODD
-        keys ^= keys >> np.uint64(32)  # what differs in the upper half must reach the lower one
-    return keys
 
 
 def _beginnings(codes: np.ndarray) -> np.ndarray:

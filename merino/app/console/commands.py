@@ -45,8 +45,8 @@ from merino.engine.search.limits import Limits
 from merino.engine.search.strength import FULL_LEVEL, at_level
 from merino.engine.uci.options import OPTIONS, OptionError, UciOption, open_weights
 from merino.eval.evaluation import Evaluation, EvaluationError, Number
-from merino.eval.families import DEFAULT_FILE, active_file, find_weights, load
-from merino.eval.linear.weights import SAVED
+from merino.eval.families import find_weights, load
+from merino.eval.linear.weights import DEFAULT_FILE, SAVED, active_file
 from merino.formats.pgn_games import games_of
 from merino.formats.sources import Source, decoded, open_source
 
@@ -844,8 +844,8 @@ def improve(session: Session, arguments: str) -> None:
     `--rounds N` ends after N rounds. Ctrl-C ends it with the best so far; the same command continues from there.
     """
     words = words_in(arguments)
+    from merino.app.console.learn_options import improve_parser  # noqa: PLC0415
     from merino.app.console.learning import improve as carry_out  # noqa: PLC0415 (with all that learning needs)
-    from merino.app.console.learning import improve_parser  # noqa: PLC0415
 
     if {"-h", "--help"} & set(words):
         session.say(improve_parser("improve").format_help().rstrip())

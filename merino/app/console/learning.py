@@ -15,9 +15,8 @@ from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser
 from merino.app.console.learn_options import (
     LearnArguments,
-    add_position_choice,
-    add_what_to_fit,
     chosen_terms,
+    improve_parser,
     is_standard_input,
     learn_parser,
     read_arguments,
@@ -38,12 +37,8 @@ from merino.learn.positions import Quiet
 from merino.learn.procedure import LearnResult, learn_from_files, use_weights
 from merino.learn.request import Events, Say
 from merino.learn.rounds.loop import Finished, Until, described
-from merino.learn.tables import as_csv
-from merino.learn.targets import BLEND
 from merino.match.games import MatchError
 from merino.match.prove import GAIN, StrengthTest
-
-DEFAULTS = Plan()
 
 
 class StoppedError(CommandError):
@@ -84,8 +79,8 @@ def carry_out(args: LearnArguments, say: Say, trial: StrengthTest = GAIN, comman
         raise StoppedError(f"learn: {error}") from error
     except (SourceError, EvaluationError, MatchError) as error:
         raise CommandError(f"learn: {error}") from error
-    if args.is_for_machines:
-        print(for_machines(args, result), end="")
+    if args.as_json:
+        print(for_machines(result), end="")
     elif args.is_quiet:
         say(_in_a_line(result))
     return result
@@ -99,13 +94,9 @@ def _in_a_line(result: LearnResult) -> str:
     return f"{outcome.verdict}: the new weights are in '{outcome.written}'{'' if outcome.in_use else ', not in use'}"
 
 
-def for_machines(args: LearnArguments, result: LearnResult) -> str:
-    """The output for programs; empty if none was requested."""
-    if result.summary is None:
-        return ""
-    if args.as_json:
-        return json.dumps(result.summary.as_json()) + "\n"
-    return as_csv(result.summary) if args.as_csv else ""
+def for_machines(result: LearnResult) -> str:
+    """The output for programs; empty if nothing was learned."""
+    return "" if result.summary is None else json.dumps(result.summary.as_json()) + "\n"
 
 
 @contextmanager
@@ -153,52 +144,22 @@ def improve(words: Sequence[str], say: Say, command: str = "merino improve") -> 
     return found
 
 
-def improve_parser(command: str) -> Parser:
-    """The parser of `improve`."""
-    parser = Parser(
-        prog=command,
-        description="Learn from games of Merino against itself, round after round: play, learn, and prove by a match. "
-        "New weights are used only after their match has proved them stronger.",
-        notes="The same command continues where it was stopped or killed. Its folder keeps the settings: other "
-        "settings need another folder.",
-        examples=(
-            "merino improve --hours 3",
-            "merino improve --rounds 20 --weights weights/greko2015-before-training.txt --state from-greko",
-            "merino plot from-greko",
-        ),
-    )
-    shared.add_when_to_stop(parser, "rounds")
-    shared.add_games(parser, DEFAULTS, "round", str(DEFAULTS.games))
-    add_what_to_fit(parser, ", such as 6-27 (default: all)", str(DEFAULTS.phases), f"{BLEND}={DEFAULTS.share:g}")
-    add_position_choice(parser, usual=None)
-    shared.add_deciding_match(parser, DEFAULTS, "the first weights")
-    sentence = "start from this file and leave the weights in use alone (default: the weights in use)"
-    start = parser.group(shared.EVALUATION).add_argument("--weights", metavar="FILE", help=sentence)
-    parser.also_accept("--from", start)
-    sentence = "start from the values of the pieces alone, with all other terms of this set at 0"
-    parser.group(shared.EVALUATION).add_argument("--set", dest="of_set", metavar="SET", help=sentence)
-    shared.add_round_seed(parser, DEFAULTS)
-    shared.add_state_of_runs(parser, DEFAULT_FOLDER)
-    shared.add_quiet(parser)
-    return parser
-
-
 def _asked(args: argparse.Namespace, parser: Parser) -> dict[str, Any]:
     """The settings of the Plan that were given."""
-    given = {each.name: getattr(args, each.name, None) for each in fields(Plan)}
-    if args.target is not None:
-        given["share"] = args.target.share
-    if args.positions is not None:
-        given["positions"] = Quiet(args.positions)
+    asked = {each.name: getattr(args, each.name, None) for each in fields(Plan)}
+    if "target" in args:
+        asked["share"] = args.target.share
+    if asked["positions"] is not None:
+        asked["positions"] = Quiet(args.positions)
     if args.sprt is not None:
-        given |= args.sprt
+        asked |= args.sprt
     if args.terms is not None:
         terms = set_in_use(args.weights, "improve") if args.of_set is None else set_named(args.of_set)
         chosen = chosen_terms(args.terms, terms, parser)
         if "names" in chosen:
             parser.error("--terms takes one range here, such as 6-27")
-        given |= chosen
-    return {name: value for name, value in given.items() if value is not None}
+        asked |= chosen
+    return {name: value for name, value in asked.items() if value is not None}
 
 
 def _report(found: Finished[ImproveState], say: Say, command: str) -> None:

@@ -30,9 +30,8 @@ from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS, TermTable
 from merino.formats.pgn_games import list_games
-from merino.learn.procedure import use_weights
+from merino.learn.procedure import RECORD_NAME, use_weights
 from merino.learn.report import load_record
-from merino.learn.run import RECORD_NAME
 from merino.study.analyser import analyser
 from merino.study.lines import outcome, why
 from merino.study.reporting import compare_reports, report_moves, report_position, report_setup, set_up, with_words

@@ -17,11 +17,13 @@ from typing import IO, Any, NamedTuple, Self
 
 from merino.core.board.game import Position
 from merino.core.common.errors import MerinoError
+from merino.core.common.options import given
 from merino.core.common.sealed import parsed
 from merino.core.common.user_files import is_there, user_folder
 from merino.engine.search.searcher import Searcher
 from merino.eval.evaluation import Evaluation, EvaluationError
-from merino.eval.families import DEFAULT_FILE, EvaluationFile, active_file, evaluation_in, load
+from merino.eval.families import EvaluationFile, evaluation_in, load
+from merino.eval.linear.weights import DEFAULT_FILE, active_file
 from merino.formats.pgn_games import MAX_GAME_BYTES, GameHeader, list_games
 from merino.formats.sources import CHUNK, SourceError, name_of, open_source
 
@@ -323,6 +325,13 @@ class Fields:
         what = f"a whole number from {low} to {high}"
         found: int | None = self._value(name, None, lambda value: type(value) is int and low <= value <= high, what)
         return found
+
+    def options(self, kind: type, *names: str) -> dict[str, Any]:
+        """These fields of a dataclass whose fields are options, as far as the request has them."""
+        try:
+            return given({name: self._fields[name] for name in names if self.has(name)}, kind)
+        except (TypeError, ValueError) as error:
+            raise RequestError(str(error)) from error
 
     def flag(self, name: str) -> bool:
         """Whether something is requested; false if it is missing."""

@@ -30,13 +30,12 @@ from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.phases import column_names, phases_of
 from merino.eval.linear.registry import TermSet
 from merino.learn.errors import LearnError, LearnStoppedError
-from merino.learn.minimisers import METHODS, Step
+from merino.learn.loss_and_gradient import Step
 from merino.learn.positions import Selection
 from merino.learn.procedure import learn_from_files
 from merino.learn.report import load_record
-from merino.learn.request import DEFAULT_SELECTION, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest
-from merino.learn.settings import Settings
-from merino.learn.targets import RESULT, Target
+from merino.learn.request import DEFAULT_SELECTION, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest, Settings
+from merino.learn.sample import RESULT, Target
 from merino.match.games import Game, Tally
 from merino.match.players import OwnPlayer
 from merino.match.prove import GAIN, StrengthTest, prove
@@ -175,22 +174,11 @@ def learn(fields: Fields, state: ServerState, say: Say, stop: Stop) -> Message:
 
 def _request(fields: Fields, terms: TermSet) -> LearnRequest:
     """What the fields ask for, but for the files; it changes none of the user's."""
-    settings, rescore = _settings(fields, terms), fields.number("rescore", 1, MAX_SCORE_NODES)
-    if rescore is not None and not settings.target.needs_scores:
-        raise RequestError("the target 'result' uses no searched scores; choose another target")
+    settings = _settings(fields, terms)
     teacher = DEFAULT_TEACHER if fields.flag("teacher") and settings.target.needs_scores else None
-    selection = _selection(fields.number("per_game", 1, MAX_A_GAME), teacher)
-    return LearnRequest(
-        (),
-        settings,
-        selection,
-        NO_CHOICE,
-        teacher,
-        rescore=rescore,
-        dry_run=True,
-        keep_fen=False,
-        plays_match=False,
-    )
+    usual = DEFAULT_SELECTION if teacher else Selection()  # a teacher scores strays, too
+    selection = replace(usual, **fields.options(Selection, "per_game"))
+    return LearnRequest((), settings, selection, NO_CHOICE, teacher, dry_run=True, keep_fen=False, plays_match=False)
 
 
 def _events(sent: SentGames, settings: Settings, terms: TermSet, say: Say, stop: Stop) -> Events:
@@ -223,32 +211,17 @@ def terms_of(evaluation: Evaluation) -> TermSet:
     return evaluation.terms
 
 
-def _selection(per_game: int | None, teacher: str | None) -> Selection:
-    """The positions to learn from; a teacher says most of quiet ones, and of strays, which no game has."""
-    usual = DEFAULT_SELECTION if teacher else Selection()
-    return usual if per_game is None else replace(usual, per_game=per_game)
-
-
 def _settings(fields: Fields, terms: TermSet) -> Settings:
     usual = Settings()
-    method = fields.text("method", usual.method)
-    if method not in METHODS:
-        raise RequestError(f"'method' is one of {', '.join(METHODS)}")
     first = fields.number("first", 1, len(terms)) or usual.first
     last = fields.number("last", 1, len(terms)) or len(terms)
     if first > last:
         raise RequestError(f"the first term, {first}, comes after the last, {last}")
-    return replace(
-        usual, first=first, last=last, method=method, target=_target(fields), phases=fields.number("phases", 1, 2)
-    )
-
-
-def _target(fields: Fields) -> Target:
-    """The target, in the words of `merino learn --target`."""
     try:
-        return Target.read(fields.text("target", RESULT))
+        target = Target.read(fields.text("target", RESULT))
     except ValueError as error:
         raise RequestError(f"'target': {error}") from error
+    return replace(usual, first=first, last=last, target=target, **fields.options(Settings, "phases"))
 
 
 def _step(step: Step, settings: Settings, began: float, terms: TermSet) -> dict[str, Any]:

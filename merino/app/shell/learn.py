@@ -26,10 +26,9 @@ from merino.eval.linear.weights import active_file
 from merino.eval.net.file import is_net_file
 from merino.learn.errors import LearnError
 from merino.learn.improve.state import STATE_NAME, load_state
-from merino.learn.installing import Verdict
 from merino.learn.plots import CALIBRATION, IMPROVE_PICTURES, PICTURES, draw
+from merino.learn.procedure import RECORD_NAME, Verdict
 from merino.learn.report import load_record
-from merino.learn.run import RECORD_NAME
 
 FORMATS = tuple(ending.lstrip(".") for ending in ENDINGS)
 
@@ -41,7 +40,7 @@ def run_learn(arguments: Sequence[str]) -> int:
     args = read_arguments(arguments)
 
     def say(line: str) -> None:
-        print(line, file=sys.stderr if args.is_for_machines else sys.stdout, flush=True)
+        print(line, file=sys.stderr if args.as_json else sys.stdout, flush=True)
 
     result = carry_out(args, say)
     return INTERRUPTED if result.outcome.verdict in (Verdict.STOPPED, Verdict.INTERRUPTED) else 0

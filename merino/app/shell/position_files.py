@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -21,6 +22,7 @@ from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.files import check_writable, writing
 from merino.core.common.terminal import ProgressOfMany
 from merino.core.common.user_files import real_path
+from merino.eval.families import load_chosen
 from merino.formats.packed import GAMES, MAX_SCORE, Filter, PackedError
 from merino.formats.packed_files import (
     PackedWriter,
@@ -44,6 +46,9 @@ from merino.formats.scored_games import (
     writing_viriformat,
 )
 from merino.formats.sources import SourceError, find_files
+from merino.learn.reading import searched_positions
+from merino.learn.request import Events
+from merino.learn.rescoring import Rescore
 
 WIDTH = 40  # of the longest bar
 _Chunk = TypeVar("_Chunk", np.ndarray, ScoredGames)
@@ -112,6 +117,9 @@ def _parser() -> Parser:
     add("--max-score", type=positive, metavar="CP", default=MAX_SCORE, help=sentence)
     add("--noisy", action="store_true", help="also use positions in check or whose move is a capture or promotion")
     shared.add_lambda(parser, "positions of games")
+    sentence = "search ten positions of each game of PGN files for scores, N nodes each; kept next to the games"
+    parser.group("scores").add_argument("--rescore", type=positive, metavar="N", help=sentence)
+    shared.add_evaluation(parser)
     sentence = "multiply the scores by X, so that those of different players have one scale (default: 1)"
     parser.group("scores").add_argument("--scale", type=number_above_zero, metavar="X", default=1.0, help=sentence)
     add = parser.group(shared.OUTPUT).add_argument
@@ -126,9 +134,20 @@ def _parser() -> Parser:
 
 
 def _read(files: Sequence[Path], args: argparse.Namespace) -> Iterator[np.ndarray]:
+    if args.rescore:
+        rescore = Rescore(args.rescore, load_chosen(args.weights, args.evalfile))
+        progress, remark = (
+            ProgressOfMany(shared.progress_stream(args.quiet)),
+            shared.unless_quiet(_to_stderr, args.quiet),
+        )
+        return (rescaled(chunk, args.scale) for chunk in searched_positions(files, rescore, Events(remark, progress)))
     chosen = Filter(args.max_score, args.noisy, args.ahead)
     chunks = _of_each(files, lambda path, report: packed_positions(path, chosen, report), args, "position with a score")
     return (rescaled(chunk, args.scale) for chunk in chunks)
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def _of_each(

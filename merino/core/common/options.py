@@ -123,9 +123,11 @@ def add_options(parser: Any, kind: type, names: Collection[str] = (), **defaults
         if each.kind is bool:
             settings["action"] = "store_false" if field.default is True else "store_true"
         elif issubclass(each.kind, StrEnum):
-            settings["choices"] = list(map(str, each.kind))
+            settings |= {"choices": list(map(str, each.kind)), "metavar": each.option.metavar}
         else:
-            settings |= {"type": field.of_text, "metavar": each.option.metavar}
+            names_none = f"|{each.option.none}" if each.option.none else ""
+            metavar = each.option.metavar and each.option.metavar + names_none
+            settings |= {"type": field.of_text, "metavar": metavar}
         action = (parser.group(each.option.group) if each.option.group else parser).add_argument(field.flag, **settings)
         for other in each.option.also:
             parser.also_accept(other, action)

@@ -26,11 +26,11 @@ from merino.eval.linear.registry import TermSet
 from merino.eval.linear.sets import set_named
 from merino.eval.linear.weights import ENVIRONMENT_VARIABLE, active_file, load, load_any
 from merino.learn.errors import LearnError
-from merino.learn.gain import learn
+from merino.learn.fitting import FitCallback
 from merino.learn.improve.state import Folder, ImproveState, Plan, TermsRound, weights_text
-from merino.learn.inputs import ReadOptions, read_rows, split
-from merino.learn.installing import replace_weights
-from merino.learn.minimisers import FitCallback
+from merino.learn.judging import learn
+from merino.learn.procedure import WeightsPaths, replace_weights, weights_paths
+from merino.learn.reading import ReadOptions, read_rows
 from merino.learn.request import Events, Say, start_of
 from merino.learn.rounds.loop import (
     OUTCOMES,
@@ -47,7 +47,6 @@ from merino.learn.rounds.loop import (
     play_match,
 )
 from merino.learn.rounds.state import OPEN, SAME, WORSE, pieces_alone
-from merino.learn.run import WeightsPaths, weights_paths
 from merino.match.games import Tally
 
 _ANEW = "put their file back as it was, or give a new folder"
@@ -205,17 +204,17 @@ def fit_round(
     start = in_two_phases(best, len(terms)) if plan.phases == 2 else best
     options = ReadOptions(plan.selection, best, needs_scores=settings.target.needs_scores, terms=terms)
     found = read_rows(games, options, Events(progressed=context.events.progressed))
-    sample = split(found.rows, settings, found.games - plan.games)
+    sample = found.sample(settings, found.games - plan.games)
     learned = learn(sample, start, settings, FitCallback(), terms)
     if learned.interrupted:
         raise StepStoppedError
     fitted = {
         "games": found.games,
-        "positions": len(found),
+        "positions": len(found.rows),
         "error_before": learned.before.valid,
         "error_after": learned.after.valid,
     }
-    origin = f"round {number}, from {found.games} games, {len(found)} positions"
+    origin = f"round {number}, from {found.games} games, {len(found.rows)} positions"
     text = weights_text(learned.end.weights, [origin], terms)
     write_whole(folder / CANDIDATE, text.encode())
     write_whole(folder / FIT, as_json(fitted))

@@ -18,9 +18,9 @@ from merino.eval.linear.sets import set_named
 from merino.eval.linear.weights import IMPROVED, as_mapping, render
 from merino.learn.errors import LearnError
 from merino.learn.positions import Quiet, Selection
+from merino.learn.request import Settings
 from merino.learn.rounds.state import TABLE, LoopState, Round, RoundPlan, RunFolder, check_share, read_state
-from merino.learn.settings import Settings
-from merino.learn.targets import Target
+from merino.learn.sample import Target
 
 FORMAT = "merino improve 1"
 STATE_NAME = "improve.json"
@@ -96,7 +96,7 @@ class Plan(RoundPlan):
     @property
     def selection(self) -> Selection:
         """Which positions of the games are learned from."""
-        return Selection(quiet=self.positions, per_game=self.per_game)
+        return Selection(positions=self.positions, per_game=self.per_game)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,26 +3,23 @@
 import { byId, h, panelBar, selectField, showError } from "../base/dom.js";
 
 /**
- * @type {{first: number, target: string, blend: number, phases: number | null, rescore: number | null,
- *     perGame: number | null}}
+ * @type {{first: number, target: string, blend: number, phases: number | null, perGame: number | null}}
  */
 const settings = {
     first: 6,
     target: "net", // what to predict; see TARGETS
     blend: 0.5, // the share of the result in the target "blend"
     phases: null, // values a weight has, 1 or 2; null for as many as at the start
-    rescore: null, // nodes of the search that scores each position; null for the scores in the games
     perGame: null, // positions used of each game; null for all
 };
 
 const TARGETS = [
     ["net", "what a net says of the positions"],
     ["result", "the results of the games"],
-    ["search", "scores of searches"],
+    ["search", "scores in the games"],
     ["blend", "results and scores together"],
 ];
 const SENT = { net: "search", blend: () => `blend=${settings.blend}` };
-const isSearched = () => settings.target === "search" || settings.target === "blend";
 
 /** The settings as the server takes them. */
 export function chosenSettings() {
@@ -33,7 +30,6 @@ export function chosenSettings() {
         teacher: settings.target === "net",
         phases: settings.phases,
         per_game: settings.perGame,
-        rescore: isSearched() ? settings.rescore : null,
     };
 }
 
@@ -91,18 +87,8 @@ const shareField = () =>
         onchange: setShare,
     });
 
-function rescoringField() {
-    const title = "Search each position for this many nodes to score it; leave empty to use the scores in the games";
-    const set = (value) => {
-        settings.rescore = value;
-    };
-    const field = countField("learn-rescore", "Nodes for scores", settings.rescore, 1_000_000, title, set);
-    field.querySelector("input").placeholder = "in games";
-    return field;
-}
-
 function targetField(redraw) {
-    const title = "What the new weights shall foretell; of few games a net says more than their results";
+    const title = "What the new weights shall predict; of few games a net says more than their results";
     const choose = (value) => {
         settings.target = value;
         redraw();
@@ -137,7 +123,6 @@ export const settingFields = (redraw) =>
         termsField(),
         targetField(redraw),
         settings.target === "blend" ? h("label", {}, "of the result ", shareField()) : null,
-        isSearched() ? rescoringField() : null,
         phasesField(),
         perGameField(),
     );

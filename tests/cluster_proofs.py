@@ -6,7 +6,6 @@ and compares what comes out with the same command without a cluster.
 
 from __future__ import annotations
 
-import json
 import resource
 import shutil
 import signal
@@ -14,15 +13,12 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from merino.core.common import sealed
 from merino.eval.linear.weights import DEFAULT_FILE
 from tests.dask_processes import PATIENCE, ROOT, DaskCluster, games_in, kill, results_of, wait_for
-from tests.rows import SELFPLAY
 
 MATCH = ("match", "default", "razor_depth=1", "--games", "120", "--nodes", "300", "--seed", "5")
 TUNE = "[RookOpen_mg]\nc_end = 5\ndist = 8\nelo = 2\n\n[razor_margin]\nc_end = 40\ndist = 80\nelo = 3\n"
@@ -167,55 +163,6 @@ def test_a_worker_whose_disk_is_full_plays_the_same_and_says_so(cluster: DaskClu
     out, errors = ended(process)
     assert (results_of(out), pgn.read_text()) == wanted
     assert "cannot keep compiled code in" in errors
-
-
-def learn(cluster: DaskCluster, name: str, *words: str) -> subprocess.Popen[str]:
-    """A fit with a long way to go, from a file that no worker has under its path."""
-    weights = cluster.folder / f"{name}.txt"
-    weights.write_bytes((DEFAULT_FILE.parent / "greko2015-before-training.txt").read_bytes())
-    record = str(cluster.folder / f"{name}.json")
-    files = (str(SELFPLAY), "--weights", str(weights), "--record", record, "--no-match", "--no-cache")
-    return cluster.merino("learn", *files, "--method", "adam", *words)
-
-
-def learned(cluster: DaskCluster, name: str) -> Any:
-    """What was found out, to the last digit, but for times and names."""
-
-    def without(found: Any) -> Any:
-        if isinstance(found, dict):
-            told = {"seconds", "reading_seconds", "written", sealed.KEY}
-            return {key: without(value) for key, value in found.items() if key not in told}
-        return [without(each) for each in found] if isinstance(found, list) else found
-
-    return without(json.loads((cluster.folder / f"{name}.json").read_text()))
-
-
-def test_a_fit_outlives_a_killed_worker_and_a_late_one_helps(cluster: DaskCluster) -> None:
-    ended(learn(cluster, "here"))
-    first = cluster.add()
-    cluster.add()
-    warm(cluster)
-    process = learn(cluster, "there", "--cluster", cluster.address)
-    log = cluster.folder / "learning.log"
-    before = log.read_text().count(" K = ")
-    wait_for(lambda: log.read_text().count(" K = ") > before or process.poll() is not None, "the fit takes steps")
-    kill(first)
-    cluster.add()
-    out, _ = ended(process)
-    assert "is gone; others repeat its unfinished work" in out
-    assert learned(cluster, "there") == learned(cluster, "here")
-
-
-def test_a_fit_without_its_scheduler_leaves_the_weights_as_they_were(cluster: DaskCluster) -> None:
-    cluster.add()
-    process = learn(cluster, "there", "--cluster", cluster.address)
-    log = cluster.folder / "learning.log"
-    wait_for(lambda: log.exists() or process.poll() is not None, "the fit begins")
-    kill(cluster.scheduler)
-    _, errors = ended(process, 1)
-    assert f"learn: the scheduler of the cluster {cluster.address} is gone" in errors
-    before = (DEFAULT_FILE.parent / "greko2015-before-training.txt").read_bytes()
-    assert (cluster.folder / "there.txt").read_bytes() == before
 
 
 def test_a_tune_outlives_a_killed_worker(cluster: DaskCluster) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import signal
@@ -31,8 +30,6 @@ from merino.lab.cluster import connection, workers
 from merino.lab.cluster.connection import ClusterSession, session
 from merino.lab.cluster.workers import Workers, difference, identity, inspect
 from merino.lab.tune.tuning import Tune, play_tune
-from merino.learn.procedure import learn_from_files
-from merino.learn.request import Events, LearnRequest
 from merino.match.config import MatchConfig, TimeControl
 from merino.match.games import Game, MatchError
 from merino.match.players import OtherPlayer, OwnPlayer
@@ -40,7 +37,6 @@ from merino.match.runner import MatchOutput, play_match, run_match
 from merino.match.statistics import Sprt
 from tests.dask_processes import DaskCluster, kill, wait_for
 from tests.fake_remote import FakeRemote
-from tests.rows import few_games
 from tests.test_tune_games import configuration
 
 NODES = TimeControl(nodes=100)
@@ -84,7 +80,7 @@ def test_a_faulty_cluster_address_is_refused_with_an_example(text: str, capsys: 
 
 
 def test_cluster_and_concurrency_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (["match", "a", "b"], ["selfplay", "2"], ["learn", "x.pgn"], ["spsa", "tune", "x.toml"]):
+    for words in (["match", "a", "b"], ["selfplay", "2"], ["spsa", "tune", "x.toml"]):
         assert main([*words, "--cluster", "local:2", "--concurrency", "2"]) == 2
         assert "not allowed with argument" in capsys.readouterr().err
 
@@ -210,16 +206,6 @@ def test_a_tune_on_a_cluster_gives_the_estimates_of_one_here(local: ClusterSessi
         play_tune(tune, 2, lambda now: None, executor=executor)
     assert np.array_equal(*(tune.estimate() for tune in tunes))
     assert [pair.y for pair in tunes[0].done] == [pair.y for pair in tunes[1].done]
-
-
-def test_learning_keeps_its_rows_with_the_workers(local: ClusterSession, tmp_path: Path) -> None:
-    request = LearnRequest((str(few_games(tmp_path)),), dry_run=True)
-    summaries = []
-    for executor in (None, local.executor):
-        summary = learn_from_files(request, Events(), executor=executor).summary
-        assert summary is not None
-        summaries.append(summary.as_json() | {"seconds": 0, "reading_seconds": 0})
-    assert json.dumps(summaries[0]) == json.dumps(summaries[1])
 
 
 @pytest.fixture

@@ -67,8 +67,6 @@ LINES = (
 )
 WRITING = (
     "learn games.pgn --out ? --no-match",
-    "learn games.pgn --csv ?",
-    "learn games.pgn --record ?",
     "improve --hours 0.0001 --state ?",
     "night --from nothing --generations 1 --games 2 --nodes 10 --state ?",
     "article --games 10 --state ?",
@@ -130,12 +128,6 @@ LOSING = (
     "train games.pgn.state --out games.pgn",
     "train games.pgn --out link",
     "learn games.pgn --out games.pgn --no-match",
-    "learn games.pgn --weights default.txt --table games.pgn",
-    "learn games.pgn --weights default.txt --record default.txt",
-    "learn games.pgn --weights default.txt --record default.txt --dry-run",
-    "learn games.pgn --weights default.txt --table default.old",
-    "learn games.pgn --weights default.txt --record new --table new",
-    "learn games.pgn --weights default.txt --teacher my.net --table my.net",
     "points games.pgn --matrix games.pgn",
     "drill games.pgn --player A --pgn games.pgn",
     "account gen1 --positions games.pgn --out games.pgn",

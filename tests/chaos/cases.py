@@ -47,7 +47,7 @@ _PLAYERS = {name: name for name in ("default.txt", "tuned.txt", "learned.txt")}
 CASES = (
     Case(
         "learn",
-        f"learn many.pgn --weights w.txt --terms 1-5 --record r.json --csv r.csv {_TWO}",
+        f"learn many.pgn --weights w.txt --terms 1-5 {_TWO}",
         {"many.pgn": "many.pgn", "w.txt": "wrong.txt"},
         changes="w.txt",
         holds="w.txt",
@@ -55,18 +55,16 @@ CASES = (
     ),
     Case(
         "learn --no-match",
-        "learn many.pgn --weights w.txt --no-match --terms 1-5 --record r.json --csv r.csv",
-        {"many.pgn": "many.pgn", "w.txt": "wrong.txt", "r.csv": "older.csv"},
+        "learn many.pgn --weights w.txt --no-match --terms 1-5",
+        {"many.pgn": "many.pgn", "w.txt": "wrong.txt"},
         changes="w.txt",
         holds="w.txt",
     ),
     Case(
-        "learn --rescore",
-        "learn many.pgn --weights w.txt --out new.txt --no-match --terms 1-5 --per-game all --target search "
-        "--rescore 200",
-        {"many.pgn": "many.pgn", "w.txt": "wrong.txt", "new.txt": "default.txt"},
-        changes="new.txt",
-        holds="many.pgn.scores",
+        "positions --rescore",
+        "positions many.pgn --rescore 200 --out new.epd",
+        {"many.pgn": "many.pgn"},
+        holds="many.pgn.train.scores",
     ),
     Case(
         "improve",

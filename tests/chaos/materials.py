@@ -63,6 +63,15 @@ def _made(line: str) -> Maker:
     return make
 
 
+def _record(path: Path, need: Need) -> None:
+    """The record of a run of `learn`, which it writes next to the new weights."""
+    folder = path.with_suffix(".run")
+    folder.mkdir(exist_ok=True)
+    weights = folder / "w.txt"
+    _made(f"learn {{many.pgn}} --weights {{wrong.txt}} --no-match --no-cache --out {weights}")(weights, need)
+    path.write_bytes((folder / "learning.json").read_bytes())
+
+
 MATERIALS: Mapping[str, Maker] = {
     "games.pgn": _made(f"selfplay {GAMES} --nodes 200 --pgn {{OUT}}"),
     "few.pgn": _some_games("games.pgn", 5),
@@ -77,7 +86,7 @@ MATERIALS: Mapping[str, Maker] = {
     "older.net": _made("train {positions.bin} --hidden 4 --epochs 1 --validation 0.3 --out {OUT}"),
     "older-matrix.txt": _made("points {games.pgn} --matrix {OUT}"),
     "older.csv": _text("step,error\n1,0.5\n"),
-    "record.json": _made("learn {many.pgn} --weights {wrong.txt} --dry-run --record {OUT}"),
+    "record.json": _record,
     "tests.epd": _text(_TESTS),
     "tune.toml": _text(_TUNE),
 }

@@ -95,14 +95,17 @@ def test_without_dask_a_sentence_says_how_to_install_it(
     scan = ["spsa", "scan", "razor_margin", "--values", "100", "--games", "2"]
     for name, words in (("match", ["match", "default", "default"]), ("spsa scan", scan)):
         assert main([*words, "--cluster", "local:2"]) == 1
-        told = f"merino: {name}: --cluster needs the extra cluster: pip install 'merino-chess[cluster]'\n"
-        assert capsys.readouterr().err == told
+        heard = f"merino: {name}: --cluster needs the extra cluster: pip install 'merino-chess[cluster]'\n"
+        assert capsys.readouterr().err == heard
 
 
 def test_where_nobody_answers_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.5)
-    address, told = ClusterAddress("tcp://127.0.0.1:1"), r"^there is no Dask scheduler at tcp://127\.0\.0\.1:1, or it"
-    with pytest.raises(WorkError, match=told), session(address, Needs(), print):
+    address, heard = (
+        ClusterAddress("tcp://127.0.0.1:1"),
+        r"^there is no Dask scheduler at tcp://127\.0\.0\.1:1, or it",
+    )
+    with pytest.raises(WorkError, match=heard), session(address, Needs(), print):
         pass
 
 
@@ -112,12 +115,15 @@ def test_a_server_that_is_no_scheduler_is_not_waited_for(monkeypatch: pytest.Mon
         address = ClusterAddress.read(f"127.0.0.1:{server.getsockname()[1]}")
         with pytest.raises(WorkError, match="there is no Dask scheduler at"), session(address, Needs(), print):
             pass
-    tls, told = ClusterAddress("tls://127.0.0.1:1"), "no connection to the cluster tls://127.0.0.1:1 is possible: TLS"
-    with pytest.raises(WorkError, match=told), session(tls, Needs(), print):
+    tls, heard = (
+        ClusterAddress("tls://127.0.0.1:1"),
+        "no connection to the cluster tls://127.0.0.1:1 is possible: TLS",
+    )
+    with pytest.raises(WorkError, match=heard), session(tls, Needs(), print):
         pass
 
 
-def test_a_worker_of_another_version_or_without_a_program_is_told_from_ours() -> None:
+def test_a_worker_of_another_version_or_without_a_program_is_refused() -> None:
     assert difference(identity(), identity()) == "" == inspect(identity(), Needs(programs=("sh",)))["fault"]
     other = identity() | {"code": "0123"}
     assert inspect(other, Needs())["fault"] == f"is of another version: code {identity()['code']} instead of 0123"
@@ -148,7 +154,7 @@ def test_a_worker_with_other_terms_of_the_users_own_gets_no_work(
     assert "cannot read your terms" in identity.__wrapped__()["own terms"]
 
 
-def test_a_net_lays_its_arrays_out_anew_where_it_is_sent() -> None:
+def test_a_net_lays_out_its_own_arrays_where_it_is_sent() -> None:
     net = players()[1].evaluation
     again = pickle.loads(pickle.dumps(net))
     assert isinstance(net, NetEvaluation) and isinstance(again, NetEvaluation)
@@ -156,7 +162,7 @@ def test_a_net_lays_its_arrays_out_anew_where_it_is_sent() -> None:
     assert again._numbers[play.INPUTS] == again._arrays[0].ctypes.data != net._numbers[play.INPUTS]
 
 
-def test_a_run_that_was_stopped_from_elsewhere_does_no_more_work() -> None:
+def test_a_run_that_was_stopped_from_elsewhere_ends_its_work() -> None:
     name = RunName("elsewhere", 77)
     with at_work(name) as run:
         assert run is not None
@@ -269,7 +275,7 @@ def test_an_error_on_a_worker_names_it(local: ClusterSession) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no signal kills on this system")
-def test_a_worker_that_goes_while_it_is_measured_is_waited_for_no_more(tmp_path: Path) -> None:
+def test_nobody_waits_for_a_worker_that_goes_while_it_is_measured(tmp_path: Path) -> None:
     with DaskCluster(tmp_path) as cluster:
         only = cluster.add()
         with session(ClusterAddress.read(cluster.address), Needs(()), said.append) as found:
@@ -319,7 +325,7 @@ def test_what_all_workers_of_a_machine_remark_is_said_once() -> None:
 
 
 class FakeScheduler:
-    """What a session asks of Dask's client, on a cluster whose workers come and go as `past` tells."""
+    """What a session asks of Dask's client, on a cluster whose workers come and go as in `past`."""
 
     def __init__(self, *past: set[str]) -> None:
         self.past = list(past)
@@ -347,14 +353,14 @@ class FakeScheduler:
 
 def test_nobody_waits_for_a_worker_that_went_while_it_was_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "TELL_EVERY", 0.01)
-    address, told = ClusterAddress("tcp://host:8786"), list[str]()
-    workers = Workers("session", told.append)
+    address, heard = ClusterAddress("tcp://host:8786"), list[str]()
+    workers = Workers("session", heard.append)
     for name in ("a", "b"):
         workers.heard((0.0, {"worker": name, "state": "compiling", "host": "h"}))
     client = FakeScheduler({"a"}, {"a"}, {"a", "b"}, {"b"})
     with pytest.raises(WorkError, match="tcp://host:8786 has no worker, and none has joined in"):
-        connection._make_ready(client, workers, address, Needs(), told.append)
-    assert [sentence.partition(" are")[0] for sentence in told] == ["2 of 2 workers", "1 of 1 workers"]
+        connection._make_ready(client, workers, address, Needs(), heard.append)
+    assert [sentence.partition(" are")[0] for sentence in heard] == ["2 of 2 workers", "1 of 1 workers"]
 
 
 def test_the_report_of_a_worker_that_answers_at_once_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,15 +369,17 @@ def test_the_report_of_a_worker_that_answers_at_once_is_heard(monkeypatch: pytes
             self.log_event(name, {"worker": "a", "state": "refused", "fault": "has no program 'x'"})
 
     monkeypatch.setattr(connection, "TELL_EVERY", 0.01)
-    client, told = Quick({"a"}, {"a"}), list[str]()
+    client, heard = Quick({"a"}, {"a"}), list[str]()
     client.deaf = 3
     with pytest.raises(WorkError, match="the only worker of the cluster tcp://host:1 cannot be used: worker a has"):
-        connection._make_ready(client, Workers("s", told.append), ClusterAddress("tcp://host:1"), Needs(), told.append)
-    assert told == ["Worker a has no program 'x'; it gets no work."]
+        connection._make_ready(
+            client, Workers("s", heard.append), ClusterAddress("tcp://host:1"), Needs(), heard.append
+        )
+    assert heard == ["Worker a has no program 'x'; it gets no work."]
     client.deaf = 1 << 30
     monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.1)
     with pytest.raises(TimeoutError):
-        connection._listen(client, Workers("s", told.append))
+        connection._listen(client, Workers("s", heard.append))
 
 
 def test_work_for_a_scheduler_that_went_while_nothing_was_done_is_refused(
@@ -388,17 +396,17 @@ def test_work_for_a_scheduler_that_went_while_nothing_was_done_is_refused(
                 found.executor.submit(abs, -1)
 
 
-def test_a_worker_that_was_ready_and_went_is_waited_for_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_waits_for_a_worker_that_was_ready_and_went(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PATIENCE", "TELL_EVERY"):
         monkeypatch.setattr(connection, name, 0.3)
-    workers, told = Workers("session", said.append), list[str]()
+    workers, heard = Workers("session", said.append), list[str]()
     workers.heard((0.0, {"worker": "b", "state": "compiling", "host": "h"}))
     workers.heard((0.0, {"worker": "a", "state": "ready", "threads": 1, "remark": ""}))
     threading.Timer(0.1, workers.scheduler_reported, ["a", (0.0, {"action": "remove-worker"})]).start()
     client = FakeScheduler({"a", "b"}, {"a", "b"}, {"b"})
     with pytest.raises(WorkError, match="has no worker, and none has joined in"):
-        connection._make_ready(client, workers, ClusterAddress("tcp://host:1"), Needs(), told.append)
-    assert [sentence.partition(" are")[0] for sentence in told] == ["1 of 1 workers"]
+        connection._make_ready(client, workers, ClusterAddress("tcp://host:1"), Needs(), heard.append)
+    assert [sentence.partition(" are")[0] for sentence in heard] == ["1 of 1 workers"]
 
 
 def test_a_worker_that_was_refused_is_not_said_to_compile() -> None:
@@ -409,14 +417,14 @@ def test_a_worker_that_was_refused_is_not_said_to_compile() -> None:
     assert workers.compiling({"a", "b"}) == 1
 
 
-def test_one_worker_and_one_thread_are_told_in_the_singular() -> None:
-    told: list[str] = []
-    workers = Workers("session", told.append)
+def test_one_worker_and_one_thread_stand_in_the_singular() -> None:
+    heard: list[str] = []
+    workers = Workers("session", heard.append)
     for worker in ("a", "b"):
         workers.heard((0.0, {"worker": worker, "state": "ready", "threads": 1, "remark": ""}))
     assert workers.size == "2 workers, 2 threads"
     workers.scheduler_reported("b", (0.0, {"action": "remove-worker"}))
-    assert told == ["Worker b is gone; others repeat its unfinished work: 1 thread is left."]
+    assert heard == ["Worker b is gone; others repeat its unfinished work: 1 thread is left."]
     assert workers.size == "1 worker, 1 thread"
 
 

@@ -66,9 +66,9 @@ def test_a_file_may_be_compressed_and_in_another_encoding_is_refused_as_that(
     ):
         (tmp_path / name).write_bytes(content)
         code = main(["epd", str(tmp_path / name), "--depth", "1"])
-        told = capsys.readouterr()
-        assert code == (said not in told.out) and said in told.out + told.err
-        assert not told.err or told.err.startswith("merino: epd: ")
+        reported = capsys.readouterr()
+        assert code == (said not in reported.out) and said in reported.out + reported.err
+        assert not reported.err or reported.err.startswith("merino: epd: ")
 
 
 @pytest.mark.parametrize("text", ["", f'# nothing\n{MATE_IN_ONE} c0 "asks nothing";\n', MATE_IN_ONE, "nonsense\n"])
@@ -76,9 +76,9 @@ def test_a_file_without_a_task_is_called_that(text: str, tmp_path: Path, capsys:
     file = tmp_path / "none.epd"
     file.write_text(text)
     assert main(["epd", str(file)]) == 1
-    told = capsys.readouterr()
-    assert told.err.endswith(f"merino: epd: '{file}' sets no task: no line with a position has bm, am or dm\n")
-    assert not told.out and ("none.epd:1: " in told.err) == (text == "nonsense\n")
+    reported = capsys.readouterr()
+    assert reported.err.endswith(f"merino: epd: '{file}' sets no task: no line with a position has bm, am or dm\n")
+    assert not reported.out and ("none.epd:1: " in reported.err) == (text == "nonsense\n")
 
 
 @pytest.mark.parametrize("rights", ["HFhf", "KQkq"])

@@ -256,7 +256,7 @@ def test_equal_players_draw_a_match(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_conditions_are_those_that_each_player_has() -> None:
     own, other = OwnPlayer("a"), OtherPlayer("b", ("b",))
     wide = OtherPlayer("c", ("c",), {"number of Threads": "4", "hash": "64"})
-    for players, control, told in (
+    for players, control, said in (
         ((own, own), TimeControl(nodes=1000), "N=1000 Threads=1 Hash=1MB"),
         ((other, other), TimeControl(nodes=1000), "N=1000 Threads=1 Hash=16MB"),
         ((other, wide), TimeControl(nodes=1000), "N=1000 Threads=1/4 Hash=16/64MB"),
@@ -266,7 +266,7 @@ def test_the_conditions_are_those_that_each_player_has() -> None:
         ((own, own), TimeControl(clock=Clock(60_000, 500, 40)), "40/60.0+0.50s Threads=1 Hash=16MB"),
         ((own, own), TimeControl(clock=Clock(250, 5)), "0.25+0.005s Threads=1 Hash=16MB"),
     ):
-        assert MatchConfig(players, control).conditions == told
+        assert MatchConfig(players, control).conditions == said
 
 
 def test_the_time_of_a_move_never_has_sixty_seconds() -> None:

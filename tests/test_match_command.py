@@ -22,7 +22,6 @@ import chess.polyglot
 import numpy as np
 import pytest
 
-from merino.app.shell import match
 from merino.app.shell.cli import main
 from merino.core.board.fen import START_FEN
 from merino.core.board.game import Position
@@ -34,7 +33,6 @@ from merino.engine.search.strength import MAX_ELO, at_elo
 from merino.engine.uci.options import OPTIONS, UciOption
 from merino.eval.linear.weights import DEFAULT_FILE
 from merino.formats.openings import FileOpenings, Opening, OpeningError
-from merino.lab.tune.command import spsa_parser
 from merino.match.config import Adjudication, Clock, MatchConfig, TimeControl
 from merino.match.engines import EngineFault, OtherEngine, OwnEngine, PythonBoard, Situation, centipawns, start_engine
 from merino.match.games import Game, MatchError, Played, PlayerError, Reason, Tally
@@ -45,6 +43,7 @@ from merino.match.statistics import Sprt
 
 FAKE = f"engine:{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).parent / 'fake_engine.py'))}"
 QUICK = TimeControl(nodes=100)
+NO_UCI = "while True: print(f'Invalid move: {input()}')"
 SHORT = Adjudication(longest=12)  # too short for the engine that plays by the alphabet to be mated
 
 
@@ -52,6 +51,14 @@ def terms(first: str, second: str, games: int = 4, time_control: TimeControl = Q
     return MatchConfig(
         (read_player(first), read_player(second)), time_control, games=games, adjudication=SHORT, **other
     )
+
+
+def started(player: object, time_control: TimeControl = QUICK, margin: int = 0) -> OtherEngine:
+    """Another engine, running; `player` may be its text."""
+    read = read_player(player) if isinstance(player, str) else player
+    engine = start_engine(read, time_control, np.zeros(1, dtype=np.uint64), margin)
+    assert isinstance(engine, OtherEngine) and engine._engine is not None
+    return engine
 
 
 def games_of(path: Path) -> list[chess.pgn.Game]:
@@ -138,8 +145,7 @@ def test_an_engine_is_waited_for_as_long_as_its_move_may_be_late(monkeypatch: py
 
 
 def test_only_the_watchdog_ends_a_move_that_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = start_engine(read_player(f"{FAKE} slow"), TimeControl(movetime=50), np.zeros(1, dtype=np.uint64), 10**6)
-    assert isinstance(engine, OtherEngine) and engine._engine is not None
+    engine = started(f"{FAKE} slow", TimeControl(movetime=50), 10**6)
     monkeypatch.setattr(engine._engine, "timeout", engine._engine.timeout and 0.01)  # instead of a minute
     assert (engine.choose(Situation(Position(), chess.Board(), None)).seconds or 0) > 0.6
     engine.close()
@@ -156,13 +162,12 @@ def test_an_engine_that_closes_its_output_is_ended_and_that_is_said() -> None:
     assert {game.detail for game in games[2:]} == {f"{ended}engine process died unexpectedly (exit code: 1)"}
     closing = OtherPlayer("x", (sys.executable, "-c", "import os, time; os.close(1); time.sleep(600)"))
     with pytest.raises(MatchError, match="'x' does not start: it closed its standard output"):
-        start_engine(closing, QUICK, np.zeros(1, dtype=np.uint64))
+        started(closing)
 
 
 def test_an_engine_that_does_not_quit_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("merino.match.engines.QUIT_SECONDS", 0.2)
-    engine = start_engine(read_player(f"{FAKE} deaf"), QUICK, np.zeros(1, dtype=np.uint64))
-    assert isinstance(engine, OtherEngine) and engine._engine is not None
+    engine = started(f"{FAKE} deaf")
     began = time.monotonic()
     engine.close()
     assert time.monotonic() - began < 30 and engine._engine._shutdown
@@ -204,14 +209,13 @@ def test_a_score_and_a_time_out_of_the_ordinary_are_kept_within_bounds(tmp_path:
         (chess.engine.Mate(-500), -MATE_IN_MAX_PLY),
     ],
 )
-def test_only_a_mate_is_told_as_one_however_large_a_score(score: chess.engine.Score, shown: int) -> None:
+def test_only_a_mate_counts_as_one_however_large_a_score(score: chess.engine.Score, shown: int) -> None:
     assert centipawns(score) == shown
 
 
 def test_an_engine_with_odd_defaults_plays_and_its_options_can_be_set() -> None:
     player = read_player(f"{FAKE} odd,option.Style=Normal,option.Book=Small,option.Low=0,option.Ponder=false")
-    engine = start_engine(player, QUICK, np.zeros(1, dtype=np.uint64))
-    assert isinstance(engine, OtherEngine) and engine._engine is not None
+    engine = started(player)
     options = engine._engine.options
     assert options["Style"].var == ["Solid", "Risky", "Normal"] and options["Book"].var == ["Big", "Small"]
     assert [options[name].default for name in ("Style", "Book", "Low", "Half", "Contempt")] == [None] * 4 + [0]
@@ -233,14 +237,13 @@ def test_an_engine_with_odd_defaults_plays_and_its_options_can_be_set() -> None:
 def test_what_is_no_option_is_ignored_unless_it_is_to_be_set(line: str, caplog: pytest.LogCaptureFixture) -> None:
     player = read_player(f"{FAKE} {shlex.quote(line + chr(10) + line)},name={line}")
     assert isinstance(player, OtherPlayer)
-    engine = start_engine(player, QUICK, np.zeros(1, dtype=np.uint64))
-    assert isinstance(engine, OtherEngine) and engine._engine is not None
+    engine = started(player)
     assert list(engine._engine.options) == ["Contempt"]
     assert caplog.messages == [f"'{line}' announces options that are none and are ignored: '{line}' and 1 more"]
     assert engine.choose(Situation(Position(), chess.Board(), None)).move
     engine.close()
     with pytest.raises(MatchError, match="does not support option X"):
-        start_engine(replace(player, options={"X": "1"}), QUICK, np.zeros(1, dtype=np.uint64))
+        started(replace(player, options={"X": "1"}))
 
 
 def test_the_clock_runs_from_go_to_the_move() -> None:
@@ -315,7 +318,7 @@ def test_a_move_beyond_the_margin_is_as_late_as_it_is(margin: int, late: str, mo
     assert game is not None and (game.reason, game.detail) == (Reason.TIME if late else Reason.TOO_LONG, late)
 
 
-def test_a_clock_shows_no_more_time_than_a_search_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_shows_at_most_the_time_that_a_search_accepts(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = [_Scripted(), _Scripted()]
     monkeypatch.setattr("merino.match.engines.start_engine", lambda player, *_: sides[player])
     time_control, flag = TimeControl(clock=Clock.read("1/600000+999999")), np.zeros(1, dtype=np.uint64)
@@ -324,7 +327,7 @@ def test_a_clock_shows_no_more_time_than_a_search_takes(monkeypatch: pytest.Monk
         assert clocks is not None and Limits(time=clocks).time == clocks
 
 
-def test_engines_and_our_own_search_are_told_the_moves_to_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_and_our_own_search_get_the_moves_to_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[int] = []
 
     def noting(searcher: Searcher, position: Position, limits: Limits) -> object:
@@ -337,8 +340,10 @@ def test_engines_and_our_own_search_are_told_the_moves_to_go(tmp_path: Path, mon
     match_terms = terms("default", f"{FAKE} counting", 2, TimeControl(clock=Clock(60_000, 0, 4)))
     run_match(match_terms, 1, output=MatchOutput(pgn=tmp_path / "g.pgn"))
     game = games_of(tmp_path / "g.pgn")[0]
-    told = [move.eval().relative.score() for move in game.mainline() if move.ply() > 8 and move.turn() == chess.WHITE]
-    assert [-score for score in told] == [4, 3, 2, 1, 4, 3]
+    reported = [
+        move.eval().relative.score() for move in game.mainline() if move.ply() > 8 and move.turn() == chess.WHITE
+    ]
+    assert [-score for score in reported] == [4, 3, 2, 1, 4, 3]
     assert searched[:6] == [4, 3, 2, 1, 4, 3]
 
 
@@ -376,7 +381,7 @@ def xboard_engine(log: Path, time_control: TimeControl, *features: str) -> Other
     return OtherEngine(player, time_control, np.zeros(1, dtype=np.uint64))
 
 
-def test_an_xboard_engine_is_told_its_hash_and_cores_whatever_they_are(tmp_path: Path) -> None:
+def test_an_xboard_engine_always_gets_its_hash_and_cores(tmp_path: Path) -> None:
     xboard_engine(tmp_path / "log", TimeControl(depth=1), "feature smp=1").close()
     assert {"memory 16", "cores 1"} <= set((tmp_path / "log").read_text(encoding="utf-8").splitlines())
 
@@ -407,16 +412,15 @@ def test_what_is_no_feature_of_xboard_is_ignored(tmp_path: Path, caplog: pytest.
     )
     words = (sys.executable, str(Path(__file__).parent / "fake_xboard.py"), str(tmp_path / "log"), *odd)
     player = read_player(f"xboard:{shlex.join(words)},name=odd")
-    engine = start_engine(player, replace(QUICK, nodes=None, depth=2), np.zeros(1, dtype=np.uint64))
-    assert isinstance(engine, OtherEngine) and engine._engine is not None
-    assert engine._engine.protocol.features["sigint"] == 0  # beside what is none
+    engine = started(player, TimeControl(depth=2))
+    assert engine._engine.protocol.features["sigint"] == 0  # in addition to what is none
     assert engine.choose(Situation(Position(), chess.Board(), None)).move
     engine.close()
-    told = "'odd' announces options that are none and are ignored: 'feature option=Skill' and 3 more"
-    assert caplog.messages == [told]
+    reported = "'odd' announces options that are none and are ignored: 'feature option=Skill' and 3 more"
+    assert caplog.messages == [reported]
 
 
-def test_faults_are_told_by_player(capsys: pytest.CaptureFixture[str]) -> None:
+def test_faults_are_reported_by_player(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["match", FAKE + " illegal,name=bad", "default", "--games", "2", "--json", "--nodes", "50"]) == 0
     captured = capsys.readouterr()
     assert "Faults  bad 2 illegal moves" in captured.err
@@ -426,11 +430,6 @@ def test_faults_are_told_by_player(capsys: pytest.CaptureFixture[str]) -> None:
         {"illegal": 2, "crashes": 0, "time_losses": 0},
         {"illegal": 0, "crashes": 0, "time_losses": 0},
     ]
-
-
-def test_what_an_engine_has_no_option_for_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["match", "default", FAKE + ",hash=64", "--games", "2"]) == 1
-    assert "it has no option for hash" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -449,14 +448,13 @@ def test_the_usual_hash_is_brought_within_the_bounds_of_an_engine(
     option = f"option name Hash type spin default 4 {bounds}"
     player = read_player(f"{FAKE} {shlex.quote(option)},name={bounds}{words}")
     for _ in range(2):
-        engine = start_engine(player, QUICK, np.zeros(1, dtype=np.uint64))
-        assert isinstance(engine, OtherEngine) and engine._engine is not None
+        engine = started(player)
         assert int(engine._engine.protocol.config["Hash"]) == value
         engine.close()
     is_said = value != 16 and not words
     assert caplog.messages == [f"'{bounds}' plays with Hash = {value}, since it does not take 16"] * is_said
     with pytest.raises(MatchError, match="expected value for option 'Hash' to be at"):
-        start_engine(replace(player, hash_mb=1000), QUICK, np.zeros(1, dtype=np.uint64))
+        started(replace(player, hash_mb=1000))
 
 
 def test_our_own_players_keep_to_a_clock_with_two_threads() -> None:
@@ -464,21 +462,29 @@ def test_our_own_players_keep_to_a_clock_with_two_threads() -> None:
     assert result.tally.games == 2 and not any(map(any, result.tally.faults.values()))
 
 
-def test_an_engine_that_does_not_start_ends_the_match_with_a_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["match", "default", f"engine:{shlex.quote(sys.executable)} -c 'raise SystemExit'"]) == 1
-    assert "does not start" in capsys.readouterr().err
-    assert main(["match", "default", "engine:no-such-program"]) == 2
-    assert "program not found" in capsys.readouterr().err
-    assert main(["match", "default", FAKE + ",option.Nonsense=1", "--games", "2"]) == 1
-    assert "Nonsense" in capsys.readouterr().err
-
-
-def test_a_program_that_does_not_know_the_word_uci_is_not_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
-    program = shlex.join([sys.executable, "-uc", "while True: print(f'Invalid move: {input()}')"])
-    assert main(["match", "default", f"engine:{program}"]) == 1
-    said = capsys.readouterr().err
-    assert "it answers 'Invalid move: uci'; perhaps it speaks UCI only with an option" in said
-    assert "or XBoard (as a player xboard:COMMAND)" in said
+@pytest.mark.parametrize(
+    ("player", "code", "said"),
+    [
+        (f"engine:{shlex.quote(sys.executable)} -c 'raise SystemExit'", 1, ["does not start"]),
+        ("engine:no-such-program", 2, ["program not found"]),
+        (FAKE + ",option.Nonsense=1", 1, ["Nonsense"]),
+        (FAKE + ",hash=64", 1, ["it has no option for hash"]),
+        (
+            f"engine:{shlex.join([sys.executable, '-uc', NO_UCI])}",
+            1,
+            [
+                "it answers 'Invalid move: uci'; perhaps it speaks UCI only with an option",
+                "(as a player xboard:COMMAND)",
+            ],
+        ),
+    ],
+)
+def test_an_engine_that_cannot_start_as_asked_ends_the_match_with_a_reason(
+    player: str, code: int, said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["match", "default", player, "--games", "2"]) == code
+    error = capsys.readouterr().err
+    assert all(words in error for words in said)
 
 
 def test_a_command_may_have_an_equals_sign_and_a_path_blanks(tmp_path: Path) -> None:
@@ -645,12 +651,6 @@ def test_an_error_names_the_command_that_was_given(
     assert capsys.readouterr().err.startswith(f"merino: {words[0]}: cannot ")
 
 
-def test_one_file_cannot_be_both_the_pgn_and_the_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "x"
-    assert main(["match", "default", "default", "--pgn", str(path), "--state", str(path)]) == 1
-    assert "name two files" in capsys.readouterr().err and not path.exists()
-
-
 @pytest.mark.parametrize("read", ["openings", "weights"])
 def test_games_are_not_added_to_a_file_that_the_match_reads(
     read: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -675,13 +675,20 @@ def test_games_are_not_added_to_openings_in_the_home_folder(
     assert "cannot read openings '~nobody-at-all/x'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("other", ["--pgn", "--state"])
-def test_one_file_cannot_be_that_of_the_positions_and_another(
-    other: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("words", "option", "other"),
+    [
+        (["match", "default", "default"], "--pgn", "--state"),
+        (["selfplay", "2"], "--positions", "--pgn"),
+        (["selfplay", "2"], "--positions", "--state"),
+    ],
+)
+def test_two_outputs_cannot_be_one_file(
+    words: list[str], option: str, other: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, link = tmp_path / "x", tmp_path / "link"
     link.symlink_to(path)
-    assert main(["selfplay", "2", "--nodes", "50", "--positions", str(path), other, str(link)]) == 1
+    assert main([*words, "--nodes", "50", option, str(path), other, str(link)]) == 1
     assert "name two files" in capsys.readouterr().err and not path.exists()
 
 
@@ -719,21 +726,6 @@ def test_selfplay_does_not_say_of_a_full_disk_that_the_games_are_there(
     captured = capsys.readouterr()
     assert "2 games, " in captured.out and "they are in" not in captured.out
     assert "No space left on device" in captured.err
-
-
-def test_games_at_a_time_are_asked_for_by_either_of_two_words(capsys: pytest.CaptureFixture[str]) -> None:
-    for read, words in (
-        (match._match_parser, ["a", "b"]),
-        (match._selfplay_parser, ["3"]),
-        (spsa_parser, ["tune", "file"]),
-        (spsa_parser, ["resume", "file"]),
-        (spsa_parser, ["simulate"]),
-    ):
-        assert [read().parse_args([*words, name, "3"]).concurrency for name in ("--concurrency", "--threads")] == [3, 3]
-        with pytest.raises(SystemExit):
-            read().parse_args([*words, "--help"])
-        shown = capsys.readouterr().out
-        assert "--concurrency N" in shown and "--threads" not in shown
 
 
 def test_the_state_of_another_match_is_refused(tmp_path: Path) -> None:
@@ -868,9 +860,6 @@ def test_a_faulty_file_of_openings_is_refused(name: str, text: str, complaint: s
     ("words", "complaint"),
     [
         (["--tc", "fast"], "a time control looks like 10+0.1"),
-        (["--sprt", "5", "0"], "takes the lower Elo first"),
-        (["--sprt", "0", "300"], "elo1 must be a number from -200 to 200"),
-        (["--games", "0"], "a whole number above 0"),
         (["--hash", "900000000"], "is not a whole number from 1 to 65536"),
         (["--tc", "2000000"], "the clock '2000000' has more than 1,000,000 seconds"),
         (["--openings", "missing.pgn"], "cannot read openings 'missing.pgn'"),
@@ -884,7 +873,7 @@ def test_a_wrong_option_is_explained(words: list[str], complaint: str, capsys: p
     assert complaint in capsys.readouterr().err
 
 
-def test_a_program_is_found_beside_the_command_and_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_is_found_in_the_folder_and_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "engine"
     program.write_text("")
     program.chmod(0o755)

@@ -373,7 +373,7 @@ def test_a_full_disk_leaves_whole_positions_and_the_next_save_adds_all(
     assert packed.read_bytes() == b"\1" * 64 + b"\2" * 96 + b"\3" * 32
 
 
-def test_positions_that_no_state_tells_of_are_not_in_the_file(
+def test_positions_that_no_state_has_are_not_in_the_file(
     tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packed, full = tmp_path / "p.bin", OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -424,7 +424,7 @@ def test_positions_of_others_do_not_stand_for_those_that_are_missing(
 
 
 @pytest.mark.parametrize("written", [0, 64, 96])
-def test_a_state_of_before_that_tells_no_sizes_adds_its_positions(written: int, tmp_path: Path, state: Path) -> None:
+def test_an_older_state_without_sizes_adds_its_positions(written: int, tmp_path: Path, state: Path) -> None:
     packed, mine = tmp_path / "p.bin", bytes(range(96))
     MatchKeeper(None, state, {}, positions_of(packed)).save(Tally(), 1.0)
     content = {**json.loads(state.read_text()), "positions": {"at": 0, "more": base64.b64encode(mine).decode()}}

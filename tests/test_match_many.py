@@ -95,7 +95,7 @@ def test_the_anchor_shifts_the_table_and_changes_no_difference() -> None:
     assert tables[0]["b"].error == pytest.approx(tables[1]["a"].error)
 
 
-def test_half_a_point_is_told_however_many_games_there_are():
+def test_half_a_point_is_shown_however_many_games_there_are():
     many = tally(0, 1, 600_000, 0, 0)
     assert "\nPoints  600000.5 of 1200002 (50.0%)\n" in summary(("a", "b"), "", "", many, None, 1.0)
     rows = rate(["new", "pool"], {(0, 1): many}, 0, 0.0)
@@ -132,7 +132,7 @@ def test_a_rating_that_is_no_number_fixes_none(rating: str, capsys: pytest.Captu
     assert capsys.readouterr().err == f"merino: gauntlet: --anchor: '{rating}' is not a rating\n"
 
 
-def test_an_anchor_that_does_not_play_is_told_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_anchor_that_does_not_play_is_refused_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["round-robin", "default,name=a", "razor_depth=1,name=b", "--anchor", "c=0"]) == 2
     assert capsys.readouterr().err == "merino: round-robin: --anchor: there is no player 'c' among a, b\n"
 

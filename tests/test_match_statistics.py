@@ -152,7 +152,7 @@ def test_a_test_at_its_widest_bounds_decides_for_the_better_one(model: Model) ->
     )
 
 
-def test_bounds_beyond_what_the_test_can_tell_are_refused() -> None:
+def test_bounds_beyond_what_the_test_can_decide_are_refused() -> None:
     for elo, model in ((201, NORMALIZED), (300, NORMALIZED), (2001, LOGISTIC), (200_000, LOGISTIC)):
         with pytest.raises(ValueError, match="elo1 must be a number from -"):
             Sprt(0, elo, model=model)
@@ -162,15 +162,15 @@ def test_bounds_beyond_what_the_test_can_tell_are_refused() -> None:
 
 @pytest.mark.parametrize("boards", [1, 2, 16])
 @pytest.mark.parametrize("compiling", [0.0, 40.0])
-def test_the_time_left_is_told_when_it_means_something_whatever_came_before(boards: int, compiling: float):
+def test_the_time_left_is_shown_once_it_means_something(boards: int, compiling: float):
     pace, tally = GameRate(boards), Tally()
     tally.points[1] = 100
-    told = []
+    said = []
     for number in range(400):  # each board ends a pair every four seconds, all of them together
         pace.note(compiling + 4 * (1 + number // (2 * boards)))
-        told.append(pace.speed)
-    known = [speed for speed in told if speed is not None]
-    assert told.index(known[0]) == 4 * boards - 1
+        said.append(pace.speed)
+    known = [speed for speed in said if speed is not None]
+    assert said.index(known[0]) == 4 * boards - 1
     assert all(0.25 * boards <= speed <= 0.51 * boards for speed in known)
     assert "left" not in live_line(tally, 1100, None)
     assert live_line(tally, 1100, 2.0).endswith("2 games/s, 8 min left")
@@ -183,7 +183,7 @@ def test_games_against_oneself_show_no_strength():
     assert count_line(tally, 20, 2.0) == "12/20  4 drawn  2 games/s, 4 s left"
 
 
-def test_strength_without_an_interval_is_told_in_words() -> None:
+def test_strength_without_an_interval_is_shown_in_words() -> None:
     assert signed(12.34, 5.6) == "+12.3 +- 5.6"
     assert signed(-5e-14, 5.6) == "+0.0 +- 5.6"
     assert (signed(636.4, math.inf), signed(-636.4, math.inf)) == ("+636 or far more", "-636 or far less")

@@ -231,7 +231,7 @@ def test_a_faulty_line_is_named(tmp_path: Path, line: str, said: str) -> None:
 
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE], ids=["no mark", "LE", "BE"])
 @pytest.mark.parametrize("text", [GAME, "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 | 10 | 1.0\n" * 4], ids=["PGN", "lines"])
-def test_utf_16_is_told_from_packed_positions(tmp_path: Path, capsys, text: str, mark: bytes) -> None:
+def test_utf_16_is_not_taken_for_packed_positions(tmp_path: Path, capsys, text: str, mark: bytes) -> None:
     path, net = tmp_path / "p.txt", tmp_path / "n.net"
     path.write_bytes(mark + text.encode("utf-16-be" if mark == codecs.BOM_UTF16_BE else "utf-16-le"))
     for words in (["positions", str(path)], ["train", str(path), "--out", str(net)], ["learn", str(path)]):
@@ -316,8 +316,8 @@ def test_compressed_positions_are_read_and_checked_block_by_block(tmp_path: Path
         list(packed_positions(path, Filter()))
 
 
-def test_games_are_counted_by_their_order_or_told_to_be_more(tmp_path: Path, capsys) -> None:
-    def told(*numbers: list[int]) -> str:
+def test_games_are_counted_by_their_order_or_stated_to_be_more(tmp_path: Path, capsys) -> None:
+    def reported(*numbers: list[int]) -> str:
         paths = [tmp_path / f"{index}.bin" for index in range(len(numbers))]
         for path, found in zip(paths, numbers, strict=True):
             records_ = np.repeat(some(1), len(found))
@@ -327,25 +327,25 @@ def test_games_are_counted_by_their_order_or_told_to_be_more(tmp_path: Path, cap
         return capsys.readouterr().out.splitlines()[0].partition(" positions")[2].partition(",")[0]
 
     ten = np.repeat(np.arange(1, 11), 8).tolist()
-    assert told(ten) == " of 10 games" and told([0] * 10) == ""
-    assert told([*ten, *ten]) == " of 20 games"  # one file behind another
-    assert told([65534, 65535, 1, 2, 2, 3, 65535, 1]) == " of at least 5 games"
-    assert told([*range(60_000, 65_536), *range(1, 60_010)]) == " of 65545 games"
-    assert told(random.Random(1).sample(ten * 10, 800)) == " of at least 10 games"
-    assert told([1] * 5, [1] * 5) == told([1] * 5, [0] * 5, [1] * 5) == " of 2 games"
+    assert reported(ten) == " of 10 games" and reported([0] * 10) == ""
+    assert reported([*ten, *ten]) == " of 20 games"  # one file behind another
+    assert reported([65534, 65535, 1, 2, 2, 3, 65535, 1]) == " of at least 5 games"
+    assert reported([*range(60_000, 65_536), *range(1, 60_010)]) == " of 65545 games"
+    assert reported(random.Random(1).sample(ten * 10, 800)) == " of at least 10 games"
+    assert reported([1] * 5, [1] * 5) == reported([1] * 5, [0] * 5, [1] * 5) == " of 2 games"
 
 
-def test_the_command_tells_what_a_file_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_shows_what_a_file_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "p.bin"
     records_ = some(100)
     path.write_bytes(np.concatenate([records_, records_[:7]]).tobytes())
     assert main(["positions", str(path), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    reported = json.loads(capsys.readouterr().out)
     unique = len({record.tobytes()[:24] for record in records_})
-    assert told["positions"] == 107 and told["games"] == 11 and told["in_order"]
-    assert told["duplicates"] == 107 - unique
-    assert told["results"]["won"] == int((records_["result"] == 2).sum() + (records_["result"][:7] == 2).sum())
-    assert sum(told["scores"]) == sum(told["phases"]) == sum(told["king_squares"]) == 107
+    assert reported["positions"] == 107 and reported["games"] == 11 and reported["in_order"]
+    assert reported["duplicates"] == 107 - unique
+    assert reported["results"]["won"] == int((records_["result"] == 2).sum() + (records_["result"][:7] == 2).sum())
+    assert sum(reported["scores"]) == sum(reported["phases"]) == sum(reported["king_squares"]) == 107
     assert main(["positions", str(path)]) == 0
     assert "107 positions of 11 games" in capsys.readouterr().out
 

@@ -124,7 +124,7 @@ def test_two_games_from_the_same_men_keep_their_side_to_move_and_clocks() -> Non
     assert len(games) == 2 and same(games, games_in(as_viriformat(games)))
 
 
-def test_damage_of_one_game_of_two_is_told() -> None:
+def test_damage_of_one_game_of_two_is_reported() -> None:
     content = as_viriformat(games_of(MATE + MATE))
     with pytest.raises(PackedError, match="game 1 was damaged after it was written"):
         games_in(content[:34] + b"\x0b" + content[35:])
@@ -140,7 +140,7 @@ def test_positions_of_a_file_of_games_are_those_of_its_pgn(tmp_path: Path) -> No
         assert len(ours) and ours.tobytes() == theirs.tobytes()
 
 
-def test_files_are_told_apart_by_content_and_not_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_are_recognised_by_content_and_not_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pgn, games, renamed = tmp_path / "g.pgn", tmp_path / "g.vf", tmp_path / "games.bin"
     pgn.write_text(MATE + ODD)
     assert main(["positions", str(pgn), "--out", str(games)]) == 0
@@ -199,7 +199,7 @@ def test_games_and_positions_are_not_split_into_each_others_files(tmp_path: Path
     assert not one.exists() and not other.exists()
 
 
-def test_what_was_written_is_told_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_written_is_reported_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pgn, one, other, all_ = (tmp_path / name for name in ("g.pgn", "a.vf", "b.vf", "c.bin"))
     pgn.write_text("\n\n".join(str(random_game(seed)) for seed in range(9)))
     words = ["positions", str(pgn), "--quiet", "--json", "--out"]

@@ -101,16 +101,16 @@ def test_an_error_of_the_work_is_raised_in_its_turn() -> None:
 
 def test_items_may_follow_from_results() -> None:
     class Asked:
-        """No more than two numbers beyond what has been told."""
+        """No more than two numbers beyond what has been taken."""
 
         def __init__(self) -> None:
-            self.number, self.told = 0, 0
+            self.number, self.taken = 0, 0
 
         def __iter__(self) -> Asked:
             return self
 
         def __next__(self) -> int:
-            if self.number >= min(10, self.told + 2):
+            if self.number >= min(10, self.taken + 2):
                 raise StopIteration
             self.number += 1
             return self.number
@@ -118,9 +118,9 @@ def test_items_may_follow_from_results() -> None:
     asked = Asked()
     with threads(2) as executor:
         for result in ordered(executor, square, asked, ahead=8):
-            asked.told += 1
-            assert result == asked.told**2
-    assert asked.told == 10
+            asked.taken += 1
+            assert result == asked.taken**2
+    assert asked.taken == 10
 
 
 def test_processes_do_the_same_work() -> None:
@@ -128,7 +128,7 @@ def test_processes_do_the_same_work() -> None:
         assert list(ordered(executor, square, iter(range(10)), ahead=4)) == [square(number) for number in range(10)]
 
 
-def test_work_that_takes_long_is_told_to_stop_before_it_is_waited_for() -> None:
+def test_long_work_is_asked_to_stop_before_it_is_waited_for() -> None:
     gate = Gate()
 
     def numbers() -> Iterator[int]:

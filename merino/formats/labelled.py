@@ -534,7 +534,7 @@ def _hash_of_value(data, at, stop):
 
 @kernel
 def hash_of_text(data, start, stop):
-    """What tells a text from others, uint64; never 0."""
+    """A hash of a text, uint64; never 0."""
     code = _HASH_START
     for at in range(start, stop):
         code = (code ^ np.uint64(data[at])) * _HASH_FACTOR

@@ -76,7 +76,7 @@ def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -
         contents = _contents_of(source)
         if chosen.ahead and contents not in (_FileContents.PGN, _FileContents.VIRIFORMAT):
             raise PackedError(
-                f"{source.name} holds positions, of which none tells what came after it: --lambda needs games"
+                f"{source.name} holds positions, not what came after them: --lambda needs games"
             )
         if contents is _FileContents.PACKED:
             yield from _of_packed(path, source, report)

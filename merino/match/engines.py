@@ -57,8 +57,6 @@ from merino.match.players import (
     Player,
 )
 
-# The programs of other engines: how they start and end, and how python-chess is told what they say.
-
 # Engines print much; what matters becomes a fault with its reason, and the live line stays intact.
 logging.getLogger("chess.engine").setLevel(logging.CRITICAL)
 logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of a program that ends after its event loop
@@ -164,7 +162,7 @@ class _Engine(chess.engine.Protocol):
         super().send_line(line)
 
     def announces(self, what: str, line: str) -> bool:
-        """Whether a line tells an option or a feature, while the protocol is agreed on."""
+        """Whether a line announces an option or a feature, while the protocol is agreed on."""
         return not self.initialized and line.split(None, 1)[:1] == [what]
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:

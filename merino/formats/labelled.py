@@ -1,9 +1,13 @@
 """Positions with results, one per line: EPD and FEN in the forms that tuners use, and Merino's own `.fen` files.
 
 A line is a FEN of four to six fields and then the result for White: `c9 "1-0";`, `[0.5]`, `;1-0`, `"1/2-1/2"`, `1-0`
-or, behind a bar, `| 1.0`. GreKo's `1 FEN`, `0 FEN` and `= FEN` are read too. `c7` names the game of a position and
-`c8` the plies to its end. `ce` is a score in centipawns for the side to move; the first of two numbers behind bars is
-one for White: `| 35 | 1.0`. Lines that begin with # are skipped.
+or, behind a bar, `| 1.0`. GreKo's `1 FEN`, `0 FEN` and `= FEN` are read too. `c7` names the game of a position and `c8`
+the plies to its end. `ce` is a score in centipawns for the side to move; the first of two numbers behind bars is one
+for White: `| 35 | 1.0`. Lines that begin with # are skipped.
+
+FEN is read and written by compiled code, for millions of positions. The result is the same as that of
+`core.board.fen.parse_fen` (a test holds this); whatever is not plainly correct is left to that function, which decides
+and words the error.
 """
 
 from __future__ import annotations
@@ -51,10 +55,6 @@ from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.memory import record_dtype
 from merino.formats.pgn_games import Fault
 from merino.formats.pgn_tokens import MATE, NO_SCORE, UNFINISHED, WHITE_WON, codes, matches, result_at
-
-# FEN read and written by compiled code, for millions of positions; `core.board.fen` reads single ones. The result is
-# the same as that of `core.board.fen.parse_fen` (a test holds this). Whatever is not plainly correct is left to that
-# function, which decides and words the error.
 
 MAX_FEN_BYTES = 128  # most bytes of a FEN written here
 NOT_PLAIN = -1
@@ -319,7 +319,7 @@ _HASH_START, _HASH_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001
 class Labelled:
     """The lines of a text: POSITION[n], float32[n] results for White, uint64[n] games, int16[n] plies to the end.
 
-    `scores`, int16[n], are White's in centipawns, as `formats.pgn_scores` has them. NO_GAME, NO_END and NO_SCORE mark
+    `scores`, int16[n], are White's in centipawns, as `formats.pgn_tokens` has them. NO_GAME, NO_END and NO_SCORE mark
     what a line does not give. Lines where the king is attacked are left out.
     """
 

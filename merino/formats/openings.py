@@ -2,6 +2,8 @@
 
 Files have lines of FEN or EPD, the first moves of PGN games, plain or compressed, or are a Polyglot book, from which
 random lines are made.
+
+EPD lines may also set a task: best moves (bm), moves to avoid (am), a mate (dm).
 """
 
 from __future__ import annotations
@@ -146,9 +148,6 @@ def _fen(line: str) -> str:
     fields = line.partition(";")[0].split()
     counters = fields[4:6]
     return " ".join(fields[:4] + (counters if len(counters) == 2 and all(map(str.isdigit, counters)) else []))
-
-
-# EPD lines that set a task: best moves (bm), moves to avoid (am), a mate (dm).
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,10 @@ it; three bytes that other programs do not use. Castling rights, en passant and 
 
 Merino puts the number of the game into two of the free bytes, so that a file can be split by game: 1 to 65535, then
 from 1 again; 0 for unknown. The third has a checksum of the position, 1 to 255, in files; 0 for none.
+
+`PackedBlocks` reads positions in blocks, so that memory does not grow with their number: packed files where they lie;
+what comes from games or other files is first written to a file without a name, which is gone when it is closed, or when
+the program ends in whatever way.
 """
 
 from __future__ import annotations
@@ -301,10 +305,6 @@ def is_taken(position, move, score, most, noisy):
     """Whether a position with the move played in it passes a filter; `score` is that of its search."""
     return abs(score) <= most and (noisy or position.checkers == ZERO and not is_noisy(position, move))
 
-
-# Packed positions that are read in blocks, so that memory does not grow with their number. Packed files are read
-# where they lie, one after another. What comes from games or other files is written to a file without a name first,
-# which is gone when it is closed, or when the program ends in whatever way.
 
 AT_ONCE = 1 << 18  # positions read together
 

@@ -1,7 +1,9 @@
 """Files of positions with scores and results, read in any format as streams of packed positions, and written.
 
-The formats are packed files (`formats.packed`), games with scores (PGN, `formats.viriformat`), and lines of text, `FEN
-| score | result` from White's view, or EPD with `ce` (for the side to move) and `c9`.
+The formats are packed files (`formats.packed`), games with scores (PGN, viriformat), and lines of text, `FEN | score |
+result` from White's view, or EPD with `ce` (for the side to move) and `c9`.
+
+For the PQR objective, triples of positions are made of games: before a move, after it, and after another legal move.
 """
 
 from __future__ import annotations
@@ -75,9 +77,7 @@ def packed_positions(path: Path, chosen: Filter, report: Report | None = None) -
     with open_source(path) as source:
         contents = _contents_of(source)
         if chosen.ahead and contents not in (_FileContents.PGN, _FileContents.VIRIFORMAT):
-            raise PackedError(
-                f"{source.name} holds positions, not what came after them: --lambda needs games"
-            )
+            raise PackedError(f"{source.name} holds positions, not what came after them: --lambda needs games")
         if contents is _FileContents.PACKED:
             yield from _of_packed(path, source, report)
         elif contents is _FileContents.LINES:
@@ -405,9 +405,6 @@ def is_held_out(games: np.ndarray, share: float, first: int = 0, seed: int | Non
 def _fraction(mixed: np.ndarray) -> np.ndarray:
     """Hashes, uint64[n], as numbers from 0 to below 1."""
     return (mixed >> np.uint64(40)).astype(np.float64) / (1 << 24)
-
-
-# Triples of packed positions for the PQR objective: before a move, after it, and after another legal move instead.
 
 
 def triples_of_games(games: Games, games_before: int = 0) -> np.ndarray:

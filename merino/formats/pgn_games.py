@@ -3,6 +3,8 @@
 Two passes, both compiled. `scan` finds games, tags and results. `play` resolves the moves of a range of games from
 their starting positions; ranges may be played by several threads at once. A game that cannot be read keeps its place
 with a fault, and reading continues with the next.
+
+Files are read as a stream, some hundred games at a time, so that memory is bounded.
 """
 
 from __future__ import annotations
@@ -105,7 +107,7 @@ def _read_tag(data, start, stop, game, row):
 
 
 @kernel
-def _begins_anew(game, row, fresh):
+def _begins_new_game(game, row, fresh):
     """Whether a tag starts a new game after tags without moves: "Event", or after a gap any repeated tag."""
     return game.tags[row, 0] > 0 and (row == _EVENT or fresh == AFTER_GAP)
 
@@ -165,7 +167,7 @@ def _scan(data, games, keeps_empty):
         if kind == TAG:
             row = _tag_row(data, start, stop)
             if row >= 0:
-                if _begins_anew(game, row, fresh):
+                if _begins_new_game(game, row, fresh):
                     found += _finish(data, game, moves, start, keeps_empty)
                     game = games[min(found, last)]
                     _begin(game, start)
@@ -253,7 +255,7 @@ class Games:
     """The games of a text: GAME[n] (those with a fault have no moves), int16 moves of all, POSITION[m] they start from.
 
     `scores`, int16, are those in comments, for the position after each move, from White's view as in
-    `formats.pgn_scores`; empty if not requested.
+    `formats.pgn_tokens`; empty if not requested.
     """
 
     table: np.ndarray
@@ -401,8 +403,6 @@ def _starting_positions(data: np.ndarray, table: np.ndarray) -> np.ndarray:
         table["position"][number] = places[fen]
     return np.concatenate(positions)
 
-
-# The games of a PGN file as a stream: some hundred at a time, so that memory is bounded; and the list of them.
 
 MAX_VALUE = 100  # characters of a header in the list
 

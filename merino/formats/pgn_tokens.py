@@ -1,8 +1,13 @@
-"""The tokens of PGN text: splits bytes into tags, moves and results, and skips everything else.
+"""The tokens of PGN text, tags, moves and results, the moves they mean, and the scores in comments.
 
 Positions in the text are int64 offsets into a uint8 array. Lines end with LF, CR or both. Bytes above 127 (Latin-1,
 UTF-8) may stand wherever text may. Every loop goes forward, and none looks ahead further than a line or to the end of
 what it skips, so that the time is linear in the length of any text, PGN or not.
+
+Scores: `[%eval 0.35]`, `[%eval 0.35,12]`, `[%eval #-3]` and TCEC's `wv=0.35` are White's scores of the position that
+the move led to. `+0.35/12`, `-M5/20` at the beginning of a comment are the scores of the mover's search for the
+position before the move. All are in pawns, or in moves to mate. If there are several scores behind a move, the last one
+counts.
 """
 
 import numpy as np
@@ -301,11 +306,6 @@ def _with_promotion(data, start, stop, end):
     return stop
 
 
-# The scores in comments behind moves, as engines and servers write them. `[%eval 0.35]`, `[%eval 0.35,12]`, `[%eval
-# #-3]` and TCEC's `wv=0.35` are White's scores of the position that the move led to. `+0.35/12`, `-M5/20` at the
-# beginning of a comment are the scores of the mover's search for the position before the move. All are in pawns, or
-# in moves to mate. If there are several scores behind a move, the last one counts.
-
 NO_SCORE = -32768  # int16
 MATE = 32000  # less the moves to it, int16
 MAX_SCORE = 30000  # centipawns; larger scores are cut off
@@ -396,8 +396,6 @@ def read_score(data, at, end):
             at += 1
     return at, sign * min(100 * pawns + part, MAX_SCORE)
 
-
-# A move as PGN writes it, resolved on the board by the engine's own generator.
 
 ILLEGAL, AMBIGUOUS, NULL = 0, -1, -2
 

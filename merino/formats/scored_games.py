@@ -1,4 +1,16 @@
-"""Games whose moves carry the scores of the searches that chose them: what packed positions are taken from."""
+"""Games whose moves carry the scores of the searches that chose them: what packed positions are taken from.
+
+Files of such games are *viriformat*, which trainers of nets read, with about 4 bytes a position. A game is a board of
+32 bytes, then 4 bytes a move, its code and White's score of its search in centipawns, then four zero bytes. The board
+has, in order, the occupied squares; a nibble for each of them from a1 on, type + 8 for Black's, 6 for a rook that may
+castle; the en-passant square, or 64, + 128 with Black to move; plies since a capture or pawn move; the number of the
+move; a score; White's result, 0..2; a free byte. A move has its origin, its destination (for castling the rook's
+square), the promotion and the kind. Eight zero bytes begin a record for other programs, with an identifier and a length
+of two bytes each. All numbers are little-endian. Source: the specification in the repository cosmobobak/viriformat.
+
+Merino writes a checksum of the game, 1 to 255, into the free byte. A move without a score gets UNSCORED, which lies
+beyond what trainers take. Games of a file are numbered from 0.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +49,7 @@ class ScoredGames:
     starts: np.ndarray  # POSITION[n]
     firsts: np.ndarray  # int64[n + 1]
     moves: np.ndarray  # int16, of all games; as `core.board.move`
-    scores: np.ndarray  # int16, White's, of the position before each move, as `formats.pgn_scores`; or NO_SCORE
+    scores: np.ndarray  # int16, White's, of the position before each move, as `formats.pgn_tokens`; or NO_SCORE
     results: np.ndarray  # int8[n], White's, 0..2
     numbers: np.ndarray  # int64[n], of the games in their file
 
@@ -178,16 +190,6 @@ def _pack_games(starts, firsts, moves, scores, results, numbers, most, noisy, pa
             make(after, before, move)
     return count
 
-
-# Games with a score for each move: *viriformat*, which trainers of nets read. About 4 bytes a position. A game is a
-# board of 32 bytes, then 4 bytes a move, its code and White's score of its search in centipawns, then four zero
-# bytes. The board has, in order, the occupied squares; a nibble for each of them from a1 on, type + 8 for Black's, 6
-# for a rook that may castle; the en-passant square, or 64, + 128 with Black to move; plies since a capture or pawn
-# move; the number of the move; a score; White's result, 0..2; a free byte. A move has its origin, its destination
-# (for castling the rook's square), the promotion and the kind. Eight zero bytes begin a record for other programs,
-# with an identifier and a length of two bytes each. All numbers are little-endian. Source: the specification in the
-# repository cosmobobak/viriformat. Merino writes a checksum of the game, 1 to 255, into the free byte. A move without
-# a score gets UNSCORED, which lies beyond what trainers take. Games of a file are numbered from 0.
 
 ENDING = ".vf"
 UNSCORED = 32767  # in place of NO_SCORE

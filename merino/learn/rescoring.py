@@ -70,7 +70,7 @@ class Rescore:
         return f"{self.nodes} nodes, {described_scorer(self.evaluation)}"
 
     def scores_of(self, positions: np.ndarray, stop: np.ndarray) -> np.ndarray:
-        """White's scores of POSITION[n], int16[n], encoded as in `formats.pgn_scores`. Runs long, and without the GIL.
+        """White's scores of POSITION[n], int16[n], encoded as in `formats.pgn_tokens`. Runs long, and without the GIL.
 
         `stop` is uint64[1]; RescoringStoppedError is raised soon after it is set.
         """
@@ -97,7 +97,7 @@ def described_scorer(evaluation: Evaluation) -> str:
 
 
 def _encoded(scores: np.ndarray) -> np.ndarray:
-    """Scores of the engine, encoded as in `formats.pgn_scores`, int16[n]."""
+    """Scores of the engine, encoded as in `formats.pgn_tokens`, int16[n]."""
     encoded = np.clip(scores, -MAX_SCORE, MAX_SCORE)
     mates = np.abs(scores) >= MATE_IN_MAX_PLY
     encoded[mates] = (np.sign(scores) * (MATE - (MATE_SCORE - np.abs(scores) + 1) // 2))[mates]

@@ -1,4 +1,8 @@
-"""The two kinds of players on a board driven by Python: our own search in this process, and another engine."""
+"""The players of games and the boards that they play on.
+
+Two players of our own play compiled games in this process. For other engines, driven through python-chess, and for
+games on a clock, a board is driven by Python move by move.
+"""
 
 from __future__ import annotations
 
@@ -608,10 +612,6 @@ def _say_what_is_ignored(label: str, protocol: chess.engine.Protocol) -> None:
 def _say_once(sentence: str) -> None:
     """Warn, however many boards start the same engine."""
     log.warning(sentence)
-
-
-# The boards that games are played on. One is for two players of our own: games in this process, both sides compiled.
-# The other is driven by Python move by move, for other engines and for games on a clock.
 
 
 class CompiledBoard:

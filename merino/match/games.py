@@ -1,4 +1,4 @@
-"""A finished game: its start, its moves and its end; and the tally of many games."""
+"""Games: random even openings, the compiled loop that plays one, its record, and the tally of many."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ from merino.formats.openings import Opening, OpeningError
 # A whole game between two search records as one compiled call, without the GIL, under all rules. `Worker` must have
 # prepared both records (weights, parameters, table, stop flag). A game depends only on the arguments if tables and
 # histories are cleared before it.
-
-# Random numbers for compiled code, the same on every machine.
 
 
 @kernel
@@ -301,8 +299,6 @@ class Tally:
         """The counts that estimates use: the pairs, or the single games while there is no pair."""
         return self.pairs if self.pairs.sum() else self.points
 
-
-# Random openings for pairs of games, about even, by a seed.
 
 PLIES = 8  # random plies
 EVEN = 50  # centipawns by which the judging search may prefer one side

@@ -1,4 +1,10 @@
-"""The matches that show whether new weights gain on the old ones, and by more games whether they are stronger."""
+"""The matches that show whether new weights gain on the old ones, and by more games whether they are stronger.
+
+In heats several new players are compared by short matches against the old one. After each round of games the better
+half stays (successive halving). All players of a round have the same openings, and each round has others, so that a
+player is judged by all of its games so far. Where players are akin, as candidate step sizes are, the games of each say
+something of the others (see `expected_gains`).
+"""
 
 from __future__ import annotations
 
@@ -18,11 +24,6 @@ from merino.match.games import Game, Tally
 from merino.match.players import OwnPlayer
 from merino.match.report import as_json, duration, signed
 from merino.match.statistics import Model, Sprt, estimate, moments
-
-# Heats: several new players are compared by short matches against the old one, and ever fewer play on. After each
-# round of games the better half stays (successive halving). All players of a round have the same openings, and each
-# round has others, so that a player is judged by all of its games so far. Where players are akin, as shares of one
-# step are, the games of each say something of the others (see `expected_gains`).
 
 PAIR_VARIANCE = 0.1  # of the mean score of a pair, in points a game; it varies little
 

@@ -1,4 +1,9 @@
-"""The reports of a match: a line while it runs, a summary at its end, and the same for programs."""
+"""The reports of a match: its games as PGN, a line while it runs, a summary, JSON, and tables of ratings.
+
+Ratings are those of maximum likelihood, with one player's rating fixed. The expected score is the logistic one of the
+Elo scale; a draw counts as half a win and half a loss. The errors use the observed variance of the pairs (the
+"sandwich" estimator of White 1982), so that draws and openings that favour a side count correctly.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +26,6 @@ from merino.engine.search.limits import Score
 from merino.formats.pgn_text import PgnTermination, comment, game_text, push_move, start_tags
 from merino.match.games import Game, Reason, Tally
 from merino.match.statistics import Z_95, Sprt, estimate
-
-# Games as PGN: openings, moves with scores, result and reason.
 
 BY_SCORE = (Reason.WIN_BY_SCORE, Reason.DRAW_BY_SCORE, Reason.TOO_LONG)
 _WIDTH = 100
@@ -251,11 +254,6 @@ def as_json(names: Sequence[str], tally: Tally, sprt: Sprt | None) -> dict[str, 
     result |= {what: sum(counts) for what, counts in counted.items()}
     return result | {"faults": [{what: counts[side] for what, counts in counted.items()} for side in (0, 1)]}
 
-
-# Tournaments: a match for each pairing, until all are played or one is interrupted, and ratings from the results.
-# Ratings are those of maximum likelihood, with one player's rating fixed. The expected score is the logistic one of
-# the Elo scale; a draw counts as half a win and half a loss. The errors use the observed variance of the pairs (the
-# "sandwich" estimator of White 1982), so that draws and openings that favour a side count correctly.
 
 Pairing = tuple[int, int]  # two players by number
 ELO = math.log(10) / 400

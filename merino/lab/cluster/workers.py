@@ -1,4 +1,10 @@
-"""The workers of a cluster by their events, and the executor over them, which turns Dask's errors into sentences."""
+"""The workers of a cluster: their preparation, their events, and the executor over them, with errors in sentences.
+
+A worker is checked before it gets work, and its code is compiled, once for each machine. A worker that is ready offers
+a resource, in Dask's sense, which all work of the session asks for. So work goes to no worker of another version, and
+to one that joins late as soon as it is ready; all this is Dask's own scheduling. The version is that of all code: only
+then does the same seed give the same games.
+"""
 
 from __future__ import annotations
 
@@ -290,11 +296,6 @@ def _stop(run: RunName) -> None:
     """Runs beside the work of a worker, in its event loop, which must not wait."""
     threading.Thread(target=stop_here, args=(run,), daemon=True).start()
 
-
-# The preparation of a worker before it gets work: it is checked, and its code is compiled, once for each machine. A
-# worker that is ready offers a resource, in Dask's sense, which all work of the session asks for. So work goes to no
-# worker of another version, and to one that joins late as soon as it is ready; all this is Dask's own scheduling. The
-# version is that of all code: only then does the same seed give the same games.
 
 SILENT_SECONDS = 10.0  # that a worker waits for another that compiles, or only loads, without a word
 LOCK_SECONDS = 300.0  # that it waits then: the other may have been stopped

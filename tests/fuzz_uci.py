@@ -31,7 +31,7 @@ from tests.uci_process import UciProcess
 
 LINES, BATCH = 200_000, 100
 PATIENCE_SECONDS = 30.0
-LIVES = 200  # batches after which the process is told to quit, and a new one started
+LIVES = 200  # batches after which the process quits, and a new one is started
 MEGABYTE = 1 << 20
 HUGE_BYTES = 1 << 40
 

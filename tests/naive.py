@@ -85,12 +85,12 @@ def queen_value(board: chess.Board, colour: chess.Color) -> float:
 
 
 def pawn_doubled(board: chess.Board, colour: chess.Color) -> float:
-    """Each pawn that is not the rearmost own pawn of its file."""
+    """Each pawn that is not the rearmost friendly pawn of its file."""
     return sum(max(0, len(pawn_ranks(board, colour, file, colour)) - 1) for file in range(8))
 
 
 def pawn_isolated(board: chess.Board, colour: chess.Color) -> float:
-    """Each pawn without an own pawn on either adjacent file."""
+    """Each pawn without a friendly pawn on either adjacent file."""
     count = 0
     for pawn in squares_of(board, colour, chess.PAWN):
         file = chess.square_file(pawn)
@@ -104,15 +104,15 @@ def pawn_backwards(board: chess.Board, colour: chess.Color) -> float:
     count = 0
     for pawn in squares_of(board, colour, chess.PAWN):
         file = chess.square_file(pawn)
-        beside = [pawn_ranks(board, colour, neighbour, colour) for neighbour in (file - 1, file + 1)]
-        rearmost = [ranks[0] for ranks in beside if ranks]
+        adjacent = [pawn_ranks(board, colour, neighbour, colour) for neighbour in (file - 1, file + 1)]
+        rearmost = [ranks[0] for ranks in adjacent if ranks]
         if rearmost and all(rank > rank_for(colour, pawn) for rank in rearmost):
             count += 1
     return count
 
 
 def pawn_center(board: chess.Board, colour: chess.Color) -> float:
-    """One for each pawn in the centre, a half for each beside it."""
+    """One for each pawn in the centre, a half for each next to it."""
     names = [name_for(colour, pawn) for pawn in squares_of(board, colour, chess.PAWN)]
     return sum(1.0 if name in FULL_CENTER else 0.5 if name in HALF_CENTER else 0.0 for name in names)
 
@@ -173,7 +173,7 @@ def knight_center(board: chess.Board, colour: chess.Color) -> float:
 
 
 def knight_outpost(board: chess.Board, colour: chess.Color) -> float:
-    """Knights on the outpost squares that an own pawn defends."""
+    """Knights on the outpost squares that a friendly pawn defends."""
     count = 0
     for knight in squares_of(board, colour, chess.KNIGHT):
         defenders = [board.piece_type_at(square) for square in board.attackers(colour, knight)]

@@ -66,7 +66,7 @@ def behind(colour: Side, square: Square) -> list[Square]:
     return ahead(not colour, square)
 
 
-def beside(square: Square) -> list[Square]:
+def adjacent(square: Square) -> list[Square]:
     """The one or two squares left and right of one."""
     file = chess.square_file(square)
     return [square + step for step in (-1, 1) if 0 <= file + step <= 7]
@@ -88,7 +88,7 @@ def pawns_of(board: chess.Board, colour: Side) -> list[Square]:
 
 
 def guarded_by_pawn(board: chess.Board, colour: Side, square: Square) -> bool:
-    """Whether an own pawn guards a square."""
+    """Whether a friendly pawn guards a square."""
     return square in attacked_by(board, colour, chess.PAWN)
 
 
@@ -155,7 +155,7 @@ def open_ahead(board: chess.Board, colour: Side, pawns: Iterable[Square]) -> lis
 def backward(board: chess.Board, colour: Side) -> list[Square]:
     own, found = set(pawns_of(board, colour)), []
     for pawn in set(own).difference(isolated(board, colour)):
-        supporters = {square for near in beside(pawn) for square in (near, *behind(colour, near))}
+        supporters = {square for near in adjacent(pawn) for square in (near, *behind(colour, near))}
         stopped = guarded_by_pawn(board, not colour, step_ahead(colour, pawn))
         if not own & supporters and stopped:
             found.append(pawn)
@@ -168,7 +168,7 @@ def pawn_isolated_open(board: chess.Board, colour: Side) -> float:
 
 def phalanx(board: chess.Board, colour: Side) -> list[Square]:
     own = set(pawns_of(board, colour))
-    return [pawn for pawn in own if own.intersection(beside(pawn))]
+    return [pawn for pawn in own if own.intersection(adjacent(pawn))]
 
 
 def supported(board: chess.Board, colour: Side) -> list[Square]:
@@ -191,7 +191,7 @@ def pawn_candidate(board: chess.Board, colour: Side) -> float:
 def passed(board: chess.Board, colour: Side) -> list[Square]:
     enemies, found = set(pawns_of(board, not colour)), []
     for pawn in pawns_of(board, colour):
-        way = {square for start in (pawn, *beside(pawn)) for square in ahead(colour, start)}
+        way = {square for start in (pawn, *adjacent(pawn)) for square in ahead(colour, start)}
         if not way & enemies:
             found.append(pawn)
     return found
@@ -261,9 +261,9 @@ def passed_square(board: chess.Board, colour: Side) -> float:
 
 
 def outposts(board: chess.Board, colour: Side) -> set[Square]:
-    """Squares on ranks 4 to 6 that an own pawn guards and no enemy pawn can ever attack."""
+    """Squares on ranks 4 to 6 that a friendly pawn guards and no enemy pawn can ever attack."""
     own, enemies = attacked_by(board, colour, chess.PAWN), pawns_of(board, not colour)
-    ever = {square for pawn in enemies for near in beside(pawn) for square in behind(colour, near)}
+    ever = {square for pawn in enemies for near in adjacent(pawn) for square in behind(colour, near)}
     return {square for square in own - ever if 3 <= rank_for(colour, square) <= 5}
 
 
@@ -305,7 +305,7 @@ def rook_half_open(board: chess.Board, colour: Side) -> float:
 
 
 def safe_squares(board: chess.Board, colour: Side, kind: chess.PieceType) -> list[int]:
-    """How many safe squares each piece of a type attacks: no own pawn or king there, no enemy pawn attacks them."""
+    """How many safe squares each piece of a type attacks: no friendly pawn or king there, no attack by enemy pawns."""
     closed = squares_with(board, colour, chess.PAWN, chess.KING) | attacked_by(board, not colour, chess.PAWN)
     return [len(set(board.attacks(square)) - closed) for square in board.pieces(kind, colour)]
 
@@ -315,7 +315,7 @@ def reach(board: chess.Board, colour: Side, kind: chess.PieceType) -> list[str]:
 
 
 def space_squares(board: chess.Board, colour: Side) -> set[Square]:
-    """Squares on ranks 2 to 4 of files c to f without an own pawn."""
+    """Squares on ranks 2 to 4 of files c to f without a friendly pawn."""
     names = {file + rank for file in "cdef" for rank in "234"}
     own = set(pawns_of(board, colour))
     return {square for square in chess.SQUARES if name_for(colour, square) in names} - own
@@ -351,7 +351,7 @@ def loose_targets(board: chess.Board, colour: Side, kind: chess.PieceType) -> li
 def threat_by_push(board: chess.Board, colour: Side) -> float:
     steps = [step_ahead(colour, pawn) for pawn in pawns_of(board, colour)]
     steps = [s for s in steps if board.piece_at(s) is None and not guarded_by_pawn(board, not colour, s)]
-    reached = {to for step in steps for to in beside(step_ahead(colour, step)) if rank_for(colour, step) < 7}
+    reached = {to for step in steps for to in adjacent(step_ahead(colour, step)) if rank_for(colour, step) < 7}
     return len(reached & squares_with(board, not colour, *PIECES))
 
 
@@ -373,12 +373,12 @@ def controlled(board: chess.Board, colour: Side) -> float:
 
 
 def ring(board: chess.Board, colour: Side) -> set[Square]:
-    """The squares beside the king of a side."""
+    """The squares next to the king of a side."""
     return set(board.attacks(board.king(colour)))
 
 
 def ring_attacks(board: chess.Board, colour: Side) -> list[tuple[chess.PieceType, int]]:
-    """The pieces that attack squares beside the enemy king: the type of each, and how many it attacks."""
+    """The pieces that attack squares next to the enemy king: the type of each, and how many it attacks."""
     found = [
         (kind, len(set(board.attacks(square)) & ring(board, not colour)))
         for kind in PIECES
@@ -422,7 +422,7 @@ def queen_tropism(board: chess.Board, colour: Side) -> float:
 
 
 def near_files(board: chess.Board, colour: Side) -> list[int]:
-    """The files of a king and beside him."""
+    """The files of a king and the adjacent files."""
     file = chess.square_file(board.king(colour))
     return [other for other in (file - 1, file, file + 1) if 0 <= other <= 7]
 

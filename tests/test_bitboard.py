@@ -13,7 +13,7 @@ from merino.core.board.bitboard import (
     RANKS,
     SQUARE_NAMES,
     U64,
-    beside,
+    adjacent,
     bit,
     lsb,
     mirror,
@@ -37,7 +37,7 @@ def _primitives(words, results):
     for index in range(len(words)):
         word, row = words[index], results[index]
         row[0], row[1], row[2] = U64(popcount(word)), U64(lsb(word)), mirror(word)
-        row[3], row[4], row[5] = north_fill(word), south_fill(word), beside(word)
+        row[3], row[4], row[5] = north_fill(word), south_fill(word), adjacent(word)
         row[6], row[7] = pawn_attacks(word, 0), pawn_attacks(word, 1)
         row[8] = bit(lsb(word))
 

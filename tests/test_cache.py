@@ -95,7 +95,7 @@ def test_fingerprint_changes_with_every_source_and_version(monkeypatch, tmp_path
     ("folder", "changed"),
     [("learn", GROUPS[GROUPS.index("learn") :]), ("engine", GROUPS), ("lab", [ALL])],
 )
-def test_an_edit_tells_on_its_group_and_those_above_it(monkeypatch, tmp_path, folder, changed):
+def test_an_edit_changes_the_fingerprint_of_its_group_and_those_above_it(monkeypatch, tmp_path, folder, changed):
     monkeypatch.setattr(cache, "__file__", str(tmp_path / "core" / "compiled" / "cache.py"))
     before = {group: cache.fingerprint(group, "1.0") for group in GROUPS}
     source = tmp_path / folder / "source.py"
@@ -162,7 +162,7 @@ def test_without_any_folder_there_is_no_cache_and_the_log_says_so(home, monkeypa
     home.touch()
     monkeypatch.setattr(tempfile, "tempdir", str(home))
     assert cache.compile_cache(ALL, "1.0") is None
-    assert "compiles anew" in caplog.text
+    assert "compiles at each start" in caplog.text
 
 
 def test_only_old_caches_are_removed(home):
@@ -222,7 +222,7 @@ def test_a_home_that_may_not_be_entered_holds_no_code(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["", "flags: a b\n", "x: 1\nflags: a b\n\nprocessor: 1\nflags: c\n"])
-def test_the_first_processor_is_read_whatever_the_system_tells_of_it(tmp_path, monkeypatch, text):
+def test_the_first_processor_is_read_whatever_the_system_shows_of_it(tmp_path, monkeypatch, text):
     facts = tmp_path / "cpuinfo"
     facts.write_text(text)
     monkeypatch.setattr(cache, "Path", lambda _: facts)

@@ -342,7 +342,7 @@ def test_a_mated_side_has_no_move(session: Session) -> None:
     assert said.rstrip().endswith("bestmove (none)")
 
 
-def test_the_engine_is_told_of_the_last_position_once(session: Session) -> None:
+def test_the_engine_gets_the_last_position_once(session: Session) -> None:
     assert session.cold.take_position() is None
     session.cold.position("startpos moves d2d4")
     assert session.cold.take_position() == "startpos moves d2d4"

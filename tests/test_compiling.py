@@ -1,4 +1,4 @@
-"""What somebody who waits for the compiler is told: that it works, on what, and how far it is."""
+"""What somebody who waits for the compiler sees: that it works, on what, and how far it is."""
 
 import gc
 import io
@@ -119,7 +119,7 @@ def test_elsewhere_a_line_is_added_every_some_seconds() -> None:
     assert len(stream.getvalue().splitlines()) == 1 + 4
 
 
-def test_a_watch_that_is_silent_or_whose_stream_is_gone_tells_nothing() -> None:
+def test_a_watch_that_is_silent_or_whose_stream_is_gone_shows_nothing() -> None:
     screen = Screen(True)
     run(screen, 5.0, LEAF, silent=True)
     assert not screen.getvalue()
@@ -127,14 +127,14 @@ def test_a_watch_that_is_silent_or_whose_stream_is_gone_tells_nothing() -> None:
     assert not run(screen, 5.0, LEAF).has_shown
 
 
-def test_a_dialogue_with_a_gui_is_never_told_of_compiling() -> None:
+def test_a_dialogue_with_a_gui_shows_no_progress_of_the_compiler() -> None:
     imports = "from engine import uci; from merino.core.compiled import compiling"
     code = f"{imports}; uci._new_session(); print(compiling.WATCH.is_silent)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True"]
 
 
-def test_numba_tells_the_watch_what_it_compiles(tmp_path: Path) -> None:
+def test_numba_notifies_the_watch_of_what_it_compiles(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
         "from merino.core.compiled import compiling\n"

@@ -188,7 +188,7 @@ def test_the_scores_of_1500_positions_are_grekos_but_for_its_truncation(column, 
         ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -", 30, 30),
     ],
 )
-def test_the_draw_rules_change_a_score_as_told(fen, score, after):
+def test_the_draw_rules_change_a_score_as_stated(fen, score, after):
     assert after_rules(parse_fen(fen), score) == after
     assert after_rules(parse_fen(chess.Board(fen).mirror().fen()), -score) == -after
     assert naive.after_rules(chess.Board(fen), score) == after

@@ -152,7 +152,7 @@ def test_the_cells_of_a_table_together_count_what_it_says(counts: np.ndarray) ->
         ("KnightOutpost", "4k3/4p3/8/3N4/2P5/8/8/4K3 w - -", 0),  # e7-e6 drives it away
         ("ThreatByPush", "4k3/8/2n5/8/3P4/8/8/4K3 w - -", 1),
         ("Hanging", "4k3/8/8/3n4/8/8/8/3RK3 w - -", 1),
-        # Queen 5 and bishop 2, three squares beside him, two of them weak, and three checks of 3 units each.
+        # Queen 5 and bishop 2, three squares next to him, two of them weak, and three checks of 3 units each.
         ("KingAttack_21", "6k1/6pp/8/7Q/8/3B4/8/4K3 w - -", 1),
         ("KingAttack_9", "6k1/8/8/8/3Q4/8/8/4K3 w - -", 0),  # one is no attack
         ("SafeRookCheck", "4k3/8/8/8/8/8/8/R5K1 w - -", 2),  # a8, and e1

@@ -125,7 +125,7 @@ def test_a_promotion_needs_its_piece():
 
 
 @pytest.mark.parametrize(("texts", "index"), [(["e2e4", "e7e5", "e1e3"], 2), (["e2e5", "e7e5"], 0), (["e2e4", "?"], 1)])
-def test_push_all_tells_which_move_was_wrong_and_changes_nothing(texts, index):
+def test_push_all_shows_which_move_was_wrong_and_changes_nothing(texts, index):
     position = Position()
     before = state(position)
     with pytest.raises(IllegalMoveError) as caught:

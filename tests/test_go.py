@@ -55,12 +55,12 @@ def test_time_that_is_added_is_no_lag() -> None:
     assert play(Lag(), [10_000, 9_650, 70_000]) == 300
 
 
-def test_pondering_and_analysis_tell_nothing_of_lag() -> None:
+def test_pondering_and_analysis_say_nothing_of_lag() -> None:
     assert play(Lag(), [10_000, 5_000], ponder=True) == 0
     assert play(Lag(), [10_000, 5_000], infinite=True) == 0
 
 
-def test_another_game_tells_nothing_of_lag() -> None:
+def test_another_game_shows_nothing_of_lag() -> None:
     lag = Lag()
     play(lag, [10_000, 9_650])
     lag.go_came([7, 8, 9], 0, Limits(time=(1_000, 1_000)))
@@ -69,7 +69,7 @@ def test_another_game_tells_nothing_of_lag() -> None:
     assert lag.milliseconds == 0
 
 
-def test_a_move_that_was_not_searched_tells_nothing_of_lag() -> None:
+def test_a_move_that_was_not_searched_shows_nothing_of_lag() -> None:
     lag = Lag()
     lag.go_came([0], 0, Limits(time=(10_000, 1)))
     lag.go_came([0, 1, 2], 0, Limits(time=(5_000, 1)))

@@ -144,7 +144,7 @@ def test_a_quiet_move_is_credited_with_what_it_gains_in_evaluation(worker, befor
 
 
 @pytest.mark.parametrize(("before", "after"), [(NO_SCORE, -60), (10, NO_SCORE)])
-def test_a_check_tells_nothing_of_the_evaluation(worker, before, after) -> None:
+def test_a_check_shows_nothing_of_the_evaluation(worker, before, after) -> None:
     _follow(worker.record, Position(FEN).parse_uci(QUIET))
     _change_eval(worker.record, before, after)
     assert quiet_value(worker, QUIET) == 0

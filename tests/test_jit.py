@@ -142,7 +142,7 @@ def block(path: Path) -> None:
     path.mkdir()
 
 
-def test_damaged_code_is_told_of_compiled_anew_and_mended(tmp_path):
+def test_damaged_code_is_reported_compiled_again_and_mended(tmp_path):
     home, script, damages = tmp_path / "home", tmp_path / "tiny.py", (cut, empty, overwrite, replace)
     script.write_text(ENTRIES_BY_DAMAGE, encoding="utf-8")
     answers = ["42 0" for _ in damages]
@@ -177,7 +177,7 @@ def test_code_that_can_be_neither_read_nor_kept_stops_nothing(script, tmp_path):
     assert "cannot read the compiled code" in errors and "cannot keep compiled code" in errors
 
 
-def test_code_is_never_kept_beside_the_sources(script, tmp_path):
+def test_code_is_never_kept_next_to_the_sources(script, tmp_path):
     home = tmp_path / "home"
     answer(start(script, home))
     (file,) = home.rglob("*.code")
@@ -211,7 +211,7 @@ def test_a_study_over_a_damaged_cache_goes_on_and_mends_it(tmp_path):
     for group in CACHE_GROUPS:
         copied = tmp_path / "home" / "cache" / cache_of(group).name
         shutil.copytree(cache_of(group), copied, copy_function=link)
-    # A small one, so that this takes seconds; another checkout of the same sources has its own beside it.
+    # A small one, so that this takes seconds; another checkout of the same sources has its own next to it.
     tallies = {path: path.read_bytes() for path in (tmp_path / "home").rglob("regression._tally*.code")}
     for tally, content in tallies.items():
         tally.unlink()  # it is damaged in place, and its other name is that of the code in use

@@ -87,6 +87,18 @@ PAGE = PACKAGE / "app" / "explorer" / "page"
 PAGE_FLOORS = ("base", "state", "board", "panels", "controls", "main")  # its folders, lowest first, and what makes it
 
 MAX_MODULE, MAX_KERNEL, MAX_TEST_NAME = 1000, 60, 80
+MIN_MODULE = 120  # lines of a module that only one other imports, unless it is named here
+SMALL = {
+    "__main__": "an entry point",
+    "app.console.studying": "questions that a lesson asks again and again",
+    "eval.linear.full.pawns": "a group of terms",
+    "eval.net.lists": "a way to update sums, next to two others",
+    "lab.nets.factorising": "a step of training that may be left out",
+    "lab.nets.night.ladder": "the ladder of a night, which its report shows",
+    "lab.nets.order": "an order of training",
+    "lab.nets.piece_values": "a table of one kind of net",
+    "lab.nets.records": "what a graphics card reads",
+}
 
 
 @cache
@@ -299,6 +311,16 @@ def test_modules_kernels_classes_and_tests_are_short_and_say_what_they_are():
         functions = [node for node in walked(path) if isinstance(node, ast.FunctionDef)]
         long = [node.name for node in functions if len(node.name) > MAX_TEST_NAME and node.name.startswith("test_")]
         assert not long, path.name
+
+
+def test_a_small_module_has_more_than_one_use_or_a_reason():
+    users: dict[str, set[str]] = {}
+    for module in modules():
+        for name in ours(module):
+            users.setdefault(name, set()).add(module)
+    sizes = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in sources().items()}
+    small = {name for name, found in users.items() if len(found) == 1 and sizes.get(name, MIN_MODULE) < MIN_MODULE}
+    assert not {name for name in small - SMALL.keys() if sources()[name].name != "__init__.py"}, "fold it into its user"
 
 
 @cache

@@ -184,10 +184,10 @@ def test_the_log_has_all_that_was_said_and_heard_with_the_time(talk: Talk, tmp_p
     kept, *lines = log.read_text().splitlines()
     assert kept == "kept"
     assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (>>|<<) ", line) for line in lines)
-    told = [line[24:] for line in lines]
-    assert told[0] == ">> isready"
-    assert [line for line in told if line.startswith("<<")] == [f"<< {line}" for line in said]
-    assert told[-1].startswith(">> setoption")
+    logged = [line[24:] for line in lines]
+    assert logged[0] == ">> isready"
+    assert [line for line in logged if line.startswith("<<")] == [f"<< {line}" for line in said]
+    assert logged[-1].startswith(">> setoption")
 
 
 def test_a_log_that_cannot_be_written_is_an_error_and_no_more(talk: Talk, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def weights(tmp_path: Path) -> Path:
     return path
 
 
-def test_code_is_made_anew_where_a_module_beside_the_file_has_changed(
+def test_code_is_made_again_where_a_module_next_to_the_file_has_changed(
     own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(own.parent)
@@ -76,8 +76,8 @@ def test_a_weights_file_for_it_has_the_weights_of_the_base_and_the_new_term(own:
 
 def test_the_new_term_counts_in_the_score_the_explanation_and_the_search(own: Path, weights: Path, capsys) -> None:
     assert main(["explain", ON_THE_RIM, "--weights", str(weights), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    (line,) = [each for each in told["terms"] if each["name"] == "KnightOnRim"]
+    report = json.loads(capsys.readouterr().out)
+    (line,) = [each for each in report["terms"] if each["name"] == "KnightOnRim"]
     assert line["net_cp"] == pytest.approx(-60), "one knight, 50 centipawns, a group of 1.2"
     position = Position(ON_THE_RIM)
     with_term = Searcher(1, evaluation=load(weights)).search(position, Limits(depth=6))
@@ -86,7 +86,7 @@ def test_the_new_term_counts_in_the_score_the_explanation_and_the_search(own: Pa
     assert with_term.line and without.line and with_term.line.score != without.line.score
 
 
-ANEW = '''
+MORE = '''
 
 @TERMS.term("Hanging", Group.KING_SAFETY, (-100, 100), sign=-1)
 def hanging(view):
@@ -95,8 +95,8 @@ def hanging(view):
 '''
 
 
-def test_a_term_that_has_the_name_of_another_sets_is_told_by_its_own_sign_and_group(own: Path) -> None:
-    own.write_text(SOURCE + ANEW)
+def test_same_named_terms_of_two_sets_keep_their_own_sign(own: Path) -> None:
+    own.write_text(SOURCE + MORE)
     _term.cache_clear()
     try:
         assert is_usual("Hanging", -20) and not is_usual("Hanging", 20) and counts_against("Hanging")
@@ -120,14 +120,14 @@ def test_a_table_counts_in_the_score_and_the_explanation_and_shows_its_cells(own
     path.write_text("set mine\nRookByPawns_7 30 10\n")
     fen = "4k3/ppppppp1/8/8/8/8/PPPPPPPP/R3K2R w - - 0 1"
     assert main(["explain", fen, "--weights", str(path), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    (line,) = [each for each in told["terms"] if each["name"] == "RookByPawns"]
+    report = json.loads(capsys.readouterr().out)
+    (line,) = [each for each in report["terms"] if each["name"] == "RookByPawns"]
     assert (line["white_cp"], line["black_cp"], line["weight"]) == (0, 0, 1), "eight pawns, and no rook of Black's"
     assert main(["explain", fen.replace("PPPPPPPP", "PPPPPPP1"), "--weights", str(path), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    (line,) = [each for each in told["terms"] if each["name"] == "RookByPawns"]
+    report = json.loads(capsys.readouterr().out)
+    (line,) = [each for each in report["terms"] if each["name"] == "RookByPawns"]
     assert 20 < line["white_cp"] < 60, "two rooks, 10 each in the endgame and 30 in the middlegame"
-    assert sum(each["net_cp"] for each in told["terms"]) == pytest.approx(told["static"]["sum_cp"])
+    assert sum(each["net_cp"] for each in report["terms"]) == pytest.approx(report["static"]["sum_cp"])
     assert main(["weights", str(path)]) == 0
     shown = capsys.readouterr().out
     assert "RookByPawns, a table of 9" in shown and " 0    0    0    0    0    0    0   30    0" in shown
@@ -167,8 +167,8 @@ def test_the_option_comes_before_the_command(tmp_path: Path, weights: Path) -> N
     path.write_text(SOURCE)
     found = run_merino("--own-terms", str(path), "weights", str(weights))
     assert found.code == 0, found.errors
-    told = "\n".join(found.output)
-    assert "KnightOnRim" in told and "Rook7th" not in told
+    shown = "\n".join(found.output)
+    assert "KnightOnRim" in shown and "Rook7th" not in shown
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_a_term_that_does_not_compile_is_named_with_the_reason(
     assert str(error.value).startswith(complaint)
 
 
-def test_a_changed_term_is_compiled_anew(own: Path, weights: Path, tmp_path: Path, monkeypatch) -> None:
+def test_a_changed_term_is_compiled_again(own: Path, weights: Path, tmp_path: Path, monkeypatch) -> None:
     record = np.stack([Position(ON_THE_RIM).record[0]])
     first = float(load(weights).white_scores(record)[0])
     changed = tmp_path / "changed.py"

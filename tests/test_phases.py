@@ -95,7 +95,7 @@ def test_more_pieces_than_at_the_start_are_no_more_than_the_middlegame() -> None
     assert stages_of(Position("8/3k4/8/8/8/8/P7/K7 w - - 0 1").record).tolist() == [0]
 
 
-def test_the_explanation_adds_up_and_tells_both_values() -> None:
+def test_the_explanation_adds_up_and_shows_both_values() -> None:
     weights = two_phases()
     for position in records(playouts(8, 60))[:, None]:
         found = explain(position, weights)
@@ -128,7 +128,7 @@ def test_the_table_of_terms_shows_both_values() -> None:
     assert max(map(len, render_terms(weights).splitlines())) <= 80
 
 
-def test_the_table_of_terms_tells_no_negative_zero() -> None:
+def test_the_table_of_terms_shows_no_negative_zero() -> None:
     for values, told in (((-0.0, 0.0), ["0"]), ((-0.0, 5), ["0", "5"]), ((5, -0.0), ["5", "0"])):
         named = dict(zip(("KnightOutpost_mg", "KnightOutpost_eg"), values, strict=True))
         rows = render_terms(with_values(one_phase(), named, TERMS)).splitlines()

@@ -138,7 +138,7 @@ def test_two_positions_have_one_key_exactly_if_python_chess_calls_them_the_same(
     assert len(keys) == len(boards) > 1000
 
 
-def test_the_pawn_key_tells_pawn_structures_apart_and_nothing_else():
+def test_the_pawn_key_distinguishes_pawn_structures_and_nothing_else():
     by_structure: dict[tuple[int, int], set[int]] = {}
     for board, record in zip(boards(), records(boards()), strict=True):
         pawns = (board.pieces_mask(chess.PAWN, chess.WHITE), board.pieces_mask(chess.PAWN, chess.BLACK))

@@ -121,5 +121,5 @@ def test_at_a_cut_node_a_hash_move_that_others_match_is_searched_less_deeply() -
     assert extension(515, beta=2000, is_cut_node=True) == (NO_CUTOFF, 1)
 
 
-def test_an_upper_bound_tells_nothing_of_a_move_that_stands_alone() -> None:
+def test_an_upper_bound_shows_nothing_of_a_move_that_stands_alone() -> None:
     assert extension(580, beta=2000, bound=UPPER_BOUND) == (NO_CUTOFF, 0)

@@ -216,11 +216,11 @@ MATE_IN_TWO, MATED_IN_ONE = Score(MATE_SCORE - 3), Score(-MATE_SCORE + 2)
         (MATED_IN_ONE, BLACK, "+M1"),
     ],
 )
-def test_a_score_is_told_as_white_sees_it(score: Score, turn: int, text: str) -> None:
+def test_a_score_is_stated_as_white_sees_it(score: Score, turn: int, text: str) -> None:
     assert score_text(score, turn) == text
 
 
-def test_a_line_tells_depth_score_time_nodes_and_moves() -> None:
+def test_a_line_shows_depth_score_time_nodes_and_moves() -> None:
     board = chess.Board()
     board.push_san("e4")
     position = Position(board.fen())

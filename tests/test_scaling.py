@@ -80,7 +80,7 @@ def test_a_score_is_scaled_down_toward_the_fifty_move_rule(score: int) -> None:
     assert all(value * score >= 0 for value in scores)
 
 
-def test_the_search_tells_a_won_ending_from_one_without_pawns() -> None:
+def test_the_search_distinguishes_a_won_ending_from_one_without_pawns() -> None:
     """The same pieces with and without White's last pawn."""
     searcher = Searcher(hash_mb=4)
     drawn = searcher.search(Position("8/5R2/8/3KN3/8/4k3/8/7r w - - 0 99"), Limits(nodes=20_000)).line

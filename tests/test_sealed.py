@@ -125,7 +125,7 @@ def test_the_name_of_a_file_that_is_no_text_is_written_so_that_it_can_be_read() 
     assert from_json(as_json({"files": [name], "n": 1}), "it") == {"files": [r"K\udcf6ln 😀.pgn"], "n": 1}
 
 
-def test_a_gui_is_told_of_a_net_without_a_checksum() -> None:
+def test_a_gui_is_warned_of_a_net_without_a_checksum() -> None:
     stream = BytesIO()
     handler = InfoLog(Output(stream))
     sealed.log.addHandler(handler)
@@ -180,7 +180,7 @@ def test_a_damaged_state_of_a_match_is_refused_and_an_old_one_read(
     assert WORD in caplog.text
 
 
-def test_games_annotated_before_a_damaged_one_are_kept_and_the_others_made_anew(
+def test_games_annotated_before_a_damaged_one_are_kept_and_the_others_made_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     target = tmp_path / "out.pgn"

@@ -320,7 +320,7 @@ def test_lines_that_end_in_the_first_iteration_give_the_move_of_the_first(search
     assert result.line.nodes > alone.line.nodes
 
 
-def test_each_line_tells_the_deepest_ply_of_its_own_search(searcher: Searcher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_line_shows_the_deepest_ply_of_its_own_search(searcher: Searcher, monkeypatch: pytest.MonkeyPatch) -> None:
     reached: dict[tuple[int, int], int] = {}
     search_window = Worker.search_window
 
@@ -516,22 +516,22 @@ def test_the_search_keeps_to_the_advised_ones_of_the_moves_allowed(searcher: Sea
     assert best((e4,), (a3, d4)) == e4
 
 
-def test_the_budget_is_told_of_each_iteration_what_its_line_says(
+def test_the_budget_gets_of_each_iteration_what_its_line_says(
     searcher: Searcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[tuple[int, int, float]] = []
+    judged: list[tuple[int, int, float]] = []
     monkeypatch.setattr("merino.engine.search.search_run.MIN_NODES", 0)
-    monkeypatch.setattr(Budget, "should_stop", lambda _, elapsed, *what: told.append(what))
+    monkeypatch.setattr(Budget, "should_stop", lambda _, elapsed, *what: judged.append(what))
     lines: list[Line] = []
     fen = "8/8/8/3k4/8/p7/3K4/8 w - - 0 1"  # White slowly sees what the pawn is worth
     searcher.search(Position(fen), Limits(depth=9, time=(600_000, None)), lines.append)
-    found = [line for line in lines if not line.bound][: len(told)]
-    assert len(found) == len(told) == 9
+    found = [line for line in lines if not line.bound][: len(judged)]
+    assert len(found) == len(judged) == 9
     stable, drops = 0, []
-    for before, line, (stable_told, drop, share) in zip([None, *found], found, told, strict=False):
+    for before, line, (stable_seen, drop, share) in zip([None, *found], found, judged, strict=False):
         stable = stable + 1 if before and before.pv[0] == line.pv[0] else 0
         drops.append(before.score - line.score if before else 0)
-        assert (stable_told, drop) == (stable, drops[-1])
+        assert (stable_seen, drop) == (stable, drops[-1])
         assert 0 < share <= 1
     assert min(drops) < 0 < max(drops)
 

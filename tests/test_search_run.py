@@ -59,7 +59,7 @@ def test_what_was_pondered_counts_unless_the_time_is_exact() -> None:
     assert exact is not None and exact.after(5000) == exact
 
 
-def test_what_a_move_took_of_the_nodes_tells_how_sure_it_is() -> None:
+def test_what_a_move_took_of_the_nodes_shows_how_sure_it_is() -> None:
     plan = budget(Limits(time=(60_000, None)), 0, 50, NUMBERS)
     assert plan is not None
     assert plan.should_stop(plan.soft, 3, 0, 0.9)

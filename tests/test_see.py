@@ -166,6 +166,6 @@ def test_threats_are_what_the_opponents_pieces_attack() -> None:
         ("4k3/8/2p5/3p4/2Q5/8/8/4K3 w - - 0 1", "c4b5", 3, 0),  # out of one attack into another
     ],
 )
-def test_a_move_is_told_by_the_threats_to_its_squares(fen: str, move: str, index: int, escape: int) -> None:
+def test_a_move_is_indexed_by_the_threats_to_its_squares(fen: str, move: str, index: int, escape: int) -> None:
     position = Position(fen)
     assert _of_move(position.record, position.parse_uci(move)) == (index, escape)

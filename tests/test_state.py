@@ -58,7 +58,7 @@ def test_of_an_earlier_root_no_ply_is_left() -> None:
     assert not worker.record[0]["plies"].tobytes().strip(b"\0")
 
 
-def test_fail_highs_below_the_root_are_counted_anew_in_each_search_of_it() -> None:
+def test_fail_highs_below_the_root_are_counted_again_in_each_search_of_it() -> None:
     worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), default())
     worker.set_root(Position(KIWIPETE), full_width=False)
     for depth in range(1, 7):

@@ -79,7 +79,7 @@ def test_each_position_of_a_table_has_the_value_that_python_chess_reads(name: st
     [
         ("7k/8/8/8/8/8/8/K2Q3r w - - 0 1", 2),  # the queen takes
         ("7k/8/8/8/8/8/8/K2Q2r1 w - - 0 1", 2),
-        ("7k/8/8/8/8/8/K2Q4/6r1 b - - 0 1", 0),  # nothing can be taken, so the table tells
+        ("7k/8/8/8/8/8/K2Q4/6r1 b - - 0 1", 0),  # nothing can be taken, so the table says
         ("8/8/8/8/8/7k/8/K5Qr b - - 0 1", 1),  # a cursed win is better than a draw
         ("7k/8/8/8/8/8/8/K6r w - - 0 1", -1),
         ("7k/8/8/8/8/8/8/K6R b - - 0 1", -1),

@@ -154,6 +154,6 @@ def test_a_missing_table_says_nothing(tmp_path: Path) -> None:
     assert "No such file" in str(tablebases.fault), "one that was there when its folder was read"
 
 
-def test_a_known_loss_is_told_in_words() -> None:
+def test_a_known_loss_is_stated_in_words() -> None:
     assert Score(-TABLEBASE_WIN).words() == "a loss by the tablebases"
     assert Score(1 - KNOWN_WIN).words() != Score(-KNOWN_WIN).words() == "a loss by the tablebases"

@@ -32,5 +32,5 @@ def test_a_quote_that_does_not_end_is_an_error() -> None:
         words_of("'a b")
 
 
-def test_what_does_not_print_is_told_by_its_escape_in_one_line() -> None:
+def test_what_does_not_print_is_stated_by_its_escape_in_one_line() -> None:
     assert in_one_line("a\nb\x1b\u2028\udcf6 ö\\") == r"a\nb\x1b\u2028\udcf6 ö" + "\\"

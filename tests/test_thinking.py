@@ -29,7 +29,7 @@ def never() -> bool:
     return False
 
 
-def test_the_display_is_shown_each_line_and_told_the_end() -> None:
+def test_the_display_is_shown_each_line_and_the_end() -> None:
     searcher, display = FakeSearcher(), Record()
     searcher.second_line = True
     result, was_cut_short = think(searcher, Position(), Limits(), display, never)

@@ -245,7 +245,7 @@ def test_each_search_makes_an_entry_count_as_eight_plies_shallower(
     assert table.probe(KEY + IN_A_BUCKET) is not None
 
 
-def test_the_age_of_an_entry_is_right_when_the_ages_begin_anew(table: Table) -> None:
+def test_the_age_of_an_entry_is_right_when_the_ages_begin_again(table: Table) -> None:
     table.table.age = AGES - 1
     table.store(Stored(depth=10), KEY)
     table.table.begin_search()

@@ -332,14 +332,14 @@ def test_an_option_with_a_foreign_name_is_quoted_as_it_was_typed(engine: UciProc
     assert engine.sync() == ["info string error: there is no option 'Größe'"]
 
 
-def test_a_home_that_is_none_is_told_in_a_sentence() -> None:
+def test_a_home_that_is_none_is_stated_in_a_sentence() -> None:
     done = run_merino("go", "depth", "1", environment={"MERINO_HOME": "~nobody-of-this-name"})
-    told = "MERINO_HOME is '~nobody-of-this-name': there is no home folder ~nobody-of-this-name"
-    assert (done.code, list(done.output), done.errors) == (1, [f"info string error: {told}"], "")
+    fault = "MERINO_HOME is '~nobody-of-this-name': there is no home folder ~nobody-of-this-name"
+    assert (done.code, list(done.output), done.errors) == (1, [f"info string error: {fault}"], "")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder cannot be read")
-def test_an_input_that_cannot_be_read_is_told() -> None:
+def test_an_input_that_cannot_be_read_is_stated() -> None:
     descriptor = os.open(ROOT, os.O_RDONLY)
     with pytest.raises(CommandError, match="cannot read the input: Is a directory"):
         next(read_lines(descriptor))

@@ -114,15 +114,15 @@ def test_a_file_larger_than_its_kind_may_be_is_refused_unread(tmp_path):
     assert len(read_user_file(path, WEIGHTS)) == WEIGHTS.limit
 
 
-def test_the_kind_told_by_the_head_sets_the_limit(tmp_path):
+def test_the_kind_seen_in_the_head_sets_the_limit(tmp_path):
     path = tmp_path / "net"
     path.write_bytes(b"\0")
     os.truncate(path, WEIGHTS.limit + 1)
-    tell = EVERY_WAY_IN[1]
-    tell(path)
+    by_head = EVERY_WAY_IN[1]
+    by_head(path)
     with path.open("r+b") as file:
         file.write(b"#" * 2000)
-    assert reason(path, tell) == "it has more than 16 MiB, too much for a weights file"
+    assert reason(path, by_head) == "it has more than 16 MiB, too much for a weights file"
 
 
 def test_a_file_without_a_size_that_never_ends_is_stopped_at_the_limit():

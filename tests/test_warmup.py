@@ -32,7 +32,7 @@ def _is_ours(compiled: Any) -> bool:
     return compiled.py_func.__module__.startswith("merino.")  # and not one of a test
 
 
-def test_warmup_tells_each_part_with_its_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+def test_warmup_shows_each_part_with_its_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["warmup"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [row[0] for row in rows[:-1]] == [PLAY, *CACHE_GROUPS[1:]]
@@ -107,7 +107,7 @@ def test_one_core_compiles_everything_itself(
     assert second_processes == []
 
 
-def test_parts_without_code_are_compiled_beside_others(
+def test_parts_without_code_are_compiled_in_parallel(
     second_processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(warmup, "must_compile", lambda _: False)

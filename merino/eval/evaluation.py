@@ -56,8 +56,8 @@ class Evaluation(ABC):
 
     name: str
     k: float = DEFAULT_K
-    has_terms = False  # whether `explain` tells its score by terms
-    has_attributed = False  # whether `attributed` can tell
+    has_terms = False  # whether `explain` splits its score into terms
+    has_attributed = False  # whether there is an `attributed`
     keeps_search_numbers = False  # whether its file has room for `search_numbers`
 
     @property
@@ -122,8 +122,8 @@ class Evaluation(ABC):
             low, high = bounds[name]
             if not low <= value <= high:
                 is_huge = isinstance(value, int) and abs(value) > sys.float_info.max
-                told = "a number beyond all floating-point numbers" if is_huge else f"{value:g}"
-                raise EvaluationError(f"{name} = {told} is outside {low:g}..{high:g}")
+                shown = "a number beyond all floating-point numbers" if is_huge else f"{value:g}"
+                raise EvaluationError(f"{name} = {shown} is outside {low:g}..{high:g}")
         return self
 
     @property
@@ -154,10 +154,12 @@ class Evaluation(ABC):
     def explain(self, record: np.ndarray) -> Explanation:
         """The score of POSITION[1] taken apart: by terms where a family has them, else whole and with the reason."""
         white, score = float(self.white_scores(record)[0]), int(self.scores(record)[0])
-        return explain_whole(record, white, score, self.k, f"{Path(self.name).name} does not tell its score by terms")
+        return explain_whole(
+            record, white, score, self.k, f"{Path(self.name).name} does not split its score into terms"
+        )
 
     def value_pieces(self, record: np.ndarray) -> PieceValues:
-        """What each piece of POSITION[1] is worth: by removal, and what it adds to the score where a family can tell.
+        """What each piece of POSITION[1] is worth: by removal, and what it adds to the score where a family knows.
 
         The pawn of relative values is the mean pawn on the board; without one they are None.
         """
@@ -181,4 +183,4 @@ class Evaluation(ABC):
 
         Raises EvaluationError unless the family `has_attributed`.
         """
-        raise EvaluationError(f"{self.name} does not tell what a piece adds to the score")
+        raise EvaluationError(f"{self.name} does not know what a piece adds to the score")

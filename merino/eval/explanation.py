@@ -214,7 +214,7 @@ class PieceValue:
     letter: str  # "N" for a white knight, "n" for a black one
     removal: int | None  # None for kings
     relative: float | None  # None for kings, and where a pawn weighs nothing
-    attributed: float | None  # what it adds to the score: by its terms, or as a net values it; None where none tells
+    attributed: float | None  # what it adds to the score: by its terms, or as a net values it; None where none does
     credits: tuple[Credit, ...] = ()  # the terms it adds to, in the order of the registry
 
     @property

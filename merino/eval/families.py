@@ -149,9 +149,9 @@ def _names(name: str, *endings: str) -> str:
 
 def _with_names(error: str, name: str) -> str:
     """The error of a file that is missing, with what Merino's own are called; one of these, or a file, was meant."""
-    told, asks, beside = error.partition("; did you mean ")
+    fault, asks, others = error.partition("; did you mean ")
     own = _names(name, *ENDINGS)
-    return f"{told}; {own}" if own.endswith("?") else f"{told}; {own}{asks}{beside}"
+    return f"{fault}; {own}" if own.endswith("?") else f"{fault}; {own}{asks}{others}"
 
 
 def load_net(name: str) -> Evaluation:

@@ -188,7 +188,7 @@ def after_rules(position: np.ndarray, score: float) -> float:
 
 def rule_of(record: np.ndarray, score: float) -> str | None:
     """Which draw rule changes White's `score` of POSITION[1], None where none does."""
-    # Told from what the rules make of a pawn more and of a pawn less.
+    # Derived from what the rules make of a pawn more and of a pawn less.
     ahead, behind = after_rules(record, 100.0), after_rules(record, -100.0)
     if ahead == behind == 0.0:
         return KNOWN_DRAW

@@ -93,7 +93,7 @@ def south_fill(squares):
 
 
 @kernel
-def beside(squares):
+def adjacent(squares):
     """The squares one file to the left or right of these."""
     return ((squares & NOT_H) << ONE) | ((squares & NOT_A) >> ONE)
 

@@ -92,7 +92,7 @@ def _has_insufficient_material(positions):
 def _find_move(position, scratch, wanted):
     """The legal move that goes where `wanted` goes, or 0. Castling also matches by where the king ends up.
 
-    The kind of `wanted` tells the promotion and nothing else.
+    The kind of `wanted` gives the promotion and nothing else.
     """
     origin, destination = origin_of(wanted), destination_of(wanted)
     promotion = max(kind_of(wanted), PROMOTION - 1)
@@ -317,7 +317,7 @@ def needs_chess960(record: np.ndarray) -> bool:
 
 
 def _read_coordinates(text: str, index: int) -> int:
-    """Coordinate text as a packed move whose kind only tells the promotion; raises IllegalMoveError, TypeError."""
+    """Coordinate text as a packed move whose kind only gives the promotion; raises IllegalMoveError, TypeError."""
     instance("each move", text, str, "a text like 'e2e4'")
     origin, destination = _SQUARES.get(text[:2]), _SQUARES.get(text[2:4])
     promotion = _PROMOTIONS.get(text[4:].lower())

@@ -1,6 +1,6 @@
 """Play a legal move into another record; and what a move changes on the board, piece by piece.
 
-Evaluations that update themselves go by the changes instead of starting anew.
+Evaluations that update themselves go by the changes instead of starting again.
 """
 
 from typing import NamedTuple

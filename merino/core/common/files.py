@@ -184,7 +184,7 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _draft(target: Path, path: Path, mode: int) -> tuple[IO[bytes], Path]:
-    """A new file beside `target` with this mode less the umask, whose faults name `path`, and its place.
+    """A new file next to `target` with this mode less the umask, whose faults name `path`, and its place.
 
     Its lock shows others that its writer lives.
     """

@@ -17,9 +17,9 @@ def html_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return f"<table>{_row(heads, 'th')}{''.join(_row(row, 'td') for row in rows)}</table>"
 
 
-def beside(picture: str, told: str) -> str:
-    """A picture, and beside it what is told of it, both in HTML."""
-    return f'<div style="display: flex; gap: 1em"><div>{picture}</div><div>{told}</div></div>'
+def side_by_side(picture: str, text: str) -> str:
+    """A picture, and the text about it on its right, both in HTML."""
+    return f'<div style="display: flex; gap: 1em"><div>{picture}</div><div>{text}</div></div>'
 
 
 def _row(cells: Iterable[object], tag: str) -> str:

@@ -58,7 +58,7 @@ def lost_output() -> OSError | None:
 
 
 def complain(text: str) -> None:
-    """Print on standard error what is wrong; if that fails too, only the exit code tells."""
+    """Print on standard error what is wrong; if that fails too, only the exit code shows it."""
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:

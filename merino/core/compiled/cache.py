@@ -1,8 +1,8 @@
 """The per-user folder of compiled code, named by what it was compiled from.
 
-Only numba knows which files of code a start will ask for. So a start that had everything leaves an inventory beside the
-code: the files that it used and their sizes. The next start is warm if all of them are there; with a cache that is half
-filled it is cold.
+Only numba knows which files of code a start will ask for. So a start that had everything leaves an inventory next to
+the code: the files that it used and their sizes. The next start is warm if all of them are there; with a cache that is
+half filled it is cold.
 
 Imports nothing heavy, so that all this is known before numba is loaded.
 """
@@ -40,7 +40,7 @@ CACHE_GROUPS = (
 )  # packages that share a cache; lowest first: a group calls itself and those before it
 PLAY = "play"  # the part of the lowest group that every game needs
 WITHOUT_COMPILED_CODE = ("core/common", "engine/notation", "engine/report", "engine/tables", "engine/uci")
-# A test holds it: editing these folders compiles nothing anew.
+# A test checks it: editing these folders compiles nothing.
 STALE_AFTER_DAYS = 30
 _NAME = re.compile("[0-9a-f]{16}")  # of a folder, as of `fingerprint`
 _PROCESSOR_FACTS = ("model name", "flags", "Features", "CPU part")  # of /proc/cpuinfo, on several architectures
@@ -59,7 +59,7 @@ def group_of(module: str) -> str:
 def fingerprint(group: str, *versions: str) -> str:
     """Sixteen hex digits over the sources that compiled code of `group` may come from, Python's version and `versions`.
 
-    Those are the sources of the group and of all groups before it: an edit to the learner compiles no search anew.
+    Those are the sources of the group and of all groups before it: an edit to the learner compiles no search.
     """
     digest = hashlib.sha256(repr((sys.version_info, versions)).encode())
     root = Path(__file__).resolve().parents[2]
@@ -93,7 +93,7 @@ def compile_cache(group: str, *versions: str) -> Path | None:
         if parent and (holds_code(parent / name) or _writable(parent / name)):
             _note_use(parent / name)
             return parent / name
-    log.warning("no writable folder for compiled code: Merino compiles anew at each start")
+    log.warning("no writable folder for compiled code: Merino compiles at each start")
     return None
 
 
@@ -212,14 +212,14 @@ def write_inventory(folder: Path, part: str, files: Iterable[Path]) -> None:
 
 
 def _inventory(folder: Path, part: str) -> Path:
-    """Where the inventory lies. Code is for a processor and settings of numba: the name tells them."""
+    """Where the inventory lies. Code is for a processor and settings of numba: the name depends on them."""
     settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
     digest = hashlib.sha256(repr((_processor(), settings)).encode()).hexdigest()
     return folder / f"{part}-{digest[:16]}.inventory"
 
 
 def _processor() -> list[str]:
-    """What tells apart the processors of machines that share a cache."""
+    """What distinguishes the processors of machines that share a cache."""
     if {"NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"} <= os.environ.keys():
         return [platform.machine()]  # code is for the one that is named, and not for this one
     facts = Path("/proc/cpuinfo")

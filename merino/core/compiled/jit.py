@@ -234,7 +234,7 @@ class CodeFiles:
         return self._folder.glob(f"{self._name}.*.code")
 
     def path(self, key: object) -> Path:
-        """Where the version of this key is kept. Keys are signature, processor and bytecode, whose texts tell all."""
+        """Where the version of this key is kept. Keys are signature, processor and bytecode, as texts."""
         digest = hashlib.sha256(repr((key, self._stamp)).encode()).hexdigest()
         return self._folder / f"{self._name}.{digest[:16]}.code"
 
@@ -361,7 +361,7 @@ def entry(function: Callable[..., Any] | None = None, *, of: str = "") -> Any:
     """Compile `function` for Python: cached if a folder can be written, and without the GIL.
 
     One that is made several times, from different kernels, says in `of` which of them it is made from: the cache
-    tells them apart by that.
+    distinguishes them by that.
     """
     if function is None:
         return partial(entry, of=of)

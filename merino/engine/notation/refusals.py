@@ -9,7 +9,7 @@ import chess
 
 MAX_SUGGESTIONS = 10
 
-# How well a reason tells what the person overlooked; of several, the one with the lowest rank is given.
+# How well a reason shows what the person overlooked; of several, the one with the lowest rank is given.
 _KING_IN_CHECK, _BLOCKED, _WRONG_TURN, _OUT_OF_REACH = range(4)
 
 
@@ -101,7 +101,7 @@ def _unsettled(board: chess.Board, candidates: Sequence[chess.Move]) -> Refusal:
 
 
 def _reason(board: chess.Board, request: MoveRequest) -> tuple[int, str]:
-    """The most telling reason, with its rank."""
+    """The most helpful reason, with its rank."""
     if request.origin is not None:
         return _why_not_there(board, request, request.origin)
     origins = [square for square in _own_pieces(board, request.piece) if request.starts_from(square)]

@@ -55,7 +55,7 @@ _CASTLE_HOW = "say O-O to castle on the king's side, O-O-O on the queen's side"
 class MoveList(NamedTuple):
     """The moves of a list as they are written, without numbers, commas, and a result at the end.
 
-    `number` is the one before the first move, None without one; `is_blacks` tells that its dots are Black's: "1...".
+    `number` is the one before the first move, None without one; `is_blacks` says that its dots are Black's: "1...".
     """
 
     moves: list[str]

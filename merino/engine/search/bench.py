@@ -45,7 +45,7 @@ def run_bench(
     """Search every position to `depth` on one thread with a cleared table; the last line is `N nodes M nps`.
 
     Returns the nodes, the same on every run and machine, and the nodes per second.
-    Once `is_stopped` is true it returns after the current position and prints no more.
+    Once `is_stopped` is true it returns after the current position and prints nothing further.
     """
     searcher = Searcher(hash_mb=HASH_MB, evaluation=default())
     searcher.search(Position(), Limits(depth=2))

@@ -1,6 +1,6 @@
 """Memory of the search for move ordering: butterfly, continuation and capture history, killers, counter moves.
 
-Butterfly history: how a quiet move has done by its side and squares, told apart by whether the opponent attacks them
+Butterfly history: how a quiet move has done by its side and squares, distinguished by whether the opponent attacks them
 (threat history). Continuation history: how it has done as an answer to the last move, and as a follow-up to the side's
 own move before. Capture history: how a capture has done by piece, square and victim. Each changes by bonus and malus,
 with gravity.
@@ -100,7 +100,7 @@ def _update_noisy(s, ply, move, bonus):
 def note_eval_change(s, ply):
     """Credit or blame the quiet move that led here for what it did to the static evaluation of its side.
 
-    It tells something about moves that are never searched deeply enough for a bonus.
+    It says something about moves that are never searched deeply enough for a bonus.
     """
     if ply == 0 or s.plies[ply - 1].move == NO_MOVE:
         return

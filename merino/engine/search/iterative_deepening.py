@@ -64,7 +64,7 @@ def widened_window(score, alpha, beta, width):
 def fail_high_depth(s, score, beta, searched, depth):
     """The depth of the next search in iteration `depth` after `score` fell outside the window at depth `searched`.
 
-    A ply less after each fail high: the move is good enough, and a shallower search can tell how good.
+    A ply less after each fail high: the move is good enough, and a shallower search can say how good.
     """
     if score < beta or s.full_width:
         return depth

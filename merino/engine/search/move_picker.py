@@ -26,7 +26,7 @@ _HASH, _NOISY_GENERATION, _GOOD_NOISY, _QUIET_GENERATION, _QUIETS, _BAD_NOISY, _
 VICTIM_WEIGHT = 16  # weight of the victim's centipawns relative to capture history, which reaches 2 ** 14
 KILLER_SCORES = (200_000, 190_000)  # above any sum of histories and threats of a quiet move
 _COUNTER_SCORE = 180_000
-PLACE_BITS = 8  # of a place in the list of moves, of which there are MAX_MOVES
+PLACE_BITS = 8  # of a place in the list of MAX_MOVES moves
 _LAST_PLACE = (1 << PLACE_BITS) - 1
 _LOWEST = -(1 << 31)  # below the score of any move
 

@@ -64,7 +64,7 @@ SEARCH = record_dtype(
         ("quiescence", np.uint64),
         ("stop_address", np.uint64),
         ("corrections", np.uint64),  # address of the first of the correction histories that are used
-        ("tablebase", np.uint64),  # address of the kernel that knows results, and of which positions it is asked:
+        ("tablebase", np.uint64),  # address of the kernel that knows results, and the positions that it is asked for:
         ("tablebase_men", np.int64),  # with so many pieces at most, kings included; 0 for none
         ("tablebase_depth", np.int64),  # at nodes of this depth at least
         ("tablebase_data", np.uint64),  # address of what it reads

@@ -32,7 +32,7 @@ _HALF = U64(32)
 def _table_key(position):
     """The key of a position in the table, uint64; near the fifty-move rule it depends on the plies counted.
 
-    Scores then tell how near the rule is: with more plies left, the position is worth more.
+    Scores then show how near the rule is: with more plies left, the position is worth more.
     """
     if position.halfmove < _MIN_COUNTED:
         return position.key

@@ -30,7 +30,7 @@ from merino.eval.net.network import Network, Shape
 log = logging.getLogger(__name__)
 
 MIN_PATIENCE = 60.0  # seconds for a second process to end after the first has done its part
-BESIDE = {
+TOGETHER = {
     PLAY: ("formats",),
     "match": ("study", "lab"),
 }  # what a second process compiles from the beginning of a part on
@@ -119,11 +119,11 @@ def warm_up_parts(names: Sequence[str]) -> Iterator[tuple[str, float]]:
     with ExitStack() as second:
         for name in names:
             began = time.perf_counter()
-            if any(name in others for others in BESIDE.values()):
+            if any(name in each for each in TOGETHER.values()):
                 second.close()  # waits for it: what it has compiled is in the cache
-            beside = [other for other in BESIDE.get(name, ()) if other in names and not has_code(other)]
-            if beside and cores() > 1:
-                second.enter_context(_on_another_core(*beside))
+            others = [other for other in TOGETHER.get(name, ()) if other in names and not has_code(other)]
+            if others and cores() > 1:
+                second.enter_context(_on_another_core(*others))
             parts()[name]()
             yield name, time.perf_counter() - began
 

@@ -66,7 +66,10 @@ TABLE = record_dtype(
         ("men", np.int64),
         ("is_symmetric", np.int64),  # both sides have the same, and only positions with White to move are kept
         ("leaders", np.int64),  # without pawns: 3, if there is a piece other than a king without its like, or 2
-        ("lead_pawns", np.int64),  # of the side whose pawns come first, which has no more than the other; 0 without any
+        (
+            "lead_pawns",
+            np.int64,
+        ),  # of the side whose pawns come first, which has at most as many as the other; 0 without any
         ("lead_colour", np.int64),
         ("other_pawns", np.int64),  # of the other side
         ("file", np.uint64),  # address of its bytes
@@ -352,7 +355,7 @@ def _find_block(part, content, number):
     position = (number & (1 << part.span_bits) - 1) - (1 << part.span_bits - 1) + _word(content, at + 4)
     if block >= part.block_sizes:
         return NOWHERE, position
-    while position < 0 < block:  # the entry of a span tells of the position in its middle
+    while position < 0 < block:  # the entry of a span is for the position in its middle
         block -= 1
         position += _positions_in(part, content, block)
     while block < part.blocks and position >= _positions_in(part, content, block):

@@ -58,7 +58,7 @@ class Material(NamedTuple):
 
 
 def describe(table: np.void, material: Material) -> None:
-    """Fill what the name of a table tells into its record, TABLE."""
+    """Fill what the name of a table says into its record, TABLE."""
     pawns = [side.count("P") for side in material]
     lead = BLACK if pawns[BLACK] and (not pawns[WHITE] or pawns[BLACK] < pawns[WHITE]) else WHITE
     table["men"] = len(material.pieces)
@@ -123,7 +123,7 @@ def _read_parts(table: np.void, pieces: list[int], content: np.ndarray) -> list[
 def _set_groups(table: np.void, part: np.void, order: list[int], pieces: list[int], file: int) -> None:
     """Fill in which pieces are numbered together, and by what each number counts.
 
-    `order` tells when it is the turn of the first group, and of the other side's pawns.
+    `order` says when the first group comes, and when the other side's pawns do.
     """
     has_two = bool(table["other_pawns"])
     part["pieces"][: len(pieces)] = pieces

@@ -34,7 +34,7 @@ class _Reader(chess.polyglot.MemoryMappedReader):
     """Reads a book in memory: a mapped file ends the process when it is cut short, and its disk may be slow."""
 
     def __init__(self, content: bytes) -> None:
-        self.mmap = content  # type: ignore[assignment]  # of which only the bytes are used
+        self.mmap = content  # type: ignore[assignment]  # only its bytes are used
 
     def __len__(self) -> int:
         return len(self.mmap) // _ENTRY.itemsize
@@ -118,6 +118,6 @@ def _possible_moves() -> np.ndarray:
         for end in reached:
             found[start << 6 | end] = True
             if (chess.square_rank(start), chess.square_rank(end)) in ((6, 7), (1, 0)):
-                beside = abs(chess.square_file(start) - chess.square_file(end)) <= 1
-                found[[piece << 12 | start << 6 | end for piece in range(1, 5)]] = beside
+                is_step = abs(chess.square_file(start) - chess.square_file(end)) <= 1
+                found[[piece << 12 | start << 6 | end for piece in range(1, 5)]] = is_step
     return found

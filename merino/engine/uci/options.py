@@ -133,7 +133,7 @@ class UciOption(NamedTuple):
     Where there is an `opens`, the value names a file or folder. `apply` gets what `opens` makes of it, which may take
     its time, and what `prepares` makes of that, which may compile. `setting` is how a player of a match sets it,
     WORD=UNIT, empty where none can. `shows` is where its target has the present value, such as "level", empty
-    where it does not tell.
+    where it does not show it.
     """
 
     name: str
@@ -196,7 +196,7 @@ class UciOption(NamedTuple):
         self.apply(self._target_of(runtime), value)
 
     def present(self, runtime: Limited) -> str:
-        """The present value in words, empty where the engine does not tell; for options not about the dialogue."""
+        """The present value in words, empty where the engine does not show it; for options not about the dialogue."""
         if not self.shows:
             return ""
         found: object = self._target_of(runtime)
@@ -295,7 +295,7 @@ def _multipv(searcher: Searcher, count: int) -> None:
 
 @_option("Ponder", "check", False)
 def _ponder(runtime: Runtime, _: bool) -> None:
-    """Tells the GUI that Merino can ponder; the GUI then sends `go ponder`."""
+    """Shows the GUI that Merino can ponder; the GUI then sends `go ponder`."""
 
 
 @_option(
@@ -377,7 +377,7 @@ def _book_file(runtime: Runtime, book: Book | None) -> None:
 
 @_option("SyzygyPath", "string", "", opens=open_tablebases, prepares=asked, shows="tables.path")
 def _syzygy_path(runtime: Runtime, tables: Tables | None) -> None:
-    """Folders of Syzygy tablebases. The search asks them, and a result that they know is not spoilt."""
+    """Folders of Syzygy tablebases. The search asks them, and a known win or draw is never thrown away."""
     runtime.tables = tables
 
 

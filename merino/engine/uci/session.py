@@ -255,7 +255,7 @@ class UciSession:
             Report(self.output, position.uci, k).done(SearchResult(booked, None, line))
 
     def _start(self, runtime: Runtime, position: Position, limits: Limits, k: float | None) -> None:
-        """Start a search by the engine itself, whose lines tell WDL by K if it is given."""
+        """Start a search by the engine itself, whose lines have WDL by K if it is given."""
         searcher = runtime.searcher
         is_real_time = searcher.nodestime == 0
         if is_real_time:
@@ -284,7 +284,7 @@ class UciSession:
         searcher.start(position, left, report.line, done, report.current_move, advised)
 
     def run_in_background(self, work: Callable[[IsStopped], object]) -> None:
-        """Run `work` after the background jobs before it; `stop` or the next search tells it to end."""
+        """Run `work` after the background jobs before it; `stop` or the next search ends it."""
         self.end_search()
         self._background_jobs.start(work)
 

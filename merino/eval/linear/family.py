@@ -189,7 +189,7 @@ def render_terms(weights: np.ndarray, terms: TermSet = TERMS, width: int = WIDTH
 
 
 def _head(each: Term | TermTable, at: slice, pairs: np.ndarray, is_split: bool) -> list[str]:
-    """The line that begins what is told of a term or table: number, name, weight, bounds, and when it counts."""
+    """The line that begins the description of a term or table: number, name, weight, bounds, and when it counts."""
     if isinstance(each, TermTable):
         return [f"{at.start + 1:3} {each.name}, a table of {len(each.cells)} (numbers {at.start + 1} to {at.stop})"]
     low, high = each.bounds
@@ -213,8 +213,8 @@ def picture(table: TermTable, values: np.ndarray) -> list[str]:
             found.append(f"{_INDENT}{head:{_ROW_WIDTH}}" + "".join(f"{name:>{_width(shown)}}" for name in shown))
             for row in rows:
                 cells = (places.get((row, column)) for column in shown)
-                told = ("." if place is None else f"{round(values[place, phase]) + 0}" for place in cells)
-                found.append(f"{_INDENT}{row:{_ROW_WIDTH}}" + "".join(f"{text:>{_width(shown)}}" for text in told))
+                texts = ("." if place is None else f"{round(values[place, phase]) + 0}" for place in cells)
+                found.append(f"{_INDENT}{row:{_ROW_WIDTH}}" + "".join(f"{text:>{_width(shown)}}" for text in texts))
     return found
 
 

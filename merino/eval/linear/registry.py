@@ -96,8 +96,8 @@ class TermSet(Sequence[Term]):
 
     `name` is the word by which a weights file names the set. `views` is a kernel: the views of both sides of a
     position, White's first, which its terms count on. `view_without` is another: the view of a side (position, colour,
-    squares) that leaves its own pieces on `squares`, as it sees them, out of the count. `version` tells apart those of
-    one name that a user's file has had, as compiled code and results depend on them; empty for the sets of Merino.
+    squares) that leaves its own pieces on `squares`, as it sees them, out of the count. `version` distinguishes sets
+    of one name that a user's file has had, as compiled code and results depend on them; empty for the sets of Merino.
     `base` names the set that it is derived from, empty for none.
     """
 
@@ -174,9 +174,9 @@ class TermSet(Sequence[Term]):
             sentence, compiled = " ".join((total.__doc__ or "").split()), kernel(total)
             table = TermTable(name, group, sentence, tuple(cells), compiled, pawns_and_kings, counts)
             for cell in table.cells:
-                told = f"{sentence.removesuffix('.')}: {cell}."
+                text = f"{sentence.removesuffix('.')}: {cell}."
                 self._terms.append(
-                    Term(f"{name}_{cell}", group, bounds, Phase.ALWAYS, 0, told, None, default, pawns_and_kings, table)
+                    Term(f"{name}_{cell}", group, bounds, Phase.ALWAYS, 0, text, None, default, pawns_and_kings, table)
                 )
             return compiled
 

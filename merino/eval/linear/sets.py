@@ -71,7 +71,7 @@ def derived(name: str, base: str, without: Iterable[str] = ()) -> TermSet:
 
 
 def version_of_own_set() -> str | None:
-    """What tells the code of the user's set from that of others; None where none is named. Raises TermSetError."""
+    """What distinguishes the code of the user's set from others'; None where none is named. Raises TermSetError."""
     own = _own_set()
     return None if own is None else own.version
 

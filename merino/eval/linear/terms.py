@@ -17,7 +17,7 @@ from merino.core.board.bitboard import (
     SQUARES,
     U64,
     WHITE,
-    beside,
+    adjacent,
     bit,
     lsb,
     north_fill,
@@ -55,9 +55,9 @@ KING_EXPOSURE = np.array([(1, 0, 0, 1, 0, 1, 0, 1)[s] / 4 if s < 8 else (2 / 4 i
 
 @kernel
 def _passed_pawns(view):
-    """Pawns with no enemy pawn on their file, before or behind, and none ahead on the files beside it."""
+    """Pawns with no enemy pawn on their file, before or behind, and none ahead on the adjacent files."""
     guarded = south_fill(view.enemy_pawns >> U64(8))
-    return view.pawns & ~(south_fill(north_fill(view.enemy_pawns)) | beside(guarded))
+    return view.pawns & ~(south_fill(north_fill(view.enemy_pawns)) | adjacent(guarded))
 
 
 @term("VAL_P", Group.MATERIAL, WORTH)
@@ -92,21 +92,21 @@ def queen_value(view):
 
 @term("PawnDoubled", Group.PAWN_STRUCTURE, PENALTY, sign=-1)
 def pawn_doubled(view):
-    """A pawn with an own pawn behind it on its file."""
+    """A pawn with a friendly pawn behind it on its file."""
     return popcount(view.pawns & north_fill(view.pawns << U64(8)))
 
 
 @term("PawnIsolated", Group.PAWN_STRUCTURE, PENALTY, sign=-1)
 def pawn_isolated(view):
-    """A pawn with no own pawn on the files beside it: no pawn can ever defend it."""
-    return popcount(view.pawns & ~beside(south_fill(north_fill(view.pawns))))
+    """A pawn with no friendly pawn on the adjacent files: no pawn can ever defend it."""
+    return popcount(view.pawns & ~adjacent(south_fill(north_fill(view.pawns))))
 
 
 @term("PawnBackwards", Group.PAWN_STRUCTURE, PENALTY, sign=-1)
 def pawn_backwards(view):
     """A pawn that is not isolated but whose neighbours have all gone ahead of it."""
-    has_neighbours = beside(south_fill(north_fill(view.pawns)))
-    has_support = beside(north_fill(view.pawns))
+    has_neighbours = adjacent(south_fill(north_fill(view.pawns)))
+    has_support = adjacent(north_fill(view.pawns))
     return popcount(view.pawns & has_neighbours & ~has_support)
 
 
@@ -166,7 +166,7 @@ def knight_center(view):
 
 @term("KnightOutpost", Group.BOARD_CONTROL, EITHER)
 def knight_outpost(view):
-    """A knight in the enemy's half or on its border, guarded by an own pawn."""
+    """A knight in the enemy's half or on its border, guarded by a friendly pawn."""
     return popcount(view.knights & OUTPOSTS & pawn_attacks(view.pawns, WHITE))
 
 
@@ -212,7 +212,7 @@ def rook_on_seventh(view):
 
 @term("RookOpen", Group.BOARD_CONTROL, EITHER)
 def rook_open(view):
-    """A rook on a file without own pawns."""
+    """A rook on a file without friendly pawns."""
     return popcount(view.rooks & ~south_fill(north_fill(view.pawns)))
 
 
@@ -250,9 +250,9 @@ def king_center(view):
 
 @term("KingPawnShield", Group.KING_SAFETY, (0, 300), Phase.MIDDLEGAME)
 def king_shield_gaps(view):
-    """Missing or advanced pawns on the king's file and the files beside it; it counts against its side."""
+    """Missing or advanced pawns on the king's and the adjacent files; it counts against its side."""
     king_file = bit(view.king & 7)
-    near_king = king_file | beside(king_file)
+    near_king = king_file | adjacent(king_file)
     second = view.pawns & RANK_2
     third = view.pawns & RANK_3 | second << U64(8)
     fourth = view.pawns & RANK_4 | third << U64(8)

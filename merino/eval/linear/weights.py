@@ -220,13 +220,13 @@ def reason_of(error: OSError, path: Path) -> str:
 
 
 def names_like(path: Path) -> list[str]:
-    """The names of what may have been meant by a file that is not there: weights and nets beside it.
+    """The names of what may have been meant by a file that is not there: weights and nets next to it.
 
     They may also have its ending. Companions of it, such as its lock and the old weights, are never meant.
     """
     endings = {*ENDINGS, path.suffix} - {LOCK_ENDING}
-    beside = map(Path, names_in(path.parent))
-    return [str(name) for name in beside if name.suffix in endings and not name.stem.startswith(f"{path.stem}.")]
+    others = map(Path, names_in(path.parent))
+    return [str(name) for name in others if name.suffix in endings and not name.stem.startswith(f"{path.stem}.")]
 
 
 def _number(text: str, where: str) -> float:

@@ -30,7 +30,7 @@ def _nearest(pawns, king, file):
 
 @kernel
 def _files_of(king):
-    """The first and the last of the files of a king and beside him."""
+    """The first and the last of the files of a king and the adjacent files."""
     return max((king & 7) - 1, 0), min((king & 7) + 1, 7)
 
 
@@ -49,13 +49,13 @@ def _unguarded(view):
 
 @term("KingRing", Group.KING_SAFETY, EITHER)
 def king_ring(view):
-    """A square beside the enemy king, for each piece that attacks it."""
+    """A square next to the enemy king, for each piece that attacks it."""
     return view.own.ring_hits
 
 
 @term("KingRingWeak", Group.KING_SAFETY, EITHER)
 def king_ring_weak(view):
-    """A square beside the enemy king that is attacked and that only the king guards."""
+    """A square next to the enemy king that is attacked and that only the king guards."""
     return popcount(KING_ATTACKS[view.enemy_king] & view.own.attacked & ~view.enemy_attacked_twice)
 
 
@@ -96,7 +96,7 @@ def king_attack(view, at, cells):
 
 @term("QueenTropism", Group.KING_SAFETY, EITHER)
 def queen_tropism(view):
-    """A queen near the enemy king: 1 beside him, 0 at seven steps."""
+    """A queen near the enemy king: 1 next to him, 0 at seven steps."""
     total, queens = 0.0, view.queens
     while queens:
         total += TROPISM[DISTANCES[lsb(queens), view.enemy_king]]
@@ -106,7 +106,7 @@ def queen_tropism(view):
 
 @table("KingShelter", Group.KING_SAFETY, EITHER, SHELTER, pawns_and_kings=True)
 def king_shelter(view, at, cells):
-    """The nearest own pawn ahead of the king or beside him on his file and on each beside it, by file and rank."""
+    """The nearest friendly pawn ahead of or level with the king, on his and each adjacent file, by file and rank."""
     total, (first, last) = 0.0, _files_of(view.king)
     for file in range(first, last + 1):
         total += at(cells, _place(file, _nearest(view.pawns, view.king, file)), 1.0)
@@ -115,7 +115,7 @@ def king_shelter(view, at, cells):
 
 @table("KingStorm", Group.KING_SAFETY, EITHER, STORM, pawns_and_kings=True)
 def king_storm(view, at, cells):
-    """The nearest enemy pawn ahead of the king on his file and each beside it, by file and rank; by rank if blocked."""
+    """The nearest enemy pawn ahead of the king on his and each adjacent file, by file and rank; by rank if blocked."""
     total, (first, last) = 0.0, _files_of(view.king)
     for file in range(first, last + 1):
         own, enemy = _nearest(view.pawns, view.king, file), _nearest(view.enemy_pawns, view.king, file)

@@ -46,13 +46,13 @@ def bishop_pair(view):
 
 @term("KnightPawns", Group.MATERIAL, EITHER)
 def knight_pawns(view):
-    """A knight, for each own pawn beyond five; with fewer pawns it counts against its side."""
+    """A knight, for each friendly pawn beyond five; with fewer pawns it counts against its side."""
     return popcount(view.knights) * (popcount(view.pawns) - NEUTRAL_PAWNS)
 
 
 @term("RookPawns", Group.MATERIAL, EITHER, sign=-1)
 def rook_pawns(view):
-    """A rook, for each own pawn beyond five; with fewer pawns it counts for its side."""
+    """A rook, for each friendly pawn beyond five; with fewer pawns it counts for its side."""
     return popcount(view.rooks) * (popcount(view.pawns) - NEUTRAL_PAWNS)
 
 

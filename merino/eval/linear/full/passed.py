@@ -1,6 +1,6 @@
-"""Terms of `full` that count passed pawns: no enemy pawn is ahead on their file or on those beside it."""
+"""Terms of `full` that count passed pawns: no enemy pawn is ahead on their file or an adjacent one."""
 
-from merino.core.board.bitboard import ONE, U64, beside, lsb, north_fill, popcount, south_fill
+from merino.core.board.bitboard import ONE, U64, adjacent, lsb, north_fill, popcount, south_fill
 from merino.core.compiled.jit import kernel
 from merino.eval.linear.full.pawns import BY_RANK, RANKS_OF_PAWNS
 from merino.eval.linear.full.view import EITHER, TERMS, enemies
@@ -50,9 +50,9 @@ def passed_path(view):
 
 @term("PassedConnected", Group.PASSED_PAWNS, (-300, 300), pawns_and_kings=True)
 def passed_connected(view):
-    """A passed pawn with another on a file beside it and at most one rank away, by the square of its rank."""
+    """A passed pawn with another on an adjacent file and at most one rank away, by the square of its rank."""
     near = view.passed | view.passed << U64(8) | view.passed >> U64(8)
-    return passed_sum(view.passed & beside(near))
+    return passed_sum(view.passed & adjacent(near))
 
 
 @table("PassedEnemyKing", Group.PASSED_PAWNS, (-300, 300), STEPS, pawns_and_kings=True, counts="PassedPawn")

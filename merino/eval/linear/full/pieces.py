@@ -26,7 +26,7 @@ SPACE = (RANK_2 | RANK_3 | RANK_4) & (FILES[2] | FILES[3] | FILES[4] | FILES[5])
 
 @kernel
 def _outposts(view):
-    """Squares on ranks 4 to 6 that an own pawn guards and that no enemy pawn can ever attack."""
+    """Squares on ranks 4 to 6 that a friendly pawn guards and that no enemy pawn can ever attack."""
     return OUTPOST_RANKS & view.own.by_pawns & ~south_fill(view.enemy_by_pawns)
 
 
@@ -42,7 +42,7 @@ def _by_reach(reach, pieces, at, cells):
 
 @term("KnightOutpost", Group.BOARD_CONTROL, EITHER)
 def knight_outpost(view):
-    """A knight on ranks 4 to 6 that an own pawn guards and no enemy pawn can ever attack."""
+    """A knight on ranks 4 to 6 that a friendly pawn guards and no enemy pawn can ever attack."""
     return popcount(view.knights & _outposts(view))
 
 
@@ -54,7 +54,7 @@ def knight_reach(view):
 
 @term("BishopOutpost", Group.BOARD_CONTROL, EITHER)
 def bishop_outpost(view):
-    """A bishop on ranks 4 to 6 that an own pawn guards and no enemy pawn can ever attack."""
+    """A bishop on ranks 4 to 6 that a friendly pawn guards and no enemy pawn can ever attack."""
     return popcount(view.bishops & _outposts(view))
 
 
@@ -109,5 +109,5 @@ def queen_mobility(view, at, cells):
 
 @term("Space", Group.BOARD_CONTROL, EITHER)
 def space(view):
-    """A square on ranks 2 to 4 of files c to f, behind an own pawn, that the enemy does not attack."""
+    """A square on ranks 2 to 4 of files c to f, behind a friendly pawn, that the enemy does not attack."""
     return popcount(SPACE & south_fill(view.pawns >> U64(8)) & ~view.pawns & ~view.enemy_attacked)

@@ -20,7 +20,7 @@ from merino.core.board.bitboard import (
     ROOK,
     U64,
     WHITE,
-    beside,
+    adjacent,
     bit,
     lsb,
     mirror,
@@ -41,9 +41,9 @@ KNIGHT_ATTACK, BISHOP_ATTACK, ROOK_ATTACK, QUEEN_ATTACK = 2, 2, 3, 5
 class Attacks(NamedTuple):
     """What one side attacks, as it sees the board: sets uint64, numbers int64.
 
-    The reach of pieces of a kind are the numbers of safe squares that each attacks, REACH_BITS a piece from the lowest
-    bits on: squares without an own pawn or the own king, and not attacked by an enemy pawn. The ring of a king are the
-    squares beside him.
+    The reach of pieces of a kind are the numbers of safe squares that each attacks, REACH_BITS a piece from the
+    lowest bits on: squares without a friendly pawn or king, and not attacked by an enemy pawn. The ring of a king
+    are the squares next to him.
     """
 
     by_pawns: types.uint64
@@ -80,7 +80,7 @@ class FullView(NamedTuple):
     enemy_units: types.int64
     to_move: types.boolean
     own: Attacks
-    passed: types.uint64  # own pawns with no enemy pawn ahead on their file or beside it
+    passed: types.uint64  # friendly pawns with no enemy pawn ahead on their file or an adjacent one
     enemy_by_pawns: types.uint64
     enemy_attacked: types.uint64
     enemy_attacked_twice: types.uint64
@@ -88,8 +88,8 @@ class FullView(NamedTuple):
 
 @kernel
 def _passed_pawns(pawns, enemy_pawns):
-    """Pawns with no enemy pawn ahead on their file or on those beside it."""
-    return pawns & ~south_fill((enemy_pawns | beside(enemy_pawns)) >> U64(8))
+    """Pawns with no enemy pawn ahead on their file or an adjacent one."""
+    return pawns & ~south_fill((enemy_pawns | adjacent(enemy_pawns)) >> U64(8))
 
 
 class _Reach(NamedTuple):

@@ -1,7 +1,7 @@
 """What a cluster of real processes does when things go wrong: `make test-cluster`, which takes minutes.
 
-Each test starts a Dask scheduler and workers of its own, breaks something in the middle of a match, a tune or a fit,
-and compares what comes out with the same command without a cluster.
+Each test starts a Dask scheduler and workers of its own, breaks something in the middle of a match or a tune, and
+compares what comes out with the same command without a cluster.
 """
 
 from __future__ import annotations

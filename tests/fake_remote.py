@@ -10,15 +10,8 @@ from typing import Any
 from merino.core.common.work import RemoteExecutor, RunName
 
 
-class Kept:
-    """What stands for a result that stays where it was made."""
-
-    def __init__(self, future: Future[Any]) -> None:
-        self.future = future
-
-
 class FakeRemote(RemoteExecutor):
-    """So many slots; `sent` counts the bytes of what is submitted, `stopped` what was told to stop."""
+    """So many slots; `sent` counts what is submitted, `stopped` are the runs that were stopped."""
 
     def __init__(self, slots: int) -> None:
         self._slots, self._pool = slots, ThreadPoolExecutor(slots)
@@ -29,14 +22,8 @@ class FakeRemote(RemoteExecutor):
         return self._slots
 
     def submit(self, work: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
-        parts = [arg if isinstance(arg, Kept) else pickle.dumps(arg) for arg in args]
-        self.sent += sum(len(part) for part in parts if isinstance(part, bytes))
-        return self._pool.submit(_do, pickle.dumps(work), parts)
-
-    def keep(self, work: Callable[..., Any], *args: Any) -> Kept:
-        kept = Kept(self.submit(work, *args))
-        kept.future.exception()  # so that nothing waits for what waits behind it
-        return kept
+        self.sent += 1
+        return self._pool.submit(_do, pickle.dumps((work, args)))
 
     def stop(self, run: RunName) -> None:
         self.stopped.append(run)
@@ -45,6 +32,6 @@ class FakeRemote(RemoteExecutor):
         self._pool.shutdown(wait, cancel_futures=cancel_futures)
 
 
-def _do(work: bytes, parts: list[Any]) -> Any:
-    args = [part.future.result() if isinstance(part, Kept) else pickle.loads(part) for part in parts]
-    return pickle.loads(work)(*args)
+def _do(content: bytes) -> Any:
+    work, args = pickle.loads(content)
+    return work(*args)

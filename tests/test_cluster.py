@@ -45,7 +45,7 @@ NODES = TimeControl(nodes=100)
 @pytest.fixture(scope="module")
 def local() -> Iterator[ClusterSession]:
     """Two processes for all tests of this module."""
-    with session(ClusterAddress(processes=2), Needs(("match", "learn")), said.append) as found:
+    with session(ClusterAddress(processes=2), Needs(), said.append) as found:
         yield found
 
 

@@ -230,13 +230,6 @@ class RemoteExecutor(Executor):
         """How many items can be worked at now, at least 1."""
 
     @abstractmethod
-    def keep(self, work: Callable[..., Any], *args: Any) -> Any:
-        """Like `submit`, but the result stays where it was made; what comes back stands for it as an argument.
-
-        It is made again where it was lost.
-        """
-
-    @abstractmethod
     def stop(self, run: RunName) -> None:
         """End what is under way of this run in all processes, soon; what comes late finds the run ended."""
 

@@ -34,14 +34,14 @@ machine, and give --cluster instead of --concurrency.
 4. Check the workers:
        merino cluster tcp://HOST:8786
 5. Give the address to match, gauntlet, round-robin, selfplay, spsa tune,
-   spsa scan, learn or night:
+   spsa scan or night:
        merino match default new.txt --sprt 0 5 --cluster tcp://HOST:8786
 
 Without other machines, local:N starts N processes on this one while a command
 runs:
        merino cluster local:2
 
-The same seed gives the same games, weights and reports on any cluster.
+The same seed gives the same games on any cluster.
 A worker of another version gets no work. Workers may come and go while a
 command runs: the unfinished work of a lost one is repeated. Weights, nets and
 openings are sent; other programs must be on the worker under the same path.
@@ -60,7 +60,7 @@ def run_cluster(words: Sequence[str]) -> int:
         return 0
     with (
         errors_named("cluster", WorkError),
-        session(args.address, Needs(("match", "learn")), say) as found,
+        session(args.address, Needs(), say) as found,
     ):
         return _show(found, args.games)
 

@@ -131,7 +131,7 @@ class Workers:
             self._changed.notify_all()
 
     def wait(self, known: set[str], patience: float, seconds: float) -> bool:
-        """Wait until all of `known` have told what they are, or for `patience` once one is ready; at most `seconds`.
+        """Wait until all of `known` have reported, or for `patience` once one is ready; at most `seconds`.
 
         Returns whether that is the case.
         """
@@ -177,12 +177,8 @@ class ClusterExecutor(RemoteExecutor):
 
     def submit(self, work: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
         """See Executor."""
-        return self._as_future(self.keep(work, *args))
-
-    def keep(self, work: Callable[..., Any], *args: Any) -> DaskFuture:
-        """See RemoteExecutor."""
         self._check()
-        return self._hand_out(work, args)
+        return self._as_future(self._hand_out(work, args))
 
     def stop(self, run: RunName) -> None:
         """See RemoteExecutor."""
@@ -293,7 +289,7 @@ def _do(work: Callable[..., Any], *args: Any) -> Any:
 
 
 def _stop(run: RunName) -> None:
-    """Runs beside the work of a worker, in its event loop, which must not wait."""
+    """Runs in the event loop of a worker, which must not wait."""
     threading.Thread(target=stop_here, args=(run,), daemon=True).start()
 
 
@@ -326,7 +322,7 @@ def _own_terms() -> str:
     try:
         return version_of_own_set() or NONE
     except TermSetError as error:
-        return f"that are faulty ({error})"  # told where they are needed
+        return f"that are faulty ({error})"  # reported where they are needed
 
 
 def difference(here: dict[str, str], there: dict[str, str]) -> str:

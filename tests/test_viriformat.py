@@ -31,7 +31,7 @@ from merino.formats.scored_games import (
     looking_ahead,
     packed_of,
     scored_games,
-    write_viriformat,
+    writing_viriformat,
 )
 
 # the example of the specification, without the checksum that Merino adds
@@ -152,7 +152,8 @@ def test_files_are_recognised_by_content_and_not_by_name(tmp_path: Path, capsys:
 
 def test_large_files_are_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     games, path = games_of("\n\n".join(str(random_game(seed)) for seed in range(60))), tmp_path / "g.vf"
-    write_viriformat(path, [games])
+    with writing_viriformat(path) as written:
+        written.add(games)
     monkeypatch.setattr("merino.formats.scored_games.CHUNK", 997)
     parts = list(games_with_scores(path))
     assert len(parts) > 5 and np.concatenate([part.numbers for part in parts]).tolist() == list(range(len(games)))
@@ -169,11 +170,13 @@ def test_the_longest_games_of_the_rules_are_read_in_pieces(tmp_path: Path, monke
         return dataclasses.replace(one, firsts=firsts, moves=np.resize(moves, plies), scores=scores)
 
     path = tmp_path / "long.vf"
-    write_viriformat(path, [game(17_697)])
+    with writing_viriformat(path) as written:
+        written.add(game(17_697))
     monkeypatch.setattr("merino.formats.scored_games.CHUNK", 40_000)
     assert sum(len(part.moves) for part in games_with_scores(path)) == 17_697
-    with pytest.raises(PackedError, match="game 1 is longer than games in viriformat are"):
-        write_viriformat(path, [game(65_530)])
+    longer = pytest.raises(PackedError, match="game 1 is longer than games in viriformat are")
+    with longer, writing_viriformat(path) as written:
+        written.add(game(65_530))
     assert sum(len(part.moves) for part in games_with_scores(path)) == 17_697
 
 

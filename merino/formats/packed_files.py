@@ -280,7 +280,7 @@ def write_packed_file(path: Path, chunks: Iterable[np.ndarray]) -> int:
     with writing_packed(path) as written:
         for chunk in chunks:
             written.add(chunk)
-    return written.count
+    return written.positions
 
 
 class PackedWriter:
@@ -288,13 +288,13 @@ class PackedWriter:
 
     def __init__(self, file: IO[bytes], ending: str) -> None:
         self._file, self._ending = file, ending
-        self.count = 0  # of the positions so far
+        self.positions = 0  # so far
 
     def add(self, chunk: np.ndarray) -> None:
         """Write PACKED[n]; raises OSError."""
         is_text = self._ending in TEXT_ENDINGS + EPD_ENDINGS
         self._file.write(as_text(chunk, self._ending) if is_text else with_checks(chunk).tobytes())
-        self.count += len(chunk)
+        self.positions += len(chunk)
 
 
 @contextmanager

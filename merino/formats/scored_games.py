@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -303,28 +303,17 @@ def as_viriformat(games: ScoredGames) -> bytes:
     return b"".join(parts)
 
 
-def write_viriformat(path: Path, chunks: Iterable[ScoredGames]) -> tuple[int, int]:
-    """Write games as `writing_viriformat` does; returns their number and that of moves.
-
-    Raises OSError, PackedError and SourceError.
-    """
-    with writing_viriformat(path) as written:
-        for games in chunks:
-            written.add(games)
-    return written.games, written.moves
-
-
 class GamesWriter:
     """Games on their way to a file in viriformat."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self.games = self.moves = 0  # so far
+        self.games = self.positions = 0  # so far
 
     def add(self, games: ScoredGames) -> None:
         """Write games; raises OSError, and PackedError if one is too long."""
         self._file.write(as_viriformat(games))
-        self.games, self.moves = self.games + len(games), self.moves + len(games.moves)
+        self.games, self.positions = self.games + len(games), self.positions + len(games.moves)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -20,6 +20,7 @@ from merino.app.console.command_line import Parser, file_path, number_above_zero
 from merino.app.shell.shared import check_apart
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.files import check_writable, writing
+from merino.core.common.lab import from_lab
 from merino.core.common.terminal import ProgressOfMany
 from merino.core.common.user_files import real_path
 from merino.eval.families import load_chosen
@@ -32,17 +33,14 @@ from merino.formats.packed_files import (
     packed_positions,
     rescaled,
     shuffled,
-    write_packed_file,
     writing_packed,
 )
 from merino.formats.pgn_tokens import NO_SCORE
-from merino.formats.position_counts import BOUNDS, PositionCounts, count_positions
 from merino.formats.scored_games import (
     GamesWriter,
     ScoredGames,
     is_games_file,
     scaled,
-    write_viriformat,
     writing_viriformat,
 )
 from merino.formats.sources import SourceError, find_files
@@ -55,27 +53,24 @@ _Chunk = TypeVar("_Chunk", np.ndarray, ScoredGames)
 
 
 class _Written(NamedTuple):
-    """What has been written to a file, which `is_apart` if it holds what a split kept out of the other.
-
-    `games` are counted in viriformat, and None in other formats.
-    """
+    """What has been written to a file, which `is_apart` if it holds what a split kept out of the other."""
 
     path: Path
-    positions: int
-    games: int | None = None
+    writer: PackedWriter | GamesWriter
     is_apart: bool = False
 
     def __str__(self) -> str:
         """A sentence."""
-        if self.games is not None:
+        positions = f"{self.writer.positions} positions"
+        if isinstance(self.writer, GamesWriter):
             other = "other " if self.is_apart else ""
-            return f"{self.games} {other}games with {self.positions} positions are in '{self.path}'"
-        return f"{self.positions} positions{', from other games,' if self.is_apart else ''} are in '{self.path}'"
+            return f"{self.writer.games} {other}games with {positions} are in '{self.path}'"
+        return f"{positions}{', from other games,' if self.is_apart else ''} are in '{self.path}'"
 
     def as_plain(self) -> dict[str, Any]:
         """Plain data for `json.dumps`."""
-        games = {} if self.games is None else {"games": self.games}
-        return {"file": str(self.path), "positions": self.positions, **games}
+        games = {"games": self.writer.games} if isinstance(self.writer, GamesWriter) else {}
+        return {"file": str(self.path), "positions": self.writer.positions, **games}
 
 
 def run_positions(arguments: Sequence[str]) -> int:
@@ -87,13 +82,13 @@ def run_positions(arguments: Sequence[str]) -> int:
     with errors_named("positions", PackedError, SourceError), writing(CommandError, before="positions: "):
         files = find_files(args.files)
         if args.out is None:
-            counts = count_positions(_read([path], args) for path in files)
-            told = [json.dumps(_as_plain(counts))] if args.json else [*_lines(counts)]
+            counts = from_lab("positions.counts")(_positions([path], args) for path in files)
+            lines = [json.dumps(_as_plain(counts))] if args.json else [*_lines(counts)]
         else:
-            written = (_convert_games if is_games_file(args.out) else _convert)(files, args)
+            written = _convert(files, args)
             plain = {"files": [each.as_plain() for each in written]}
-            told = [json.dumps(plain)] if args.json else [*map(str, written)]
-    print("\n".join(told))
+            lines = [json.dumps(plain)] if args.json else [*map(str, written)]
+    print("\n".join(lines))
     return 0
 
 
@@ -133,21 +128,27 @@ def _parser() -> Parser:
     return parser
 
 
-def _read(files: Sequence[Path], args: argparse.Namespace) -> Iterator[np.ndarray]:
+def _positions(files: Sequence[Path], args: argparse.Namespace) -> Iterator[np.ndarray]:
+    """The positions of files, PACKED[n] at a time; with --rescore searched again."""
     if args.rescore:
         rescore = Rescore(args.rescore, load_chosen(args.weights, args.evalfile))
-        progress, remark = (
-            ProgressOfMany(shared.progress_stream(args.quiet)),
-            shared.unless_quiet(_to_stderr, args.quiet),
-        )
-        return (rescaled(chunk, args.scale) for chunk in searched_positions(files, rescore, Events(remark, progress)))
+        remark = shared.unless_quiet(partial(print, file=sys.stderr), args.quiet)
+        events = Events(remark, ProgressOfMany(shared.progress_stream(args.quiet)))
+        return (rescaled(chunk, args.scale) for chunk in searched_positions(files, rescore, events))
     chosen = Filter(args.max_score, args.noisy, args.ahead)
     chunks = _of_each(files, lambda path, report: packed_positions(path, chosen, report), args, "position with a score")
     return (rescaled(chunk, args.scale) for chunk in chunks)
 
 
-def _to_stderr(line: str) -> None:
-    print(line, file=sys.stderr)
+def _games(files: Sequence[Path], args: argparse.Namespace) -> Iterator[ScoredGames]:
+    """The whole games of files that have a score; raises UsageError for options that choose positions."""
+    if args.shuffle or args.noisy or args.ahead or args.max_score != MAX_SCORE:
+        raise UsageError(
+            "positions: a file of games holds all positions in order, with the scores of their searches; shuffle, "
+            "filter and look ahead when it is read"
+        )
+    chunks = _of_each(files, _games_with_a_score, args, "game with scores")
+    return (replace(games, scores=scaled(games.scores, args.scale)) for games in chunks)
 
 
 def _of_each(
@@ -168,65 +169,36 @@ def _of_each(
             raise CommandError(f"positions: '{path}' holds no {wanted} and a result")
 
 
-def _convert_games(files: Sequence[Path], args: argparse.Namespace) -> list[_Written]:
-    """Write whole games: all of their positions, whatever a filter may take of them later."""
-    if args.shuffle or args.noisy or args.ahead or args.max_score != MAX_SCORE:
-        raise UsageError(
-            "positions: a file of games holds all positions in order, with the scores of their searches; shuffle, "
-            "filter and look ahead when it is read"
-        )
-    share, second = _split_of(args)
-    _check_targets(files, [args.out] + ([second] if second else []))
-    if second and not is_games_file(second):
-        raise UsageError(f"positions: '{second}' is to hold games as well; its name must end in .vf")
-    chunks: Iterable[ScoredGames] = _of_each(files, _games_to_learn_from, args, "game with scores")
-    if args.scale != 1:
-        chunks = (replace(games, scores=scaled(games.scores, args.scale)) for games in chunks)
-    if not second:
-        games, moves = write_viriformat(args.out, chunks)
-        return [_Written(args.out, moves, games)]
-    with writing_viriformat(second) as apart:
-        games, moves = write_viriformat(args.out, _games_without(chunks, share, args.seed, apart))
-    return [_Written(args.out, moves, games), _Written(second, apart.moves, apart.games, is_apart=True)]
-
-
-def _games_to_learn_from(path: Path, report: Report) -> Iterator[ScoredGames]:
+def _games_with_a_score(path: Path, report: Report) -> Iterator[ScoredGames]:
     """The games of a file that have a score."""
     for games in games_with_scores(path, report):
         scored = np.append(0, np.cumsum(games.scores != NO_SCORE))[games.firsts]
         yield games.chosen(np.diff(scored) > 0)
 
 
-def _games_without(chunks: Iterable[ScoredGames], share: float, seed: int, apart: GamesWriter) -> Iterator[ScoredGames]:
-    """The games but for a share of them, which is written to `apart`."""
-    for games in chunks:
-        is_apart = is_held_out(games.numbers % GAMES + 1, share, seed=seed)
-        apart.add(games.chosen(is_apart))
-        yield games.chosen(~is_apart)
-
-
-def _check_targets(files: Sequence[Path], targets: Sequence[Path]) -> None:
+def _convert(files: Sequence[Path], args: argparse.Namespace) -> list[_Written]:
+    """Write positions, or whole games if the name of the output ends in .vf."""
+    has_games = is_games_file(args.out)
+    chunks: Iterator[Any] = (_games if has_games else _positions)(files, args)
+    share, second = _split_of(args)
+    targets = [args.out] + ([second] if second else [])
     for target in targets:
         check_writable(target)
     check_apart(targets, files, "positions")
-
-
-def _convert(files: Sequence[Path], args: argparse.Namespace) -> list[_Written]:
-    """Write positions."""
-    chunks = _read(files, args)
-    share, second = _split_of(args)
-    _check_targets(files, [args.out] + ([second] if second else []))
-    if second and is_games_file(second):
-        raise UsageError(f"positions: '{second}' is to hold positions as well; its name must not end in .vf")
-    with writing_packed(second) if second else nullcontext() as apart:
-        if apart:
+    if second and is_games_file(second) != has_games:
+        kind, ending = ("games", "end") if has_games else ("positions", "not end")
+        raise UsageError(f"positions: '{second}' is to hold {kind} as well; its name must {ending} in .vf")
+    writing_to = writing_viriformat if has_games else writing_packed
+    with writing_to(second) if second else nullcontext() as apart:
+        if apart is not None:
             chunks = _without(chunks, share, args.seed, apart)
         if args.shuffle:
             chunks = shuffled(chunks, real_path(args.out).parent, args.seed)
-        written = [_Written(args.out, write_packed_file(args.out, chunks))]
-    if second and apart:
-        written.append(_Written(second, apart.count, is_apart=True))
-    return written
+        with writing_to(args.out) as out:
+            for chunk in chunks:
+                out.add(chunk)
+    written = [_Written(args.out, out)]
+    return written if second is None or apart is None else [*written, _Written(second, apart, is_apart=True)]
 
 
 def _split_of(args: argparse.Namespace) -> tuple[float, Path | None]:
@@ -241,24 +213,26 @@ def _split_of(args: argparse.Namespace) -> tuple[float, Path | None]:
     return share, file_path(args.split[1])
 
 
-def _without(chunks: Iterator[np.ndarray], share: float, seed: int, apart: PackedWriter) -> Iterator[np.ndarray]:
-    """The positions but for those of a share of the games, which are written to `apart`."""
+def _without(chunks: Iterator[Any], share: float, seed: int, apart: PackedWriter | GamesWriter) -> Iterator[Any]:
+    """Positions or games but for those of a share of the games, which are written to `apart`."""
     first = 0
     for chunk in chunks:
-        is_apart = is_held_out(chunk["game"], share, first, seed)
+        has_games = isinstance(chunk, ScoredGames)
+        is_apart = is_held_out(chunk.numbers % GAMES + 1 if has_games else chunk["game"], share, first, seed)
         first += len(chunk)
-        apart.add(chunk[is_apart])
-        yield chunk[~is_apart]
+        chosen = chunk.chosen if has_games else chunk.__getitem__
+        apart.add(chosen(is_apart))
+        yield chosen(~is_apart)
 
 
-def _as_plain(counts: PositionCounts) -> dict[str, Any]:
+def _as_plain(counts: Any) -> dict[str, Any]:
     return {
         "positions": counts.positions,
         "games": counts.games,
         "in_order": counts.in_order,
         "duplicates": counts.duplicates(),
         "score": {"mean": counts.mean, "deviation": counts.deviation},
-        "score_bounds": list(BOUNDS),
+        "score_bounds": list(from_lab("positions.bounds")),
         "scores": counts.scores.tolist(),
         "results": dict(zip(("lost", "drawn", "won"), counts.results.tolist(), strict=True)),
         "phases": counts.phases.tolist(),
@@ -266,14 +240,14 @@ def _as_plain(counts: PositionCounts) -> dict[str, Any]:
     }
 
 
-def _lines(counts: PositionCounts) -> Iterator[str]:
+def _lines(counts: Any) -> Iterator[str]:
     total = max(1, counts.positions)
     lost, drawn, won = (counts.results / total).tolist()
     games = f" of {'' if counts.in_order else 'at least '}{counts.games} games" if counts.games else ""
     yield f"{counts.positions} positions{games}, {counts.duplicates()} of them duplicates"
     yield f"result for the side to move: {won:.1%} won, {drawn:.1%} drawn, {lost:.1%} lost"
     yield f"score for the side to move: mean {counts.mean:+.1f} cp, standard deviation {counts.deviation:.1f} cp"
-    ends = ["", *map(str, BOUNDS), ""]
+    ends = ["", *map(str, from_lab("positions.bounds")), ""]
     names = [f"{low or '':>6} to {high}" for low, high in pairwise(ends)]
     yield from _bars("score", [name if name.strip() != "to" else "all" for name in names], counts.scores)
     yield from _bars("phase", [f"{units:>6}" for units in range(len(counts.phases))], counts.phases)

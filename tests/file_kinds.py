@@ -30,8 +30,8 @@ import numpy as np
 from starlette.testclient import TestClient
 
 from merino.app.console.commands import entry_of as load_game
+from merino.app.console.explaining import read_positions
 from merino.app.console.games import ClockPace, ConsoleGame, KeptGame, UnfinishedFile, strength_text
-from merino.app.console.positions import read_positions
 from merino.app.explorer.app import create_app
 from merino.app.explorer.games import read_text as read_pasted
 from merino.app.explorer.state import ServerState

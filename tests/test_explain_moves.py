@@ -8,7 +8,7 @@ import chess
 import numpy as np
 import pytest
 
-from merino.app.console.positions import read_positions, take_position
+from merino.app.console.explaining import read_positions, take_position
 from merino.app.shell.cli import main
 from merino.app.shell.explain import run_compare, run_explain, run_moves
 from merino.core.board.game import Position

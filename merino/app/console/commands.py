@@ -224,9 +224,9 @@ def moves(session: Session, arguments: str) -> None:
     `moves -h` lists all options.
     """
     if arguments.startswith(("eval", "search", "-")):
-        from merino.app.console import studying  # noqa: PLC0415 (when it is first needed)
+        from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
 
-        studying.rank(session, arguments)
+        explaining.rank(session, arguments)
         return
     legal = session.position.legal_moves
     where = ""
@@ -555,9 +555,9 @@ def explain_move(session: Session, arguments: str) -> None:
     ends the search. `explain` alone, or with a FEN or startpos, explains that position. `explain Nf3 --shapley` shows
     what each piece gains and loses; `explain -h` lists all options.
     """
-    from merino.app.console import studying  # noqa: PLC0415 (when it is first needed)
+    from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
 
-    studying.explain(session, arguments)
+    explaining.explain(session, arguments)
 
 
 @command("compare", Section.EXPLAIN, "MOVE MOVE [HOW ...]")
@@ -567,17 +567,17 @@ def compare(session: Session, arguments: str) -> None:
     `compare A.txt B.txt` compares two weights files instead: this position, its pieces and its moves under each.
     `compare -h` lists all options.
     """
-    from merino.app.console import studying  # noqa: PLC0415 (when it is first needed)
+    from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
 
-    studying.compare(session, arguments)
+    explaining.compare(session, arguments)
 
 
 @command("threat", Section.EXPLAIN)
 def threat(session: Session) -> None:
     """Say what the other side would win if it were to move, by a short search."""
-    from merino.app.console import studying  # noqa: PLC0415 (when it is first needed)
+    from merino.app.console import explaining  # noqa: PLC0415 (when it is first needed)
 
-    studying.threat(session)
+    explaining.threat(session)
 
 
 @command("see", Section.EXPLAIN, "MOVE")

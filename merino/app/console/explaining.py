@@ -1,28 +1,39 @@
-"""The commands `explain`, `compare` and `moves`, in a shell and at the console: their options, and what they say."""
+"""The commands `explain`, `compare` and `moves`, in a shell and at the console: their options, and what they say.
+
+In a shell, a command line names the position: a FEN, in one word or several, or a file of FENs.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
 
 import chess
 import numpy as np
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser
-from merino.app.console.positions import take_setup
-from merino.core.board.game import Position
-from merino.core.common.command import CommandError, UsageError
-from merino.engine.notation.san import read_move
+from merino.app.console.registry import evaluation_in, file_name, words_in
+from merino.app.console.session import Session
+from merino.app.console.terminal import ThinkingLine
+from merino.core.board.fen import START_FEN, FenError
+from merino.core.board.game import START_NAME, Position
+from merino.core.common.command import CommandError, UsageError, errors_named
+from merino.core.common.user_files import text_of
+from merino.engine.notation.san import looks_like_fen, looks_like_move, names_position, read_move
 from merino.engine.report.schema import PositionReport
 from merino.engine.report.static import with_beside
 from merino.engine.report.text import render, render_beside, render_pieces, render_shapley
 from merino.engine.search.limits import Limits, Line
 from merino.eval.evaluation import Evaluation
-from merino.study.analyser import Analyser
+from merino.formats.sources import SourceError, read_text
+from merino.study.analyser import Analyser, analyser
 from merino.study.lines import why
 from merino.study.reporting import (
     Setup,
@@ -32,6 +43,7 @@ from merino.study.reporting import (
     report_moves,
     report_position,
     report_setup,
+    set_up,
     with_shapley,
     with_words,
 )
@@ -43,19 +55,77 @@ DEFAULT_RANKING_MS = 5000  # of `moves`, without another limit
 _OF_POSITIONS = ("threat", "sort", "groups", "hide_zero", "beside")  # options that say nothing about a move
 NO_THREAT = "There is no threat."
 IN_CHECK = "In check no threat is looked for."
+BY_EVALUATION, BY_SEARCH = "eval", "search"  # ways of ranking the moves at the console
+_T = TypeVar("_T")
+_FIELDS = ("[wb]", "-|[A-Ha-hKQkq]{1,4}", "-|[a-h][36]", r"\d+", r"\d+")  # of a FEN, after the board
+
+
+def take_position(words: Sequence[str], command: str) -> tuple[Position, list[str]]:
+    """The position of the FEN that the words begin with, quoted or not, and the words after it.
+
+    Raises CommandError where there is none or it is faulty.
+    """
+    return _take(words, command, Position)
+
+
+def take_setup(words: Sequence[str], command: str) -> tuple[Setup, list[str]]:
+    """The same, also for positions that the rules do not allow; raises CommandError if the FEN cannot be read."""
+    return _take(words, command, set_up)
+
+
+def _take(words: Sequence[str], command: str, read: Callable[[str], _T]) -> tuple[_T, list[str]]:
+    fen, rest = _take_fen(words, command)
+    with errors_named(command, FenError):
+        return read(fen), rest
+
+
+def _take_fen(words: Sequence[str], command: str) -> tuple[str, list[str]]:
+    """The FEN that the words begin with, and the words after it; raises CommandError where there is none."""
+    if words and words[0] == START_NAME:
+        return START_FEN, list(words[1:])
+    if not words or not looks_like_fen(words[0]):
+        raise CommandError(f"{command}: {words[0][:60]!r} is not a FEN" if words else f"{command}: the FEN is missing")
+    first, *rest = words
+    fields = first.split()
+    while rest and len(fields) <= len(_FIELDS) and re.fullmatch(_FIELDS[len(fields) - 1], rest[0]):
+        fields.append(rest.pop(0))
+    return " ".join(fields), rest
+
+
+def read_positions(path: Path, command: str) -> list[Position]:
+    """The positions of a file of FENs or EPDs, a line each; raises CommandError with file, line and fault."""
+    try:
+        lines = text_of(read_text(path), path).splitlines()
+    except (OSError, SourceError) as error:
+        reason = getattr(error if isinstance(error, OSError) else error.__cause__, "strerror", None)
+        fault = f"'{path}' is not a FEN, and cannot be read as a file: {reason}" if reason else str(error)
+        raise CommandError(f"{command}: {fault}") from error
+    positions = []
+    for number, line in enumerate(lines, start=1):
+        if line.strip() and not line.startswith("#"):
+            if line.startswith("["):
+                raise CommandError(f"{command}: '{path}' holds games; 'merino annotate' explains them move by move")
+            try:
+                positions.append(take_position(line.split(), command)[0])
+            except CommandError as error:
+                raise CommandError(f"{str(error).replace(command, f'{command}: {path}:{number}', 1)}") from error
+    if not positions:
+        raise CommandError(f"{command}: '{path}' holds no position")
+    return positions
 
 
 def explain_parser(at_console: bool = False) -> Parser:
     """The parser of `explain`."""
     parser = _parser(
-        _name("explain", at_console),
+        "explain",
+        at_console,
         ("[MOVE | FEN|startpos [MOVE]]",) if at_console else ("FEN [MOVE]", "FILE"),
         "Explain a position, or what a move changes in it, term by term.",
-        ("explain Nf3 --shapley", "explain --threat")
+        ("Nf3 --shapley", "--threat")
         if at_console
         else (
-            "merino explain 'r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3' Bb5",
-            "merino explain positions.fen --pieces --sort",
+            "'r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3' Bb5",
+            "positions.fen --pieces --sort",
         ),
     )
     if at_console:
@@ -79,15 +149,13 @@ def explain_parser(at_console: bool = False) -> Parser:
 def compare_parser(at_console: bool = False) -> Parser:
     """The parser of `compare`."""
     parser = _parser(
-        _name("compare", at_console),
+        "compare",
+        at_console,
         ("MOVE MOVE", "A.txt B.txt") if at_console else ("FEN MOVE MOVE", "A.txt B.txt [FEN]"),
         "Compare two moves in a position, or two weights files.",
-        ("compare e4 d4 --nodes 20000",)
+        ("e4 d4 --nodes 20000",)
         if at_console
-        else (
-            "merino compare '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1' e4 Kd2",
-            "merino compare weights/default.txt my-weights.txt",
-        ),
+        else ("'4k3/8/8/8/8/8/4P3/4K3 w - - 0 1' e4 Kd2", "weights/default.txt my-weights.txt"),
     )
     what = "MOVE1 MOVE2 | A.txt B.txt" if at_console else "FEN MOVE1 MOVE2 | A.txt B.txt [FEN]"
     parser.add_argument("words", nargs="+", metavar=what, help="what to compare")
@@ -98,10 +166,11 @@ def compare_parser(at_console: bool = False) -> Parser:
 def moves_parser(at_console: bool = False) -> Parser:
     """The parser of `moves`, which ranks them."""
     parser = _parser(
-        _name("moves", at_console),
+        "moves",
+        at_console,
         ("[eval | search]",) if at_console else ("FEN",),
         "Rank the legal moves of a position by search or, with --static, by evaluation.",
-        ("moves eval --shapley",) if at_console else ("merino moves '4k3/8/8/8/8/8/4P3/4K3 w - - 0 1' --static",),
+        ("eval --shapley",) if at_console else ("'4k3/8/8/8/8/8/4P3/4K3 w - - 0 1' --static",),
     )
     if at_console:
         sentence = "by the evaluation at once, as --static, or by search"
@@ -112,14 +181,12 @@ def moves_parser(at_console: bool = False) -> Parser:
     return parser
 
 
-def _name(command: str, at_console: bool) -> str:
-    return command if at_console else f"merino {command}"
-
-
-def _parser(command: str, forms: Sequence[str], description: str, examples: Sequence[str]) -> Parser:
-    """A parser with a line of usage for each form of the command."""
-    usage = f"\n{' ' * len('usage: ')}".join(f"{command} {form} [options]" for form in forms)
-    return Parser(prog=command, usage=usage, description=description, examples=examples)
+def _parser(command: str, at_console: bool, forms: Sequence[str], description: str, examples: Sequence[str]) -> Parser:
+    """A parser with a line of usage for each form of the command; `examples` are without the command."""
+    line = command if at_console else f"merino {command}"
+    usage = f"\n{' ' * len('usage: ')}".join(f"{line} {form} [options]" for form in forms)
+    lines = [f"{line} {example}" for example in examples]
+    return Parser(prog=line, usage=usage, description=description, examples=lines)
 
 
 def _add_options(parser: Parser, milliseconds: int, error: float, at_console: bool) -> None:
@@ -147,7 +214,7 @@ class Explainer:
 
     args: argparse.Namespace
     evaluation: Evaluation
-    beside: Evaluation | None  # a second evaluation that `explain` shows
+    second: Evaluation | None  # that `explain` shows, too
     searching: Callable[[], Analyser]  # called before the search of a position, and of each move of two
     limits: Limits  # of that search
     is_limited: bool  # the user set them
@@ -245,7 +312,7 @@ class Explainer:
         report = with_words(report, record, self.evaluation)
         if self.args.shapley:
             report = with_shapley(report, record, self.evaluation, self.args.error)
-        return with_beside(report, record, self.beside)
+        return with_beside(report, record, self.second)
 
     def _explained(self, report: PositionReport, threat: str | None) -> dict[str, object]:
         """The JSON of a position, with --threat also what is threatened."""
@@ -295,3 +362,81 @@ def exactly(rest: Sequence[str], count: int, command: str) -> Sequence[str]:
         wanted = ("nothing", "one move", "two moves")[count]
         raise UsageError(f"{command}: expected {wanted} after the FEN, not '{' '.join(rest)[:60]}'")
     return rest
+
+
+def explain(session: Session, arguments: str) -> None:
+    """Explain the position, a move, or another position; raises UsageError, MoveRejected or CommandError."""
+    explainer = _explainer(session, explain_parser, arguments, shared.DEFAULT_POSITION_MS)
+    words = explainer.args.words
+    if not words:
+        explainer.explain_positions([session.position], is_list=False, with_board=False)
+    elif names_position(words[0]):
+        explain_words(explainer, words)
+    elif len(words) == 1 or looks_like_move(" ".join(words)):
+        explainer.explain_move(session.position, " ".join(words))
+    else:
+        raise UsageError("expected a move, a FEN or startpos")
+
+
+def compare(session: Session, arguments: str) -> None:
+    """Compare two moves, or two files of weights; raises UsageError, MoveRejected or CommandError."""
+    explainer = _explainer(session, compare_parser, arguments, shared.DEFAULT_POSITION_MS)
+    words = explainer.args.words
+    if len(words) != 2:
+        raise UsageError("expected two moves, or two weights files")
+    if any(looks_like_move(word) for word in words):
+        explainer.compare_moves(session.position, words)
+        return
+    names = [str(Path(file_name(word))) for word in words]
+    explainer.compare_evaluations(session.position, [evaluation_in(word) for word in words], names)
+
+
+def rank(session: Session, arguments: str) -> None:
+    """List all legal moves in order, by search or by evaluation at once; raises UsageError or StudyError."""
+    explainer = _explainer(session, moves_parser, arguments, DEFAULT_RANKING_MS)
+    words = explainer.args.words
+    if words not in ([], [BY_EVALUATION], [BY_SEARCH]):
+        raise UsageError(f"expected {BY_EVALUATION} or {BY_SEARCH}")
+    explainer.rank_moves(session.position, explainer.args.static or words == [BY_EVALUATION])
+
+
+def threat(session: Session) -> None:
+    """Say what the other side would win if it were to move."""
+    explainer = _explainer(session, explain_parser, "", shared.DEFAULT_POSITION_MS)
+    session.say_wrapped(explainer.threat(session.position) or no_threat(session.position))
+
+
+def _explainer(session: Session, parser_of: Callable[[bool], Parser], arguments: str, milliseconds: int) -> Explainer:
+    """What carries a command out, with the session's evaluation and search; raises SystemExit after the help."""
+    parser, words = parser_of(True), words_in(arguments)
+    if {"-h", "--help"} & set(words):
+        session.say(parser.format_help().rstrip())
+        parser.exit()
+    args = parser.parse_intermixed_args(words)
+    asked, evaluation = shared.asked_limits(args), session.runtime.evaluation
+    is_limited = asked != Limits()
+    second = None if evaluation.has_terms else session.runtime.terms
+    return Explainer(
+        args,
+        evaluation,
+        evaluation_in(args.beside) if getattr(args, "beside", None) else second,
+        lambda: _analyser(session),
+        asked if is_limited else _limits(session, milliseconds),
+        is_limited,
+        session.terminal.unicode,
+        session.text_width,
+        session.say,
+    )
+
+
+def _analyser(session: Session) -> Analyser:
+    def display(position: Position) -> ThinkingLine:
+        return ThinkingLine(position, session.terminal, session.out)
+
+    return analyser(session.runtime.searcher, display, session.is_stop_requested)
+
+
+def _limits(session: Session, milliseconds: int) -> Limits:
+    """The depth or nodes of the pace, if it limits those; else this many milliseconds."""
+    limits = session.game.pace.limits(session.position.turn)
+    return limits if limits.depth or limits.nodes else Limits(movetime=milliseconds)

@@ -15,7 +15,7 @@ import numpy as np
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path, whole
-from merino.app.console.positions import take_setup
+from merino.app.console.explaining import take_setup
 from merino.app.shell.shared import SearchRequest, evaluation_of, searcher_of
 from merino.core.board.fen import START_FEN, FenError, parse_fen
 from merino.core.board.game import Position

@@ -17,8 +17,9 @@ from merino.app.console.explaining import (
     explain_parser,
     explain_words,
     moves_parser,
+    read_positions,
+    take_position,
 )
-from merino.app.console.positions import read_positions, take_position
 from merino.app.console.terminal import detect
 from merino.app.shell.shared import SearchRequest, evaluation_of, searcher_of
 from merino.core.board.game import Position

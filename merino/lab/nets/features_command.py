@@ -11,7 +11,7 @@ import numpy as np
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path
-from merino.app.console.positions import take_position
+from merino.app.console.explaining import take_position
 from merino.app.shell.shared import check_apart, check_picture, ending_of, write_output
 from merino.core.board.fen import START_FEN
 from merino.core.common.command import UsageError, errors_named

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -52,9 +53,21 @@ def installed(*names: str) -> str | None:
 SHELLS = ("/usr/lib/chromium/chromium-headless-shell", "chrome-headless-shell")
 CHROMIUM = installed(*SHELLS, "chromium", "chromium-browser", "google-chrome")
 DRIVER = installed("chromedriver", "chromium.chromedriver")
-# Drawn anew in this moment, not drawn yet, or under something that goes: a person waits and tries again.
+# Drawn again in this moment, not drawn yet, or under something that goes: a person waits and tries again.
 PASSING = (StaleElementReferenceException, ElementNotInteractableException, ElementClickInterceptedException)
-# Work of the server's of one path: `sent` is what it was asked, `answer` is called then, and `hear` tells of the last.
+# Requests that begin with the keys, such as "GET /api/night", are answered in the server's place, and counted.
+ANSWERS = """
+    const [answers] = arguments, real = window.fetch;
+    window.asked = {};
+    window.fetch = async (path, how) => {
+        const asked = `${how?.method ?? "GET"} ${path}`;
+        const key = Object.keys(answers).find((each) => asked.startsWith(each));
+        if (!key) return real(path, how);
+        window.asked[key] = (window.asked[key] ?? 0) + 1;
+        return Response.json(answers[key]);
+    };
+"""
+# Work of the server's of one path: `sent` is what it was asked, `answer` is called then, and `hear` answers the last.
 STANDING_IN = """
     const [path] = arguments, Real = window.WebSocket;
     window.sent = [];
@@ -135,8 +148,7 @@ class Page:
         self._browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
     def prefer(self, scheme: str) -> None:
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        self._browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        self.emulate(features={"prefers-color-scheme": scheme})
 
     def open_when_needed(self) -> None:
         """Open the page once it is asked for something: a test that opens it elsewhere shall not load it twice."""
@@ -196,6 +208,10 @@ class Page:
         self.until(lambda: self.pieces)
         self.run(STANDING_IN, path)
 
+    def answer(self, answers: dict[str, Any]) -> None:
+        """Answer requests in the server's place from now on: those that begin with the keys."""
+        self.run(ANSWERS, answers)
+
     def of_module(self, name: str, expression: str) -> Any:
         """The value of an expression of `module`, a module of the page by its path."""
         address = "document.querySelector('script[type=module]').src.replace('main.js', arguments[0])"
@@ -229,16 +245,14 @@ class Page:
     def hover(self, selector: str, until: Callable[[], Any] = lambda: True, click: bool = False) -> None:
         """Point at the middle of an element until something is so, and click there if asked.
 
-        The element may be drawn anew, or moved by what is drawn above it, while the pointer is on its way and after.
+        The element may be drawn again, or moved by what is drawn above it, while the pointer is on its way and after.
         """
         self.until(lambda: self._pointed(selector) and until())
         if click:
             ActionChains(self.driver).click().perform()
 
     def _pointed(self, selector: str) -> bool:
-        actions = ActionBuilder(self.driver, duration=20)
-        actions.pointer_action.move_to_location(*self.middle(selector))
-        actions.perform()
+        self._point(lambda pointer: pointer.move_to_location(*self.middle(selector)))
         return bool(self.run("return document.querySelector(arguments[0])?.matches(':hover')", selector))
 
     def press(self, selector: str, key: str) -> None:
@@ -265,16 +279,19 @@ class Page:
         return x, y
 
     def drag(self, start: str, end: str, drop: bool = True) -> None:
-        """Drag from one element to another.
-
-        The pointer goes by pixels: elements may be drawn anew while it is on its way.
-        """
-        actions = ActionBuilder(self.driver, duration=20)
-        pointer = actions.pointer_action
+        """Drag from one element to another; the pointer goes by pixels, as elements may be drawn again on its way."""
         begin, to = self.until(lambda: self._at_rest(start, end))
-        pointer.move_to_location(*begin).pointer_down().move_to_location(*to)
-        if drop:
-            pointer.pointer_up()
+
+        def act(pointer: Any) -> None:
+            pointer.move_to_location(*begin).pointer_down().move_to_location(*to)
+            if drop:
+                pointer.pointer_up()
+
+        self._point(act)
+
+    def _point(self, act: Callable[[Any], Any]) -> None:
+        actions = ActionBuilder(self.driver, duration=20)
+        act(actions.pointer_action)
         actions.perform()
 
     def _at_rest(self, *selectors: str) -> list[tuple[int, int]] | None:
@@ -284,30 +301,75 @@ class Page:
 
     def drop(self, end: str) -> None:
         """Drop what is dragged on an element."""
-        actions = ActionBuilder(self.driver, duration=20)
-        actions.pointer_action.move_to_location(*self.middle(end)).pointer_up()
-        actions.perform()
+        self._point(lambda pointer: pointer.move_to_location(*self.middle(end)).pointer_up())
+
+    @contextmanager
+    def pressed(self, selector: str) -> Iterator[None]:
+        """Hold the mouse down on an element for a while."""
+        ActionChains(self.driver).click_and_hold(self.find(selector)).perform()
+        yield
+        ActionChains(self.driver).release().perform()
 
     def move(self, start: str, end: str) -> None:
         self.drag(square(start), square(end))
 
     def context_click(self, selector: str) -> None:
-        actions = ActionBuilder(self.driver, duration=20)
-        actions.pointer_action.move_to_location(*self.middle(selector)).context_click()
-        actions.perform()
+        self._point(lambda pointer: pointer.move_to_location(*self.middle(selector)).context_click())
 
     def keys(self, *keys: str) -> None:
         for key in keys:
             ActionChains(self.driver).send_keys(key).perform()
 
-    def choose(self, select: str, value: str | int) -> None:
-        """Choose from a list, as its user does."""
+    def choose(self, field: str, value: str | int) -> None:
+        """Choose from a list, or type into a field, as its user does; what is refused is not there after it."""
         script = (
             "const found = document.querySelector(arguments[0]); if (!found) return false;"
-            "found.value = arguments[1]; found.dispatchEvent(new Event('change'));"
-            "return found.value === String(arguments[1])"
+            "found.value = arguments[1]; found.dispatchEvent(new Event('input', { bubbles: true }));"
+            "found.dispatchEvent(new Event('change', { bubbles: true }));"
+            "return found.tagName !== 'SELECT' || found.value === String(arguments[1])"
         )
-        self.until(lambda: self.run(script, select, value))
+        self.until(lambda: self.run(script, field, value))
+
+    def store(self, expression: str) -> Any:
+        """The value of an expression of `module`, which holds what the page knows."""
+        return self.of_module("state/store.js", expression)
+
+    def until_reported(self) -> None:
+        """Wait for the report of the position on the board."""
+        self.until(lambda: self.store("module.isReported()"))
+
+    def until_moves(self, *moves: str) -> None:
+        """Wait until these are the moves of the line on the board."""
+        self.until(lambda: self.moves == list(moves))
+
+    def until_text(self, selector: str, part: str) -> None:
+        """Wait until an element has this in its text."""
+        self.until(lambda: part in self.text(selector))
+
+    def texts(self, selector: str) -> list[str]:
+        """The texts of elements, with plain minus signs."""
+        found = self.run(
+            "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)", selector
+        )
+        return [str(text).replace("\u2212", "-") for text in found]
+
+    def shown(self, selector: str) -> bool:
+        """Whether an element is there to be seen."""
+        return any(each.is_displayed() for each in self.all(selector))
+
+    def values_of(self, selector: str, expression: str) -> list[Any]:
+        """The values of an expression for each of some elements, `e`."""
+        script = f"return [...document.querySelectorAll(arguments[0])].map((e) => {expression})"
+        return list(self.run(script, selector))
+
+    def emulate(self, **media: Any) -> None:
+        """Let the browser draw for another medium or other preferences; without arguments as before."""
+        features = [{"name": name, "value": value} for name, value in media.pop("features", {}).items()]
+        self.command("Emulation.setEmulatedMedia", {"media": "", "features": features} | media)
+
+    def command(self, name: str, arguments: dict[str, Any]) -> Any:
+        """Let the browser carry out a command of its tools for developers."""
+        return self.driver.execute_cdp_cmd(name, arguments)
 
     def enter(self, text: str) -> None:
         """Paste into the one box and press Enter."""
@@ -336,35 +398,23 @@ class Page:
     @property
     def pieces(self) -> dict[str, str]:
         """The pieces seen on the board: "wK" by square."""
-        script = (
-            "return [...document.querySelectorAll('.pieces image')]"
-            ".map((image) => [image.dataset.at, image.getAttribute('href')])"
-        )
-        return {square: address[8:10] for square, address in self.run(script)}
+        found = self.values_of(".pieces image", "[e.dataset.at, e.getAttribute('href')]")
+        return {square: address[8:10] for square, address in found}
 
     @property
     def values(self) -> dict[str, str]:
         """The figures seen on the board, by square."""
-        script = (
-            "return [...document.querySelectorAll('.values text[data-square]')]"
-            ".map((text) => [text.dataset.square, text.textContent])"
-        )
-        return {square: text.replace("\u2212", "-") for square, text in self.run(script)}
+        found = self.values_of(".values text[data-square]", "[e.dataset.square, e.textContent]")
+        return {square: text.replace("\u2212", "-") for square, text in found}
 
     @property
     def moves(self) -> list[str]:
         """The moves of the line on the board, as listed, without their signs."""
-        return [
-            str(text)
-            for text in self.run(
-                "return [...document.querySelectorAll('#move-list [data-ply]')]"
-                ".map((button) => button.textContent.replace(/[!?]+$/, ''))"
-            )
-        ]
+        return [text.rstrip("!?") for text in self.texts("#move-list [data-ply]")]
 
     @property
     def error(self) -> str:
-        """The error shown, at the top or beside the box for texts; empty if none is."""
+        """The error shown, at the top or under the box for texts; empty if none is."""
         return str(
             self.run(
                 "const shown = ['error', 'entry-error'].map((id) => document.getElementById(id))"

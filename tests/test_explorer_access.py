@@ -31,7 +31,7 @@ def test_no_part_of_the_page_breaks_the_rules_of_access(page: Page, scheme: str)
     found = {}
     for name in TABS:
         page.tab(name)
-        page.until(lambda name=name: page.all(f"#panel-{name} > *"))
+        page.until(lambda name=name: page.shown(f"#panel-{name}"))
         part = ["#tabs", f"#panel-{name}"] if found else None  # all else is the same under every tab
         found[name] = violations(page, scheme, part)
     page.prefer("light")
@@ -67,21 +67,20 @@ def luminance(colour: Sequence[float]) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_colour_of_text_is_seen_on_every_paper(page: Page, scheme: str) -> None:
-    page.prefer(scheme)
-    colours = {name: luminance(colour[:3]) for name, colour in page.run(COLOURS, [*TEXTS, *PAPERS]).items()}
-    page.prefer("light")
-    assert not unread(colours, TEXTS, PAPERS)
+def luminances(page: Page, names: Sequence[str]) -> dict[str, float]:
+    """The luminances of colours of the page, by name."""
+    return {name: luminance(colour[:3]) for name, colour in page.run(COLOURS, names).items()}
+
+
+def contrast(first: float, second: float) -> float:
+    """The contrast of two luminances, by WCAG."""
+    low, high = sorted((first, second))
+    return (high + 0.05) / (low + 0.05)
 
 
 def unread(colours: dict[str, float], texts: tuple[str, ...], papers: tuple[str, ...]) -> dict[tuple[str, str], float]:
     """The contrasts of texts on papers that are too low, by both names; colours by their luminance."""
-    ratios = {}
-    for text in texts:
-        for paper in papers:
-            low, high = sorted((colours[text], colours[paper]))
-            ratios[text, paper] = (high + 0.05) / (low + 0.05)
+    ratios = {(text, paper): contrast(colours[text], colours[paper]) for text in texts for paper in papers}
     return {pair: ratio for pair, ratio in ratios.items() if ratio < MIN_CONTRAST}
 
 
@@ -96,7 +95,7 @@ def test_arrows_stand_out_from_their_outline_and_it_from_coloured_squares(page: 
         assert outline["width"] > line["width"]
         paper = laid(outline, blue)
         drawn, around, square = map(luminance, (laid(line, paper), paper, blue))
-        assert (around + 0.05) / (drawn + 0.05) > 3 and (around + 0.05) / (square + 0.05) > 2
+        assert contrast(around, drawn) > 3 and contrast(around, square) > 2
     heads = page.run(STROKES, ".head", ".outline")
     assert [outline["colour"] for (outline,) in heads] == [[246, 244, 239]] * len(heads) and len(heads) >= len(kinds)
 
@@ -112,16 +111,13 @@ def test_boards_and_pieces_are_chosen_and_can_be_read_on_all_of_them(page: Page)
     page.click("#look-pieces [data-value=plain]")
     page.until(lambda: drawings(page) == {"/pieces/plain/"})
     assert violations(page, "light", ["#look-dialog"]) == []
-    names = page.run("return [...document.querySelectorAll('#look-board button')].map((each) => each.dataset.value)")
+    names = page.values_of("#look-board button", "e.dataset.value")
     faults = {}
     for scheme in RULES:
         page.prefer(scheme)
         for name in names:
             page.click(f"#look-board [data-value={name}]")
-            colours = page.run(COLOURS, [*BOARD_TEXTS, *SQUARES])
-            faults[scheme, name] = unread(
-                {key: luminance(value[:3]) for key, value in colours.items()}, BOARD_TEXTS, SQUARES
-            )
+            faults[scheme, name] = unread(luminances(page, [*BOARD_TEXTS, *SQUARES]), BOARD_TEXTS, SQUARES)
     page.prefer("light")
     assert len(faults) == 2 * len(names) >= 8 and not any(faults.values()), faults
     page.reload()
@@ -133,133 +129,94 @@ MARKS = ("last", "chosen", "focus", "over", "capture", "target", "term")
 MIN_MARK_CONTRAST = 3.0  # of WCAG AA, for what is no text
 GROUNDS = (*SQUARES, "blue", "orange")
 MARKED = (
-    "const layer = document.querySelector('.marks'); const told = {};"
+    "const layer = document.querySelector('.marks'); const words = {};"
     "for (const name of arguments[0]) { const mark = document.createElementNS('http://www.w3.org/2000/svg', 'rect');"
     " mark.setAttribute('class', name); layer.append(mark); const style = getComputedStyle(mark);"
     " const kind = style.fill === 'none' ? 'stroke' : 'fill';"
-    " told[name] = [...style[kind].match(/\\d+/g).map(Number), Number(style[`${kind}Opacity`])]; mark.remove(); }"
-    "return told"
+    " words[name] = [...style[kind].match(/\\d+/g).map(Number), Number(style[`${kind}Opacity`])]; mark.remove(); }"
+    "return words"
 )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_mark_is_seen_on_every_square(page: Page, scheme: str) -> None:
+def test_texts_marks_and_lines_of_graphs_are_seen_on_what_they_lie_on(page: Page, scheme: str) -> None:
     page.prefer(scheme)
+    assert not unread(luminances(page, [*TEXTS, *PAPERS]), TEXTS, PAPERS)
+    papers = luminances(page, ["paper", "card"]).values()
+    codes = page.of_module("base/chart.js", "module.COLOURS")
+    lines = [luminance([int(code[at : at + 2], 16) for at in (1, 3, 5)]) for code in codes]
+    grades = luminances(page, ["blunder", "mistake", "inaccuracy"]).values()
+    faint = [(line, paper) for line in (*lines, *grades) for paper in papers if contrast(line, paper) < 3]
     marks = page.run(MARKED, MARKS)
-    faint = {}
     for board in ("stone", "wood", "green", "sea", "paper"):
         page.run("document.documentElement.dataset.board = arguments[0]", board)
         for ground, colour in page.run(COLOURS, GROUNDS).items():
             for name, (*drawn, opacity) in marks.items():
                 mixed = [opacity * mark + (1 - opacity) * under for mark, under in zip(drawn, colour[:3], strict=True)]
-                low, high = sorted((luminance(mixed), luminance(colour[:3])))
-                faint[board, ground, name] = (high + 0.05) / (low + 0.05)
+                if contrast(luminance(mixed), luminance(colour[:3])) < MIN_MARK_CONTRAST:
+                    faint.append((board, ground, name))
     page.prefer("light")
-    assert {key: ratio for key, ratio in faint.items() if ratio < MIN_MARK_CONTRAST} == {}
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_line_and_mark_of_a_graph_is_seen_on_the_page(page: Page, scheme: str) -> None:
-    page.prefer(scheme)
-    papers = [luminance(colour[:3]) for colour in page.run(COLOURS, ["paper", "card"]).values()]
-    lines = [
-        [int(code[at : at + 2], 16) for at in (1, 3, 5)] for code in page.of_module("base/chart.js", "module.COLOURS")
-    ]
-    marks = page.run(COLOURS, ["blunder", "mistake", "inaccuracy"]).values()
-    page.prefer("light")
-    for colour in [*lines, *marks]:
-        for low, high in (sorted((luminance(colour[:3]), paper)) for paper in papers):
-            assert (high + 0.05) / (low + 0.05) >= MIN_MARK_CONTRAST, colour
+    assert faint == []
 
 
 def drawings(page: Page) -> set[str]:
     """The folders that the pieces on the board come from."""
-    addresses = page.run("return [...document.querySelectorAll('.pieces image')].map((each) => each.href.baseVal)")
+    addresses = page.values_of(".pieces image", "e.href.baseVal")
     return {address.rpartition("/")[0] + "/" for address in addresses}
 
 
-def test_on_paper_there_is_the_board_with_its_reasons_and_nothing_to_press(page: Page) -> None:
-    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
-    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": dark})
-    assert page.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    seen = page.run(
-        "return [...document.querySelectorAll('button, select, textarea')].filter((e) => e.checkVisibility())"
-    )
-    assert [
-        each.text for each in seen if each.aria_role != "none" and not each.find_elements("xpath", "ancestor::table")
-    ] == []
-    assert all(page.find(part).is_displayed() for part in ("#board", "#verdict", "#term-table"))
-    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+SEEN = (
+    "return [...document.querySelectorAll('button, select, textarea, input[type=range], .switch')]"
+    ".filter((each) => each.checkVisibility() && !each.closest('svg, table, .board, .move-list, .lines'))"
+    ".map((each) => each.id || each.outerHTML)"
+)
+CUT = (
+    "return [...document.querySelectorAll('.line-reasons, .line-moves')]"
+    ".filter((e) => e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)"
+)
 
 
-def test_on_paper_weights_have_their_numbers_and_nothing_is_to_press(page: Page) -> None:
-    page.set_out(analysis=False)
-    page.open(at(MIDDLEGAME))
-    for name in ("weights", "learning"):
-        page.tab(name)
-        page.until(lambda name=name: page.all(f"#panel-{name} > *"))
-        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-        seen = page.run(
-            "return [...document.querySelectorAll('button, select, input[type=range], #analysis')]"
-            ".filter((each) => each.checkVisibility() && !each.closest('svg, table, .board, .move-list'))"
-            ".map((each) => each.id || each.outerHTML)"
-        )
-        numbers = page.run(
-            "return [...document.querySelectorAll('#panel-weights input[type=number]')]"
-            ".filter((each) => each.checkVisibility()).map((each) => each.value)"
-        )
-        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-        assert seen == [], name
-        assert name != "weights" or (len(numbers) >= len(TERMS) and "1093" in numbers)
-
-
-def test_on_paper_the_lines_and_their_reasons_are_whole(page: Page) -> None:
+def test_on_paper_there_is_all_to_read_and_nothing_to_press(page: Page) -> None:
     page.resize(700, 800)
     page.set_out(analysis=True)
     page.open(at(MIDDLEGAME))
     page.until(lambda: page.text("#lines-by .line-reasons"))
-    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    cut = page.run(
-        "return [...document.querySelectorAll('.line-reasons, .line-moves')]"
-        ".filter((e) => e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1)"
-        ".map((e) => e.textContent)"
-    )
-    assert cut == []
-    assert page.run("return getComputedStyle(document.querySelector('tfoot')).display") == "table-row-group"
-    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-
-
-def test_no_tab_lies_off_the_edge_of_a_phone(page: Page) -> None:
-    page.resize(360, 740, touch=True)
-    page.open(at(MIDDLEGAME))
-    edges = page.run(
-        "return [...document.querySelectorAll('[role=tab]')].map((tab) => tab.getBoundingClientRect().right)"
-    )
-    assert len(edges) == len(TABS) and max(edges) <= 360
+    for name in ("terms", "weights", "learning"):
+        page.tab(name)
+        page.until(lambda name=name: page.shown(f"#panel-{name}"))
+        page.emulate(media="print", features={"prefers-color-scheme": "dark"})
+        seen, cut = page.run(SEEN), page.run(CUT)
+        numbers = page.values_of("#panel-weights input[type=number]", "e.checkVisibility() && e.value")
+        parts = [part for part in ("#board", "#verdict", "#term-table") if page.shown(part)]
+        styles = page.values_of("body, tfoot", "[getComputedStyle(e).backgroundColor, getComputedStyle(e).display]")
+        page.emulate()
+        assert seen == [] and cut == [], name
+        assert styles[0][0] == "rgb(255, 255, 255)" and styles[1][1] == "table-row-group"
+        assert parts[:2] == ["#board", "#verdict"] and (len(parts) == 3) == (name == "terms")
+        assert name != "weights" or (len(numbers) >= len(TERMS) and "1093" in numbers)
 
 
 LETTERS = {"usual": (16, 15.0), "large": (32, 30.0)}  # pixels that the reader has chosen, and those of the page
 
 
-@pytest.mark.parametrize(("letters", "width"), [("large", 390), ("usual", 1000)])
+@pytest.mark.parametrize(("letters", "width"), [("large", 390), ("usual", 360), ("usual", 1000)])
 def test_letters_are_as_large_as_the_reader_wants_and_nothing_leaves_the_page(
     page: Page, letters: str, width: int
 ) -> None:
     chosen, expected = LETTERS[letters]
     page.resize(width, 640, touch=width < 600)
-    page.driver.execute_cdp_cmd("Page.setFontSizes", {"fontSizes": {"standard": chosen}})
+    page.command("Page.setFontSizes", {"fontSizes": {"standard": chosen}})
     page.open(at(MIDDLEGAME))
     size = float(page.run("return getComputedStyle(document.documentElement).fontSize").removesuffix("px"))
     assert size == pytest.approx(expected)
     for name in TABS:
         page.run(f"document.getElementById('tab-{name}').click()")
-        page.until(lambda name=name: page.all(f"#panel-{name} > *"))
+        page.until(lambda name=name: page.shown(f"#panel-{name}"))
         assert page.run("return document.documentElement.scrollWidth") <= width, name
-    bars = page.run(
-        "return [...document.querySelectorAll('.board-bar > *')].map((bar) => bar.getBoundingClientRect().right)"
-    )
-    assert max(bars) <= page.run("return document.querySelector('.left').getBoundingClientRect().right")
-    page.driver.execute_cdp_cmd("Page.setFontSizes", {"fontSizes": {"standard": 16}})
+    right = "e.getBoundingClientRect().right"
+    assert max(page.values_of(".board-bar > *", right)) <= page.values_of(".left", right)[0]
+    assert max(page.values_of("[role=tab]", right)) <= width
+    page.command("Page.setFontSizes", {"fontSizes": {"standard": 16}})
 
 
 def test_every_part_of_the_analysis_is_reached_by_keys(page: Page) -> None:
@@ -304,7 +261,7 @@ def test_the_keyboard_sees_the_square_it_comes_to_and_stays_there(page: Page) ->
         assert focused(page) == "e1" and page.all(".marks .focus")
 
 
-def test_what_is_drawn_anew_keeps_the_focus_of_the_keyboard(page: Page) -> None:
+def test_what_is_drawn_again_keeps_the_focus_of_the_keyboard(page: Page) -> None:
     page.open(at(MIDDLEGAME))
     page.enter("Ne5 Nxe5")
     page.until(lambda: "Nxe5." in page.text("#live"))
@@ -376,8 +333,8 @@ def test_a_move_is_spoken_once_and_not_each_depth_of_a_search(page: Page) -> Non
     page.run("window.heard = []")
     page.move("a1", "a7")
     page.until(lambda: page.error)
-    told = page.run("return window.heard.map(([, text]) => text).filter((text) => text.includes('turn'))")
-    assert len(set(told)) == 1, told
+    words = page.run("return window.heard.map(([, text]) => text).filter((text) => text.includes('turn'))")
+    assert len(set(words)) == 1, words
 
 
 FORCED = [  # what differs by its colours, where these are those of the system
@@ -392,19 +349,15 @@ FORCED = [  # what differs by its colours, where these are those of the system
 ]
 
 
-def test_what_colours_tell_is_seen_where_they_are_forced(page: Page) -> None:
-    page.driver.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "forced-colors", "value": "active"}]}
-    )
+def test_what_colours_mean_is_seen_where_they_are_forced(page: Page) -> None:
+    page.emulate(features={"forced-colors": "active"})
     page.open(at(MIDDLEGAME))
     page.enter("Ne5 Nxe5")
     page.until(lambda: len(page.moves) == 2 and page.all(".bars.white i") and page.all(".bar .orange"))
     colour = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
     same = [pair for *pair, name in FORCED if len({page.run(colour, each, name) for each in pair}) == 1]
-    switch = "const style = getComputedStyle(document.querySelector('.switch i'), arguments[0]); return [style.{}]"
-    knob, ground = (page.run(switch.format("backgroundColor"), part) for part in ("::after", None))
-    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    assert same == [] and knob != ground
+    page.emulate()
+    assert same == []
 
 
 def test_arrows_scroll_the_box_that_has_the_focus_and_leave_the_game_alone(page: Page) -> None:
@@ -433,20 +386,7 @@ def test_the_menu_closes_where_the_keyboard_leaves_it(page: Page) -> None:
     assert not page.find("#share-menu").is_displayed()
 
 
-def test_an_error_is_in_view_however_far_down_the_page_is(page: Page) -> None:
-    page.resize(390, 844, touch=True)
-    page.tab("weights")
-    page.until(lambda: page.all(".slider"))
-    page.run("window.scrollTo(0, document.documentElement.scrollHeight)")
-    page.run(
-        "const all = document.querySelectorAll('.slider [type=number]'), last = all[all.length - 1];"
-        "last.value = 1e6; last.dispatchEvent(new Event('change'))"
-    )
-    page.until(lambda: "takes" in page.text("#error"))
-    assert page.run("return scrollY > 800 && document.getElementById('error').getBoundingClientRect().top") == 0
-
-
-def test_all_beside_the_board_is_reached_in_a_low_window(page: Page) -> None:
+def test_all_controls_of_the_board_are_reached_in_a_low_window(page: Page) -> None:
     page.resize(1280, 560)
     page.open(at(MIDDLEGAME))
     page.enter("Ne5 Nxe5")
@@ -479,8 +419,8 @@ def test_no_level_of_headings_is_left_out_and_each_column_has_a_name(page: Page)
 
 
 def spoken(page: Page, role: str) -> list[tuple[str, str]]:
-    """The names of all elements of a role, as screen readers are told them, each with its description."""
-    nodes = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    """The names of all elements of a role, as screen readers get them, each with its description."""
+    nodes = page.command("Accessibility.getFullAXTree", {})["nodes"]
     known = [node for node in nodes if not node["ignored"] and node["role"]["value"] == role]
     return [tuple(str(node.get(key, {}).get("value", "")) for key in ("name", "description")) for node in known]
 
@@ -494,11 +434,11 @@ def test_lines_of_a_graph_differ_by_more_than_their_colour(page: Page) -> None:
     for name in ("KnightCenter", "BishopCenter", "PawnCenter"):
         page.click(f'#panel-games input[data-term="{name}"]')
     page.until(lambda: len(page.all("#course-terms .legend span")) >= 3)
-    drawn, told = (page.run(DASHES, f"#course-terms {place} path") for place in (".chart-place .line", ".legend .line"))
-    assert drawn == told and len(set(drawn)) == len(drawn) >= 3
+    drawn, seen = (page.run(DASHES, f"#course-terms {place} path") for place in (".chart-place .line", ".legend .line"))
+    assert drawn == seen and len(set(drawn)) == len(drawn) >= 3
 
 
-def test_a_graph_tells_the_move_it_is_at_and_where_its_lines_go(page: Page) -> None:
+def test_a_graph_says_which_move_it_is_at_and_where_its_lines_go(page: Page) -> None:
     page.enter(GAME)
     page.until(lambda: len(page.moves) == 10)
     page.tab("games")
@@ -514,8 +454,8 @@ def test_a_graph_tells_the_move_it_is_at_and_where_its_lines_go(page: Page) -> N
     page.run("document.querySelector('#panel-games details').open = true")
     page.click(".checks input")
     page.until(lambda: page.all("#course-terms .series"))
-    told = dict(spoken(page, "image"))["Terms in the course of the game"]
-    assert re.fullmatch(r"[A-Z][a-z ]+ from \S+ to \S+", told)
+    words = dict(spoken(page, "image"))["Terms in the course of the game"]
+    assert re.fullmatch(r"[A-Z][a-z ]+ from \S+ to \S+", words)
 
 
 def test_a_large_screen_has_large_graphs_and_a_name_for_what_is_in_its_own_column(page: Page) -> None:
@@ -557,7 +497,7 @@ def test_keys_of_one_character_can_be_switched_off(page: Page) -> None:
     page.until(lambda: page.find("#free-controls").is_displayed())
 
 
-def test_squares_tell_their_shapley_values_and_whether_a_piece_can_go_there(page: Page) -> None:
+def test_squares_say_their_shapley_values_and_whether_they_can_be_reached(page: Page) -> None:
     page.open(at(MIDDLEGAME))
     page.keys(*"vv")
     name = "return document.querySelector('[data-square=d1]').getAttribute('aria-label')"

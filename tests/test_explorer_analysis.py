@@ -1,4 +1,4 @@
-"""The analysis of the explorer: lines of the running search, their reasons, arrows, and the ranks of moves."""
+"""The analysis of the explorer: lines of the running search, their reasons, arrows, ranks of moves, courses."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import chess
 
+from tests.access import violations_in_all
 from tests.browser import Page, at, needs_browser, square
-from tests.test_explorer_play import LEVEL_0
+from tests.test_explorer_play import LEVEL_0, begin
 
 pytestmark = needs_browser
 
@@ -18,14 +19,18 @@ MATE = "6k1/5ppp/8/8/8/8/8/4R1K1 w - - 0 1"
 LINES = "#lines-by li"
 # Let a search that a test stands in for find these lines, one after another.
 FIND = """
-    const told = { type: "line", number: 1, depth: 9, nps: 1, score: { text: "+0.10", expected_score: 0.5 } };
+    const words = { type: "line", number: 1, depth: 9, nps: 1, score: { text: "+0.10", expected_score: 0.5 } };
     return [...arguments].map((line) => line.split(" ")).reduce(
         (last, moves) => last
-            .then(() => window.hear({ ...told, moves, names: moves }))
+            .then(() => window.hear({ ...words, moves, names: moves }))
             .then(() => new Promise(requestAnimationFrame)),
         Promise.resolve(),
     );
 """
+HIDE = (
+    "Object.defineProperty(document, 'hidden', { value: arguments[0], configurable: true });"
+    "document.dispatchEvent(new Event('visibilitychange'))"
+)
 EXCHANGE = "d2d4 d7d5 c2c4 d5c4 e2e4 e7e5"
 SPANISH = "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3 d7d6"  # as many moves as are shown
 
@@ -78,16 +83,16 @@ def test_the_first_lines_after_a_move_come_at_once(page: Page) -> None:
         "seen.observe(document.getElementById('analysis'), { childList: true, subtree: true });"
         "module.play('e2e4'); })"
     )
-    assert float(page.of_module("state/store.js", play)) < 2000, "some 150 ms on an idle machine"
+    assert float(page.store(play)) < 2000, "some 150 ms on an idle machine"
 
 
-def test_each_line_tells_what_it_leads_to_as_explain_does(page: Page) -> None:
+def test_each_line_says_what_it_leads_to_as_explain_does(page: Page) -> None:
     analysed(page, MIDDLEGAME)
     said = re.compile(r"(After|By) .* (level|wins|has)|Nothing is taken|is worth \d\.\d\d (more|less)")
     page.until(lambda: said.search(page.text(f"{LINES} .line-reasons")))
 
 
-def test_the_reasons_beside_a_line_are_those_of_its_moves_that_are_shown(page: Page) -> None:
+def test_the_reasons_of_a_line_are_those_of_its_shown_moves(page: Page) -> None:
     page.stand_in("/ws/search")
     page.click("#analysis-switch")
     page.until(lambda: page.run("return window.sent.length"))
@@ -131,9 +136,9 @@ def test_a_move_drawn_under_a_pointer_at_rest_shows_its_board(page: Page) -> Non
     first = f"{LINES} .ply:first-child button"
     page.until(lambda: page.all(first))
     page.hover(first, until=lambda: shown_after(page, *first_moves(page)))
-    page.of_module("state/store.js", "module.play('e1e6')")
+    page.store("module.play('e1e6')")
     page.until(lambda: page.text(first) == "fxe6")
-    page.of_module("state/store.js", "module.goTo(0)")
+    page.store("module.goTo(0)")
     page.until(lambda: "fxe6" not in first_moves(page) and shown_after(page, *first_moves(page)))
 
 
@@ -150,7 +155,7 @@ def test_the_bar_follows_the_search(page: Page) -> None:
     page.until(lambda: page.text("#expected b") == "100" and page.text("#analysis-score") == "+M1")
     assert "search" in page.find("#expected").get_attribute("title")
     page.keys("a")
-    page.until(lambda: page.find("#analysis-switch").get_attribute("aria-checked") == "false")
+    page.until(lambda: page.find("#analysis-switch").is_selected() is False)
     page.move("g1", "f1")
     page.until(lambda: "evaluation alone" in page.find("#expected").get_attribute("title"))
 
@@ -175,18 +180,7 @@ def test_two_evaluations_analyse_side_by_side(page: Page) -> None:
     assert titles == ["By default", "By net gen1"]
 
 
-def test_the_analysis_rests_while_nobody_looks(page: Page) -> None:
-    analysed(page, MIDDLEGAME)
-    page.until(lambda: depth(page) > 2)
-    page.of_module("base/attention.js", "module.patience.ms = 1")
-    page.until(lambda: page.text("#analysis-status").startswith("resting until somebody looks"))
-    page.until(lambda: page.of_module("state/analysis.js", "!module.searches[0].search.isRunning"))
-    page.of_module("base/attention.js", "module.patience.ms = 1e6")
-    page.hover(square("e4"))
-    page.until(lambda: page.of_module("state/analysis.js", "module.searches[0].search.isRunning"))
-
-
-def test_the_page_tells_how_long_the_compiler_will_take(page: Page) -> None:
+def test_the_page_says_how_long_the_compiler_will_take(page: Page) -> None:
     analysed(page, MIDDLEGAME)
     page.until(lambda: depth(page))
     page.run(  # as if the server compiled what an answer needs
@@ -194,25 +188,24 @@ def test_the_page_tells_how_long_the_compiler_will_take(page: Page) -> None:
         " ? Promise.resolve(new Response(JSON.stringify({compiling: {share: 0.4, seconds_left: 12}})))"
         " : path === '/api/slow' ? new Promise((settle) => (window.settle = settle)) : fetched(path, ...rest)"
     )
-    page.of_module("base/api.js", "void module.get('/api/slow')")
-    told = "compiling for this machine, once: 40%, 12 s left"
-    page.until(lambda: page.text("#analysis-status") == told)
+    page.of_module("base/server.js", "void module.get('/api/slow')")
+    words = "compiling for this machine (once): 40%, 12 s left"
+    page.until(lambda: page.text("#analysis-status") == words)
     page.run("window.settle(new Response('{}'))")
     page.until(lambda: page.text("#analysis-status").startswith("depth"))
 
 
-def test_the_analysis_stops_while_the_page_is_hidden(page: Page) -> None:
+def test_the_analysis_rests_while_nobody_looks_or_the_page_is_hidden(page: Page) -> None:
     analysed(page, MIDDLEGAME)
     page.until(lambda: depth(page) > 2)
     running = partial(page.of_module, "state/analysis.js", "module.searches[0].search.isRunning")
-    hide = (
-        "Object.defineProperty(document, 'hidden', { value: arguments[0], configurable: true });"
-        "document.dispatchEvent(new Event('visibilitychange'))"
-    )
-    page.run(hide, True)
-    page.until(lambda: not running())
-    page.run(hide, False)
-    page.until(lambda: running())
+    page.of_module("state/analysis.js", "module.patience.ms = 1")
+    page.until(lambda: page.text("#analysis-status").startswith("resting until somebody looks") and not running())
+    page.of_module("state/analysis.js", "module.patience.ms = 1e6")
+    page.hover(square("e4"), until=running)
+    for is_hidden in (True, False):
+        page.run(HIDE, is_hidden)
+        page.until(lambda is_hidden=is_hidden: running() is not is_hidden)
 
 
 def test_moves_are_ranked_by_search_and_not_by_their_static_score(page: Page) -> None:
@@ -224,7 +217,7 @@ def test_moves_are_ranked_by_search_and_not_by_their_static_score(page: Page) ->
     page.until(lambda: page.run(rows).index("e1e6") > 10)  # Rxe6 is best by its static score, and loses a rook
     page.click("#search-moves")
     page.until(lambda: page.text("#search-moves") == "Search on")
-    scores = page.run("return [...document.querySelectorAll('[data-searched]')].map((cell) => cell.textContent)")
+    scores = page.texts("[data-searched]")
     values = [float(text.replace("\u2212", "-")) for text in scores if "M" not in text]
     assert values == sorted(values, reverse=True) and len(scores) == len(list(chess.Board(MIDDLEGAME).legal_moves))
 
@@ -249,12 +242,12 @@ def test_two_moves_stay_compared_when_the_table_is_sorted_or_left(page: Page) ->
     page.tab("moves")
     page.until(lambda: page.all("tr[data-move]"))
     page.run("['e1e6', 'h2h3'].forEach((move) => document.querySelector(`tr[data-move=${move}] input`).click())")
-    told = page.until(lambda: page.text("#comparison h3"))
+    words = page.until(lambda: page.text("#comparison h3"))
     page.click("#move-table thead th.move button")
-    assert page.text("#comparison h3") == told
+    assert page.text("#comparison h3") == words
     page.tab("terms")
     page.tab("moves")
-    assert page.text("#comparison h3") == told
+    assert page.text("#comparison h3") == words
 
 
 def test_lines_are_numbered_from_the_position_that_they_are_of(page: Page) -> None:
@@ -272,3 +265,209 @@ def test_lines_are_numbered_from_the_position_that_they_are_of(page: Page) -> No
     page.until(lambda: first_moves(page) and set(first_moves(page)) <= replies)
     page.until(lambda: page.text(f"{LINES} .number") == "13...")  # while the report of the position is on its way
     page.run("window.settle(); window.fetch = window.real")
+
+
+SHARE = {"text": "+0.10", "expected_score": 0.5}
+DONE = {"type": "done", "account": []}
+
+
+def searched(ply: int) -> dict[str, Any]:
+    """What the server says of a move that has been searched."""
+    return {"type": "move", "ply": ply, "san": "?", "before": SHARE, "after": SHARE, "grade": None, "loss": 0}
+
+
+def hear(page: Page, *messages: dict[str, Any]) -> None:
+    page.run("window.hear(...arguments)", *messages)
+
+
+def asked(page: Page, *names: str) -> list[list[Any]]:
+    """Some fields of each search that has been begun."""
+    begun = page.run("return window.sent.filter((each) => !each.stop)")
+    return [[message[name] for name in names] for message in begun]
+
+
+def test_the_search_of_a_game_ends_when_another_is_on_the_board(page: Page) -> None:
+    page.stand_in("/ws/annotate")
+    page.enter("1. e4 e5")
+    page.tab("games")
+    page.until(lambda: asked(page, "nodes", "first") == [[2000, 1]])
+    hear(page, searched(1))
+    page.click("#new")
+    page.until(lambda: page.moves == [] and "Play or paste moves" in page.text("#panel-games"))
+    hear(page, searched(2))
+    assert page.run("return window.sent.at(-1)") == {"stop": True}
+    assert page.of_module("panels/course.js", "module.annotation.isWorking") is False
+
+
+def test_the_panel_of_games_shows_no_game_in_free_mode(page: Page) -> None:
+    page.stand_in("/ws/annotate")
+    page.enter("1. e4 e5")
+    page.tab("games")
+    page.until(lambda: asked(page, "first") == [[1]] and page.all("#course .series"))
+    page.click("#mode [data-value=free]")
+    page.until(lambda: "Free mode has no moves" in page.text("#panel-games") and not page.shown("#course"))
+    hear(page, searched(1), searched(2), DONE)  # of the game, which nobody sees
+    page.click("#mode [data-value=game]")
+    page.until(lambda: "Play or paste moves" in page.text("#panel-games"))
+
+
+def test_a_deep_search_of_a_game_stays_deep_when_a_move_is_added(page: Page) -> None:
+    page.stand_in("/ws/annotate")
+    page.enter("1. e4 e5")
+    page.tab("games")
+    page.until(lambda: asked(page, "first") == [[1]])
+    hear(page, searched(1), searched(2), DONE)
+    page.choose("#annotate-nodes", 200000)
+    page.click("#annotate")
+    page.until(lambda: asked(page, "nodes", "first")[1:] == [[200000, 1]])
+    hear(page, searched(1))
+    page.enter("Nf3")
+    page.until(lambda: asked(page, "nodes", "first")[2:] == [[200000, 2]])
+    hear(page, searched(2), searched(3), DONE)
+    page.enter("Nc6")
+    page.until(lambda: asked(page, "nodes", "first")[3:] == [[2000, 4]])
+
+
+def test_a_game_against_merino_is_searched_once_it_has_ended(page: Page) -> None:
+    begin(page)
+    page.stand_in("/ws/annotate")
+    page.tab("games")
+    page.move("e2", "e4")
+    page.until(lambda: len(page.moves) == 2 and page.all("#course .series"))
+    assert not asked(page)
+    page.click("#resign")
+    page.until(lambda: len(asked(page)) == 1 and page.text("#annotate") == "Stop")
+    hear(page, searched(1), searched(2), DONE)
+    page.click("#take-back")
+    page.move("d2", "d4")
+    page.until(lambda: len(page.moves) == 2 and page.store("module.isReported()"))
+    page.tab("terms")
+    page.click("#resign")
+    page.tab("games")
+    page.until(lambda: len(asked(page)) == 2)
+
+
+def test_a_search_that_a_variation_has_ended_goes_on_when_its_game_is_back(page: Page) -> None:
+    page.stand_in("/ws/annotate")
+    page.enter("1. e4 e5 2. Nf3")
+    page.tab("games")
+    page.until(lambda: asked(page, "first") == [[1]])
+    hear(page, searched(1), searched(2), searched(3), DONE)
+    page.choose("#annotate-nodes", 200000)
+    page.click("#annotate")
+    page.until(lambda: len(asked(page)) == 2)
+    hear(page, searched(1))
+    page.tab("terms")
+    page.store("module.goTo(1).then(() => module.play('c7c5'))")
+    page.until(lambda: page.moves == ["e4", "c5"])
+    page.store("module.undoEdit().then(() => module.goTo(3))")
+    page.until(lambda: page.moves == ["e4", "e5", "Nf3"])
+    page.tab("games")
+    page.until(lambda: asked(page, "nodes", "first")[2:] == [[200000, 2]])
+
+
+BOTVINNIK = "6k1/p6p/1p2Pnp1/3p4/q1pP4/1nP3N1/1B3QPP/6K1 w - - 0 28"  # - Capablanca, AVRO 1938, a move later
+QUIET = "r2q1rk1/pp2bpp1/2n1pn1p/8/3P2b1/P1NB1N2/1P3PPP/R1BQR1K1 w - - 0 13"
+SAID = "#verdict .said"
+
+
+def press(page: Page, begins: str) -> None:
+    """Press the part of a sentence that begins so."""
+    page.until(lambda: any(each.startswith(begins) for each in parts(page)))
+    number = next(at for at, each in enumerate(parts(page)) if each.startswith(begins))
+    page.run("document.querySelectorAll(arguments[0])[arguments[1]].click()", SAID, number)
+
+
+def parts(page: Page) -> list[str]:
+    """What can be pressed in the sentences of the verdict."""
+    found = page.run("return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)", SAID)
+    return [str(each) for each in found]
+
+
+def pointed(page: Page) -> str:
+    """The text of what is marked under Terms."""
+    return page.text("#panel-terms .pointed")
+
+
+def texts(page: Page, inside: str, *selectors: str) -> list[str]:
+    """Texts of one moment: an explanation on its way may replace them between two questions."""
+    script = "return arguments[1].map((each) => document.querySelector(`${arguments[0]} ${each}`).textContent)"
+    return [str(each) for each in page.run(script, inside, selectors)]
+
+
+def numbers_in(text: str) -> list[str]:
+    return re.findall(r"\d+\.\d+", text)
+
+
+def test_sentences_of_the_terms_lead_to_the_score_and_to_each_term(page: Page) -> None:
+    page.open(at(BOTVINNIK))
+    page.tab("moves")
+    press(page, "free passed pawn (e6) ")
+    said = next(each for each in parts(page) if each.startswith("free passed pawn"))
+    row = page.until(lambda: page.text("#term-table tr.open[data-term=PawnPassedFreeMax] .net"))
+    assert f"{float(row) / 100:.2f}" == numbers_in(said)[0]
+    assert pointed(page).startswith("Pawn passed free max") and page.all("#panel-terms .detail .sum")
+    press(page, "material ")
+    page.until(lambda: pointed(page).startswith("Material"))
+    page.open(at(QUIET))
+    press(page, "White is ahead by 0.60 pawns")
+    page.until(lambda: pointed(page) == "+60")
+    assert violations_in_all(page, "#verdict", "#panel-terms") == []
+
+
+def test_sentences_of_a_net_lead_to_the_account_and_to_the_pieces(page: Page) -> None:
+    page.open(at(BOTVINNIK))
+    page.of_module("panels/weights.js", 'module.useWeights("gen12.net")')
+    press(page, "Black is ahead by ")
+    page.until(lambda: "score by terms" in pointed(page))
+    press(page, "Around this position")
+    page.until(lambda: re.search(r"The terms explain \d+% of how moves change", pointed(page)))
+    press(page, "The net rates ")
+    page.until(lambda: pointed(page).startswith("What the terms do not explain"))
+    press(page, "That depends most on ")
+    page.until(lambda: page.all("#rest-table.pointed"))
+    said = next(each for each in parts(page) if each.startswith("That depends most on "))
+    first = page.text("#rest-table tr:first-child").strip()
+    assert first.startswith(re.findall(r" on ([a-h][1-8])", said)[0])
+    assert f"{abs(float(numbers_in(first)[0])) / 100:.2f}" == numbers_in(said)[0]
+
+
+def test_lines_threats_and_comparisons_unfold_their_numbers(page: Page) -> None:
+    page.set_out(analysis=True, analysis_lines=1)
+    page.open(at(QUIET))
+    page.until(lambda: "is worth" in page.text("#lines-by .line-reasons"))
+    page.keys("a")
+    page.click("#lines-by .line-reasons")
+    page.until(lambda: page.text("#lines-by .numbers tbody th"))
+    words, name, number = texts(page, "#lines-by", ".line-reasons", ".numbers tbody th", ".numbers tbody td")
+    assert name.split(" (")[0] in words
+    said, worth = re.search(r"is worth (\d+\.\d\d) (more|less)", words), float(number)
+    assert said and abs(100 * float(said[1]) - abs(worth)) < 0.6 and (said[2] == "more") == (worth > 0)
+    page.click("#threat")
+    page.until(lambda: re.search(r"-?\d+\.\d\d for White at depth \d+", page.text("#threat + .numbers")))
+    page.tab("moves")
+    for move in ("h2h3", "e1e6"):
+        page.until(lambda move=move: page.all(f"tr[data-move={move}] input"))
+        page.run(f"document.querySelector('tr[data-move={move}] input').click()")
+    page.until(lambda: page.text("#why"))
+    page.click("#why")
+    page.until(lambda: page.text("#why + .numbers"))
+    assert violations_in_all(page, "#analysis", "#verdict", "#comparison") == []
+
+
+def test_what_a_search_sees_beyond_the_board_is_said(page: Page) -> None:
+    page.set_out(analysis=True, analysis_lines=1)
+    page.open(at(BOTVINNIK.replace(" w ", " b ")))  # the evaluation by itself finds it level
+    page.until(lambda: re.match(r"The search sees more .*: \+\d\.\d\d \(\d\d%\) at depth", page.text("#searched")))
+    page.open(at("6k1/5ppp/8/8/8/8/5PPP/6K1 w - - 0 1"))
+    page.until(lambda: page.text("#lines-by .line-score"))
+    assert not page.find("#searched").is_displayed()
+
+
+def test_a_decided_game_shows_its_result(page: Page) -> None:
+    page.open(at("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"))
+    page.until(lambda: page.text("#score") == "1-0")
+    assert page.text("#expected-score") == "100.0%" and "White has won by checkmate." in page.text("#verdict")
+    assert page.text("#expected b") == "100"
+    page.open(at("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"))
+    page.until(lambda: page.text("#score") == "\u00bd-\u00bd" and page.text("#expected-score") == "50.0%")

@@ -1,17 +1,18 @@
-"""What goes wrong around the page: answers that come late or never, and a browser that keeps nothing."""
+"""What goes wrong around the page: late answers, other boards meanwhile, and a browser that keeps nothing."""
 
 from __future__ import annotations
 
 import json
 from base64 import b64encode
+from functools import partial
 from pathlib import Path
 
 import pytest
-from selenium.webdriver.common.action_chains import ActionChains
 
 from merino.eval.families import DEFAULT_FILE
-from tests.browser import HEIGHT, WIDTH, Page, needs_browser
-from tests.test_explorer_play import begin
+from tests.browser import HEIGHT, WIDTH, Page, at, needs_browser
+from tests.test_explorer_play import LEVEL_0, begin
+from tests.test_explorer_work import MISTAKE
 
 pytestmark = needs_browser
 
@@ -134,90 +135,67 @@ def test_merino_answers_once_the_server_that_was_away_is_back(page: Page, away: 
     page.until(lambda: page.moves[2:3] == ["d4"] and not page.error)  # Merino may have answered already
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_of_two_choices_of_weights_the_last_one_stays(page: Page, fails: bool) -> None:
+@pytest.mark.parametrize(("second", "fails"), [("full", False), ("full", True), ("", True)])
+def test_of_two_choices_of_weights_the_last_one_that_can_be_had_stays(page: Page, second: str, fails: bool) -> None:
     page.tab("weights")
     page.until(lambda: page.all("[data-weight]"))
     hold(page, "/api/weights?weights=gen1.net", fails)
     page.choose("#weights-chosen", "gen1.net")
-    page.choose("#weights-chosen", "full")
-    page.until(lambda: page.all("[data-term-weights=KnightSquare]"))
+    if second:
+        page.choose("#weights-chosen", second)
+        page.until(lambda: page.all("[data-term-weights=KnightSquare]"))
     release(page)
-    assert page.all("[data-term-weights=KnightSquare]") and not page.error
-    assert page.of_module("state/store.js", "module.state.weights") == "full"
+    if not second:
+        page.until(lambda: "the server does not answer" in page.error)
+    assert page.values_of("#weights-chosen", "e.value") == [page.store("module.state.weights")] == [second or "in-use"]
+    assert not second or not page.error
 
 
-def test_weights_that_cannot_be_had_leave_those_before(page: Page) -> None:
-    page.tab("weights")
-    page.until(lambda: page.all("[data-weight]"))
-    hold(page, "/api/weights?weights=gen1.net", fails=True)
-    page.choose("#weights-chosen", "gen1.net")
-    release(page)
-    page.until(lambda: "the server does not answer" in page.error)
-    assert page.run("return document.getElementById('weights-chosen').value") == "in-use"
-
-
-def test_a_game_of_a_list_that_comes_late_replaces_no_text_pasted_since(page: Page) -> None:
+@pytest.mark.parametrize("way", ["text", "new", "move"])
+def test_a_game_that_comes_late_replaces_nothing_put_on_the_board_since(page: Page, way: str) -> None:
     page.enter(games("Anna", "e4") + games("Bea", "d4"))
-    page.until(lambda: page.text("#game-count") == "2 games")
+    page.until(lambda: page.moves == ["e4"] and page.text("#game-count") == "2 games")
     hold(page, "/api/game ")
     page.click("#game-at-1")
-    page.enter(games("Dora", "Nf3"))
-    page.until(lambda: page.moves == ["Nf3"])
-    release(page)
-    assert page.moves == ["Nf3"] and "Dora" in page.text("#move-list")
-
-
-@pytest.mark.parametrize("way", ["new", "move"])
-def test_a_game_that_comes_late_replaces_no_board_put_up_or_moved_on_since(page: Page, way: str) -> None:
-    page.enter(games("Anna", "e4") + games("Bea", "d4"))
-    page.until(lambda: page.moves == ["e4"])
-    hold(page, "/api/game ")
-    page.click("#game-at-1")
-    if way == "new":
+    if way == "text":
+        page.enter(games("Dora", "Nf3"))
+    elif way == "new":
         page.click("#new")
     else:
         page.move("g1", "f3")
     expected = [] if way == "new" else ["Nf3"]
-    page.until(lambda: page.moves == expected)
+    page.until_moves(*expected)
     release(page)
-    assert page.moves == expected
+    assert page.moves == expected and ("Dora" in page.text("#move-list")) == (way == "text")
 
 
 def test_a_game_that_is_pressed_while_the_list_is_drawn_hears_its_click(page: Page) -> None:
     page.enter(games("Anna", "e4") + games("Bea", "d4"))
     page.until(lambda: page.text("#game-count") == "2 games" and page.all("#game-at-1"))
-    ActionChains(page.driver).click_and_hold(page.find("#game-at-1")).perform()
-    page.run(
-        "document.getElementById('game-list').dispatchEvent(new Event('scroll'));"
-        " return new Promise((drawn) => setTimeout(drawn, 100))"
-    )
-    ActionChains(page.driver).release().perform()
+    with page.pressed("#game-at-1"):
+        page.run(
+            "document.getElementById('game-list').dispatchEvent(new Event('scroll'));"
+            " return new Promise((drawn) => setTimeout(drawn, 100))"
+        )
     page.until(lambda: page.moves == ["d4"] and "Bea" in page.text("#move-list"))
     page.enter(games("Carl", "c4") + games("Dora", "Nf3"))
     page.until(lambda: "Carl" in page.text("#game-list"))
 
 
-def test_of_two_texts_the_last_one_stays(page: Page) -> None:
-    hold(page, "Anna")
-    page.enter(games("Anna", "e4"))
-    page.enter(games("Bea", "d4"))
-    page.until(lambda: page.moves == ["d4"])
+@pytest.mark.parametrize("are_files", [False, True])
+def test_of_two_texts_or_files_the_last_one_stays(page: Page, tmp_path: Path, are_files: bool) -> None:
+    texts = games("Anna", "e4"), games("Bea", "d4")
+    page.tab("games")
+    hold(page, b64encode(texts[0].encode()).decode()[:20] if are_files else "Anna")
+    for number, text in enumerate(texts):
+        if are_files:
+            (tmp_path / f"{number}.pgn").write_text(text)
+            page.choose_file("#open-pgn", tmp_path / f"{number}.pgn")
+        else:
+            page.enter(text)
+    page.until_moves("d4")
     release(page)
     assert page.moves == ["d4"] and "Bea" in page.text("#move-list")
-
-
-def test_of_two_files_the_last_one_stays(page: Page, tmp_path: Path) -> None:
-    first, second = tmp_path / "first.pgn", tmp_path / "second.pgn"
-    first.write_text(games("Anna", "e4"))
-    second.write_text(games("Bea", "d4"))
-    page.tab("games")
-    hold(page, b64encode(first.read_bytes()).decode()[:20])
-    page.choose_file("#open-pgn", first)
-    page.choose_file("#open-pgn", second)
-    page.until(lambda: page.moves == ["d4"] or "Bea" in page.text("#move-list"))
-    release(page)
-    assert "Bea" in page.text("#move-list")
 
 
 def test_moves_that_are_read_too_late_replace_none_made_since(page: Page) -> None:
@@ -243,7 +221,7 @@ def test_what_is_typed_before_the_last_text_is_read_stays(page: Page) -> None:
 
 def test_values_after_a_move_that_was_pointed_at_come_too_late_for_another_board(page: Page) -> None:
     hold(page, '"moves":["a2a3"]')
-    page.of_module("state/store.js", "(module.preview('a2a3'), module.play('e2e4'))")
+    page.store("(module.preview('a2a3'), module.play('e2e4'))")
     page.until(lambda: page.pieces.get("e4"))
     release(page)
     assert page.pieces.get("a2") == "wP" and not page.all(".arrows .tried")
@@ -255,7 +233,7 @@ def test_a_hint_is_not_shown_in_another_position(page: Page) -> None:
     page.run(LATE_HINT)
     page.click("#hint-move")
     page.move("a2", "a3")
-    page.until(lambda: len(page.moves) == 2 and page.of_module("state/store.js", "module.isReported()"))
+    page.until(lambda: len(page.moves) == 2 and page.store("module.isReported()"))
     page.run("window.release()")
     page.until(lambda: page.run("return window.isHinted"))
     assert not page.all(".arrows line")
@@ -267,20 +245,20 @@ def test_work_on_a_player_ends_when_other_games_are_opened(page: Page) -> None:
     page.until(lambda: page.text("#game-count") == "2 games")
     page.tab("player")
     page.click("#profile-start")
-    page.until(lambda: page.all("#player-stop") and page.run("return window.sent.length") == 1)
+    page.until(lambda: page.shown("#player-stop") and page.run("return window.sent.length") == 1)
     page.enter(3 * games("Bea", "d4"))
     page.until(lambda: page.text("#game-count") == "3 games")
     assert page.run("return window.sent.slice(1)") == [{"stop": True}]
     page.tab("player")
-    assert page.all("#profile-start") and "Of 3 games" in page.text("#panel-player")
+    assert page.shown("#profile-start") and "Of 3 games" in page.text("#panel-player")
 
 
 def test_weights_put_in_use_are_those_of_all_that_is_shown_from_then_on(page: Page) -> None:
     taught = {"name": "taught", "text": DEFAULT_FILE.read_text(), "fit": None, "match": None, "changed": []}
     page.enter("1. e4")
     page.until(lambda: page.moves == ["e4"] and page.pieces.get("e4"))
-    page.enter(page.of_module("panels/shared_result.js", f"module.asLink({json.dumps(taught)})"))
-    page.until(lambda: page.all("#taught-in-use"))
+    page.enter(page.of_module("panels/teaching_result.js", f"module.asLink({json.dumps(taught)})"))
+    page.until(lambda: page.shown("#taught-in-use"))
     page.run(IN_USE)
     page.click("#taught-in-use")
     page.until(lambda: page.text("#score") == "+12.34" and page.text("#taught-done") == "written")
@@ -295,7 +273,7 @@ def test_weights_changed_on_the_disk_are_shown_when_the_user_comes_back(page: Pa
     page.run("document.querySelector('[data-weight=VAL_P_mg]').dataset.mine = 'yes'")
     page.run("window.dispatchEvent(new Event('focus'))")
     page.until(lambda: page.run("return window.asked") == 1)
-    assert page.all("[data-weight=VAL_P_mg][data-mine=yes]")  # nothing has changed, and nothing is made anew
+    assert page.all("[data-weight=VAL_P_mg][data-mine=yes]")  # nothing has changed, and nothing is made again
     page.run("window.isChanged = true; window.dispatchEvent(new Event('focus'))")
     page.until(lambda: page.run("return document.querySelector('[data-weight=VAL_P_mg]').value") == "150")
     page.until(lambda: page.text("#score") == "+12.34")
@@ -322,9 +300,9 @@ def test_what_the_browser_has_no_room_for_is_kept_until_the_page_is_left(page: P
     page.until(lambda: page.pieces)
     page.run("Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }")
     kept = "(module.keep('player', 'Anna'), module.recall('player', 'nobody'))"
-    assert page.of_module("base/browser_storage.js", kept) == "Anna"
+    assert page.of_module("base/kept.js", kept) == "Anna"
     page.reload()
-    assert page.of_module("base/browser_storage.js", "module.recall('player', 'nobody')") == "nobody"
+    assert page.of_module("base/kept.js", "module.recall('player', 'nobody')") == "nobody"
 
 
 @pytest.mark.parametrize("width", [WIDTH, 700], ids=["two columns", "one column"])
@@ -361,14 +339,14 @@ def test_an_error_stays_in_view_as_the_columns_become_one(page: Page) -> None:
 
 def test_shapley_values_are_those_of_the_position_whose_report_is_seen(page: Page) -> None:
     page.enter("1. e4 d5")
-    page.until(lambda: page.pieces.get("d5") == "bP" and page.of_module("state/store.js", "module.isReported()"))
+    page.until(lambda: page.pieces.get("d5") == "bP" and page.store("module.isReported()"))
     hold(page, "/api/explain")
     page.enter("exd5")
     page.until(lambda: len(page.moves) == 3)
     page.click("#way [data-value=shapley]")
     release(page)
     page.until(lambda: page.pieces.get("d5") == "wP")
-    page.until(lambda: page.of_module("state/store.js", "Boolean(module.state.report.shapley)"))
+    page.until(lambda: page.store("Boolean(module.state.report.shapley)"))
     assert not page.error
 
 
@@ -376,15 +354,15 @@ def test_a_threat_that_could_not_be_asked_for_is_asked_for_again(page: Page) -> 
     hold(page, "/api/threat", fails=True)
     page.enter("6k1/5ppp/8/8/8/8/r4PPP/1R4K1 b - - 0 1")
     page.until(lambda: page.pieces.get("a2") == "bR")
-    page.until(lambda: page.of_module("state/store.js", "module.state.report.threat?.threat === null"))
+    page.until(lambda: page.store("module.state.report.threat?.threat === null"))
     release(page)
-    page.until(lambda: page.of_module("state/store.js", "module.state.report.threat === undefined"))
+    page.until(lambda: page.store("module.state.report.threat === undefined"))
     page.run("window.fetch = window.real")
     page.click("#flip")
     page.until(lambda: "mate" in page.text("#threat"))
 
 
-def test_a_comparison_that_fails_late_is_not_told_where_another_was_made(page: Page) -> None:
+def test_a_comparison_that_fails_late_shows_no_error_after_another(page: Page) -> None:
     page.tab("compare")
     page.until(lambda: page.all("#compare-scores"))
     hold(page, '"moves":["e2e4"],"first"', fails=True)
@@ -394,3 +372,168 @@ def test_a_comparison_that_fails_late_is_not_told_where_another_was_made(page: P
     page.until(lambda: page.pieces.get("e5"))
     release(page)
     assert not page.error
+
+
+GAME = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 e5 (1... c5) 2. Nf3 {good} 1-0'
+KING_E5, KING_D5 = "8/8/8/4k3/8/8/4P3/4K3 w - - 0 1", "8/8/8/3k4/8/8/4P3/4K3 w - - 0 1"
+
+
+def at_start(page: Page) -> None:
+    page.click("#first")
+    page.until(lambda: page.store("module.isReported() && module.state.at === 0"))
+
+
+def test_another_move_after_steps_back_replaces_those_of_a_game_against_merino(page: Page) -> None:
+    begin(page)
+    page.move("e2", "e4")
+    page.until(lambda: len(page.moves) == 2)
+    at_start(page)
+    page.move("d2", "d4")
+    page.until(lambda: len(page.moves) == 2 and page.moves[0] == "d4")
+    first = "module.state.root.children.map(({ uci }) => uci)"
+    assert page.store(first) == ["d2d4"], "the main line is what is played"
+
+
+def test_an_ended_game_keeps_its_moves_and_result_when_it_is_analysed(page: Page) -> None:
+    result = partial(page.of_module, "state/store.js", "module.tagsNow().Result ?? null")
+    begin(page)
+    page.move("e2", "e4")
+    page.until(lambda: len(page.moves) == 2)
+    played = page.moves
+    page.click("#resign")
+    at_start(page)
+    page.move("h2", "h4")
+    page.until(lambda: page.moves == ["h4"] and page.find("#take-back").get_attribute("disabled"))
+    page.store("module.undoEdit()")
+    page.until(lambda: page.moves == played and page.find("#take-back").is_enabled())
+    page.click("#take-back")
+    page.until(lambda: page.moves == [] and page.store("module.isReported()"))
+    assert result() is None, "it goes on"
+    page.move("e2", "e4")
+    page.until(lambda: len(page.moves) == 2)
+    assert result() is None
+    page.click("#resign")
+    page.click("#leave-game")
+    page.until(lambda: not page.find("#play-bar").is_displayed())
+    page.click("#share")
+    page.click("#save-pgn")
+    assert b'[Result "0-1"]' in page.saved("game.pgn")
+
+
+def test_a_move_typed_at_the_start_of_a_game_joins_it_unless_it_is_numbered(page: Page) -> None:
+    page.enter(GAME)
+    page.until(lambda: "c5" in page.text("#move-list"))
+    page.enter("d4")
+    page.until(lambda: page.moves == ["d4"])
+    listed = page.text("#move-list")
+    assert listed.startswith("A - B") and "e4" in listed and "good" in listed
+    page.store("module.undoEdit()")
+    page.until(lambda: page.moves == ["e4", "e5", "Nf3"])
+    page.enter("1. c4")
+    page.until(lambda: page.moves == ["c4"] and "Nf3" not in page.text("#move-list"))
+
+
+def test_a_reload_brings_back_what_a_link_has_shown_in_a_tab_used_before(page: Page) -> None:
+    page.enter("1. e4")
+    page.until(lambda: page.moves == ["e4"])
+    page.open(at(KING_E5))
+    page.until(lambda: page.pieces.get("e5") == "bK")
+    page.reload()
+    page.until(lambda: page.pieces)
+    assert page.pieces.get("e5") == "bK" and page.moves == []
+
+
+@pytest.mark.parametrize("since", ["link", "move"])
+def test_a_link_that_is_read_too_late_replaces_nothing_shown_since(page: Page, since: str) -> None:
+    hold(page, "8/8/8/4k3")
+    page.of_module("controls/entry.js", f"void module.showLink('{at(KING_E5)}')")
+    if since == "link":
+        page.of_module("controls/entry.js", f"void module.showLink('{at(KING_D5)}')")
+        page.until(lambda: page.pieces.get("d5") == "bK")
+    else:
+        page.move("e2", "e4")
+        page.until(lambda: page.pieces.get("e4") == "wP")
+    release(page)
+    assert page.pieces.get("d5") == "bK" if since == "link" else page.moves == ["e4"]
+
+
+def test_of_a_position_and_a_link_that_is_typed_after_it_the_link_stays(page: Page) -> None:
+    hold(page, "8/8/8/4k3")
+    page.enter(KING_E5)
+    page.enter(f"{page.address}{at(KING_D5)}")
+    page.until(lambda: page.pieces.get("d5") == "bK")
+    release(page)
+    assert page.pieces.get("d5") == "bK"
+
+
+EXERCISE = {
+    "fen": "6k1/5ppp/6r1/7n/7n/8/5PPP/R5K1 w - - 0 1", "number": "1.", "played": "Rb1", "game": 1,
+    "title": "Me - You", "line": ["Ra8#"], "why": "Ra8# was right.",
+}  # fmt: skip
+PRACTICE = {"practice": "mine", "attempts": 3, "exercises": {"one": EXERCISE}, "due": ["one"], "practised": 0}
+SERVER = """
+    const real = window.fetch;
+    let practised = 0;
+    window.fetch = async (path, options) => {
+        const refused = { right: false, refutation: ["h6"], sentence: "h6 answers it." };
+        if (path === "/api/drill/answer")
+            return Response.json(options.body.includes("a1a8") ? { right: true } : refused);
+        if (path === "/api/drill/review")
+            return Response.json({ due: [], practised: ++practised, again: "2026-01-01" });
+        return real(path, options);
+    };
+"""
+
+
+def drill(page: Page) -> None:
+    """Put an exercise on the board, with a server that answers at once."""
+    page.enter(MISTAKE)
+    page.until(lambda: len(page.moves) > 1)
+    page.tab("player")
+    page.until(lambda: page.shown("#drill-start"))
+    page.run(SERVER)
+    page.of_module("panels/drilling.js", f"void module.openPractice({json.dumps(PRACTICE | {'keeps': True})})")
+    page.until(lambda: page.all("#drill-show") and page.store("module.isReported()"))
+
+
+@pytest.mark.parametrize("late", ['"h7h6"],"free"', "/api/drill/review"], ids=["refutation", "solution"])
+def test_what_an_exercise_answers_too_late_leaves_another_game_alone(page: Page, late: str) -> None:
+    drill(page)
+    hold(page, late)
+    if late == "/api/drill/review":
+        page.click("#drill-show")
+    else:
+        page.move("a1", "b1")
+        page.until(lambda: page.moves == ["Rb1", "h6"])
+    page.enter("1. e4 e5")
+    page.until(lambda: page.moves == ["e4", "e5"])
+    release(page)
+    if late == "/api/drill/review":
+        page.until(lambda: page.text("#drill-standing").startswith("0 due of 1 exercise, 1 practised"))
+    assert page.moves == ["e4", "e5"] and not page.all("#drill-again")
+
+
+@pytest.mark.parametrize("move", ["a8", "b1"])
+def test_an_exercise_whose_solution_is_shown_during_a_judgement_counts_once(page: Page, move: str) -> None:
+    drill(page)
+    hold(page, "/api/drill/answer")
+    page.move("a1", move)
+    judged = f"module.isReported() && module.state.moves[0].uci === 'a1{move}'"
+    page.until(lambda: page.store("module.state.at === 1 && " + judged))
+    page.click("#drill-show")
+    page.until(lambda: page.text("#drill-words") == "Ra8# was right.")
+    release(page)
+    assert page.text("#drill-words") == "Ra8# was right." and page.moves == ["Ra8#"]
+    assert page.text("#drill-standing") == "0 due of 1 exercise, 1 practised; 0 of 1 found now."
+
+
+def test_a_game_against_merino_from_the_position_of_an_exercise_ends_it(page: Page) -> None:
+    page.set_out(analysis=False, play=LEVEL_0 | {"fromHere": True})
+    drill(page)
+    page.click("#play")
+    page.click("#play-begin")
+    page.until(lambda: page.shown("#play-bar"))
+    assert page.store("module.state.exercise") is None and not page.all("#drill-show")
+    page.move("a1", "b1")
+    page.until(lambda: len(page.moves) == 2)
+    assert not page.text("#drill-words")

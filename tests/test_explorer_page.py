@@ -30,13 +30,12 @@ BLUNDERS = """[White "Anna"]
 [Result "0-1"]
 
 1. e4 e5 2. Ne2 Nc6 3. g3 d5 4. a3 Qg5 5. h4 Qxg3 6. h5 Nd4 7. b3 Nf3# 0-1"""
-NASTY = '[White "<img src=x onerror=alert(1)>"]\n[Black "<script>alert(2)</script>"]\n[Result "*"]\n\n1. e4 e5 *\n'
 BOTH = ("gen1", "default")
 TABS = ("terms", "pieces", "moves", "compare", "weights", "games", "player", "learning")
 
 
 @cache
-def told(fen: str) -> PositionReport:
+def report_of(fen: str) -> PositionReport:
     return report_position(Position(fen), default())
 
 
@@ -48,7 +47,7 @@ def after(fen: str, *moves: str) -> str:
 
 def shows(page: Page, fen: str) -> bool:
     """Whether board, values, table and score are those of a position, as the engine evaluates it."""
-    report = told(fen)
+    report = report_of(fen)
     board = chess.Board(fen)
     pieces = {
         chess.square_name(square): f"{'w' if piece.color else 'b'}{piece.symbol().upper()}"
@@ -89,7 +88,7 @@ def test_a_rejected_move_goes_back_and_says_why(page: Page) -> None:
 def test_values_are_shown_before_a_move_is_let_go(page: Page) -> None:
     page.open(at(MIDDLEGAME))
     page.drag(square("f3"), square("e5"), drop=False)
-    then = {piece.square: piece.removal_cp for piece in told(after(MIDDLEGAME, "f3e5")).pieces}
+    then = {piece.square: piece.removal_cp for piece in report_of(after(MIDDLEGAME, "f3e5")).pieces}
     page.until(lambda: page.values.get("e5") == f"{(then['e5'] or 0) / 100:+.2f}")
     assert "f3" not in page.values and page.moves == []
     page.drop(square("f3"))
@@ -106,7 +105,7 @@ def test_a_pawn_promotes_to_what_is_chosen(page: Page) -> None:
     page.until(lambda: page.pieces.get("a7") == "wP")
     page.move("a7", "a8")
     page.until(lambda: page.all("#promotion[open]"))
-    names = page.run("return [...document.querySelectorAll('#promotion img')].map((each) => each.alt)")
+    names = page.values_of("#promotion img", "e.alt")
     assert names == ["white queen", "white rook", "white bishop", "white knight"]
     page.keys("q")
     page.until(lambda: page.pieces.get("a8") == "wQ")
@@ -151,7 +150,7 @@ def test_the_example_of_the_report_is_set_up_in_free_mode(page: Page) -> None:
         assert not page.all(".palette [aria-pressed=true]"), "what was dragged is not chosen for clicks as well"
     fen = "8/8/8/4k3/2P2pp1/P1K5/2B5/8 w - - 0 1"
     page.until(lambda: shows(page, fen))
-    values = {piece.square: piece.removal_cp for piece in told(fen).pieces}
+    values = {piece.square: piece.removal_cp for piece in report_of(fen).pieces}
     assert values["f4"] < values["c4"] and page.values["f4"].startswith("-")
     page.click("#free-play")
     page.until(lambda: page.find("#mode [data-value=game]").get_attribute("aria-checked") == "true")
@@ -159,7 +158,7 @@ def test_the_example_of_the_report_is_set_up_in_free_mode(page: Page) -> None:
     page.until(lambda: page.moves == ["Bg6"])
 
 
-def test_free_mode_takes_pieces_off_and_tells_why_there_are_no_moves(page: Page) -> None:
+def test_free_mode_takes_pieces_off_and_says_why_there_are_no_moves(page: Page) -> None:
     page.click("#mode [data-value=free]")
     page.drag(square("d8"), "#score")
     page.until(lambda: "d8" not in page.pieces)
@@ -199,7 +198,7 @@ def test_a_slider_changes_the_score_at_once_and_reset_brings_it_back(page: Page)
     page.until(lambda: shows(page, MIDDLEGAME))
 
 
-def test_weights_are_searched_and_tell_what_they_do_here(page: Page) -> None:
+def test_weights_are_searched_and_show_their_effect_here(page: Page) -> None:
     page.open(at(MIDDLEGAME))
     page.tab("weights")
     page.find("#weight-search").send_keys("bishop mobility")
@@ -208,7 +207,7 @@ def test_weights_are_searched_and_tell_what_they_do_here(page: Page) -> None:
     sliders = "flatMap((box) => [...box.querySelectorAll('[data-weight]')])"
     boxes = page.run(f"{seen}.{sliders}.map((slider) => slider.dataset.weight)")
     assert boxes == ["BishopMobility_mg", "BishopMobility_eg"]
-    net = next(term.net_cp for term in told(MIDDLEGAME).terms if term.name == "BishopMobility")
+    net = next(term.net_cp for term in report_of(MIDDLEGAME).terms if term.name == "BishopMobility")
     assert page.text("[data-term-weights=BishopMobility] .effect") == f"{net:+.1f} here"
 
 
@@ -234,25 +233,25 @@ def test_a_weights_file_of_the_users_is_opened_and_a_faulty_one_refused(page: Pa
     good, bad = tmp_path / "mine.txt", tmp_path / "bad.txt"
     good.write_text("VAL_P 150\n")
     bad.write_text("VAL_X 150\n")
-    page.choose_file("#panel-weights .panel-bar button", good)
+    page.choose_file("#weights-open", good)
     page.until(lambda: page.run("return document.querySelector('[data-weight=VAL_P]')?.value") == "150")
     assert page.run("return document.getElementById('weights-chosen').selectedOptions[0].textContent") == "mine.txt"
-    page.choose_file("#panel-weights .panel-bar button", bad)
+    page.choose_file("#weights-open", bad)
     page.until(lambda: page.error == "bad.txt:1: no term is called 'VAL_X'; did you mean 'VAL_R'?")
 
 
-def test_a_term_tells_its_sentence_lights_its_squares_and_adds_up(page: Page) -> None:
+def test_a_term_shows_its_sentence_lights_its_squares_and_adds_up(page: Page) -> None:
     page.open(at(MIDDLEGAME))
     page.click('tr[data-term="BishopMobility"]')
     page.until(lambda: page.all("#term-table .detail"))
     assert "The squares a bishop attacks" in page.text("#term-table .detail")
-    lit = {piece.square for piece in told(MIDDLEGAME).pieces if "BishopMobility" in piece.terms}
+    lit = {piece.square for piece in report_of(MIDDLEGAME).pieces if "BishopMobility" in piece.terms}
     page.until(lambda: set(page.values) == lit and len(page.all(".marks .term")) == len(lit))
     page.click('tr[data-term="BishopMobility"]')
     page.until(lambda: not page.all(".marks .term"))
-    nets = page.run("return [...document.querySelectorAll('tr[data-term] .net')].map((cell) => cell.textContent)")
+    nets = page.texts("tr[data-term] .net")
     whole = sum(float(text.replace("\u2212", "-")) for text in nets)
-    assert whole == pytest.approx(told(MIDDLEGAME).static.sum_cp, abs=0.051 * len(nets))
+    assert whole == pytest.approx(report_of(MIDDLEGAME).static.sum_cp, abs=0.051 * len(nets))
 
 
 def test_the_table_is_sorted_by_its_columns_and_shows_all_terms_when_asked(page: Page) -> None:
@@ -262,19 +261,19 @@ def test_the_table_is_sorted_by_its_columns_and_shows_all_terms_when_asked(page:
     page.until(lambda: len(page.all("tr[data-term]")) == len(TERMS) > few)
     page.click("[data-sort=net_cp]")
     page.until(lambda: page.all("th[aria-sort=descending]"))
-    names = page.run("return [...document.querySelectorAll('tr[data-term]')].map((row) => row.dataset.term)")
-    sizes = {term.name: abs(term.net_cp) for term in told(MIDDLEGAME).terms}
+    names = page.values_of("tr[data-term]", "e.dataset.term")
+    sizes = {term.name: abs(term.net_cp) for term in report_of(MIDDLEGAME).terms}
     assert [sizes[name] for name in names] == sorted(sizes.values(), reverse=True)
 
 
 def test_every_move_is_listed_tried_by_pointing_and_compared(page: Page) -> None:
     page.open(at(MIDDLEGAME))
     page.tab("moves")
-    report = told(MIDDLEGAME)
+    report = report_of(MIDDLEGAME)
     page.until(lambda: len(page.all("tr[data-move]")) == len(report.moves))
     page.click("#search-moves")
     page.click("#move-table thead th:nth-of-type(5) button")  # by the static score
-    listed = page.run("return [...document.querySelectorAll('tr[data-move]')].map((row) => row.dataset.move)")
+    listed = page.values_of("tr[data-move]", "e.dataset.move")
     assert listed == [move.uci for move in report.moves]
     best = report.moves[0]
     tried = f"{best.change.after_cp / 100:+.2f}"
@@ -304,7 +303,7 @@ def test_two_weights_files_stand_side_by_side(page: Page) -> None:
         ".map((row) => [3, 4].map((at) => row.cells[at].textContent))"
     )
     assert nets and all(row != ["\u00b7", "\u00b7"] for row in nets)
-    assert page.text("#compare-scores tbody tr td") == f"{told(MIDDLEGAME).static.score_cp / 100:+.2f}"
+    assert page.text("#compare-scores tbody tr td") == f"{report_of(MIDDLEGAME).static.score_cp / 100:+.2f}"
 
 
 def test_weights_that_differ_in_another_phase_are_not_called_the_same(page: Page, tmp_path: Path) -> None:
@@ -338,7 +337,7 @@ def test_a_net_shows_score_and_pieces_and_says_that_it_has_no_terms(page: Page, 
     page.until(lambda: "mine.net" in page.text("#weights-chosen option:checked") and page.all("#net-about"))
     assert page.run("return document.getElementById('weights-save').disabled")
     page.tab("terms")
-    page.until(lambda: "mine.net does not tell its score by terms" in page.text("#without-terms"))
+    page.until(lambda: "score by terms" in page.text("#without-terms"))
     removals = load_evaluation("gen1").removals(Position(MIDDLEGAME).record)[0]
     page.until(lambda: page.values["d1"] == f"{removals[chess.D1] / 100:+.2f}")
     by_terms = default().explain(Position(MIDDLEGAME).record).score_white
@@ -358,8 +357,8 @@ def test_the_board_shows_shapley_values_that_add_up_to_the_score_of_a_net(page: 
     page.until(lambda: "standard error up to 0.02" in page.text("#panel-pieces"))
     assert sum(map(float, page.values.values())) == pytest.approx(score / 100, abs=0.15)  # each rounded to 0.01
     page.tab("terms")
-    told = page.run("return [...document.querySelectorAll('#words-table .net')].map((cell) => cell.textContent)")
-    assert sum(float(cell.replace("\u2212", "-")) for cell in told) == pytest.approx(score, abs=2)
+    words = page.texts("#words-table .net")
+    assert sum(float(cell.replace("\u2212", "-")) for cell in words) == pytest.approx(score, abs=2)
     assert "The net rates" in page.text("#verdict")
 
 
@@ -382,7 +381,7 @@ def test_the_value_that_a_net_gives_each_piece_is_shown_by_one_key(page: Page) -
     assert not page.text("#beside-score")
 
 
-def test_a_click_counts_while_the_course_is_drawn_anew(page: Page) -> None:
+def test_a_click_counts_while_the_course_is_drawn_again(page: Page) -> None:
     page.enter(BLUNDERS)
     page.until(lambda: len(page.moves) == 14 and page.all("#course .series"))
     page.hover("#course svg")
@@ -410,8 +409,8 @@ def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None
     assert re.fullmatch(f"By piece: {piece}(, {piece})*", page.text(".mistakes [data-pieces]"))
     assert page.text(".mistakes [data-mistake]")[0].isupper()
     numbers = {f"{ply // 2 + 1}{'...' if ply % 2 else '.'} {san}" for ply, san in enumerate(page.moves)}
-    told = re.findall(r"^(\d+\.+ [^?! ]+)", page.text(".mistakes"), re.MULTILINE)
-    assert told and set(told) <= numbers
+    words = re.findall(r"^(\d+\.+ [^?! ]+)", page.text(".mistakes"), re.MULTILINE)
+    assert words and set(words) <= numbers
     page.run("document.querySelector('#panel-games details').open = true")
     page.click('#panel-games input[data-term="KnightCenter"]')
     page.until(lambda: "Knight center" in page.text("#course-terms .legend"))
@@ -420,13 +419,6 @@ def test_a_game_is_drawn_clicked_and_its_mistakes_are_marked(page: Page) -> None
     page.until(lambda: page.text("#annotate") == "Search deeper" and "White: " in page.text("#panel-games .summary"))
     page.click(".mistakes li:last-child button")
     page.until(lambda: page.text("#move-list [aria-current]") in page.text(".mistakes li:last-child button"))
-
-
-def test_a_script_in_a_header_is_text(page: Page) -> None:
-    page.enter(NASTY)
-    page.until(lambda: "<script>alert(2)</script>" in page.text("#panel-games"))
-    assert "<img src=x onerror=alert(1)>" in page.text("#move-list")
-    assert not page.all("#panel-games script, img[onerror]")
 
 
 SCRIPTS = (
@@ -459,7 +451,7 @@ def test_no_script_in_a_file_runs_wherever_its_text_is_shown(page: Page, tmp_pat
     bad = tmp_path / f"{SCRIPTS[1].replace('/', '')}.txt"
     bad.write_text(f"{SCRIPTS[0]} 1\n")
     page.tab("weights")
-    page.choose_file("#panel-weights .panel-bar button", bad)
+    page.choose_file("#weights-open", bad)
     page.until(lambda: bad.name in page.error)
     assert_nothing_ran(page)
     page.open(f"#fen={quote(SCRIPTS[0])}&moves={quote(SCRIPTS[1])}")
@@ -506,7 +498,7 @@ def test_the_keyboard_alone_suffices(page: Page) -> None:
 
 def test_focused_squares_are_spoken(page: Page) -> None:
     page.keys("b", Keys.ARROW_LEFT)
-    value = next(piece.removal_cp for piece in told(Position().fen()).pieces if piece.square == "d1")
+    value = next(piece.removal_cp for piece in report_of(Position().fen()).pieces if piece.square == "d1")
     page.until(lambda: page.text("#live") == f"d1, white queen, {(value or 0) / 100:+.2f} pawns")
 
 
@@ -571,17 +563,17 @@ def test_what_is_shown_is_saved_as_json_csv_and_pictures(page: Page) -> None:
     for name in ("json", "csv", "svg", "png"):
         page.click("#share")
         page.click(f"#save-{name}")
-    assert json.loads(page.saved("position.json"))["score_cp"] == told(MIDDLEGAME).static.score_cp
+    assert json.loads(page.saved("position.json"))["score_cp"] == report_of(MIDDLEGAME).static.score_cp
     assert b"BishopMobility,Mobility," in page.saved("position.csv")
     drawing = page.saved("board.svg").decode()
     assert drawing.count('class="white pawn"') == 7 and "style" not in drawing[:400]
-    bishops = [piece for piece in told(MIDDLEGAME).pieces if piece.piece == "B"]
+    bishops = [piece for piece in report_of(MIDDLEGAME).pieces if piece.piece == "B"]
     assert bishops and all(f"{piece.removal_cp / 100:+.2f}" in drawing for piece in bishops)
     picture = page.saved("board.png")
     assert picture[:4] == b"\x89PNG" and struct.unpack(">II", picture[16:24]) == (1200, 1200) and len(picture) > 50_000
 
 
-@pytest.mark.parametrize("pieces", ["classic", "plain", "letters"])
+@pytest.mark.parametrize("pieces", ["classic", "letters"])
 def test_the_board_is_saved_as_a_picture_that_can_be_read(page: Page, pieces: str) -> None:
     page.set_out(analysis=False, pieces=pieces)
     page.click("#share")

@@ -1,9 +1,12 @@
 """What the page works at for long: games of files, lessons, matches, profiles and nights, in a real browser."""
 
+from __future__ import annotations
+
 import json
 import re
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 from selenium.webdriver.common.keys import Keys
 
@@ -36,24 +39,26 @@ def test_an_engine_is_taught_tried_kept_and_shared_on_one_panel(page: Page, tmp_
     page.tab("learning")
     page.choose_file("#learn-open", ROOT / "games" / "selfplay.pgn")
     page.until(lambda: page.text("#learn-files .file-name") == "selfplay.pgn")
-    assert not page.all("#learn-blend") and not page.all("#learn-rescore")
+    assert not page.shown("#learn-blend")
     page.choose("#learn-target", "blend")
-    page.until(lambda: page.all("#learn-blend") and page.all("#learn-rescore"))
-    page.run("const f = document.querySelector('#learn-rescore'); f.value = 0; f.dispatchEvent(new Event('change'))")
-    page.until(lambda: "Nodes for scores takes a whole number" in page.error)
+    page.until(lambda: page.shown("#learn-blend"))
+    page.choose("#learn-blend", 2)
+    page.click("#learn-start")
+    assert page.run("return document.querySelector('#learn-form :invalid').id") == "learn-blend", "nothing is begun"
+    page.choose("#learn-blend", 0.5)
     page.choose("#learn-target", "result")
     page.choose("#learn-phases", "2")
     page.click("#points-start")
     page.until(lambda: len(page.all("#points tbody tr")) == 5)
     page.click("#learn-start")
-    page.until(lambda: page.all("#learned tbody tr") and page.all(".charts .series path"))
+    page.until(lambda: page.all("#learned tbody tr") and page.all("#learn-graphs .series path"))
     assert_that_learning_is_reported(page)
     page.click("#match-start")
     page.until(lambda: len(page.all("#match-games li")) >= 2 and page.all(".replay-board svg"))
     assert_that_a_match_goes_on(page)
     page.reload()
     page.tab("learning")
-    page.until(lambda: page.all("#match-stop") and len(page.all("#match-games li")) >= 2)
+    page.until(lambda: page.shown("#match-stop") and len(page.all("#match-games li")) >= 2)
     assert re.match(r"\d+ games of 1,400 at most: \d+ won", page.text("#match-standing"))
     click_a_game_that_others_join(page)
     page.until(lambda: len(page.moves) > 10)
@@ -68,30 +73,19 @@ def test_an_engine_is_taught_tried_kept_and_shared_on_one_panel(page: Page, tmp_
     page.click("#taught-link")
     link = page.until(lambda: page.run("return window.copied"))
     page.click("#taught-drop")
-    page.until(lambda: not page.all("#match-start"))
+    page.until(lambda: not page.shown("#match-start"))
     page.choose_file("#open-taught", shared)
-    told = page.until(lambda: page.text("#taught-shared"))
-    assert "learned from selfplay.pgn; 710 games" in told and page.all("#taught-changed tbody tr")
+    words = page.until(lambda: page.text("#taught-shared"))
+    assert "learned from selfplay.pgn; 710 games" in words and page.all("#taught-changed tbody tr")
     page.open(link.removeprefix(page.address))
-    page.until(lambda: page.text("#taught-shared") == told)
+    page.until(lambda: page.text("#taught-shared") == words)
     page.click("#taught-drop")
-    page.until(lambda: not page.all("#taught-shared"))
+    page.until(lambda: not page.shown("#taught-shared"))
     page.enter(re.sub(r":\d+/", ":4321/", link))
-    page.until(lambda: page.text("#taught-shared") == told)
+    page.until(lambda: page.text("#taught-shared") == words)
     page.click("#learn-use")
     page.tab("weights")
     page.until(lambda: "learned from selfplay.pgn" in page.text("#weights-chosen option:checked"))
-
-
-def test_a_number_that_is_refused_leaves_the_one_before_in_its_field(page: Page) -> None:
-    page.tab("learning")
-    page.until(lambda: page.all("#learn-per-game"))
-    typed = (
-        "const field = document.querySelector('#learn-per-game'); field.value = arguments[0];"
-        " field.dispatchEvent(new Event('change')); return field.value"
-    )
-    assert [page.run(typed, text) for text in ("30", "0", "40", "1.5", "", "0")] == ["30", "30", "40", "40", "", ""]
-    assert page.of_module("panels/learning_settings.js", "module.chosenSettings().per_game") is None
 
 
 def assert_that_learning_is_reported(page: Page) -> None:
@@ -99,17 +93,17 @@ def assert_that_learning_is_reported(page: Page) -> None:
     assert "710 games" in page.text("#learn-verdict")
     found = page.run("return fetch('/api/learning').then((answer) => answer.json())")["record"]["summary"]
     assert f" \u00b1 {1.96 * found['gain_error']:.6f}." in page.text("#learn-verdict"), "the interval of 95%"
-    rows = page.run("return [...document.querySelectorAll('#learned tbody th')].map((cell) => cell.textContent)")
+    rows = page.texts("#learned tbody th")
     assert rows[0].endswith(", middlegame") and rows[1] == rows[0].replace("middlegame", "endgame")
     graphs = page.run(SAMPLES, "#panel-learning .chart")
     assert max(map(len, graphs)) > 1 and all(len(set(samples)) == len(samples) for samples in graphs)
 
 
 def assert_that_a_match_goes_on(page: Page) -> None:
-    """Whoever wants to learn again meanwhile is told."""
+    """Whoever wants to learn again meanwhile gets an error."""
     page.click("#learn-start")
     page.until(lambda: page.error == "a match is being played: let it end, or stop it first")
-    assert page.all("#match-stop") and page.all("#match-games li")
+    assert page.shown("#match-stop") and page.all("#match-games li")
 
 
 def click_a_game_that_others_join(page: Page) -> None:
@@ -129,12 +123,12 @@ def test_a_players_mistakes_are_walked_through_on_the_board(page: Page, tmp_path
     page.until(lambda: page.text("#drill-question") == "White to move. Played was 6.Rb1; what is better?")
     assert page.text("#analysis-status") == "off" and page.run("return document.activeElement.id") != "drill-next"
     page.move("a1", "b1")
-    page.until(lambda: page.text("#drill-told") == "That is what you played: h6 answers it.")
+    page.until(lambda: page.text("#drill-words") == "That is what you played: h6 answers it.")
     page.until(lambda: page.moves == ["Rb1", "h6"])
     page.enter("1. e4 e5")
     page.until(lambda: page.moves == ["e4", "e5"])
     assert not page.all("#drill-again"), "it would take off the moves of the other game"
-    assert page.of_module("state/store.js", "module.state.exercise") is None
+    assert page.store("module.state.exercise") is None
     page.click("#drill-next")
     page.until(lambda: page.pieces.get("g6") == "bR")
     page.move("a1", "b1")
@@ -143,7 +137,7 @@ def test_a_players_mistakes_are_walked_through_on_the_board(page: Page, tmp_path
     page.until(lambda: page.moves == [])
     assert violations_in_all(page, "#panel-player") == []
     page.move("a1", "a8")
-    page.until(lambda: "Ra8# was right" in page.text("#drill-told") and page.moves == ["Ra8#"])
+    page.until(lambda: "Ra8# was right" in page.text("#drill-words") and page.moves == ["Ra8#"])
     page.until(lambda: page.text("#drill-standing") == "0 due of 1 exercise, 1 practised; 0 of 2 found now.")
     assert page.text("#drill-next-time").startswith("Asked again on")
     page.click("#profile-start")
@@ -169,15 +163,15 @@ def test_a_player_that_is_typed_stays_and_work_ends_that_has_not_begun(page: Pag
     )
     page.click("#profile-start")
     page.click("#player-stop")
-    page.until(lambda: page.all("#profile-start"))
+    page.until(lambda: page.shown("#profile-start"))
     page.run("window.release(); return new Promise((done) => setTimeout(done, 100))")
-    assert page.run("return window.opened") == [] and page.all("#profile-start")
+    assert page.run("return window.opened") == [] and page.shown("#profile-start")
 
 
 def test_text_of_games_is_decoded_as_the_server_does_it(page: Page) -> None:
     lines = ('[White "Müller"]\n'.encode("latin-1"), '[Black "Šárka"]\n'.encode(), b'[Site "\x80"]')
     for parts in (lines, lines[1:2]):
-        sent = page.of_module("base/dom.js", f"module.gamesText(new Blob([new Uint8Array({list(b''.join(parts))})]))")
+        sent = page.of_module("base/files.js", f"module.gamesText(new Blob([new Uint8Array({list(b''.join(parts))})]))")
         assert sent == "".join(map(decoded, parts))
 
 
@@ -199,11 +193,11 @@ PROFILE = {
 }  # fmt: skip
 
 
-def test_a_profile_tells_what_is_sure_with_moves_to_look_at(page: Page) -> None:
+def test_a_profile_states_what_is_sure_with_moves_to_look_at(page: Page) -> None:
     page.tab("player")
-    page.until(lambda: page.all("#player-open"))  # the panel is loaded when it is first opened
-    show = f"document.querySelector('#panel-player').replaceChildren(module.profileSections({json.dumps(PROFILE)}))"
-    page.of_module("panels/profile_report.js", show)
+    page.until(lambda: page.shown("#player-open"))  # the panel is loaded when it is first opened
+    show = f"document.querySelector('#player-found').replaceChildren(module.profileSections({json.dumps(PROFILE)}))"
+    page.of_module("panels/player.js", show)
     text = page.text("#profile")
     assert "Anna, rating 1800" in text and "Of 12 mistakes" in text and "1 game cannot be read" in text
     assert "5 by 1 ply, 7 farther" in text
@@ -237,44 +231,28 @@ def test_the_report_of_a_night_is_shown_from_its_state(page: Page, tmp_path: Pat
     page.until(lambda: page.error.startswith("'night.json' is "))
 
 
-def test_the_state_of_a_night_that_was_opened_stays_while_another_is_at_work(page: Page, tmp_path: Path) -> None:
+def test_a_night_that_was_opened_stays_until_one_is_begun_or_looked_for(page: Page, tmp_path: Path) -> None:
     (tmp_path / "night.json").write_bytes(as_json(night_of(2).as_json()))
     working = {"running": True, "hours": 1, "doing": "games", "error": None}
-    answer = json.dumps({"night": report(night_of(4), "here"), "run": working, "place": "here"})
+    usual = {"night": report(night_of(4), "here"), "run": working, "place": "here"}
     page.tab("learning")
-    page.run(
-        "const usual = window.fetch; window.looks = 0; window.fetch = (path, how) =>"
-        " path === '/api/night' && how.method === 'GET'"
-        " ? ((window.looks += 1), Promise.resolve(new Response(arguments[0]))) : usual(path, how)",
-        answer,
-    )
+    page.answer({"GET /api/night": usual})
     page.unfold("#night summary")
-    page.until(lambda: "4 generations in" in page.text("#night-summary"))
+    page.until_text("#night-summary", "4 generations in")
     page.choose_file("#night-open", tmp_path / "night.json")
-    page.until(lambda: "2 generations in" in page.text("#night-summary"))
-    looks = page.run("return window.looks")
-    page.until(lambda: page.run("return window.looks") > looks + 1)
+    page.until_text("#night-summary", "2 generations in")
+    looks = page.run("return window.asked['GET /api/night']")
+    page.until(lambda: page.run("return window.asked['GET /api/night']") > looks + 1)
     assert "2 generations in" in page.text("#night-summary") and page.text("#night-doing") == "games"
     page.click("#night-again")
-    page.until(lambda: "4 generations in" in page.text("#night-summary"))
-
-
-def test_the_report_of_a_night_that_is_begun_takes_the_place_of_one_that_was_opened(page: Page, tmp_path: Path) -> None:
-    (tmp_path / "night.json").write_bytes(as_json(night_of(2).as_json()))
-    working = {"running": True, "hours": 1, "doing": "games", "error": None}
-    answer = json.dumps({"night": report(night_of(2), "here"), "run": working, "place": "here"})
-    page.tab("learning")
-    page.unfold("#night summary")
-    page.until(lambda: "No run in the usual folder" in page.text("#night"))
+    page.until_text("#night-summary", "4 generations in")
     page.choose_file("#night-open", tmp_path / "night.json")
-    page.until(lambda: ", in night.json" in page.text("#night"))
-    page.run(
-        "const usual = window.fetch; window.fetch = (path, how) => path.startsWith('/api/night')"
-        " ? Promise.resolve(new Response(arguments[0])) : usual(path, how)",
-        answer,
-    )
+    page.until_text("#night", ", in night.json")
+    page.answer({"GET /api/night": usual | {"run": None}, "POST /api/night/stop": usual | {"run": None}})
+    page.click("#night-stop")
+    page.answer({"POST /api/night/start": usual, "GET /api/night": usual})
     page.click("#night-start")
-    page.until(lambda: ", in here" in page.text("#night"))
+    page.until_text("#night", ", in here")
 
 
 def test_a_night_that_was_begun_is_followed_whatever_was_asked_before_it(page: Page) -> None:
@@ -303,7 +281,7 @@ def test_a_night_is_begun_watched_and_stopped_on_the_page(page: Page) -> None:
     page.tab("learning")
     page.unfold("#night summary")
     page.click("#night-stop")
-    page.until(lambda: page.all("#night-start") and "No generation is finished yet" in page.text("#night"))
+    page.until(lambda: page.shown("#night-start") and "No generation is finished yet" in page.text("#night"))
     assert violations_in_all(page, "#night") == []
 
 
@@ -351,14 +329,14 @@ def test_a_pgn_file_on_the_command_line_is_what_the_page_begins_with(browser: Pa
         browser.driver.get("about:blank")  # while its server is there
 
 
-def test_a_link_shows_what_it_is_of_beside_the_games_of_the_command_line(browser: Page, tmp_path: Path) -> None:
+def test_a_link_shows_its_content_with_the_games_of_the_command_line(browser: Page, tmp_path: Path) -> None:
     (tmp_path / "two.pgn").write_text(club_game(0) + club_game(1))
     taught = {"name": "taught", "text": DEFAULT_FILE.read_text(), "fit": None, "match": None, "changed": []}
     with Explorer(str(tmp_path / "two.pgn")) as other:
         browser.driver.get(other.address + at("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"))
         browser.until(lambda: browser.text("#game-count") == "2 games")
         assert len(browser.pieces) == 3
-        link = browser.of_module("panels/shared_result.js", f"module.asLink({json.dumps(taught)})")
+        link = browser.of_module("panels/teaching_result.js", f"module.asLink({json.dumps(taught)})")
         browser.driver.get(f"{other.address}{PLAIN}")
         browser.driver.get(link)
         browser.until(lambda: browser.text("#taught-shared") and browser.text("#game-count") == "2 games")
@@ -433,3 +411,62 @@ def test_a_file_without_games_leaves_the_list_as_it_was(page: Page, tmp_path: Pa
     page.choose_file("#open-pgn", tmp_path / "letter.pgn")
     page.until(lambda: page.error == "letter.pgn holds no game")
     assert page.text("#game-count") == "3 games"
+
+
+# The server has played the match given, if one is, ends each at once, and puts no weights in use.
+SERVER = """
+    const [match] = arguments, real = window.fetch;
+    const done = { type: "done", standing: null, verdict: "", interrupted: true };
+    window.answer = () => setTimeout(() => window.hear(done));
+    window.confirm = () => true;
+    window.fetch = async (path, options) => {
+        if (path === "/api/weights/use") return Response.json({ lines: ["written"] });
+        if (path === "/api/match" && match) return Response.json({ match, usual: { nodes: 1000, most: 10 } });
+        return real(path, options);
+    };
+"""
+
+
+def last_match(page: Page) -> dict[str, Any]:
+    """The players of a match that is begun now."""
+    count = page.run("return window.sent.length")
+    page.click("#match-start")
+    page.until(lambda: page.run("return window.sent.length") > count and page.shown("#match-start"))
+    found: dict[str, Any] = page.run("return window.sent.at(-1)")
+    return found
+
+
+def values(page: Page, weights: str) -> dict[str, float]:
+    address = f"/api/weights?weights={weights}"
+    found = page.run("return fetch(arguments[0]).then((answer) => answer.json())", address)
+    return dict(found["values"])
+
+
+def test_weights_put_in_use_play_those_of_before_also_after_a_reload(page: Page) -> None:
+    text = DEFAULT_FILE.read_text()
+    taught = {"name": "taught", "text": text, "fit": None, "match": None, "changed": []}
+    page.enter(page.of_module("panels/teaching_result.js", f"module.asLink({json.dumps(taught)})"))
+    page.until(lambda: page.shown("#taught-in-use"))
+    page.stand_in("/ws/match")
+    page.run(SERVER, None)
+    assert last_match(page)["old"]["weights"] == "in-use"
+    page.click("#taught-in-use")
+    page.until(lambda: page.text("#taught-done") == "written")
+    players = last_match(page)
+    old = players["old"]["weights"]
+    assert old.startswith("own-") and values(page, old) == values(page, "in-use")
+    assert "formerly in use" in page.text("#weights-chosen")
+    page.reload()
+    page.stand_in("/ws/match")
+    page.run(SERVER, {"new": players["new"] | {"name": "taught"}, "old": {"weights": "in-use", "changes": {}}})
+    page.tab("learning")
+    page.until(lambda: page.shown("#match-start") and page.shown("#taught-drop"))
+    assert last_match(page)["old"]["weights"] == old
+
+
+def test_unknown_changes_of_weights_are_not_listed(page: Page) -> None:
+    page.stand_in("/ws/match")
+    page.run(SERVER, {"new": {"weights": "full", "name": "full"}, "old": {"weights": "in-use", "changes": {}}})
+    page.tab("learning")
+    page.until(lambda: page.shown("#taught-drop"))
+    assert "No weight moved" not in page.text("#panel-learning")

@@ -369,6 +369,9 @@ def test_what_a_module_of_the_page_imports_is_exported_and_what_it_exports_impor
         (module, name) for script in scripts() for module, names in script_imports(script).items() for name in names
     }
     in_tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_explorer_*.py"))
-    use = r'"{}\.js", "[^\n]*\bmodule\.{}\b'
-    used_by_tests = {each for each in exported - imported if re.search(use.format(*each), in_tests)}
+    used_by_tests = {
+        (module, name)
+        for module, name in exported - imported
+        if f'"{module}.js"' in in_tests and re.search(rf"\bmodule\.{name}\b", in_tests)
+    }
     assert imported | used_by_tests == exported

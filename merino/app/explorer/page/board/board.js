@@ -1,17 +1,20 @@
-// The board: an SVG of our own with the pieces of python-chess, moved by pointer, keyboard or both.
+// The board: an SVG of our own with the pieces of python-chess, moved by pointer, keyboard or both; White's expected score
+// as a bar next to it; and the dialog that asks what a pawn becomes.
 
-import { byId, h, number, s } from "../base/dom.js";
-import { FILES, boardOf } from "../base/fen.js";
-import { look } from "../base/look.js";
-import { changed, listen, movesFrom, shown, state, shownValue } from "../state/store.js";
+import { byId, h, number, percent, placeByKey, replace, s } from "../base/dom.js";
+import { FILES, boardOf, isWhite, nameOf, squaresOf } from "../base/game.js";
+import { pieceAddress } from "../base/kept.js";
+import { best } from "../state/analysis.js";
+import { changed, listen, listenTo, movesFrom, resultOf, shareOf, shown, shownValue, state } from "../state/store.js";
 
-const NAMES = { p: "pawn", n: "knight", b: "bishop", r: "rook", q: "queen", k: "king" };
 const SMALL = 430; // pixels of width below which figures have one decimal and are larger
+const OUTLINE = 3; // how much wider than an arrow its outline is, both sides together
+const LAYERS = ["squares", "tints", "marks", "coordinates", "arrows", "pieces", "values"];
+const ELSEWHERE = new Set(["clock", "lines", "opening", "play", "tab"]); // topics that change nothing on the board
 
 let svg, layers, cells;
-let pieces = new Map(); // by square: { id, letter, image }
-let count = 0;
-let small = false;
+let pieces = new Map(); // by square: { letter, image }
+let isSmall = false;
 
 /** What a person does: the square with the focus, the piece picked up by click or key, and the one that is dragged. */
 export const hand = /** @type {{focus: string, chosen: string | null, drag: any, byKeys: boolean}} */ ({
@@ -20,11 +23,6 @@ export const hand = /** @type {{focus: string, chosen: string | null, drag: any,
     drag: null,
     byKeys: false,
 });
-
-export const nameOf = (letter) =>
-    `${letter === letter.toUpperCase() ? "white" : "black"} ${NAMES[letter.toLowerCase()]}`;
-export const imageOf = (letter) =>
-    `${look.pieces}${letter === letter.toUpperCase() ? "w" : "b"}${letter.toUpperCase()}.svg`;
 
 /** Where a square is seen: its column and row, from above on the left. */
 export function placeOf(square) {
@@ -35,58 +33,47 @@ export function placeOf(square) {
 
 const place = (square) => placeOf(square).map((at) => 100 * at);
 
-/** The square under the pointer, null beside the board. */
-export function squareUnder(event) {
+/** The place under the pointer on a board of 800 by 800. */
+export function pointOf(event) {
     const box = svg.getBoundingClientRect();
-    const column = Math.floor((8 * (event.clientX - box.left)) / box.width),
-        row = Math.floor((8 * (event.clientY - box.top)) / box.height);
+    return [(800 * (event.clientX - box.left)) / box.width, (800 * (event.clientY - box.top)) / box.height];
+}
+
+/** The square under the pointer, null outside the board. */
+export function squareUnder(event) {
+    const [column, row] = pointOf(event).map((at) => Math.floor(at / 100));
     if (column < 0 || column > 7 || row < 0 || row > 7) return null;
     return state.flipped ? FILES[7 - column] + (row + 1) : FILES[column] + (8 - row);
 }
 
-const OUTLINE = 3; // how much wider than an arrow its outline is, both sides together
-
 /** The head of an arrow of a kind; arrows take it by its id. */
 const head = (kind) =>
     s(
-        "marker",
-        {
-            id: `head-${kind}`,
-            class: `head ${kind}`,
-            viewBox: "0 0 10 10",
-            refX: 5,
-            refY: 5,
-            markerWidth: 3.2,
-            markerHeight: 3.2,
-            orient: "auto-start-reverse",
-        },
-        s("path", { class: "outline", d: "M0 3.4V0L10 5L0 10V6.6" }), // open where the line comes
+        `marker#head-${kind}.head.${kind}`,
+        { viewBox: "0 0 10 10", refX: 5, refY: 5, markerWidth: 3.2, markerHeight: 3.2, orient: "auto-start-reverse" },
+        s("path.outline", { d: "M0 3.4V0L10 5L0 10V6.6" }), // open where the line comes
         s("path", { d: "M0 0L10 5L0 10z" }),
     );
 
 export function makeBoard() {
-    const names = ["squares", "tints", "marks", "coordinates", "arrows", "pieces", "values"];
-    layers = Object.fromEntries(
-        names.map((name) => [name, s("g", { class: name, "aria-hidden": name === "squares" ? undefined : "true" })]),
-    );
-    const attributes = { viewBox: "0 0 800 800", class: "board-svg", role: "grid", "aria-label": "Chess board" };
-    svg = s("svg", attributes, s("defs", {}, ["tried", "best", "threat"].map(head)), Object.values(layers));
+    const layer = (name) => s(`g.${name}`, { "aria-hidden": name !== "squares" && "true" });
+    layers = Object.fromEntries(LAYERS.map((name) => [name, layer(name)]));
+    const attributes = { viewBox: "0 0 800 800", role: "grid", "aria-label": "Chess board" };
+    const heads = s("defs", ["tried", "best", "threat"].map(head));
+    svg = s("svg.board-svg", attributes, heads, Object.values(layers));
     byId("board").replaceChildren(svg);
     new ResizeObserver(followSize).observe(svg);
     layOut();
     listen(follow);
+    listenTo(["report", "preview", "view", "lines"], drawBar);
 }
 
 function followSize() {
-    const is = svg.clientWidth < SMALL;
-    if (is === small) return;
-    small = is;
-    svg.classList.toggle("small", small);
+    if (svg.clientWidth < SMALL === isSmall) return;
+    isSmall = !isSmall;
+    svg.classList.toggle("small", isSmall);
     drawValues();
-    placePieces();
 }
-
-const ELSEWHERE = new Set(["clock", "lines", "opening", "play", "tab"]); // topics that change nothing on the board
 
 function follow(topics) {
     if ([...topics].every((topic) => ELSEWHERE.has(topic))) return;
@@ -107,38 +94,30 @@ function follow(topics) {
     drawMarks();
 }
 
+function cellAt(square) {
+    const [x, y] = place(square);
+    const kind = (FILES.indexOf(square[0]) + Number(square[1])) % 2 ? "dark" : "light";
+    const size = { x, y, width: 100, height: 100 };
+    const tabindex = square === hand.focus ? 0 : -1;
+    return s(`rect.${kind}`, { ...size, role: "gridcell", "data-square": square, tabindex });
+}
+
 /** The squares and their letters, the way round that the board is shown. */
 function layOut() {
+    const ranks = state.flipped ? [..."12345678"] : [..."87654321"],
+        files = state.flipped ? [...FILES].reverse() : [...FILES];
     cells = new Map();
-    const ranks = state.flipped ? "12345678" : "87654321",
-        files = state.flipped ? "hgfedcba" : FILES;
-    const rows = [...ranks].map((rank) =>
+    for (const rank of ranks) for (const file of files) cells.set(file + rank, cellAt(file + rank));
+    const row = (rank) =>
         s(
             "g",
             { role: "row" },
-            [...files].map((file) => {
-                const square = file + rank,
-                    [x, y] = place(square);
-                const dark = (FILES.indexOf(file) + Number(rank)) % 2 === 1;
-                const cell = s("rect", {
-                    x,
-                    y,
-                    width: 100,
-                    height: 100,
-                    class: dark ? "dark" : "light",
-                    role: "gridcell",
-                    "data-square": square,
-                    tabindex: square === hand.focus ? 0 : -1,
-                });
-                cells.set(square, cell);
-                return cell;
-            }),
-        ),
-    );
-    layers.squares.replaceChildren(...rows);
+            files.map((file) => cells.get(file + rank)),
+        );
+    layers.squares.replaceChildren(...ranks.map(row));
     layers.coordinates.replaceChildren(
-        ...[...files].map((file, index) => s("text", { x: 100 * index + 94, y: 719, class: "file", text: file })),
-        ...[...ranks].map((rank, index) => s("text", { x: 5, y: 100 * index + 19, class: "rank", text: rank })),
+        ...files.map((text, at) => s("text.file", { x: 100 * at + 94, y: 719, text })),
+        ...ranks.map((text, at) => s("text.rank", { x: 5, y: 100 * at + 19, text })),
     );
 }
 
@@ -146,28 +125,23 @@ function layOut() {
 export function drawPieces() {
     if (!state.report) return;
     const now = boardOf(state.mode === "free" ? state.free : state.report.fen);
-    const next = new Map();
     const left = new Map(pieces);
-    for (const [square, letter] of now) {
-        if (left.get(square)?.letter === letter) {
-            next.set(square, left.get(square));
-            left.delete(square);
-        }
-    }
-    const missing = [...now].filter(([square]) => !next.has(square));
-    const take = (fits) => {
-        const found = [...left].find(([, piece]) => fits(piece.letter));
-        if (found) left.delete(found[0]);
-        return found?.[1];
+    pieces = new Map();
+    const take = (square) => {
+        const piece = left.get(square);
+        left.delete(square);
+        return piece;
     };
-    for (const [square, letter] of missing) {
-        const pawn = letter === letter.toUpperCase() ? "P" : "p";
-        const piece = take((other) => other === letter) ?? take((other) => other === pawn && "18".includes(square[1]));
-        next.set(square, piece ?? { id: ++count, letter, image: null });
-        next.get(square).letter = letter;
+    for (const [square, letter] of now) if (left.get(square)?.letter === letter) pieces.set(square, take(square));
+    for (const [square, letter] of now) {
+        if (pieces.has(square)) continue;
+        const pawn = isWhite(letter) ? "P" : "p";
+        const from = (wanted) => [...left].find(([, piece]) => piece.letter === wanted)?.[0];
+        const origin = from(letter) ?? ("18".includes(square[1]) ? from(pawn) : undefined);
+        const piece = (origin && take(origin)) ?? { image: s("image.piece") };
+        pieces.set(square, Object.assign(piece, { letter }));
     }
-    left.forEach((piece) => piece.image?.remove());
-    pieces = next;
+    for (const { image } of left.values()) image.remove();
     placePieces();
     nameSquares();
 }
@@ -177,58 +151,56 @@ function nameSquares() {
 }
 
 export function placePieces() {
-    const bare = state.way === "none" && !state.term;
-    const size = bare ? 88 : small ? 70 : 74;
-    const [from, to] = hand.drag ? [] : [state.preview?.move.slice(0, 2), state.preview?.move.slice(2, 4)];
+    const isBare = state.way === "none" && !state.term;
+    const size = isBare ? 88 : isSmall ? 70 : 74;
+    const [from, to] = state.preview && !hand.drag ? squaresOf(state.preview.move) : [];
     for (const [square, piece] of pieces) {
+        const { image, letter } = piece;
         const [x, y] = place(square === from ? to : square);
-        if (!piece.image) {
-            piece.image = s("image", { class: "piece" });
-            layers.pieces.append(piece.image);
-        }
-        piece.image.setAttribute("href", imageOf(piece.letter));
-        piece.image.setAttribute("width", size);
-        piece.image.setAttribute("height", size);
+        if (!image.parentNode) layers.pieces.append(image);
+        for (const [name, value] of Object.entries({ href: pieceAddress(letter), width: size, height: size }))
+            image.setAttribute(name, value);
         if (piece !== hand.drag?.piece || !hand.drag.moving)
-            piece.image.style.transform = `translate(${x + (100 - size) / 2}px, ${y + (bare ? 6 : 3)}px)`;
-        piece.image.dataset.at = square;
-        piece.image.classList.toggle("tried", square === from);
-        piece.image.classList.toggle("gone", square === to);
+            image.style.transform = `translate(${x + (100 - size) / 2}px, ${y + (isBare ? 6 : 3)}px)`;
+        image.dataset.at = square;
+        image.classList.toggle("tried", square === from);
+        image.classList.toggle("gone", square === to);
     }
 }
 
+const figureOf = (value) => number(value, isSmall ? 1 : 2, true);
+
+/** The text under a piece and the share of the strongest colour; null for none. */
 function figure(piece) {
     if (state.term) {
         const value = piece.terms[state.term];
-        return value === undefined ? null : { text: number(value, 0, true), share: value / termScale() };
+        return value === undefined ? null : { text: number(value, 0, true), share: value / termScale(state.term) };
     }
     const value = shownValue(piece);
     if (value === null) return { text: "\u2013", share: 0 };
-    const share = Math.sign(value) * Math.sqrt(Math.min(1, Math.abs(value) / 10));
-    return { text: number(value, small ? 1 : 2, true), share };
+    return { text: figureOf(value), share: Math.sign(value) * Math.sqrt(Math.min(1, Math.abs(value) / 10)) };
 }
 
-const termScale = () => Math.max(1, ...shown().pieces.map((piece) => Math.abs(piece.terms[state.term ?? ""] ?? 0)));
+const termScale = (term) => Math.max(1, ...shown().pieces.map((piece) => Math.abs(piece.terms[term] ?? 0)));
 
 /** The colour of a square by the value of its piece alone, opaque, so that the board under it plays no part. */
 function tintOf(square, share) {
     const [x, y] = place(square);
     const rect = { x, y, width: 100, height: 100, "data-square": square };
     const strength = (0.12 + 0.88 * Math.min(1, Math.abs(share))).toFixed(3);
-    const isTinted = Math.abs(share) > 0.02;
+    const colour = share > 0 ? "blue" : "orange";
     return [
-        s("rect", { ...rect, class: "base" }),
-        isTinted ? s("rect", { ...rect, class: share > 0 ? "blue" : "orange", "fill-opacity": strength }) : "",
+        s("rect.base", rect),
+        ...(Math.abs(share) > 0.02 ? [s(`rect.${colour}`, { ...rect, "fill-opacity": strength })] : []),
     ];
 }
 
-/** How a tried move changes the value of a piece, as text; null where it hardly does. */
-function changeOf(piece, before) {
-    const [from, to] = [state.preview.move.slice(0, 2), state.preview.move.slice(2, 4)];
-    const old = before.get(piece.square === to ? from : piece.square);
-    if (!old || shownValue(old) === null || shownValue(piece) === null) return null;
-    const change = shownValue(piece) - shownValue(old);
-    return Math.abs(change) >= 0.05 ? number(change, small ? 1 : 2, true) : null;
+/** The values of all pieces before the move that is tried; a function from a piece to what it was, undefined for none. */
+export function valuesBefore() {
+    if (!state.preview) return () => undefined;
+    const [from, to] = squaresOf(state.preview.move);
+    const before = new Map(state.report.pieces.map((piece) => [piece.square, shownValue(piece)]));
+    return ({ square }) => before.get(square === to ? from : square);
 }
 
 /** The figures under the pieces, and the colours of their squares: those that would be, where a move is tried. */
@@ -236,16 +208,16 @@ function drawValues() {
     const report = shown();
     if (!report) return;
     const texts = [],
-        tints = [];
-    const before = state.preview && new Map(state.report.pieces.map((piece) => [piece.square, piece]));
+        tints = [],
+        before = valuesBefore();
     for (const piece of state.way !== "none" || state.term ? report.pieces : []) {
         const label = figure(piece);
         if (!label) continue;
         const [x, y] = place(piece.square);
         tints.push(...tintOf(piece.square, label.share));
         texts.push(s("text", { x: x + 50, y: y + 94, "data-square": piece.square, text: label.text }));
-        const change = before && !state.term ? changeOf(piece, before) : null;
-        if (change) texts.push(s("text", { x: x + 96, y: y + 22, class: "change", text: change }));
+        const change = state.term ? 0 : (shownValue(piece) ?? Number.NaN) - (before(piece) ?? Number.NaN);
+        if (Math.abs(change) >= 0.05) texts.push(s("text.change", { x: x + 96, y: y + 22, text: figureOf(change) }));
     }
     layers.values.replaceChildren(...texts);
     layers.tints.replaceChildren(...tints);
@@ -254,33 +226,29 @@ function drawValues() {
 
 function frame(square, kind) {
     const [x, y] = place(square);
-    return s("rect", { x: x + 3, y: y + 3, width: 94, height: 94, rx: 6, class: kind });
+    return s(`rect.${kind}`, { x: x + 3, y: y + 3, width: 94, height: 94, rx: 6 });
+}
+
+function target(square) {
+    const [x, y] = place(square);
+    return pieces.has(square) ? frame(square, "capture") : s("circle.target", { cx: x + 50, cy: y + 50, r: 13 });
 }
 
 /** Last move, chosen piece, where it may go, the squares of a term, and the arrow of a tried move. */
 export function drawMarks() {
-    const marks = [];
-    const last = state.mode === "game" && state.at ? state.moves[state.at - 1].uci : null;
-    if (last) marks.push(frame(last.slice(0, 2), "last"), frame(last.slice(2, 4), "last"));
-    if (state.term && state.report) {
-        for (const piece of shown().pieces) if (state.term in piece.terms) marks.push(frame(piece.square, "term"));
-    }
+    const { term } = state;
+    const last = state.mode === "game" && state.at ? squaresOf(state.moves[state.at - 1].uci) : [];
+    const lit = term && state.report ? shown().pieces.filter((piece) => term in piece.terms) : [];
     const from = hand.drag?.from ?? hand.chosen;
-    if (from) {
-        marks.push(frame(from, "chosen"));
-        for (const uci of movesFrom(from)) {
-            const target = uci.slice(2, 4),
-                [x, y] = place(target);
-            marks.push(
-                pieces.has(target)
-                    ? frame(target, "capture")
-                    : s("circle", { cx: x + 50, cy: y + 50, r: 13, class: "target" }),
-            );
-        }
-    }
-    if (hand.drag?.over) marks.push(frame(hand.drag.over, "over"));
-    if (hand.byKeys && svg.contains(document.activeElement)) marks.push(frame(hand.focus, "focus"));
-    layers.marks.replaceChildren(...marks);
+    const targets = from ? new Set(movesFrom(from).map((uci) => squaresOf(uci)[1])) : [];
+    layers.marks.replaceChildren(
+        ...last.map((square) => frame(square, "last")),
+        ...lit.map((piece) => frame(piece.square, "term")),
+        ...(from ? [frame(from, "chosen")] : []),
+        ...[...targets].map(target),
+        ...(hand.drag?.over ? [frame(hand.drag.over, "over")] : []),
+        ...(hand.byKeys && svg.contains(document.activeElement) ? [frame(hand.focus, "focus")] : []),
+    );
     drawArrows();
 }
 
@@ -301,21 +269,14 @@ function drawArrows() {
 }
 
 function arrow({ uci, kind, share }) {
-    const [x1, y1] = place(uci.slice(0, 2)),
-        [x2, y2] = place(uci.slice(2, 4));
-    const length = Math.hypot(x2 - x1, y2 - y1) || 1,
-        back = 22 / length;
-    const ends = {
-        x1: x1 + 50,
-        y1: y1 + 50,
-        x2: x2 + 50 - (x2 - x1) * back,
-        y2: y2 + 50 - (y2 - y1) * back,
-    };
+    const [[x1, y1], [x2, y2]] = squaresOf(uci).map((square) => place(square).map((at) => at + 50));
+    const rest = 1 - 22 / (Math.hypot(x2 - x1, y2 - y1) || 1); // before the middle of the last square
+    const ends = { x1, y1, x2: x1 + (x2 - x1) * rest, y2: y1 + (y2 - y1) * rest };
     const wide = 5 + 6 * share;
     return s(
-        "g",
-        { class: kind, "data-move": uci },
-        s("line", { ...ends, class: "outline", "stroke-width": (wide + OUTLINE).toFixed(1) }),
+        `g.${kind}`,
+        { "data-move": uci },
+        s("line.outline", { ...ends, "stroke-width": (wide + OUTLINE).toFixed(1) }),
         s("line", { ...ends, "stroke-width": wide.toFixed(1), "marker-end": `url(#head-${kind})` }),
     );
 }
@@ -331,7 +292,7 @@ export function describe(square) {
 }
 
 export const picture = (letter, size) =>
-    h("img", { src: imageOf(letter), alt: nameOf(letter), width: size, height: size, draggable: "false" });
+    h("img", { src: pieceAddress(letter), alt: nameOf(letter), width: size, height: size, draggable: "false" });
 
 /** Give the focus of the keyboard to the square that had it last. */
 export function focusBoard() {
@@ -342,3 +303,52 @@ export function focusBoard() {
 export const boardSvg = () => svg;
 export const cellOf = (square) => cells.get(square);
 export const pieceOn = (square) => pieces.get(square);
+
+/** White's expected score: by the search while there is one, else by the evaluation alone. */
+function drawBar() {
+    const report = shown();
+    if (!report) return;
+    const line = state.preview ? null : best();
+    const share = line ? line.score.expected_score : shareOf(report);
+    const formula = `by the evaluation alone, 1 / (1 + exp(-score / ${report.k.toFixed(1)} centipawns))`;
+    const source = resultOf(report) ? "the game is over" : line ? `by search to depth ${line.depth}` : formula;
+    const bar = byId("expected");
+    bar.classList.toggle("flipped", state.flipped);
+    bar.firstElementChild.style.height = percent(share, 2);
+    bar.lastElementChild.textContent = Math.round(100 * share);
+    bar.setAttribute("aria-label", `White's expected score ${percent(share)}`);
+    bar.title = `White's expected score, win and half a draw, ${percent(share, 1)}: ${source}`;
+}
+
+const PROMOTIONS = { q: "Queen", r: "Rook", b: "Bishop", n: "Knight" };
+
+/** Ask what a pawn becomes: the letter of the piece, small, or null where the dialog was left. */
+export function askPromotion(pawn) {
+    const dialog = byId("promotion");
+    const button = ([letter, title]) =>
+        h(
+            "button",
+            { "data-piece": letter, title, onclick: () => dialog.close(letter) },
+            picture(isWhite(pawn) ? letter.toUpperCase() : letter, 56),
+            h("span", title),
+        );
+    const buttons = Object.entries(PROMOTIONS).map(button);
+    replace(dialog, buttons);
+    dialog.onkeydown = (event) => {
+        const next = placeByKey(event, buttons.indexOf(document.activeElement), buttons.length);
+        buttons[next ?? -1]?.focus();
+        if (event.key.toLowerCase() in PROMOTIONS) dialog.close(event.key.toLowerCase());
+        event.stopPropagation();
+    };
+    dialog.onclick = (event) => event.target === dialog && dialog.close();
+    dialog.returnValue = "";
+    dialog.showModal();
+    const board = byId("board").getBoundingClientRect(),
+        own = dialog.getBoundingClientRect();
+    dialog.style.left = `${Math.max(8, board.left + (board.width - own.width) / 2)}px`;
+    dialog.style.top = `${Math.max(8, board.top + (board.height - own.height) / 2)}px`;
+    buttons[0].focus();
+    return new Promise((resolve) => {
+        dialog.onclose = () => resolve(dialog.returnValue || null);
+    });
+}

@@ -1,35 +1,40 @@
-// Below the board: back and forth, flip, and Merino's moves; and the switches above it.
+// Below the board: back and forth, flip, and Merino's moves; the switches above it; and the dialog for its looks.
 
-import { Drawn, byId, h, replace, segments, showError } from "../base/dom.js";
-import { Work } from "../base/work.js";
+import { byId, changeDetector, keepFocus, replace, segments, showError } from "../base/dom.js";
+import { LOOKS, chooseLook, look } from "../base/kept.js";
+import { Work } from "../base/server.js";
 import { whyNoGame } from "../board/free.js";
+import { boardPicture } from "../board/pictures.js";
 import {
+    START,
     changed,
     goTo,
     isUnaided,
     listen,
     play,
     question,
+    refresh,
     setFree,
     setGame,
-    START,
     state,
     ways,
 } from "../state/store.js";
-import { askToPlay } from "./play_controls.js";
+import { askToPlay } from "./play.js";
 
 const MOVE_MS = 1000;
+const SAMPLE = "2kr4/1pp2n2/2b5/8/4P3/3BQ3/2NP4/2K1R3 w - - 0 1"; // with a piece of every kind
+const MODES = [
+    ["game", "Game", "Legal moves only"],
+    ["free", "Free", "Place pieces freely"],
+];
 
-const thinking = new Work("/ws/play", {
-    done: (message) => {
-        if (message.best) play(message.best);
-    },
-    ended: () => draw(),
-});
+const thinking = new Work("/ws/play", { done: (message) => message.best && play(message.best), ended: () => draw() });
+
+const canMove = () => !thinking.isRunning && !isUnaided() && Boolean(state.report?.moves.length);
 
 /** Let Merino make the next move at full strength. */
 function answer() {
-    if (thinking.isRunning || isUnaided() || state.mode !== "game" || !state.report?.moves.length) return;
+    if (!canMove() || state.mode !== "game") return;
     thinking.begin({ ...question(), free: false, movetime: MOVE_MS });
     draw();
 }
@@ -43,9 +48,8 @@ export function flip() {
 }
 
 export function nextWay() {
-    const there = ways();
-    const at = there.findIndex(([name]) => name === state.way);
-    setWay(there[(at + 1) % there.length][0]);
+    const there = ways().map(([name]) => name);
+    setWay(there[(there.indexOf(state.way) + 1) % there.length]);
 }
 
 function setWay(way) {
@@ -62,75 +66,62 @@ export function setMode(mode) {
     else setGame({ fen: state.free });
 }
 
-const names = () => [state.way, ...ways().map(([name]) => name)].join();
-let offered = "";
+const areSwitchesNew = changeDetector();
 
 function drawSwitches() {
-    segments(
-        byId("mode"),
-        [
-            ["game", "Game", "Legal moves only"],
-            ["free", "Free", "Place pieces freely"],
-        ],
-        state.mode,
-        setMode,
-    );
+    if (!areSwitchesNew(state.mode, state.way, ways())) return;
+    segments(byId("mode"), MODES, state.mode, setMode);
     segments(byId("way"), ways(), state.way, setWay);
-    offered = names();
 }
-
-const button = (id, text, title, onclick, disabled = false, kind = "icon") =>
-    h(
-        "button",
-        { type: "button", id, class: kind, title, "aria-label": kind ? title : undefined, disabled, onclick },
-        text,
-    );
-
-const drawn = new Drawn(); // the buttons below the board
 
 function draw() {
-    const { at, moves, report } = state;
-    const canMove = !thinking.isRunning && !isUnaided() && Boolean(report?.moves.length);
-    if (!drawn.isNew(at === 0, at === moves.length, thinking.isRunning, canMove)) return;
-    replace(
-        byId("game-controls"),
-        h(
-            "div",
-            { class: "group" },
-            button("first", "\u21e4", "To the start (Home)", () => goTo(0), at === 0),
-            button("undo", "\u2190", "Take back (Left, U)", undo, at === 0),
-            button("redo", "\u2192", "Replay (Right, R)", redo, at === moves.length),
-            button("last", "\u21e5", "To the end (End)", () => goTo(state.moves.length), at === moves.length),
-        ),
-        h(
-            "div",
-            { class: "group" },
-            button("flip", "\u21c5", "Turn the board round (F)", flip),
-            button("new", "New", "The starting position", () => setGame({ fen: START }), false, ""),
-            button(
-                "let-move",
-                thinking.isRunning ? "Thinking" : "Let Merino move",
-                "Merino makes a move",
-                answer,
-                !canMove,
-                "",
-            ),
-            button("play", "Play", "Play against Merino (P)", askToPlay, false, ""),
-        ),
-    );
+    const { at, moves } = state;
+    const isDisabled = { first: !at, undo: !at, redo: at === moves.length, last: at === moves.length };
+    keepFocus(byId("game-controls"), () => {
+        for (const [id, is] of Object.entries({ ...isDisabled, "let-move": !canMove() })) byId(id).disabled = is;
+    });
+    byId("let-move").firstChild.data = thinking.isRunning ? "Thinking" : "Let Merino move";
 }
 
+/** Choose, and let all that shows pieces follow. */
+function followLook(kind, name) {
+    chooseLook(kind, name);
+    drawLook();
+    changed("view");
+    refresh({ silent: true });
+}
+
+function drawLook() {
+    for (const kind of ["board", "pieces"])
+        segments(byId(`look-${kind}`), Object.entries(LOOKS[kind]), look[kind], (name) => followLook(kind, name));
+    replace(byId("look-sample"), boardPicture(SAMPLE, "d2d3", 200));
+}
+
+const ACTIONS = {
+    first: () => goTo(0),
+    undo,
+    redo,
+    last: () => goTo(state.moves.length),
+    flip,
+    new: () => setGame({ fen: START }),
+    "let-move": answer,
+    play: askToPlay,
+    look: () => {
+        drawLook();
+        byId("look-dialog").showModal();
+    },
+};
+
 export function makeControls() {
+    for (const [id, action] of Object.entries(ACTIONS)) byId(id).onclick = action;
     drawSwitches();
     draw();
     listen((topics) => {
-        if (topics.has("mode")) {
-            drawSwitches();
-            if (state.mode === "free") thinking.drop();
+        if (topics.has("mode") || topics.has("moves")) {
+            byId("hint").textContent = "";
+            thinking.drop();
         }
-        if (topics.has("mode") || topics.has("moves")) byId("hint").textContent = "";
-        if (topics.has("moves")) thinking.drop();
+        if (topics.has("mode") || topics.has("report")) drawSwitches();
         if (["moves", "mode", "report", "play"].some((topic) => topics.has(topic))) draw();
-        if (topics.has("report") && offered !== names()) drawSwitches();
     });
 }

@@ -1,79 +1,103 @@
-// The one box for everything that can be typed or pasted; and why a move is not possible.
+// What can be typed or pasted into the one box, or stand in the address: moves, positions, games, and links to the page,
+// whose part behind `#` is a position, a game or a shared result that any explorer can open. And why a move is impossible.
 
-import { post } from "../base/api.js";
-import { byId, say, showError, tellError, wordsOf } from "../base/dom.js";
-import { isMerinosTurn } from "../board/playing.js";
-import { ofFile } from "../panels/game_sources.js";
-import { openGames, showGames } from "../panels/games.js";
+import { byId, reportError, say, showError, turns, wordsOf } from "../base/dom.js";
+import { ucis } from "../base/game.js";
+import { post } from "../base/server.js";
+import { isMerinosTurn } from "./play.js";
+import { ofFile, openGames, showGames } from "../panels/games.js";
 import { isPlaying, playLine, playedMoves, setFree, setGame, state, watchBoard } from "../state/store.js";
-import { fragmentOf, showLink } from "./links.js";
+import { openTab } from "../state/tabs.js";
 
 const MAX_TYPED = 1e5; // characters; what is longer can only be games, and is listed as a file is
-
 const BEGINS = /^\s*1\.(?![.\u2026])/; // which the server reads from the start of a game on
+const LINK = /^https?:\/\/[^\s#]+\/#((?:fen|taught)=\S+)$/; // to an explorer's page, on whatever port
 
-let entered = 0; // texts
+const beginText = turns();
+const beginLink = turns();
 
 /** The move as the report writes it, such as castling by king's step in Chess960; or null, and why it is rejected. */
 export async function explainRefusal(move) {
     try {
-        const played = await post("/api/move", { fen: state.fen, moves: playedMoves().map((each) => each.uci), move });
-        return played.uci;
+        return (await post("/api/move", { fen: state.fen, moves: ucis(playedMoves()), move })).uci;
     } catch (error) {
-        tellError(error);
+        reportError(error);
         return null;
     }
 }
 
+/** Show what the part of an address from `#` on asks for; whether that, or something later, is new on the board. */
+export async function showLink(fragment) {
+    const fields = new URLSearchParams(fragment.replace(/^#/, ""));
+    const [fen, taught] = [fields.get("fen"), fields.get("taught")];
+    if (!fen && !taught) return false;
+    try {
+        if (!taught) return await showPosition(fen, fields.get("moves"), fields.get("mode") === "free");
+        openTab("learning");
+        history.replaceState(null, "", location.pathname);
+        await (await import("../panels/teaching.js")).openTaught(taught);
+    } catch (error) {
+        reportError(error);
+    }
+    return false;
+}
+
+/** Show a position, and moves from there; not where another link was opened meanwhile, or the board changed. */
+async function showPosition(text, moves, free) {
+    const isLast = beginLink(),
+        isAsBefore = watchBoard();
+    const [{ fen }] = (await post("/api/read", { text, free })).games;
+    const played = moves && !free ? (await post("/api/read", { text: moves, fen })).games[0].moves : [];
+    if (!isLast() || !isAsBefore()) return true;
+    await (free ? setFree(fen) : setGame({ fen, moves: played }));
+    return true;
+}
+
 /** Take a text, whatever it is; of several at a time the last. */
 export async function enter(text) {
-    const number = ++entered;
-    const fragment = fragmentOf(text);
-    if (fragment) {
-        await showLink(fragment);
-        return;
-    }
-    if (text.length > MAX_TYPED) {
-        await openGames(ofFile(new Blob([text]), "the text"));
-        return;
-    }
+    const isLast = beginText();
+    const fragment = LINK.exec(text.trim())?.[1];
+    if (fragment) await showLink(fragment);
+    else if (text.length > MAX_TYPED) await openGames(ofFile(new Blob([text]), "the text"));
+    else await read(text, isLast);
+}
+
+async function read(text, isLast) {
     const free = state.mode === "free";
     const body = { text, free };
-    if (!free) Object.assign(body, { fen: state.fen, moves: playedMoves().map((move) => move.uci) });
+    if (!free) Object.assign(body, { fen: state.fen, moves: ucis(playedMoves()) });
     else if (!state.report?.fault) body.fen = state.free;
     const isAsBefore = watchBoard();
-    const read = await post("/api/read", body);
-    if (number !== entered) return;
-    if (read.kind === "moves" && !isAsBefore())
+    const found = await post("/api/read", body);
+    if (!isLast()) return;
+    if (found.kind === "moves" && !isAsBefore())
         throw new Error("the board has changed meanwhile: enter the moves again");
     showError(null);
-    const [game] = read.games;
-    if (read.kind === "pgn") await showGames(read, text);
-    else if (read.kind === "fen" && free) await setFree(game.fen);
-    else await showMoves(read, text);
-    if (read.remark && read.kind === "fen") {
-        byId("hint").textContent = read.remark;
-        say(read.remark);
+    if (found.kind === "pgn") await showGames(found, text);
+    else if (found.kind === "fen" && free) await setFree(found.games[0].fen);
+    else await showMoves(found, text);
+    if (found.remark && found.kind === "fen") {
+        byId("hint").textContent = found.remark;
+        say(found.remark);
     }
 }
 
 /** Show the moves that were read: those that continue the game on the board join it; at its start, "1." begins another. */
-function showMoves(read, text) {
-    const [{ fen, moves }] = read.games;
+function showMoves(found, text) {
+    const [{ fen, moves }] = found.games;
     const played = playedMoves();
-    const continues =
-        state.mode === "game" && fen === state.fen && played.every(({ uci }, at) => moves[at]?.uci === uci);
+    const isNext = state.mode === "game" && fen === state.fen && played.every(({ uci }, at) => moves[at]?.uci === uci);
     const more = moves.slice(played.length);
-    if (read.kind === "moves" && isPlaying()) {
+    if (found.kind === "moves" && isPlaying()) {
         if (isMerinosTurn()) throw new Error("it is Merino's turn");
-        if (!continues || more.length !== 1) throw new Error("against Merino you make one move at a time");
+        if (!isNext || more.length !== 1) throw new Error("against Merino you make one move at a time");
         return playLine(more);
     }
-    if (read.kind === "moves" && continues && (played.length || !BEGINS.test(text))) return playLine(more);
+    if (found.kind === "moves" && isNext && (played.length || !BEGINS.test(text))) return playLine(more);
     return setGame({ fen, moves });
 }
 
-/** Say beside the box what is wrong with its text; null for nothing. */
+/** Say under the box what is wrong with its text; null for nothing. */
 function showFault(text) {
     const place = byId("entry-error");
     place.hidden = !text;

@@ -1,8 +1,9 @@
 // Hands on the board: pieces dragged, clicked, or moved by the keyboard.
 
 import { byId, say, showError } from "../base/dom.js";
-import { FILES } from "../base/fen.js";
+import { FILES, isWhite, squaresOf } from "../base/game.js";
 import {
+    askPromotion,
     boardSvg,
     cellOf,
     describe,
@@ -11,15 +12,17 @@ import {
     hand,
     pieceOn,
     placePieces,
+    pointOf,
     squareUnder,
 } from "../board/board.js";
-import { dropFree, eraseFree, placeFree, takesPieces } from "../board/free.js";
-import { isMerinosTurn, moveEarly } from "../board/playing.js";
-import { askPromotion } from "../board/promotion.js";
+import { DRAG_PIXELS, dropFree, eraseFree, placeFree, takesPieces } from "../board/free.js";
+import { isMerinosTurn, moveEarly } from "./play.js";
 import { isPlaying, isReported, movesFrom, play, preview, refresh, state } from "../state/store.js";
 import { explainRefusal } from "./entry.js";
 
-const DRAG_PIXELS = 4;
+const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+
+const isFree = () => state.mode === "free";
 
 /** Let the board that has been made be moved by pointer and keyboard. */
 export function makeHands() {
@@ -27,22 +30,19 @@ export function makeHands() {
     svg.addEventListener("pointerdown", down);
     svg.addEventListener("pointermove", move);
     svg.addEventListener("pointerup", up);
-    svg.addEventListener("pointercancel", cancel);
-    svg.addEventListener("keydown", key);
+    svg.addEventListener("pointercancel", letGo);
+    svg.addEventListener("keydown", press);
     svg.addEventListener("keyup", (event) => {
-        if (event.key === "Tab") {
-            hand.byKeys = true;
-            drawMarks();
-        }
+        if (event.key !== "Tab") return;
+        hand.byKeys = true;
+        drawMarks();
     });
     const place = byId("board"); // Chromium gives the focus to a drawing itself that listens for it
     place.addEventListener("focusin", (event) => {
         if (event.target !== place) focused(event.target.dataset.square);
     });
     place.addEventListener("focusout", () => requestAnimationFrame(drawMarks));
-    svg.addEventListener("contextmenu", (event) => {
-        if (state.mode === "free") event.preventDefault();
-    });
+    svg.addEventListener("contextmenu", (event) => isFree() && event.preventDefault());
 }
 
 /** A square has got the focus: say what stands there, and try the move to it. */
@@ -56,200 +56,172 @@ function focused(square) {
     if (hand.chosen && !hand.drag) preview(uci ?? null);
 }
 
-const legal = (from, to) => movesFrom(from).filter((uci) => uci.slice(2, 4) === to);
+const legal = (from, to) => movesFrom(from).filter((uci) => squaresOf(uci)[1] === to);
 
 /** Whether a move that is made now is for later: it is Merino's turn, or the last move is not on the board yet. */
 const isEarly = () => isMerinosTurn() || (isPlaying() && !isReported() && state.at === state.moves.length);
 
 /** Whether a piece of the user's stands on a square, in a game against Merino. */
 const isOwn = (square) => {
-    const letter = pieceOn(square)?.letter;
-    return letter !== undefined && (letter === letter.toUpperCase()) === (state.game.side === "white");
+    const piece = pieceOn(square);
+    return piece !== undefined && isWhite(piece.letter) === (state.game.side === "white");
 };
 
 /** Whether a click on a square moves the piece that has been chosen. */
 function isTarget(square) {
     if (!hand.chosen || hand.chosen === square) return false;
-    if (state.mode === "free" || legal(hand.chosen, square).length) return true;
+    if (isFree() || legal(hand.chosen, square).length) return true;
     return isEarly() && isOwn(hand.chosen) && !isOwn(square);
 }
 
-function putBack() {
-    drawPieces();
+/** Choose the piece on a square, or with null none. */
+function choose(square) {
+    hand.chosen = square;
+    if (!square) preview(null);
     drawMarks();
 }
 
-/** Play a move of the board, after asking what a pawn becomes; tell why where it is none. */
+/** Let all pieces stand where they are: a move that was tried is not made. */
+function putBack() {
+    drawPieces();
+    choose(null);
+}
+
+/** The move that is meant by two squares, after asking what a pawn becomes; null for none, and why is shown. */
+async function moveMeant(from, to) {
+    const found = legal(from, to);
+    if (!found.length) {
+        putBack();
+        return explainRefusal(from + to);
+    }
+    if (found.length === 1) return found[0];
+    const letter = await askPromotion(pieceOn(from)?.letter ?? "P");
+    if (!letter) putBack();
+    return letter && found.find((uci) => uci.endsWith(letter));
+}
+
+/** Play a move of the board; say why where it is none. */
 async function attempt(from, to) {
-    hand.chosen = null;
-    preview(null);
-    if (from === to) {
-        drawMarks();
-        return;
-    }
-    if (state.mode === "free") {
-        dropFree(from, to);
-        return;
-    }
-    if (isEarly()) {
+    choose(null);
+    if (from === to) putBack();
+    else if (isFree()) dropFree(from, to);
+    else if (isEarly()) {
         moveEarly(from + to);
         putBack();
-        return;
-    }
-    if (!isReported()) {
+    } else if (!isReported()) {
         putBack(); // for the board still shows the position before
         showError(null);
         await refresh(); // its report may have failed
-        return;
+    } else {
+        const uci = await moveMeant(from, to);
+        if (uci) await play(uci);
     }
-    let found = legal(from, to);
-    if (found.length > 1) {
-        const letter = await askPromotion(pieceOn(from)?.letter ?? "P");
-        if (!letter) {
-            putBack();
-            return;
-        }
-        found = found.filter((uci) => uci.endsWith(letter));
-    }
-    if (found.length) {
-        await play(found[0]);
-        return;
-    }
-    putBack();
-    const meant = await explainRefusal(from + to);
-    if (meant) await play(meant);
-}
-
-function point(event) {
-    const box = boardSvg().getBoundingClientRect();
-    return [(800 * (event.clientX - box.left)) / box.width, (800 * (event.clientY - box.top)) / box.height];
 }
 
 function down(event) {
     hand.byKeys = false;
-    if (event.button > 0) {
-        const square = squareUnder(event);
-        if (state.mode === "free" && square) {
-            event.preventDefault();
-            eraseFree(square);
-        }
-        return;
-    }
     const square = squareUnder(event);
-    if (!square) return;
+    if (!square || (event.button > 0 && !isFree())) return;
     event.preventDefault();
+    if (event.button > 0) {
+        eraseFree(square);
+        return;
+    }
     cellOf(square).focus({ preventScroll: true });
-    if (state.mode === "free" && takesPieces()) {
-        placeFree(square);
-        return;
-    }
-    if (isTarget(square)) {
-        attempt(hand.chosen, square);
-        return;
-    }
-    if (!pieceOn(square)) {
-        hand.chosen = null;
-        preview(null);
+    if (isFree() && takesPieces()) placeFree(square);
+    else if (isTarget(square)) attempt(hand.chosen, square);
+    else if (!pieceOn(square)) choose(null);
+    else {
+        boardSvg().setPointerCapture(event.pointerId);
+        const start = [event.clientX, event.clientY];
+        const wasChosen = hand.chosen === square;
+        hand.drag = { from: square, start, moving: false, over: null, wasChosen, piece: pieceOn(square) };
         drawMarks();
-        return;
     }
-    boardSvg().setPointerCapture(event.pointerId);
-    hand.drag = {
-        from: square,
-        start: [event.clientX, event.clientY],
-        moving: false,
-        over: null,
-        wasChosen: hand.chosen === square,
-        piece: pieceOn(square),
-    };
-    drawMarks();
 }
 
 function move(event) {
-    if (!hand.drag) return;
-    if (
-        !hand.drag.moving &&
-        Math.hypot(event.clientX - hand.drag.start[0], event.clientY - hand.drag.start[1]) < DRAG_PIXELS
-    )
-        return;
-    hand.drag.moving = true;
-    hold(hand.drag.piece.image, event);
+    const { drag } = hand;
+    if (!drag) return;
+    const [x, y] = drag.start;
+    if (!drag.moving && Math.hypot(event.clientX - x, event.clientY - y) < DRAG_PIXELS) return;
+    drag.moving = true;
+    follow(drag.piece.image, event);
     const over = squareUnder(event);
-    if (over === hand.drag.over) return;
-    hand.drag.over = over;
-    preview(over && over !== hand.drag.from ? (legal(hand.drag.from, over)[0] ?? null) : null);
+    if (over === drag.over) return;
+    drag.over = over;
+    preview(over && over !== drag.from ? (legal(drag.from, over)[0] ?? null) : null);
     drawMarks();
 }
 
 /** Let a piece follow the pointer. */
-function hold(image, event) {
-    const [x, y] = point(event),
-        size = Number(image.getAttribute("width"));
+function follow(image, event) {
+    const [x, y] = pointOf(event),
+        half = Number(image.getAttribute("width")) / 2;
     image.classList.add("dragged");
     image.parentNode.append(image);
-    image.style.transform = `translate(${x - size / 2}px, ${y - size / 2}px)`;
+    image.style.transform = `translate(${x - half}px, ${y - half}px)`;
 }
 
 function up(event) {
     if (!hand.drag) return;
-    const { from, moving, wasChosen, piece } = hand.drag;
+    const { from, moving, wasChosen } = hand.drag;
     const to = squareUnder(event);
-    hand.drag = null;
-    piece.image.classList.remove("dragged");
-    if (!moving) {
-        hand.chosen = wasChosen ? null : from;
-        drawMarks();
-        return;
-    }
-    if (to) {
+    if (moving && to) {
+        take();
         attempt(from, to);
-        return;
+    } else if (moving) {
+        letGo();
+        if (isFree()) eraseFree(from);
+    } else {
+        take();
+        choose(wasChosen ? null : from);
     }
-    preview(null);
-    if (state.mode === "free") {
-        eraseFree(from);
-        return;
-    }
-    placePieces();
-    drawMarks();
 }
 
-function cancel() {
-    if (!hand.drag) return;
+/** Take the piece out of the hand. */
+function take() {
     hand.drag.piece.image.classList.remove("dragged");
     hand.drag = null;
+}
+
+function letGo() {
+    if (!hand.drag) return;
+    take();
     preview(null);
     placePieces();
     drawMarks();
 }
 
-function key(event) {
+/** Go with the focus to the square next to it. */
+function step([across, up]) {
+    const sign = state.flipped ? -1 : 1;
+    const file = FILES[FILES.indexOf(hand.focus[0]) + sign * across],
+        rank = Number(hand.focus[1]) + sign * up;
+    if (file && rank >= 1 && rank <= 8) cellOf(file + rank).focus();
+}
+
+function pickUpOrDrop() {
+    if (isFree() && takesPieces()) placeFree(hand.focus);
+    else if (hand.chosen) attempt(hand.chosen, hand.focus);
+    else if (pieceOn(hand.focus)) {
+        choose(hand.focus);
+        say(`${describe(hand.focus)}, chosen`);
+    }
+}
+
+function press(event) {
+    const { key } = event;
     hand.byKeys = true;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
-    if (step) {
-        const sign = state.flipped ? -1 : 1;
-        const file = FILES.indexOf(hand.focus[0]) + sign * step[0],
-            rank = Number(hand.focus[1]) + sign * step[1];
-        if (file >= 0 && file < 8 && rank >= 1 && rank <= 8) cellOf(FILES[file] + rank).focus();
-    } else if (event.key === "Enter" || event.key === " ") {
-        if (state.mode === "free" && takesPieces()) placeFree(hand.focus);
-        else if (hand.chosen) attempt(hand.chosen, hand.focus);
-        else if (pieceOn(hand.focus)) {
-            hand.chosen = hand.focus;
-            drawMarks();
-            say(`${describe(hand.focus)}, chosen`);
-        }
-    } else if (event.key === "Escape" && (hand.chosen || hand.drag)) {
-        hand.chosen = null;
-        cancel();
-        preview(null);
-        drawMarks();
-    } else if (state.mode === "free" && (event.key === "Delete" || event.key === "Backspace")) {
-        eraseFree(hand.focus);
-    } else if (state.mode === "free" && /^[pnbrqk]$/i.test(event.key)) {
-        placeFree(hand.focus, event.key);
-    } else return;
+    if (key in STEPS) step(STEPS[key]);
+    else if (key === "Enter" || key === " ") pickUpOrDrop();
+    else if (key === "Escape" && (hand.chosen || hand.drag)) {
+        letGo();
+        choose(null);
+    } else if (isFree() && (key === "Delete" || key === "Backspace")) eraseFree(hand.focus);
+    else if (isFree() && /^[pnbrqk]$/i.test(key)) placeFree(hand.focus, key);
+    else return;
     event.preventDefault();
     event.stopPropagation();
 }

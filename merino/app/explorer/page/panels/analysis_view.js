@@ -1,90 +1,69 @@
 // The analysis as it is seen: a switch, its lines with their moves and what they lead to, and arrows on the board.
 
-import { explainLine } from "../base/api.js";
-import { compilingText } from "../base/compiling.js";
-import {
-    button,
-    byId,
-    checkField,
-    framed,
-    h,
-    panelBar,
-    percent,
-    replace,
-    selectField,
-    shortName,
-    withMinus,
-} from "../base/dom.js";
-import { keepFocus } from "../base/focus.js";
+import { byId, framed, h, keepFocus, options, percent, replace, shortName, thousands, withMinus } from "../base/dom.js";
+import { numbered } from "../base/game.js";
+import { compilingText, explainLine } from "../base/server.js";
 import { showArrows } from "../board/board.js";
-import { hideBoard, showBoard } from "../board/mini_board.js";
-import { MAX_LINES, NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "../state/analysis.js";
-import { SHOWN, listenTo, numbered, playLine } from "../state/store.js";
-import { differencesTable, unfolding } from "./piece_differences.js";
-import { catalogue, chooser, onCatalogue } from "./weights.js";
+import { hideBoard, showBoard } from "../board/pictures.js";
+import { NONE, best, choose, idleReason, searches, settings, switchAnalysis } from "../state/analysis.js";
+import { SHOWN, listenTo, playLine } from "../state/store.js";
+import { differencesTable, unfolding } from "./verdict.js";
+import { catalogue, evaluations, onCatalogue } from "./weights.js";
 
 const SHOWN_PLIES = 14; // of a line
 const MIN_SHARE = 0.1; // of points, by which a line may be worse than the best for its move to have an arrow
 const CALM_MS = 250; // for which a line must stay before it is explained
 
-const shownMoves = (line) => line.moves.slice(0, SHOWN_PLIES).join();
-const isSame = (line, other) => shownMoves(line) === shownMoves(other);
+const shownMoves = (line) => line.moves.slice(0, SHOWN_PLIES);
+const isSame = (line, other) => shownMoves(line).join() === shownMoves(other).join();
 
 /** A row of the list, updated in its place: what is pointed at stays until the pointer leaves it. */
 class Row {
-    constructor(search) {
-        this.search = search;
-        this.line = null; // the one shown
-        this.drawn = null; // the one that its moves are of
-        this.asked = null; // the search that it is of
-        this.key = null; // the same as text
-        this.score = h("b", { class: "line-score" });
-        this.share = h("span", { class: "line-share", title: "White's expected score" });
-        this.moves = h("span", { class: "line-moves", ...this.#listeners() });
-        this.pieces = []; // that differ at its end from now
-        this.reasons = unfolding({ class: "line-reasons", title: "The numbers behind this" }, () =>
-            differencesTable(this.pieces, "where it stands now"),
-        );
-        this.box = h("li", {}, this.score, this.share, this.moves, this.reasons.box);
-        this.box.addEventListener("pointerleave", () => this.show(this.line));
-    }
+    /** @type {any} */
+    line = null; // the one shown
+    /** @type {any} */
+    drawn = null; // the one that its moves are of
+    /** @type {any} */
+    asked = null; // the search that it is of
+    key = null; // the same as text
+    pieces = []; // that differ at its end from now
+    score = h("b.line-score");
+    share = h("span.line-share.faint", { title: "White's expected score" });
+    reasons = unfolding(".line-reasons", { title: "The numbers behind this" }, () =>
+        differencesTable(this.pieces, "where it stands now"),
+    );
 
-    /** What is done to its moves, heard where they are listed: they may be drawn anew under the pointer. */
-    #listeners() {
+    constructor(search) {
         const point = (event) => this.#point(event.target.closest("button"));
-        return {
+        const play = (event) => this.#play(event.target.closest("button"));
+        this.search = search;
+        // heard where the moves are listed: they may be drawn again under the pointer
+        this.moves = h("span.line-moves", {
             onpointerover: point,
             onfocusin: point,
             onpointerout: hideBoard,
             onfocusout: hideBoard,
-            onclick: (event) => this.#play(event.target.closest("button")),
-        };
+            onclick: play,
+        });
+        this.box = h("li", this.score, this.share, this.moves, this.reasons.box);
+        this.box.addEventListener("pointerleave", () => this.show(this.line));
     }
 
     show(line) {
         this.line = line;
         this.score.textContent = withMinus(line.score.text);
         this.share.textContent = percent(line.score.expected_score);
-        if (this.key === this.search.key && (this.box.matches(":hover, :focus-within") || isSame(line, this.drawn)))
-            return;
+        const isHeld = () => this.box.matches(":hover, :focus-within") || isSame(line, this.drawn);
+        if (this.key === this.search.key && isHeld()) return;
         Object.assign(this, { asked: this.search.asked, key: this.search.key, drawn: line });
-        replace(
-            this.moves,
-            line.names.slice(0, SHOWN_PLIES).map((name, at) => this.#moveElement(name, at)),
-        );
+        const { fen, moves } = this.search.asked;
+        const move = (name, at) => {
+            const number = numbered(fen, moves.length + at, at === 0);
+            return h("span.ply", number && h("span.number", number), h("button.plain", { "data-at": at }, name));
+        };
+        replace(this.moves, line.names.slice(0, SHOWN_PLIES).map(move));
         clearTimeout(this.timer);
         this.timer = setTimeout(() => this.#explain(line), CALM_MS);
-    }
-
-    #moveElement(name, at) {
-        const { fen, moves } = this.asked;
-        const number = numbered(fen, moves.length + at, at === 0);
-        return h(
-            "span",
-            { class: "ply" },
-            number ? h("span", { class: "number" }, number) : null,
-            h("button", { type: "button", class: "plain", "data-at": at }, name),
-        );
     }
 
     #play(button) {
@@ -96,40 +75,36 @@ class Row {
 
     async #point(button) {
         if (!button) return;
-        const { steps } = await explainLine(this.asked, this.drawn.moves.slice(0, SHOWN_PLIES));
+        const { steps } = await explainLine(this.asked, shownMoves(this.drawn));
         const step = steps[button.dataset.at];
         if (button.matches(":hover, :focus")) showBoard(button, step.fen, step.uci);
     }
 
     async #explain(line) {
-        const told = await explainLine(this.asked, line.moves.slice(0, SHOWN_PLIES)).catch(() => null);
+        const found = await explainLine(this.asked, shownMoves(line)).catch(() => null);
         if (this.drawn !== line) return; // others are drawn by now, whose reasons will come
-        this.pieces = told?.pieces ?? [];
-        this.reasons.summary.textContent = withMinus(told?.reasons.join(" ") ?? "");
+        this.pieces = found?.pieces ?? [];
+        this.reasons.summary.textContent = withMinus(found?.reasons.join(" ") ?? "");
         this.reasons.fill();
     }
 }
 
 /** @type {Row[][]} */
 const rows = searches.map(() => []);
-const parts = {};
 
-function drawLines() {
-    searches.forEach(({ search }, index) => {
-        const list = parts.lists[index];
-        const lines = search.found;
-        while (rows[index].length < lines.length) rows[index].push(new Row(search));
-        lines.forEach((line, at) => rows[index][at].show(line));
-        const boxes = rows[index].slice(0, lines.length).map((row) => row.box);
-        if (list.children.length === boxes.length) return;
-        keepFocus(list, () => {
-            list.replaceChildren(...boxes);
-            list.hidden = !boxes.length;
-        });
-    });
-    parts.titles.forEach((title, index) => {
-        title.hidden = settings.beside === NONE;
-        title.textContent = nameOf(settings[searches[index].choice]);
+function drawLines({ search, choice }, index) {
+    const list = byId(`lines-${choice}`);
+    const own = rows[index];
+    const lines = search.found;
+    while (own.length < lines.length) own.push(new Row(search));
+    lines.forEach((line, at) => own[at].show(line));
+    const title = list.previousElementSibling;
+    title.hidden = settings.beside === NONE;
+    title.textContent = nameOf(settings[choice]);
+    if (list.children.length === lines.length) return;
+    keepFocus(list, () => {
+        list.replaceChildren(...own.slice(0, lines.length).map((row) => row.box));
+        list.hidden = !lines.length;
     });
 }
 
@@ -142,69 +117,47 @@ function statusText() {
     const reason = idleReason();
     const line = best();
     const compiling = compilingText();
-    if (compiling) return reason === null ? compiling : `${reason}; ${compiling}`;
-    if (!line) return reason ?? "searching";
-    const speed = `depth ${line.depth}, ${Math.round(line.nps / 1000).toLocaleString("en")} thousand nodes a second`;
-    return reason === null ? speed : `${reason}; depth ${line.depth}`;
+    const speed = line ? `, ${thousands(Math.round(line.nps / 1000))} thousand nodes a second` : "";
+    const found = compiling || (line && `depth ${line.depth}${reason === null ? speed : ""}`);
+    return [reason, found].filter(Boolean).join("; ") || "searching";
 }
 
 function showBestMoves() {
     const lines = settings.arrows && settings.isOn ? searches[0].search.found : [];
     const loss = (line) => Math.abs(line.score.expected_score - lines[0].score.expected_score);
-    const shown = lines.filter((line) => line.moves.length && loss(line) < MIN_SHARE);
-    showArrows(
-        "analysis",
-        shown.map((line, at) => ({ uci: line.moves[0], kind: "best", share: 1 / (1 + at) })),
-    );
+    const good = lines.filter((line) => line.moves.length && loss(line) < MIN_SHARE);
+    const arrow = (line, at) => ({ uci: line.moves[0], kind: "best", share: 1 / (1 + at) });
+    showArrows("analysis", good.map(arrow));
 }
 
 const draw = framed(() => {
-    const line = best();
-    parts.power.setAttribute("aria-checked", String(settings.isOn));
-    parts.score.textContent = line ? withMinus(line.score.text) : "";
-    parts.status.textContent = statusText();
-    drawLines();
+    byId("analysis-switch").checked = settings.isOn;
+    byId("analysis-score").textContent = withMinus(best()?.score.text ?? "");
+    byId("analysis-status").textContent = statusText();
+    searches.forEach(drawLines);
     showBestMoves();
 });
 
+/** Offer the evaluations there are; one that was opened on an earlier visit is no longer there. */
 function drawSettings() {
-    const counts = [...Array(MAX_LINES).keys()].map((at) => [at + 1, at + 1]);
-    const evaluation = (name, label, others) =>
-        chooser(`analysis-${name}`, label, settings[name], (value) => choose(name, value), others);
     const shown = [SHOWN, "the evaluation shown"];
-    replace(
-        parts.settings,
-        selectField("analysis-lines", "Lines", counts, settings.lines, (value) => choose("lines", Number(value))),
-        evaluation("by", "By", [shown]),
-        evaluation("beside", "and by", [[NONE, "no other"], shown]),
-        checkField({ id: "analysis-arrows" }, "Arrows", settings.arrows, (isOn) => choose("arrows", isOn)),
-    );
-}
-
-/** An evaluation that was opened on an earlier visit is no longer there. */
-function checkChosen() {
-    const known = new Set([SHOWN, NONE, ...catalogue.weights.map((entry) => entry.id)]);
-    if (!known.has(settings.by)) choose("by", SHOWN);
-    if (!known.has(settings.beside)) choose("beside", NONE);
-    drawSettings();
+    const offered = { by: [shown], beside: [[NONE, "no other"], shown] };
+    for (const [name, others] of Object.entries(offered)) {
+        const pairs = [...others, ...evaluations()];
+        if (!pairs.some(([id]) => id === settings[name])) choose(name, others[0][0]);
+        byId(`analysis-${name}`).replaceChildren(...options(pairs, settings[name]));
+    }
+    byId("analysis-lines").value = settings.lines;
+    byId("analysis-arrows").checked = settings.arrows;
 }
 
 export function makeLive() {
-    const power = { role: "switch", class: "switch", title: "Search what is on the board (A)" };
-    parts.power = button("analysis-switch", [h("i", {}), "Analysis"], switchAnalysis, power);
-    parts.score = h("output", { id: "analysis-score", "aria-live": "off" });
-    parts.status = h("span", { class: "note", id: "analysis-status" });
-    parts.settings = panelBar();
-    parts.titles = searches.map(() => h("h3", { hidden: true }));
-    parts.lists = searches.map(({ choice }) => h("ol", { class: "lines", id: `lines-${choice}`, hidden: true }));
-    const more = h("details", { class: "analysis-settings" }, h("summary", {}, "Settings"), parts.settings);
-    const head = h("div", { class: "analysis-head" }, parts.power, parts.score, parts.status, more);
-    replace(
-        byId("analysis"),
-        head,
-        parts.titles.map((title, index) => [title, parts.lists[index]]),
-    );
-    onCatalogue(checkChosen);
+    byId("analysis-switch").onclick = switchAnalysis;
+    byId("analysis-lines").onchange = (event) => choose("lines", Number(event.target.value));
+    byId("analysis-arrows").onchange = (event) => choose("arrows", event.target.checked);
+    for (const name of ["by", "beside"])
+        byId(`analysis-${name}`).onchange = (event) => choose(name, event.target.value);
+    onCatalogue(drawSettings);
     listenTo(["lines", "report", "play"], draw);
     draw();
 }

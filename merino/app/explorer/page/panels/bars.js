@@ -1,34 +1,58 @@
-// Two bar charts, one a side: the value of each piece, moving with the board.
+// The value of each piece: two bar charts, one a side, moving with the board; and Shapley values, which are asked for
+// while they are looked at, first rough and then finer.
 
-import { h, number, pawns, plural, replace, shortName } from "../base/dom.js";
-import { nameOf, picture } from "../board/board.js";
-import { WAYS, listen, shown, state, shownValue } from "../state/store.js";
+import { h, note, number, pawns, plural, replace, reportError, shortName } from "../base/dom.js";
+import { isWhite, nameOf } from "../base/game.js";
+import { post } from "../base/server.js";
+import { picture, valuesBefore } from "../board/board.js";
+import { WAYS, changed, isReported, listen, listenTo, question, shown, shownValue, state } from "../state/store.js";
 
 const ORDER = "kqrbnp";
 const MAX_PAWNS = 10; // pawns at the end of the scale
+const ERRORS = [8, 2]; // centipawns: the first answer comes at once, the second within a second or so
+const OF_NO_VALUE = ["moves", "lines", "arrows", "clock", "opening"]; // topics that change no value
 
-function rank(piece) {
-    return [ORDER.indexOf(piece.piece.toLowerCase()), piece.square[0], piece.square[1]].join();
+/** Put the Shapley values of an answer into the report they belong to. */
+function take(report, answer) {
+    for (const piece of report.pieces) piece.shapley_cp = answer.values[piece.square].value;
+    report.shapley = answer;
 }
+
+async function askShapley() {
+    const report = shown();
+    if (state.way !== "shapley" || !report || report.shapley_asked) return;
+    if (!isReported()) return; // another position would be asked about: its report comes, and then it is
+    report.shapley_asked = true;
+    const asked = question(...(state.preview ? [state.preview.move] : []));
+    try {
+        for (const error of ERRORS) {
+            take(report, await post("/api/shapley", { ...asked, error }));
+            report.shapley_asked = report.shapley.error <= ERRORS[1] || shown() === report; // else again when seen again
+            if (shown() !== report) return;
+            changed("values");
+            if (report.shapley.error <= ERRORS[1]) return;
+        }
+    } catch (error) {
+        report.shapley_asked = false;
+        reportError(error);
+    }
+}
+
+const rank = ({ piece, square }) => [ORDER.indexOf(piece.toLowerCase()), square].join();
 
 function row(piece, old) {
     const value = shownValue(piece);
-    const sign = piece.piece === piece.piece.toUpperCase() ? 1 : -1;
-    const own = value === null ? 0 : sign * value; // as its owner sees it
+    const own = (value ?? 0) * (isWhite(piece.piece) ? 1 : -1); // as its owner sees it
     const width = Math.min(1, Math.sqrt(Math.abs(own) / MAX_PAWNS));
-    const change = old !== undefined && value !== null && old !== null ? value - old : 0;
+    const change = (value ?? 0) - (old ?? value ?? 0);
     return h(
-        "li",
-        {
-            class: own < 0 ? "against" : "",
-            "data-square": piece.square,
-            title: `${nameOf(piece.piece)} on ${piece.square}`,
-        },
+        `li${own < 0 ? ".against" : ""}`,
+        { "data-square": piece.square, title: `${nameOf(piece.piece)} on ${piece.square}` },
         picture(piece.piece, 20),
-        h("span", { class: "square" }, piece.square),
-        h("span", { class: "track" }, h("i", { style: { width: `${100 * width}%` } })),
-        h("span", { class: "delta" }, Math.abs(change) >= 0.005 ? number(change, 2, true) : ""),
-        h("span", { class: "value" }, value === null ? "\u2013" : number(value, 2, true)),
+        h("span.note", piece.square),
+        h("span.track", h("i", { style: { width: `${100 * width}%` } })),
+        h("span.delta", Math.abs(change) >= 0.005 ? number(change, 2, true) : ""),
+        h("b.value", value === null ? "\u2013" : number(value, 2, true)),
     );
 }
 
@@ -37,11 +61,11 @@ function shapleyNote(shapley) {
     if (!shapley) return "They are being computed.";
     const error = shapley.error ? `standard error up to ${number(shapley.error / 100, 2)}` : "exact";
     const rest = shapley.baseline ? `, with ${pawns(shapley.baseline)} for the two kings at home,` : "";
-    return `The values${rest} add up to the score, ${pawns(shapley.score)} (${error}). A king's value is that of his place, compared with home.`;
+    return `The values${rest} add up to the score, ${pawns(shapley.score)} (${error}). A king's value compares its square with its home.`;
 }
 
 /** Whether and how the values shown add up. */
-function sharedNote(report) {
+function sumNote(report) {
     const { beside, shapley } = report;
     if (state.way === "shapley") return shapleyNote(shapley);
     if (state.way === "beside" && beside) {
@@ -54,44 +78,28 @@ function sharedNote(report) {
     return "Removal values include what pieces do for each other, so they do not add up to the score.";
 }
 
-/** The bars of a side; where a move is tried, with what it changes from the values `before`. */
-function sideBars(name, pieces, before) {
-    const [from, to] = [state.preview?.move.slice(0, 2), state.preview?.move.slice(2, 4)];
+/** The bars of a side; where a move is tried, with what it changes from the values before. */
+function sideBars(name, pieces) {
+    const before = valuesBefore();
     const own = [...pieces].sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
     const total = own.reduce((sum, piece) => sum + (shownValue(piece) ?? 0), 0);
-    return h(
-        "section",
-        { class: `bars ${name.toLowerCase()}`, "data-side": name.toLowerCase() },
-        h("h3", {}, name, h("span", {}, plural(own.length, "piece")), h("b", {}, number(total, 2, true))),
-        h(
-            "ol",
-            {},
-            own.map((piece) => row(piece, before?.get(piece.square === to ? from : piece.square))),
-        ),
-    );
+    const side = name.toLowerCase();
+    const head = h("h3", name, h("span.note", plural(own.length, "piece")), h("b", number(total, 2, true)));
+    const bars = own.map((piece) => row(piece, before(piece)));
+    return h(`section.bars.${side}`, { "data-side": side }, head, h("ol", bars));
 }
 
 function draw(panel) {
     const report = shown();
     if (!report) return;
-    const before = state.preview && new Map(state.report.pieces.map((piece) => [piece.square, shownValue(piece)]));
-    const isWhite = ({ piece }) => piece === piece.toUpperCase();
     const way = WAYS.find(([name]) => name === (state.way === "none" ? "attributed" : state.way)) ?? WAYS[0];
-    const note = `${way[1]}: ${way[2].toLowerCase()}, in pawns for White. ${sharedNote(report)}`;
-    const sides = [
-        sideBars("White", report.pieces.filter(isWhite), before),
-        sideBars(
-            "Black",
-            report.pieces.filter((piece) => !isWhite(piece)),
-            before,
-        ),
-    ];
-    replace(panel, h("p", { class: "note" }, note), h("div", { class: "two" }, sides));
+    const words = `${way[1]}: ${way[2].toLowerCase()}, in pawns for White. ${sumNote(report)}`;
+    const [white, black] = [true, false].map((side) => report.pieces.filter(({ piece }) => isWhite(piece) === side));
+    replace(panel, note(words), h("div.two", sideBars("White", white), sideBars("Black", black)));
 }
 
-const OF_NO_VALUE = ["moves", "lines", "arrows", "clock", "opening"]; // topics that change no value
-
 export function makeBars(panel) {
+    listenTo(["report", "preview", "view"], askShapley);
     listen((topics) => {
         if (!OF_NO_VALUE.some((topic) => topics.has(topic))) draw(panel);
     });

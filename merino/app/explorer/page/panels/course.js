@@ -1,37 +1,105 @@
-// The course of a game: White's chances by search, as a graph to go through it by, its mistakes, and chosen terms.
+// The course of a game: White's chances by search, as a graph to go through it by, its mistakes, and chosen terms. What each
+// move has lost is searched at once and roughly, and deeper when asked.
 
-import { post } from "../base/api.js";
-import { isLooked, onLook } from "../base/attention.js";
 import { COLOURS, chart } from "../base/chart.js";
 import {
-    button,
-    byId,
     capital,
-    checkField,
     h,
-    panelBar,
     pawns,
     percent,
-    selectField,
+    say,
     spaced,
-    tellError,
+    byId,
+    checkField,
+    replace,
+    reportError,
     withMinus,
 } from "../base/dom.js";
-import { nameOf } from "../board/board.js";
-import { annotate, annotation, FIRST_NODES, keepCommon, onAnnotation, stopAnnotating } from "../state/annotating.js";
-import { goTo, isUnaided, listen, numbered, sideAfter, state, wholeGame } from "../state/store.js";
+import { numbered, nameOf, sideAfter } from "../base/game.js";
+import { Work, post } from "../base/server.js";
+import { isLooked, onLook } from "../state/analysis.js";
+import { listen, state, goTo, isUnaided, wholeGame } from "../state/store.js";
 
+const FIRST_NODES = 2000; // a move, searched without being asked
 const MAX_NAMED = 60; // marks that have room for the names of inaccuracies
-const NODES = [FIRST_NODES, 20000, 50000, 200000]; // a move
 const TOPICS = ["report", "tab", "weights"]; // with which the course may be another
+const BY_PIECE =
+    "The value of a piece for its owner, in pawns, at the end of the line played, compared with the end of the better line";
+const PIECE = /([A-Za-z]) ([a-h][1-8])(?:-([a-h][1-8])| (taken|kept))? ([+-]\d+)/g;
 
 /** @type {{key: string, points: any[]}} */
 let course = { key: "", points: [] };
-const terms = new Set();
-let nodes = NODES[1];
+const terms = new Set(); // those whose course is drawn
 let isDue = false; // whether moves of the course are to be searched, once that helps nobody who plays
 let draw = () => {};
+let isShown = () => false;
 let graph, termGraph;
+
+const work = new Work("/ws/annotate", {
+    heard: (message) => {
+        annotation.found.set(message.ply, message);
+        if (!isShown() || !graph.checkVisibility()) return;
+        graph.redraw();
+        byId("annotate-state").textContent = stateText();
+    },
+    done: (message) => {
+        annotation.account = isWhole ? message.account : [];
+        say(annotation.account.join(" "));
+    },
+    ended: endAnnotating,
+});
+
+/** `found` has what the server says of each move, by ply; `account` is a sentence for each side. */
+export const annotation = {
+    found: new Map(),
+    account: [],
+    get isWorking() {
+        return work.isRunning;
+    },
+};
+
+let conditionsSearched = ""; // the start and the evaluation of what was searched
+/** @type {string[]} */
+let searched = []; // its moves
+let isWhole = true; // whether the search began at the first move
+let deepest = 0; // the nodes a move that were asked for, until all moves have been searched so
+
+/**
+ * Search every move of the game with so many nodes; with `onlyNew` those that have not been searched, and as deeply as
+ * those before where a deeper search of the same game has not ended.
+ */
+function annotate(wanted, onlyNew = false) {
+    const { moves, ...conditions } = wholeGame();
+    keepCommon();
+    if (!onlyNew) annotation.found.clear();
+    conditionsSearched = JSON.stringify(conditions);
+    searched = moves;
+    if (annotation.found.size === moves.length) return;
+    annotation.account = [];
+    deepest = onlyNew ? Math.max(wanted, deepest) : wanted;
+    isWhole = annotation.found.size === 0;
+    work.begin({ ...conditions, moves, nodes: deepest, first: annotation.found.size + 1 });
+    draw();
+}
+
+/** Forget, and search no longer, what is not of the game on the board. */
+function keepCommon() {
+    const { moves, ...conditions } = wholeGame();
+    const isSame = JSON.stringify(conditions) === conditionsSearched;
+    const differs = moves.findIndex((move, index) => move !== searched[index]);
+    const common = isSame ? (differs < 0 ? moves.length : differs) : 0;
+    if (common < searched.length) work.drop();
+    if (common === 0) deepest = 0;
+    if (common < Math.max(searched.length, moves.length)) annotation.account = [];
+    for (const ply of [...annotation.found.keys()]) if (ply > common) annotation.found.delete(ply);
+    searched = searched.slice(0, common);
+}
+
+function endAnnotating() {
+    work.drop();
+    deepest = 0;
+    draw();
+}
 
 const key = () => JSON.stringify(wholeGame());
 
@@ -47,7 +115,7 @@ async function askCourse() {
         searchDue();
         draw();
     } catch (error) {
-        tellError(error);
+        reportError(error);
     }
 }
 
@@ -70,160 +138,111 @@ function searchedPoints() {
 }
 
 function chances() {
-    const searched = searchedPoints();
-    const level = course.points.map((_, ply) => [ply, 50]);
     const points = course.points.map((point, ply) => [ply, 100 * point.expected_score]);
     return [
-        { points: level, colour: "var(--faint)", kind: "line" },
+        { points: points.map(([ply]) => [ply, 50]), colour: "var(--faint)" },
         { name: "By the evaluation alone", points, colour: "var(--soft)", kind: "dashed" },
-        { name: "By search", points: searched, colour: "var(--ink)", kind: "area" },
+        { name: "By search", points: searchedPoints(), colour: "var(--ink)", kind: "area" },
     ];
 }
 
-function marks() {
-    return mistakes().map((move) => {
-        const isNamed = annotation.found.size < MAX_NAMED || move.grade.name !== "inaccuracy";
-        return {
-            x: move.ply,
-            y: 100 * move.after.expected_score,
-            kind: move.grade.name,
-            below: sideAfter(state.fen, move.ply - 1) === "white",
-            text: isNamed ? `${move.san}${move.grade.sign}` : "",
-            title: `${titleOf(move)} ${move.grade.name}, ${percent(move.loss, 1)} lost`,
-        };
-    });
+function mark(move) {
+    const { ply, san, grade, after, loss } = move;
+    const isNamed = annotation.found.size < MAX_NAMED || grade.name !== "inaccuracy";
+    return {
+        x: ply,
+        y: 100 * after.expected_score,
+        kind: grade.name,
+        below: sideAfter(state.fen, ply - 1) === "white",
+        text: isNamed ? `${san}${grade.sign}` : "",
+        title: `${titleOf(move)} ${grade.name}, ${percent(loss, 1)} lost`,
+    };
 }
 
-const plies = () => ({ at: state.at, x: [0, Math.max(1, state.moves.length)], xName: "plies" });
+function makeGraph(id, label, height, read) {
+    const axis = () => ({ at: state.at, x: [0, Math.max(1, state.moves.length)], xName: "plies" });
+    const choose = (x) => goTo(Math.round(x));
+    return Object.assign(chart({ label, height, choose, read: () => ({ ...axis(), ...read() }) }), { id });
+}
 
-function makeGraph() {
-    const made = chart({
-        label: "White's chances in the course of the game",
-        height: 230,
-        choose: (x) => goTo(Math.round(x)),
-        read: () => ({
-            ...plies(),
-            series: chances(),
-            marks: marks(),
-            y: [0, 100],
-            yName: "White's chances, %",
-            yDigits: 0,
-        }),
-    });
-    made.id = "course";
-    made.tabIndex = 0;
-    made.setAttribute("role", "slider");
-    made.setAttribute("aria-label", "Move of the game");
-    made.addEventListener("keydown", (event) => {
+function makeChances() {
+    const name = "White's chances in the course of the game";
+    const axis = { y: [0, 100], yName: "White's chances, %", yDigits: 0 };
+    graph = makeGraph("course", name, 230, () => ({ ...axis, series: chances(), marks: mistakes().map(mark) }));
+    for (const [name, value] of Object.entries({ tabindex: 0, role: "slider", "aria-label": "Move of the game" }))
+        graph.setAttribute(name, value);
+    graph.addEventListener("keydown", (event) => {
         const step = { ArrowLeft: -1, ArrowRight: 1, Home: -state.moves.length, End: state.moves.length }[event.key];
         if (!step) return;
         event.preventDefault();
         event.stopPropagation();
         goTo(state.at + step);
     });
-    return made;
 }
 
-function termSeries() {
-    return [...terms].map((name, index) => ({
+const termSeries = () =>
+    [...terms].map((name, index) => ({
         name: spaced(name),
         colour: COLOURS[index % COLOURS.length],
         points: course.points.map((point, ply) => [ply, (point.terms[name] ?? 0) / 100]),
     }));
-}
-
-function makeTermGraph() {
-    const made = chart({
-        label: "Terms in the course of the game",
-        height: 180,
-        choose: (x) => goTo(Math.round(x)),
-        read: () => ({ ...plies(), series: termSeries(), yName: "pawns for White" }),
-    });
-    made.id = "course-terms";
-    return made;
-}
 
 /** The names of the terms that the game has, those that differ most first. */
 function termNames() {
-    const largest = (name) => Math.max(...course.points.map((point) => Math.abs(point.terms[name] ?? 0)));
-    const names = [...new Set(course.points.flatMap((point) => Object.keys(point.terms)))];
-    const sizes = new Map(names.map((name) => [name, largest(name)]));
-    return names.sort((a, b) => (sizes.get(b) ?? 0) - (sizes.get(a) ?? 0));
-}
-
-function annotateBar() {
-    const choices = NODES.map((count) => [count, count.toLocaleString("en")]);
-    const { isWorking } = annotation;
-    const press = () => (annotation.isWorking ? stopAnnotating() : annotate(nodes));
-    return panelBar(
-        button("annotate", isWorking ? "Stop" : "Search deeper", press, { class: isWorking ? "on" : "" }),
-        selectField("annotate-nodes", "Nodes per move", choices, nodes, (value) => {
-            nodes = Number(value);
-        }),
-        h("span", { class: "note", id: "annotate-state" }, stateText()),
-    );
+    const sizes = new Map();
+    for (const point of course.points)
+        for (const [name, value] of Object.entries(point.terms))
+            sizes.set(name, Math.max(sizes.get(name) ?? 0, Math.abs(value)));
+    return [...sizes.keys()].sort((a, b) => sizes.get(b) - sizes.get(a));
 }
 
 const stateText = () => (annotation.isWorking ? `${annotation.found.size} of ${state.moves.length}` : "");
 
-const BY_PIECE =
-    "How much more its owner has from a piece, in pawns, at the end of the line after the move than at that of the better line";
-const PIECE = /([A-Za-z]) ([a-h][1-8])(?:-([a-h][1-8])| (taken|kept))? ([+-]\d+)/g;
-
 /** What the move makes of pieces, in words: "White's pawn on d2 kept +1.61, Black's knight on g8 to f6 \u22120.68". */
 function fates(text) {
-    const told = text.replace(PIECE, (_, letter, square, to, fate, change) => {
+    const words = text.replace(PIECE, (_, letter, square, to, fate, change) => {
         const [side, name] = nameOf(letter).split(" ");
         return `${capital(side)}'s ${name} on ${square}${to ? ` to ${to}` : fate ? ` ${fate}` : ""} ${pawns(change)}`;
     });
-    return h("div", { class: "note", "data-pieces": "", title: BY_PIECE }, `By piece: ${told}`);
+    return h("div.note", { "data-pieces": "", title: BY_PIECE }, `By piece: ${words}`);
 }
 
 function mistakeItem(move) {
-    const { grade, better, mistake, pieces_text: pieces, before, after } = move;
-    const chances = `${before.text} (${percent(before.expected_score)}) to ${after.text} (${percent(after.expected_score)})`;
-    const attributes = { type: "button", class: `plain ${grade.name}`, onclick: () => goTo(move.ply) };
+    const { grade, better, mistake, pieces_text: pieces, before, after, ply, loss } = move;
+    const words = (position) => `${position.text} (${percent(position.expected_score)})`;
+    const line = (text, more = {}) => h("div.note", more, withMinus(text));
     return h(
         "li",
-        {},
-        h("button", attributes, h("i", { class: grade.name }), titleOf(move)),
-        ` ${grade.name}, ${percent(move.loss, 1)} lost`,
-        mistake ? h("div", { class: "note", "data-mistake": mistake.kind }, withMinus(capital(mistake.text))) : null,
-        h("div", { class: "note" }, withMinus(`White's score and chances: from ${chances}`)),
-        pieces ? fates(pieces) : null,
-        better.line ? h("div", { class: "note" }, withMinus(`Better ${better.text}: ${better.line}`)) : null,
+        h(`button.plain.strong.${grade.name}`, { onclick: () => goTo(ply) }, h(`i.${grade.name}`), titleOf(move)),
+        ` ${grade.name}, ${percent(loss, 1)} lost`,
+        mistake && line(capital(mistake.text), { "data-mistake": mistake.kind }),
+        line(`White's score and chances: from ${words(before)} to ${words(after)}`),
+        pieces && fates(pieces),
+        better.line && line(`Better ${better.text}: ${better.line}`),
     );
 }
 
-function termChoice(isOpen) {
-    const choose = (name, isOn) => {
-        if (isOn) terms.add(name);
-        else terms.delete(name);
-        termGraph.hidden = !terms.size;
-        termGraph.redraw();
-    };
-    const check = (name) =>
-        checkField({ "data-term": name }, spaced(name), terms.has(name), (isOn) => choose(name, isOn));
-    return h(
-        "details",
-        { open: isOpen },
-        h("summary", {}, "Terms in the course"),
-        h("div", { class: "checks" }, termNames().map(check)),
-    );
+function drawTermGraph() {
+    termGraph.hidden = !terms.size;
+    termGraph.redraw();
 }
 
-/** The elements of the course; `isOpen` keeps the choice of terms open. */
-export function courseElements(isOpen) {
-    const graded = mistakes();
-    const { account } = annotation;
-    return [
-        graph,
-        annotateBar(),
-        account.length ? h("p", { class: "summary" }, account.join(" ")) : null,
-        graded.length ? h("ol", { class: "mistakes" }, graded.map(mistakeItem)) : null,
-        termGraph,
-        termChoice(isOpen),
-    ];
+const termCheck = (name) =>
+    checkField({ "data-term": name }, spaced(name), terms.has(name), (isOn) => {
+        terms[isOn ? "add" : "delete"](name);
+        drawTermGraph();
+    });
+
+/** Show the course of the game on the board. */
+export function drawCourse() {
+    const { isWorking, account } = annotation;
+    byId("annotate").textContent = isWorking ? "Stop" : "Search deeper";
+    byId("annotate").classList.toggle("on", isWorking);
+    byId("annotate-state").textContent = stateText();
+    byId("course-account").textContent = account.join(" ");
+    replace(byId("mistakes"), mistakes().map(mistakeItem));
+    replace(byId("course-choice"), termNames().map(termCheck));
+    followCourse();
 }
 
 /** The move that the graph is at, and the chances after it, for those who listen. */
@@ -235,30 +254,25 @@ function valueText() {
     return share === undefined ? name : `${name}, White's chances ${percent(share)}`;
 }
 
-/** Follow the game on the board, after `courseElements` have been put in their place. */
-export function followCourse() {
-    graph.setAttribute("aria-valuemin", 0);
-    graph.setAttribute("aria-valuemax", state.moves.length);
-    graph.setAttribute("aria-valuenow", state.at);
-    graph.setAttribute("aria-valuetext", valueText());
+/** Follow the game on the board, whose course is shown. */
+function followCourse() {
+    const values = { valuemin: 0, valuemax: state.moves.length, valuenow: state.at, valuetext: valueText() };
+    for (const [name, value] of Object.entries(values)) graph.setAttribute(`aria-${name}`, value);
     graph.redraw();
-    termGraph.hidden = !terms.size;
-    termGraph.redraw();
+    drawTermGraph();
 }
 
-/** Make it; `redraw` shows its elements anew, `isShown` tells whether they are seen. */
-export function makeCourse(redraw, isShown) {
-    graph = makeGraph();
-    termGraph = makeTermGraph();
+/** Make it; `redraw` shows it again, `isOpen` says whether it is seen. */
+export function makeCourse(redraw, isOpen) {
+    isShown = isOpen;
+    makeChances();
+    const read = () => ({ series: termSeries(), yName: "pawns for White" });
+    termGraph = makeGraph("course-terms", "Terms in the course of the game", 180, read);
+    byId("game-course").prepend(graph);
+    byId("mistakes").after(termGraph);
+    byId("annotate").onclick = () =>
+        annotation.isWorking ? endAnnotating() : annotate(Number(byId("annotate-nodes").value));
     draw = redraw;
-    onAnnotation((what) => {
-        if (!isShown()) return;
-        if (what !== "move") draw();
-        else if (graph.isConnected) {
-            graph.redraw();
-            byId("annotate-state").textContent = stateText();
-        }
-    });
     listen((topics) => {
         if (topics.has("moves") && annotation.isWorking) {
             keepCommon(); // others may be on the board
@@ -271,10 +285,10 @@ export function makeCourse(redraw, isShown) {
     onLook(() => isShown() && searchDue());
 }
 
-/** Show the course of the game that is on the board now; `isOpened` tells that it is seen again. */
+/** Show the course of the game that is on the board now; `isOpened` says that it is seen again. */
 function follow(isOpened) {
     const hasCourse = state.mode === "game" && state.moves.length > 0;
     if (hasCourse && course.key !== key()) askCourse();
-    else if (isOpened || !hasCourse || !graph.isConnected) draw();
+    else if (isOpened || !hasCourse || !graph.checkVisibility()) draw();
     else followCourse();
 }

@@ -1,15 +1,146 @@
-// Games: the list of those in a file, and the chosen one with the course of its evaluation.
+// Games: where they come from, the list of those in a file with its search, and the chosen one with the course of its
+// evaluation. A source of games has their `name`, gives the list piece by piece and a whole game by its entry in the list,
+// and says how the server is asked for a study of all of them.
 
-import { button, chooseFile, guarded, h, panelBar, plural, replace, showError, wordsOf } from "../base/dom.js";
+import {
+    byId,
+    changeDetector,
+    framed,
+    guarded,
+    h,
+    plural,
+    replace,
+    showError,
+    thousands,
+    turns,
+    wordsOf,
+} from "../base/dom.js";
+import { base64, chooseFiles, gamesText } from "../base/files.js";
+import { get, post } from "../base/server.js";
 import { changed, setGame, state, tagsNow, watchBoard } from "../state/store.js";
 import { openTab } from "../state/tabs.js";
-import { courseElements, followCourse, makeCourse } from "./course.js";
-import { GameList, queryOf } from "./game_list.js";
-import { ofFile } from "./game_sources.js";
-import { GameTable, makeSearch } from "./game_table.js";
+import { drawCourse, makeCourse } from "./course.js";
 
+const FIRST_PIECE = 1 << 16; // bytes: enough games to fill the list at once
+const PIECE = 1 << 20;
+const MAX_STUDIED = 60e6; // bytes of a file whose games are studied together
+const MAX_PIECE = 3 << 19; // in base64 the longest text that the server takes
+const ROW = matchMedia("(pointer: coarse)").matches ? 40 : 30; // pixels
+const MAX_HEIGHT = 8e6; // pixels that every browser can scroll; longer lists scroll faster
+const AROUND = 4; // rows drawn beyond the view
 const MAX_TAGS = 12;
+const TEXTS = ["result", "white", "black", "white_elo", "black_elo", "date", "event", "eco"];
+const SEARCHED = ["white", "black", "event", "eco"];
 const NOTHING = { search: "", result: "", from: "", to: "" };
+
+/** The games of a file, or of a text as a Blob; the page reads it, and the server keeps nothing. */
+export const ofFile = (file, name) => ({
+    name,
+    piece: (at) => pieceOf(file, at),
+    game: async ({ start, size, number }) =>
+        post("/api/game", { content: await base64(file.slice(start, start + size)), number }),
+    request: async () => {
+        if (file.size > MAX_STUDIED) throw new Error(`${name} is too large for this: give it on the command line`);
+        return { files: [{ name, text: await gamesText(file) }] };
+    },
+});
+
+/** The games of the file that the server reads. */
+export const ofServer = (name) => ({
+    name,
+    piece: (at) => get(`/api/games?at=${at}`),
+    game: ({ start, size, number }) => get(`/api/game?start=${start}&size=${size}&number=${number}`),
+    request: async () => ({ file: true }),
+});
+
+/** Some games of a file from the byte `at` on, and where the `next` ones begin: null at its end. */
+async function pieceOf(file, at) {
+    for (let size = at ? PIECE : FIRST_PIECE; ; size = Math.min(2 * size, MAX_PIECE)) {
+        const isLast = at + size >= file.size;
+        const content = await base64(file.slice(at, at + size));
+        const { games, next } = await post("/api/games", { content, at, more: !isLast && size < MAX_PIECE });
+        if (next === at) continue; // no game ends in this piece
+        const after = isLast ? null : (next ?? at + size);
+        return { games, next: after, done: (after ?? file.size) / Math.max(1, file.size) };
+    }
+}
+
+/** The games of a file as columns of their headers, so that a hundred thousand of them take little memory. */
+export class GameList {
+    #starts = [];
+    #sizes = [];
+    /** @type {Record<string, string[]>} */
+    #texts = Object.fromEntries(TEXTS.map((name) => [name, []]));
+    #known = new Map(); // each text once: players and events come again
+
+    get length() {
+        return this.#starts.length;
+    }
+
+    /** Append what the server says of some games. */
+    add(games) {
+        for (const game of games) {
+            this.#starts.push(game.start);
+            this.#sizes.push(game.size);
+            for (const name of TEXTS) {
+                const text = game[name];
+                if (!this.#known.has(text)) this.#known.set(text, text);
+                this.#texts[name].push(this.#known.get(text));
+            }
+        }
+    }
+
+    /** A game: its `number` from 1, its place in the file, and its headers. */
+    at(index) {
+        const texts = Object.fromEntries(TEXTS.map((name) => [name, this.#texts[name][index]]));
+        return { number: index + 1, start: this.#starts[index], size: this.#sizes[index], ...texts };
+    }
+
+    /** The players with the most games, each with their number. */
+    players(most) {
+        const counts = new Map();
+        for (const name of ["white", "black"])
+            for (const player of this.#texts[name])
+                if (player && player !== "?") counts.set(player, (counts.get(player) ?? 0) + 1);
+        return [...counts].sort((a, b) => b[1] - a[1]).slice(0, most);
+    }
+
+    /**
+     * The indices, from `first` on, of the games that match: each of the words in players, event or opening code, the
+     * result, and dates `from` and `to` as far as they are given: 2024, 2024.05 or 2024.05.31.
+     */
+    matching(query, first = 0) {
+        const found = [];
+        for (let index = first; index < this.length; index++) if (this.#matches(index, query)) found.push(index);
+        return found;
+    }
+
+    #matches(index, { words, result, from, to }) {
+        const date = this.#texts.date[index];
+        if (result && this.#texts.result[index] !== result) return false;
+        if ((from || to) && !/^\d/.test(date)) return false;
+        if ((from && date < from) || (to && date.slice(0, to.length) > to)) return false;
+        if (!words.length) return true;
+        const texts = SEARCHED.map((name) => this.#texts[name][index]);
+        const text = texts.join(" ").toLowerCase();
+        return words.every((word) => text.includes(word));
+    }
+}
+
+/** What to match, from what a person has typed. */
+export const queryOf = ({ search, result, from, to }) => ({
+    words: search.toLowerCase().split(/\s+/).filter(Boolean),
+    result,
+    from: dateOf(from),
+    to: dateOf(to),
+});
+
+/** A date as PGN writes it, as far as it is given: "2024/5" is "2024.05". */
+const dateOf = (text) =>
+    text
+        .trim()
+        .replace(/[-/]/g, ".")
+        .replace(/\.(\d)(?=\.|$)/g, ".0$1");
 
 /** @type {any} */
 let source = null;
@@ -21,19 +152,26 @@ let done = 1; // the share of the file that has been listed
 let chosen = -1;
 /** @type {any} */
 let opened = null; // the chosen game, with its moves
-let asked = 0;
-let opening = 0; // how often a list was asked for, or shown
-let table;
-const parts = {}; // the elements of the panel
+let active = 0; // the place in the list that the keys have come to
+let isShown = () => false;
+
+const box = byId("game-list");
+const count = byId("game-count");
+const [height] = box.children;
+const [drawnRows] = height.children;
+
+const beginGame = turns();
+const beginList = turns();
+const areRowsNew = changeDetector();
 
 /**
  * List the games of a source as they are read, and show the first of them, or with `listOnly` leave the board as it is;
  * raises what its reading raises. Of several at a time the last one is listed.
  */
 export async function openGames(from, listOnly = false) {
-    const number = ++opening;
+    const isLast = beginList();
     const first = await from.piece(0);
-    if (number !== opening) return;
+    if (!isLast()) return;
     if (!first.games.length && first.next === null) throw new Error(`${from.name} holds no game`);
     begin(from);
     listPiece(first);
@@ -47,26 +185,24 @@ export async function openGames(from, listOnly = false) {
 export function showGames(read, text) {
     begin(ofFile(new Blob([text]), "the text"));
     list.add(read.listed);
-    chosen = 0;
-    opened = read.games[0];
     search();
     openTab("games");
-    return showOpened();
+    return showGame(0, read.games[0]);
 }
 
 function begin(from) {
-    asked += 1; // a game of the list before that still comes is not shown
-    opening += 1; // nor is a list that was asked for before
+    beginGame(); // a game of the list before that still comes is not shown
+    beginList(); // nor is a list that was asked for before
     source = from;
     list = new GameList();
-    indices = [];
-    table.reset();
-    table.goTo(0);
     query = queryOf(NOTHING);
-    parts.search.reset();
+    indices = [];
+    done = 1;
     chosen = -1;
     opened = null;
-    done = 1;
+    areRowsNew(null);
+    goToPlace(0);
+    byId("game-search-form").reset();
 }
 
 function listPiece({ games, next, done: share }) {
@@ -92,26 +228,23 @@ async function listRest(from, first) {
 
 /** Show a game of the list. */
 async function choose(index) {
-    const number = ++asked,
+    const isLast = beginGame(),
         isAsBefore = watchBoard();
     const game = await source.game(list.at(index));
-    if (number !== asked || !isAsBefore()) return;
+    if (isLast() && isAsBefore()) await showGame(index, game);
+}
+
+async function showGame(index, game) {
     chosen = index;
     opened = game;
-    await showOpened();
-}
-
-async function showOpened() {
-    await setGame(opened, 0);
+    await setGame(game, 0);
     draw();
 }
-
-const chooseOrSay = (index) => choose(index).catch((error) => showError(`Game ${index + 1}: ${error.message}`));
 
 function search(fields = NOTHING) {
     query = queryOf(fields);
     indices = list.matching(query);
-    table.goTo(0);
+    goToPlace(0);
     drawList();
 }
 
@@ -128,66 +261,144 @@ export const loadedGames = () =>
         : null;
 
 export const openPgn = guarded(async () => {
-    const file = await chooseFile(".pgn,text/plain");
+    const [file] = await chooseFiles(".pgn,text/plain");
     await openGames(ofFile(file, file.name));
 });
 
-function drawList() {
-    parts.list.hidden = list.length < 2;
-    const count = plural(list.length, "game");
-    const part = indices.length === list.length ? count : `${indices.length.toLocaleString("en")} of ${count}`;
-    const share = done === null ? "reading" : `reading, ${Math.floor(100 * done)}%`;
-    const told = done === 1 ? part : `${part} (${share})`;
-    parts.count.setAttribute("aria-live", done === 1 ? "polite" : "off");
-    if (parts.count.textContent !== told) parts.count.textContent = told; // what is written again is spoken again
-    table.redraw();
-    if (done === 1) changed("games");
+const isKnown = (value) => value && !/^\?/.test(value);
+const shortResult = (result) => (result === "1/2-1/2" ? "\u00bd-\u00bd" : result);
+
+/** Pixels of the list to one that is scrolled. */
+function scale() {
+    const whole = indices.length * ROW,
+        room = box.clientHeight;
+    return whole > MAX_HEIGHT ? (whole - room) / (MAX_HEIGHT - room) : 1;
 }
 
-function tagList(tags) {
-    const known = Object.entries(tags).filter(([, value]) => value && value !== "?" && !/^\?{4}/.test(value));
-    const pair = ([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
-    return h("dl", { class: "tags" }, known.slice(0, MAX_TAGS).map(pair));
+/** Go to a place in the list, and scroll it into view. */
+function goToPlace(place) {
+    active = Math.max(0, Math.min(place, indices.length - 1));
+    const top = active * ROW,
+        bottom = top + ROW - box.clientHeight;
+    if (top < box.scrollTop * scale()) box.scrollTop = top / scale();
+    else if (bottom > box.scrollTop * scale()) box.scrollTop = bottom / scale();
+    drawRows();
+}
+
+/** Only the rows in view are elements. */
+const drawRows = framed(() => {
+    height.style.height = `${Math.min(indices.length * ROW, MAX_HEIGHT)}px`;
+    const top = box.scrollTop * scale();
+    const first = Math.max(0, Math.floor(top / ROW) - AROUND);
+    const last = Math.ceil((top + box.clientHeight) / ROW) + AROUND;
+    drawnRows.style.transform = `translateY(${box.scrollTop - top + first * ROW}px)`;
+    const seen = indices.slice(first, last);
+    if (areRowsNew(seen, first, chosen, active))
+        replace(
+            drawnRows,
+            seen.map((index, at) => row(index, first + at)),
+        );
+    for (const each of drawnRows.children) each.setAttribute("aria-setsize", String(indices.length));
+    const isActiveSeen = first <= active && active < first + seen.length;
+    if (isActiveSeen) box.setAttribute("aria-activedescendant", `game-at-${active}`);
+    else box.removeAttribute("aria-activedescendant");
+});
+
+function row(index, place) {
+    const selector = `div#game-at-${place}.game-row${place === active ? ".active" : ""}`;
+    const attributes = {
+        role: "option",
+        style: { height: `${ROW}px` },
+        "aria-selected": String(index === chosen),
+        "aria-posinset": place + 1,
+        onclick: () => openPlace(place),
+    };
+    return h(selector, attributes, cells(list.at(index)));
+}
+
+function cells(game) {
+    const cell = (kind, text) => h(`span.game-${kind}`, { title: text }, text);
+    const player = (name, elo) => cell("player", isKnown(elo) ? `${name || "?"} (${elo})` : name || "?");
+    return [
+        cell("number", thousands(game.number)),
+        player(game.white, game.white_elo),
+        cell("result", shortResult(game.result)),
+        player(game.black, game.black_elo),
+        cell("date", isKnown(game.date) ? game.date.replace(/(\.\?\?)+$/, "") : ""),
+        cell("event", [game.eco, game.event].filter(isKnown).join(" ")),
+    ];
+}
+
+async function openPlace(place) {
+    active = place;
+    drawRows();
+    const index = indices[place];
+    if (index === undefined) return;
+    try {
+        await choose(index);
+        drawRows();
+    } catch (error) {
+        showError(`Game ${index + 1}: ${wordsOf(error)}`);
+    }
+}
+
+function press(event) {
+    const page = Math.max(1, Math.floor(box.clientHeight / ROW) - 1),
+        end = indices.length;
+    const steps = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, Home: -end, End: end };
+    const opens = event.key === "Enter" || event.key === " ";
+    if (!opens && !(event.key in steps)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (opens) openPlace(active);
+    else goToPlace(active + steps[event.key]);
+}
+
+function drawList() {
+    byId("game-choice").hidden = list.length < 2;
+    const all = plural(list.length, "game");
+    const part = indices.length === list.length ? all : `${thousands(indices.length)} of ${all}`;
+    const share = done === null ? "reading" : `reading, ${Math.floor(100 * done)}%`;
+    const words = done === 1 ? part : `${part} (${share})`;
+    count.setAttribute("aria-live", done === 1 ? "polite" : "off");
+    if (count.textContent !== words) count.textContent = words; // what is written again is spoken again
+    drawRows();
+    if (done === 1) changed("games");
 }
 
 /** Whether a game is the one on the board, to which moves may have been added. */
 const isOnBoard = (game) => state.mode === "game" && state.tags === game.tags;
 
-function nothing() {
-    const why =
-        state.mode === "free"
-            ? "Free mode has no moves: its position stands alone."
-            : "Play or paste moves, and their course is drawn here.";
-    return h("p", { class: "empty" }, why);
-}
-
 function draw() {
-    if (!parts.isShown()) return;
-    const isOpen = parts.game.querySelector("details")?.open;
-    parts.hint.hidden = opened !== null;
+    if (!isShown()) return;
+    const isGame = state.mode === "game",
+        hasCourse = isGame && state.moves.length > 0;
+    const tags = Object.entries(isGame ? tagsNow() : {}).filter(([, value]) => isKnown(value));
+    const fault = opened?.fault && isOnBoard(opened) ? opened.fault : "";
     replace(
-        parts.game,
-        state.mode === "game" ? tagList(tagsNow()) : null,
-        opened?.fault && isOnBoard(opened) ? h("p", { class: "fault" }, opened.fault) : null,
-        state.mode === "game" && state.moves.length ? courseElements(isOpen) : nothing(),
+        byId("game-tags"),
+        tags.slice(0, MAX_TAGS).map(([name, value]) => h("div", h("dt", name), h("dd", value))),
     );
-    followCourse();
+    byId("game-hint").hidden = opened !== null;
+    byId("game-fault").hidden = !fault;
+    byId("game-fault").textContent = fault;
+    byId("game-nothing").hidden = hasCourse;
+    byId("game-nothing").textContent = isGame
+        ? "Play or paste moves, and their course is drawn here."
+        : "Free mode has no moves: its position stands alone.";
+    byId("game-course").hidden = !hasCourse;
+    if (hasCourse) drawCourse();
     drawList();
 }
 
-export function makeGames(panel, isShown) {
-    parts.isShown = isShown;
-    parts.count = h("span", { id: "game-count", class: "note", role: "status" });
-    parts.hint = h("span", { class: "note" }, "or paste one into the box at the top. The game on the board is below.");
-    parts.search = makeSearch(search);
-    parts.game = h("div");
-    table = new GameTable({ read: () => ({ indices, chosen, game: (index) => list.at(index) }), choose: chooseOrSay });
-    parts.list = h("div", { class: "game-choice", hidden: true }, parts.search, table.box);
-    replace(
-        panel,
-        panelBar(button("open-pgn", "Open a PGN file", openPgn), parts.count, parts.hint),
-        parts.list,
-        parts.game,
-    );
+export function makeGames(_, isOpen) {
+    isShown = isOpen;
+    const form = byId("game-search-form");
+    form.oninput = () => search(/** @type {any} */ (Object.fromEntries(new FormData(form))));
+    form.onsubmit = (event) => event.preventDefault();
+    byId("open-pgn").onclick = openPgn;
+    box.addEventListener("scroll", drawRows);
+    box.addEventListener("keydown", press);
+    new ResizeObserver(drawRows).observe(box);
     makeCourse(draw, isShown);
 }

@@ -1,18 +1,23 @@
-// What learning found: errors and weights by step, the verdict, the weights, and calibration.
+// What learning found: errors and weights by step, the verdict, the weights, and calibration; and what pieces are worth in
+// the games that were opened, as `merino points` has it.
 
 import { COLOURS } from "../base/chart.js";
-import { h, number, plainTable, plural, spaced, tableRow } from "../base/dom.js";
+import { bySize, details, h, note, number, plainTable, plural, spaced, tableRow, thousands } from "../base/dom.js";
 
 const INTERVAL = 1.96; // standard errors to either side, which are 95%
+const MAX_PATHS = 8;
+const HEADS = ["Weight", "Before", "After", "95% interval", { unseen: "Change and interval" }, "Clear", "Positions"];
+const LEGEND =
+    "Grey mark: before; blue mark and band: after, with its interval. Clear: the change is larger than its noise.";
 
 /** The steps of the fit: those of the record, or those heard so far. */
-const allSteps = (record, steps) =>
-    record
-        ? record.steps.map((step) => ({
-              ...step,
-              weights: Object.fromEntries(record.terms.map((term, index) => [term.name, step.weights[index]])),
-          }))
-        : steps;
+function allSteps(record, steps) {
+    if (!record) return steps;
+    const named = (weights) => Object.fromEntries(record.terms.map((term, index) => [term.name, weights[index]]));
+    return record.steps.map((step) => ({ ...step, weights: named(step.weights) }));
+}
+
+const axisOf = (steps) => ({ xName: "step", x: [0, Math.max(1, steps.length - 1)] });
 
 /** Both errors by step. */
 export function errorData(record, steps) {
@@ -23,13 +28,8 @@ export function errorData(record, steps) {
         dots: all.length < 40,
         points: all.map((step, index) => [index, step[field]]),
     });
-    return {
-        series: [line("Training set", COLOURS[0], "train"), line("Validation set", COLOURS[1], "valid")],
-        xName: "step",
-        yName: "error",
-        yDigits: 4,
-        x: [0, Math.max(1, all.length - 1)],
-    };
+    const series = [line("Training set", COLOURS[0], "train"), line("Validation set", COLOURS[1], "valid")];
+    return { series, yName: "error", yDigits: 4, ...axisOf(all) };
 }
 
 /** The weights that changed most, by step. */
@@ -37,118 +37,126 @@ export function pathData(record, steps) {
     const all = allSteps(record, steps);
     if (!all.length) return { series: [] };
     const change = (name) => all.at(-1).weights[name] - all[0].weights[name];
-    const names = Object.keys(all[0].weights)
-        .filter((name) => Math.abs(change(name)) >= 0.5)
-        .sort((a, b) => Math.abs(change(b)) - Math.abs(change(a)))
-        .slice(0, 8);
-    return {
-        series: names.map((name, index) => ({
-            name: `${spaced(name)} ${number(change(name), 0, true)}`,
-            colour: COLOURS[index],
-            points: all.map((step, at) => [at, step.weights[name] - all[0].weights[name]]),
-        })),
-        xName: "step",
-        yName: "change of the weight, centipawns",
-        x: [0, Math.max(1, all.length - 1)],
-    };
+    const names = Object.keys(all[0].weights).filter((name) => Math.abs(change(name)) >= 0.5);
+    const largest = names.sort(bySize(change)).slice(0, MAX_PATHS);
+    const series = largest.map((name, index) => ({
+        name: `${spaced(name)} ${number(change(name), 0, true)}`,
+        colour: COLOURS[index],
+        points: all.map((step, at) => [at, step.weights[name] - all[0].weights[name]]),
+    }));
+    return { series, yName: "change of the weight, centipawns", ...axisOf(all) };
 }
 
 /** Points scored by points predicted, before and after learning. */
-export function calibrationData(record) {
+export function calibrationData({ calibration: { before, after } }) {
     const dots = (bins) => bins.map((bin) => [bin.predicted, bin.scored, INTERVAL * bin.error]);
-    return {
-        series: [
-            { name: "Before learning", colour: "var(--faint)", kind: "dots", points: dots(record.calibration.before) },
-            { name: "After learning", colour: COLOURS[0], kind: "dots", points: dots(record.calibration.after) },
-        ],
-        x: [0, 1],
-        y: [0, 1],
-        diagonal: true,
-        xName: "points predicted for White",
-        yName: "points scored",
-        yDigits: 1,
-    };
+    const series = [
+        { name: "Before learning", colour: "var(--faint)", kind: "dots", points: dots(before) },
+        { name: "After learning", colour: COLOURS[0], kind: "dots", points: dots(after) },
+    ];
+    const names = { xName: "points predicted for White", yName: "points scored", yDigits: 1 };
+    return { series, x: [0, 1], y: [0, 1], diagonal: true, ...names };
 }
 
-function bars(line, scale) {
+function rangeBar(line, scale) {
     const at = (value) => `${50 + (50 * value) / scale}%`;
+    const width = `${(50 * (line.high - line.low)) / scale}%`;
     return h(
-        "span",
-        { class: "range", title: `95% interval ${number(line.low, 1)} to ${number(line.high, 1)}` },
-        h("i", { class: "interval", style: { left: at(line.low), right: `${100 - parseFloat(at(line.high))}%` } }),
-        h("i", { class: "old", style: { left: at(line.old) } }),
-        h("i", { class: "new", style: { left: at(line.new) } }),
+        "span.range",
+        { title: `95% interval ${number(line.low, 1)} to ${number(line.high, 1)}` },
+        h("i.interval", { style: { left: at(line.low), width } }),
+        h("i.old", { style: { left: at(line.old) } }),
+        h("i.new", { style: { left: at(line.new) } }),
     );
 }
 
 /** The lines of the weights, the two values of a term one after the other. */
 function inPairs(lines) {
     const base = (line) => line.name.replace(/_[me]g$/, "");
-    const order = [...new Set(lines.map(base))];
-    return [...lines].sort((a, b) => order.indexOf(base(a)) - order.indexOf(base(b)));
+    return [...Map.groupBy(lines, base).values()].flat();
 }
 
 function verdictOf(summary) {
-    const quality = summary.accepted
-        ? "clearly better on other games"
-        : summary.gain < 0
-          ? "no better on other games"
-          : "better on other games, but not clearly";
-    const folds = summary.folds > 1 ? ` (${summary.folds}-fold cross-validation)` : "";
-    const change = `${summary.gain >= 0 ? "fell" : "rose"} by ${Math.abs(summary.gain).toFixed(6)}`;
+    const { accepted, gain, gain_error: error, folds, games, positions, seconds, k_before: before, k } = summary;
+    const unclear = gain < 0 ? "no better on other games" : "better on other games, but not clearly";
+    const quality = accepted ? "clearly better on other games" : unclear;
+    const how = folds > 1 ? ` (${folds}-fold cross-validation)` : "";
+    const change = `${gain >= 0 ? "fell" : "rose"} by ${Math.abs(gain).toFixed(6)}`;
     return [
-        `The new weights are ${quality}${folds}: the error ${change} \u00b1 ${(INTERVAL * summary.gain_error).toFixed(6)}.`,
-        `${plural(summary.games, "game")}, ${plural(summary.positions, "position")}, ${summary.seconds.toFixed(1)} s.`,
-        `K ${summary.k_before.toFixed(1)} before, ${summary.k.toFixed(1)} after.`,
+        `The new weights are ${quality}${how}: the error ${change} \u00b1 ${(INTERVAL * error).toFixed(6)}.`,
+        `${plural(games, "game")}, ${plural(positions, "position")}, ${seconds.toFixed(1)} s.`,
+        `K ${before.toFixed(1)} before, ${k.toFixed(1)} after.`,
     ].join(" ");
 }
+
+/** Whether a change is clear, in a word; nothing where that is not known. */
+export const clearWord = (clear) => (clear === null ? "" : clear ? "yes" : "no");
 
 function weightRow(line, scale) {
     const cells = [
         number(line.old),
-        h("td", { class: line.old === line.new ? "" : "strong" }, number(line.new)),
+        h(line.old === line.new ? "td" : "td.strong", number(line.new)),
         `${number(line.low)} .. ${number(line.high)}`,
-        h("td", { class: "range-cell" }, bars(line, scale)),
-        line.clear === null ? "" : line.clear ? "yes" : "no",
-        line.positions.toLocaleString("en"),
+        h("td.range-cell", rangeBar(line, scale)),
+        clearWord(line.clear),
+        thousands(line.positions),
     ];
     return tableRow(spaced(line.name), cells, { title: line.flags.join(", ") });
 }
 
-const HEADS = ["Weight", "Before", "After", "95% interval", { unseen: "Change and interval" }, "Clear", "Positions"];
-const LEGEND =
-    "Grey mark: before; blue mark and band: after, with its interval. Clear: the change is larger than its noise.";
-
 const opened = new Set(); // the titles of the parts that are open
 
-/** A part that its reader may fold away; it stays as it was when the panel is drawn anew. */
+/** A part that its reader may fold away; it stays as it was when the panel is drawn again. */
 function folded(title, ...content) {
-    const box = h("details", { open: opened.has(title) }, h("summary", {}, title), content);
-    box.addEventListener("toggle", () => {
-        opened[box.open ? "add" : "delete"](title);
-        dispatchEvent(new Event("resize"));
-    });
+    const box = details("", { open: opened.has(title) }, title, content);
+    box.addEventListener("toggle", () => opened[box.open ? "add" : "delete"](title));
     return box;
 }
 
 /** What learning found: verdict, weights with their intervals, and calibration. */
 export function learnedSections(record, calibrationChart) {
-    const { summary } = record;
+    const { summary, calibration } = record;
     const free = inPairs(summary.weights.filter((line) => !line.flags.includes("frozen")));
     const scale = Math.max(...free.flatMap((line) => [line.low, line.high, line.old, line.new].map(Math.abs)), 1);
+    const rows = free.map((line) => weightRow(line, scale));
+    const title = "Calibration: points scored against points predicted"; // without results there is none
     return [
-        h("p", { class: "summary", id: "learn-verdict" }, verdictOf(summary)),
-        folded(
-            "All weights",
-            plainTable(
-                "learned",
-                HEADS,
-                free.map((line) => weightRow(line, scale)),
-            ),
-            h("p", { class: "note" }, LEGEND),
-        ),
-        record.calibration.after.length
-            ? folded("Calibration: points scored against points predicted", calibrationChart)
-            : null, // strays were learned from, of which results say nothing
+        h("p#learn-verdict.summary", verdictOf(summary)),
+        folded("All weights", plainTable("learned", HEADS, rows), note(LEGEND)),
+        calibration.after.length ? folded(title, calibrationChart) : null,
+    ];
+}
+
+/** The mean score by balance of material, and the curve fitted to it. */
+export function balanceData({ score_graph: { bins, alpha } }) {
+    const scores = bins.filter((bin) => bin.vectors).map((bin) => [bin.balance, bin.score]);
+    const curve = `1 / (1 + exp(\u2212${alpha.toFixed(3)} \u00d7 balance))`;
+    const series = [
+        { name: "Mean score of White", colour: COLOURS[0], kind: "dots", points: scores },
+        { name: curve, colour: COLOURS[1], points: bins.map((bin) => [bin.balance, bin.expected]) },
+    ];
+    return { series, y: [0, 1], xName: "balance of material, 1-3-3-5-9", yName: "score of White", yDigits: 1 };
+}
+
+const PIECES = { P: "Pawn", N: "Knight", B: "Bishop", R: "Rook", Q: "Queen" };
+const orDash = (value, text) => (value === null ? "\u2013" : text(value));
+
+/** What pieces are worth in the games: the table, and the score by balance of material. */
+export function pointSections(points, balanceChart) {
+    const row = ([letter, name]) => {
+        const interval = letter === "P" ? null : points.intervals[letter]; // a pawn is the unit
+        return tableRow(name, [
+            h("td.strong", orDash(points.values[letter], number)),
+            interval ? `${number(interval[0])} .. ${number(interval[1])}` : "",
+            orDash(points.other.values[letter], number),
+        ]);
+    };
+    const heads = ["Piece", "Value", "95% interval", "Drawn games as half a point"];
+    const of = `${plural(points.games, "game")}, ${thousands(points.vectors)} positions by material alone`;
+    const steepness = orDash(points.alpha, (alpha) => alpha.toFixed(3));
+    return [
+        plainTable("points", heads, Object.entries(PIECES).map(row)),
+        note(`${of}; a pawn is 100. Steepness ${steepness} a pawn.`),
+        balanceChart,
     ];
 }

@@ -1,40 +1,30 @@
 // The moves of the game on the board: the main line, its variations in brackets, comments and signs; and what edits them.
 
-import { afterPress, button, byId, h, panelBar, replace } from "../base/dom.js";
-import { pathTo, promote, remove } from "../base/tree.js";
-import { edit, goToNode, listen, numbered, redoEdit, state, undoEdit } from "../state/store.js";
+import { afterPress, byId, h, keepFocus, replace } from "../base/dom.js";
+import { numbered, pathTo, promote, remove } from "../base/game.js";
+import { edit, goToNode, listen, redoEdit, state, undoEdit } from "../state/store.js";
 
-/** Numeric Annotation Glyphs of the PGN standard that have a sign, each with its name. */
-const SIGNS = new Map([
-    [1, { text: "!", name: "good move" }],
-    [2, { text: "?", name: "mistake" }],
-    [3, { text: "!!", name: "brilliant move" }],
-    [4, { text: "??", name: "blunder" }],
-    [5, { text: "!?", name: "interesting move" }],
-    [6, { text: "?!", name: "dubious move" }],
-]);
-const parts = {};
+/** Numeric Annotation Glyphs of the PGN standard that have a sign. */
+const SIGNS = { 1: "!", 2: "?", 3: "!!", 4: "??", 5: "!?", 6: "?!" };
+const heading = h("b");
 /** @type {any} */
 let commented = null; // the move that the comment is of which is being typed
 
-const signsOf = (move) => move.nags.map((nag) => SIGNS.get(nag)?.text ?? ` $${nag}`).join("");
-
-const commentElement = (text) => (text ? h("span", { class: "comment" }, text) : null);
+const signsOf = (move) => move.nags.map((nag) => SIGNS[nag] ?? ` $${nag}`).join("");
+const commentElement = (text) => (text ? h("span.comment", text) : null);
 
 function moveElements(move, ply, isFirst) {
     const number = numbered(state.fen, ply, isFirst);
     const at = state.moves.indexOf(move);
     const attributes = {
-        type: "button",
-        class: "plain",
         "data-ply": at >= 0 ? at + 1 : undefined,
         "aria-current": move === state.node ? "true" : undefined,
         onclick: () => goToNode(move),
     };
     return [
         commentElement(move.before),
-        number ? h("span", { class: "number" }, number) : null,
-        h("button", attributes, move.san + signsOf(move)),
+        number ? h("span.number", number) : null,
+        h("button.plain", attributes, move.san + signsOf(move)),
         commentElement(move.comment),
     ];
 }
@@ -52,75 +42,56 @@ function following(parent, ply, isFirst) {
     return elements;
 }
 
-const variation = (start, ply) =>
-    h(
-        "span",
-        { class: "variation" },
-        "(",
-        moveElements(start, ply, true),
-        following(start, ply + 1, Boolean(start.comment)),
-        ")",
-    );
+function variation(start, ply) {
+    const rest = following(start, ply + 1, Boolean(start.comment));
+    return h("span.variation", "(", moveElements(start, ply, true), rest, ")");
+}
 
 function drawHeading() {
-    const heading = [state.label, state.opening].filter(Boolean).join(" \u00b7 ");
-    parts.heading.textContent = heading;
-    parts.heading.hidden = !heading;
+    heading.textContent = [state.label, state.opening].filter(Boolean).join(" \u00b7 ");
+    heading.hidden = !heading.textContent;
 }
 
 function draw() {
     const list = byId("move-list");
     drawHeading();
-    replace(list, parts.heading, commentElement(state.root.comment), following(state.root, 0, true));
+    replace(list, heading, commentElement(state.root.comment), following(state.root, 0, true));
     const now = list.querySelector("[aria-current]");
     if (now) list.scrollTop = now.offsetTop - list.offsetTop - list.clientHeight / 2;
-    drawEditing();
+    keepFocus(byId("editing"), drawEditing);
 }
+
+const signButtons = () => /** @type {NodeListOf<any>} */ (byId("editing").querySelectorAll("[data-nag]"));
 
 function drawEditing() {
     const move = state.node.parent ? state.node : null;
-    parts.box.hidden = !state.root.children.length || Boolean(state.game);
-    for (const signed of parts.signs) {
+    byId("editing").hidden = !state.root.children.length || Boolean(state.game);
+    for (const signed of signButtons()) {
         signed.disabled = !move;
         signed.setAttribute("aria-pressed", String(Boolean(move?.nags.includes(Number(signed.dataset.nag)))));
     }
-    parts.comment.disabled = parts.promote.disabled = parts.remove.disabled = !move;
+    for (const id of ["comment", "promote", "remove-move"]) byId(id).disabled = !move;
     if (commented && pathTo(commented)[0]?.parent !== state.root) commented = null; // another game is on the board
-    if (!commented) parts.comment.value = move?.comment ?? "";
-    parts.undo.disabled = !state.edits.length;
-    parts.redo.disabled = !state.undone.length;
+    if (!commented) byId("comment").value = move?.comment ?? "";
+    byId("undo-edit").disabled = !state.edits.length;
+    byId("redo-edit").disabled = !state.undone.length;
 }
 
-function sign(nag) {
+/** Give the move on the board a sign in place of another, or take it away. */
+const sign = (nag) =>
     edit((move) => {
-        const others = move.nags.filter((each) => !SIGNS.has(each));
+        const others = move.nags.filter((each) => !(each in SIGNS));
         move.nags = move.nags.includes(nag) ? others : [...others, nag];
     });
-}
 
-const signButton = ([nag, { text, name }]) =>
-    h(
-        "button",
-        {
-            type: "button",
-            class: "icon",
-            "data-nag": nag,
-            title: name,
-            "aria-label": name,
-            onclick: () => sign(nag),
-        },
-        text,
-    );
-
-function takeOff() {
+const takeOff = () =>
     edit((move) => {
         remove(move);
         return move.parent;
     });
-}
 
-function takeComment() {
-    const text = parts.comment.value.trim();
+function takeComment(event) {
+    const text = event.target.value.trim();
     const node = commented ?? state.node;
     commented = null;
     const comment = (move) => {
@@ -129,39 +100,22 @@ function takeComment() {
     afterPress(byId("move-list"), () => edit(comment, node));
 }
 
-function makeEditing() {
-    parts.signs = [...SIGNS].map(signButton);
-    parts.comment = h("input", {
-        id: "comment",
-        placeholder: "Comment on this move",
-        "aria-label": "Comment on this move",
-    });
-    parts.comment.addEventListener("input", () => {
+export function makeMoveList() {
+    for (const signed of signButtons()) signed.onclick = () => sign(Number(signed.dataset.nag));
+    const comment = byId("comment");
+    comment.oninput = () => {
         commented ??= state.node; // another move may be on the board before the comment is complete
-    });
-    parts.comment.addEventListener("change", takeComment);
-    parts.comment.addEventListener("blur", () => {
+    };
+    comment.onchange = takeComment;
+    comment.onblur = () => {
         if (!commented) return;
         commented = null;
         drawEditing();
-    });
-    const makeMain = () => edit((move) => promote(move));
-    parts.promote = button("promote", "Main line", makeMain, { title: "Make this variation the main line" });
-    parts.remove = button("remove-move", "Remove", takeOff, { title: "Take this move and what follows off the game" });
-    parts.undo = button("undo-edit", "Undo", undoEdit, { title: "Undo the last change of the game (Ctrl+Z)" });
-    parts.redo = button("redo-edit", "Redo", redoEdit, { title: "Do it again (Ctrl+Y)" });
-    parts.box = h(
-        "details",
-        { class: "editing", hidden: true },
-        h("summary", {}, "Annotate"),
-        panelBar(parts.signs, parts.comment, parts.promote, parts.remove, parts.undo, parts.redo),
-    );
-    byId("move-list").after(parts.box);
-}
-
-export function makeMoveList() {
-    makeEditing();
-    parts.heading = h("b", {});
+    };
+    byId("promote").onclick = () => edit((move) => promote(move));
+    byId("remove-move").onclick = takeOff;
+    byId("undo-edit").onclick = undoEdit;
+    byId("redo-edit").onclick = redoEdit;
     listen((topics) => {
         if (["moves", "mode", "play"].some((topic) => topics.has(topic))) draw();
         else if (topics.has("opening")) drawHeading(); // it comes late: a move that is being clicked stays in its place

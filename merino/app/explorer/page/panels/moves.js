@@ -1,28 +1,37 @@
-// Every legal move, ranked by a search that goes deeper while one looks; beside it, what the move changes at once, as a
-// heat map of moves by terms. Two moves can be compared.
+// Every legal move, ranked by a search that goes deeper while one looks; next to it, what the move changes at once, as a
+// heat map of moves by terms. Two moves can be compared: both are searched, and their lines and terms set against each other.
 
-import { isLooked, onLook } from "../base/attention.js";
-import { compilingText, onCompiling } from "../base/compiling.js";
 import {
+    byId,
+    bySize,
     columnHead,
     framed,
     h,
+    keepFocus,
+    note,
     number,
-    panelBar,
     pawns,
     percent,
     replace,
-    scrolling,
+    reportError,
     spaced,
+    tableBox,
+    tableRow,
+    thousands,
     tint,
     withMinus,
+    worded,
 } from "../base/dom.js";
-import { Search } from "../base/searching.js";
-import { isUnaided, listen, play, preview, question, state } from "../state/store.js";
-import { compareMoves, comparison } from "./two_moves.js";
+import { Search, compilingText, onCompiling, post } from "../base/server.js";
+import { isLooked, onLook } from "../state/analysis.js";
+import { isUnaided, listenTo, play, preview, question, state } from "../state/store.js";
+import { differencesTable, unfolding } from "./verdict.js";
+import { sortHead } from "./terms.js";
 
+const NODES = 50000; // of the search of each of two moves
 const MIN_SHOWN = 0.05; // centipawns
 const MAX_SCALE = 120; // centipawns of the strongest colour
+const COMPARED_SCALE = 60; // the same where two moves are compared
 const UP_FIRST = new Set(["search", "rank", "san"]); // columns whose least value is sorted first
 
 let sort = { key: "search", up: true };
@@ -33,8 +42,7 @@ let compared = null;
 let isPaused = false;
 /** @type {any} */
 let columns = []; // the terms shown
-let rows = new Map(); // by move: { row, score, share }
-let parts = {};
+let rows = new Map(); // by move: { row, tick, score, share }
 let isShown = () => false;
 
 const canSearch = () => isShown() && Boolean(state.report?.moves.length) && !isUnaided();
@@ -52,16 +60,13 @@ const foundOf = () => new Map(search.found.map((line) => [line.moves[0], line]))
 
 /** What a column sorts a move by. */
 function keyOf(move, found) {
-    const rank = found.get(move.uci)?.number ?? found.size + move.rank;
-    const change = () => move.change.terms.find((term) => term.name === sort.key)?.change_cp ?? 0;
     const own = {
-        search: rank,
+        search: found.get(move.uci)?.number ?? found.size + move.rank,
         rank: move.rank,
         san: move.san,
         change: move.change.change_cp,
-        expected: move.expected_score,
     };
-    return own[sort.key] ?? change();
+    return own[sort.key] ?? move.change.terms.find((term) => term.name === sort.key)?.change_cp ?? 0;
 }
 
 function ordered(found) {
@@ -70,36 +75,36 @@ function ordered(found) {
     return [...state.report.moves].sort((a, b) => (sort.up ? 1 : -1) * compare(keys.get(a), keys.get(b)));
 }
 
-/** Whether the rows may change places: not under the pointer, nor around the focus. */
-const mayMove = () => !parts.body.matches(":hover, :focus-within");
-
-/** Write what the search has found into the table, and rank its rows anew. */
+/** Write what the search has found into the table, and rank its rows; not under the pointer, nor around the focus. */
 const showFound = framed(() => {
-    if (!isShown() || !parts.body?.isConnected) return;
+    if (!isShown() || !rows.size) return;
     const found = foundOf();
     for (const [uci, { score, share }] of rows) {
         const line = found.get(uci);
-        score.textContent = line ? withMinus(line.score.text) : "";
+        score.textContent = withMinus(line?.score.text ?? "");
         score.title = line?.text ?? "";
         share.textContent = line ? percent(line.score.expected_score) : "";
     }
-    parts.state.textContent = stateOfSearch();
-    parts.pause.textContent = isPaused ? "Search on" : "Stop the search";
-    if (mayMove()) arrange(found);
-});
-
-function arrange(found) {
+    byId("search-state").textContent = stateOfSearch();
+    byId("search-moves").textContent = isPaused ? "Search on" : "Stop the search";
+    const body = bodyOf();
+    if (body.matches(":hover, :focus-within")) return;
     const order = ordered(found).map((move) => rows.get(move.uci).row);
-    if (order.some((row, at) => parts.body.children[at] !== row)) parts.body.append(...order);
-}
+    if (order.some((row, at) => body.children[at] !== row)) body.append(...order);
+});
 
 function stateOfSearch() {
     const [line] = search.lines;
     if (!line) return isPaused ? "" : compilingText() || "searching";
-    return `depth ${line.depth}, ${Math.round(line.nodes / 1000).toLocaleString("en")} thousand positions`;
+    return `depth ${line.depth}, ${thousands(Math.round(line.nodes / 1000))} thousand positions`;
 }
 
-const comparisonNow = () => (compared ? comparison(compared) : null);
+/** What the server says of two moves in short notation; null, and an error shown, where it cannot compare them. */
+const compareMoves = (first, second) =>
+    post("/api/compare", { ...question(), first_move: first, second_move: second, nodes: NODES }).catch((error) => {
+        reportError(error);
+        return null;
+    });
 
 async function pick(san, isPicked) {
     picked = isPicked ? [...picked, san].slice(-2) : picked.filter((each) => each !== san);
@@ -109,24 +114,57 @@ async function pick(san, isPicked) {
     const found = picked.length === 2 ? await compareMoves(...picked) : null;
     if (wanted !== picked) return;
     compared = found;
-    replace(parts.comparison, comparisonNow());
+    replace(byId("moves-compared"), comparison());
+}
+
+const comparedRow = (title, values, digits, colour) => {
+    const [a, b, difference] = values.map((value) => number(value, digits, true));
+    return tableRow(title, [a, b, h("td", { style: { background: colour } }, difference)]);
+};
+
+function comparedTerms(...changes) {
+    const [a, b] = changes.map(({ terms }) => Object.fromEntries(terms.map((term) => [term.name, term.change_cp])));
+    const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+    return [...names]
+        .map((name) => [name, a[name] ?? 0, b[name] ?? 0])
+        .filter(([, x, y]) => Math.abs(x) >= MIN_SHOWN || Math.abs(y) >= MIN_SHOWN)
+        .sort(bySize(([, x, y]) => y - x))
+        .map(([name, x, y]) => comparedRow(spaced(name), [x, y, y - x], 1, tint(y - x, COMPARED_SCALE)));
+}
+
+/** The card that shows two moves compared; null for none. */
+function comparison() {
+    if (!compared) return null;
+    const [a, b] = compared.moves;
+    const { why, why_pieces: pieces, summary, change } = compared;
+    const heads = ["Term", a.san, b.san, "Difference"].map((title) => columnHead(title));
+    const changes = [a.change.change_cp, b.change.change_cp, change.change_cp];
+    const whole = comparedRow("Change of the score", changes, 0, "");
+    const terms = comparedTerms(a.change, b.change);
+    // why one is better unfolds the pieces that stand better or worse at the end of its line
+    const reasons = unfolding("#why", {}, () => differencesTable(pieces, "where it stands with the other"));
+    reasons.summary.textContent = withMinus(why.join(" "));
+    return h(
+        "section#comparison.card",
+        h("h3", `${b.san} instead of ${a.san}`),
+        reasons.box,
+        note(worded(`At once: ${summary.join(" ")}`)),
+        tableBox("Terms of both moves", ".plain-table", heads, h("tbody", terms), h("tfoot", whole)),
+    );
 }
 
 function headCell(key, title, kind) {
-    const direction = sort.key === key ? (sort.up ? "ascending" : "descending") : undefined;
     const choose = () => {
         sort = { key, up: sort.key === key ? !sort.up : UP_FIRST.has(key) };
         draw();
     };
-    const button = h("button", { type: "button", class: "plain", onclick: choose }, h("span", {}, title));
-    return columnHead(button, { class: kind, "aria-sort": direction });
+    return sortHead(title, kind, sort.key === key ? sort.up : undefined, { onclick: choose });
 }
 
 const head = () =>
     h(
         "tr",
-        {},
-        h("th", { class: "tick" }, h("span", { class: "hidden" }, "Compare")),
+        h("th.tick", h("span.hidden", "Compare")),
         headCell("san", "Move", "move"),
         headCell("search", "Search"),
         columnHead("White"),
@@ -137,41 +175,36 @@ const head = () =>
 
 function heatCell(value, scale) {
     const text = Math.abs(value) < MIN_SHOWN ? "" : number(value, 0, true);
-    return h("td", { class: "heat", style: { background: tint(value, scale) } }, text);
+    return h("td.heat", { style: { background: tint(value, scale) } }, text);
 }
 
-function moveButton(move) {
+function moveButton({ uci, san }) {
     const leave = () => preview(null);
     const take = () => {
         leave();
-        play(move.uci);
+        play(uci);
     };
-    const own = { onfocus: () => preview(move.uci), onblur: leave, onclick: take };
-    return h("button", { type: "button", class: "plain", title: "Play it", ...own }, move.san);
+    return h("button.plain", { title: "Play it", onfocus: () => preview(uci), onblur: leave, onclick: take }, san);
 }
 
 function makeRow(move, scale) {
-    const nets = new Map(move.change.terms.map((term) => [term.name, term.change_cp]));
-    const tick = h("input", {
-        type: "checkbox",
-        "aria-label": `Compare ${move.san}`,
-        checked: picked.includes(move.san),
-        onchange: (event) => pick(move.san, event.target.checked),
-    });
-    const score = h("td", { class: "strong", "data-searched": move.uci });
-    const share = h("td");
+    const { uci, san, change } = move;
+    const nets = new Map(change.terms.map((term) => [term.name, term.change_cp]));
+    const onchange = (event) => pick(san, event.target.checked);
+    const box = { type: "checkbox", "aria-label": `Compare ${san}`, checked: picked.includes(san), onchange };
+    const [tick, score, share] = [h("input", box), h("td.strong", { "data-searched": uci }), h("td")];
     const row = h(
         "tr",
-        { "data-move": move.uci, onpointerenter: () => preview(move.uci), onpointerleave: () => preview(null) },
-        h("td", { class: "tick" }, tick),
-        h("th", { scope: "row", class: "move" }, moveButton(move)),
+        { "data-move": uci, onpointerenter: () => preview(uci), onpointerleave: () => preview(null) },
+        h("td.tick", tick),
+        h("th.move", { scope: "row" }, moveButton(move)),
         score,
         share,
-        h("td", { title: `White expects ${percent(move.expected_score)}` }, pawns(move.change.after_cp)),
-        h("td", { style: { background: tint(move.change.change_cp, scale) } }, number(move.change.change_cp, 0, true)),
+        h("td", { title: `White expects ${percent(move.expected_score)}` }, pawns(change.after_cp)),
+        h("td", { style: { background: tint(change.change_cp, scale) } }, number(change.change_cp, 0, true)),
         columns.map((name) => heatCell(nets.get(name) ?? 0, scale)),
     );
-    rows.set(move.uci, { row, tick, score, share });
+    rows.set(uci, { row, tick, score, share });
     return row;
 }
 
@@ -194,50 +227,40 @@ function pause() {
     showFound();
 }
 
-function makeParts() {
-    parts = {
-        pause: h("button", { type: "button", id: "search-moves", onclick: pause }),
-        state: h("span", { class: "note", id: "search-state" }),
-        comparison: h("div", {}, comparisonNow()),
-        body: h("tbody", { onpointerleave: () => showFound(), onfocusout: () => showFound() }),
-    };
-}
+const bodyOf = () => byId("move-table").tBodies[0];
 
-function draw(panel = document.getElementById("panel-moves")) {
+function draw() {
     const { report } = state;
     if (!report || !isShown()) return;
-    if (!report.moves.length) {
-        replace(panel, h("p", { class: "empty" }, `There are no moves: ${report.fault ?? report.ending}.`));
-        return;
-    }
-    columns = changedTerms(report);
+    const hasMoves = report.moves.length > 0;
+    byId("moves-nothing").hidden = hasMoves;
+    byId("moves-nothing").textContent = `There are no moves: ${report.fault ?? report.ending}.`;
+    byId("moves-ranked").hidden = !hasMoves;
     rows = new Map();
-    makeParts();
+    if (!hasMoves) return;
+    columns = changedTerms(report);
     const scale = scaleOf(report);
-    parts.body.append(...ordered(foundOf()).map((move) => makeRow(move, scale)));
-    const table = h("table", { class: "heat-map", id: "move-table" }, h("thead", {}, head()), parts.body);
-    const hint = "Changes are those at once, in centipawns for White: blue is good for White, orange for Black. ";
-    replace(
-        panel,
-        panelBar(parts.pause, parts.state),
-        parts.comparison,
-        h("div", scrolling("Moves", "scroll tall"), table),
-        h("p", { class: "note" }, hint, "Tick two moves to compare them."),
-    );
+    const made = ordered(foundOf()).map((move) => makeRow(move, scale));
+    keepFocus(byId("move-table"), () => {
+        byId("move-table").tHead.replaceChildren(head());
+        bodyOf().replaceChildren(...made);
+    });
+    replace(byId("moves-compared"), comparison());
     showFound();
 }
 
-export function makeMoves(panel, isOpen) {
+export function makeMoves(_, isOpen) {
     isShown = isOpen;
+    byId("search-moves").onclick = pause;
+    bodyOf().onpointerleave = bodyOf().onfocusout = () => showFound();
     onCompiling(showFound);
     onLook(follow);
-    listen((topics) => {
+    listenTo(["report", "tab", "play"], (topics) => {
         if (topics.has("report")) {
             picked = [];
             compared = null;
         }
-        if (!topics.has("report") && !topics.has("tab") && !topics.has("play")) return;
         follow();
-        draw(panel);
+        draw();
     });
 }

@@ -1,24 +1,43 @@
-// Always-on analysis: what is on the board is searched, by one evaluation or by two, while somebody looks.
+// Always-on analysis: what is on the board is searched, by one evaluation or by two, while somebody looks: while the page
+// is visible and has been touched within some minutes.
 
-import { isLooked, onLook } from "../base/attention.js";
-import { keep, recall } from "../base/browser_storage.js";
-import { onCompiling } from "../base/compiling.js";
-import { Search } from "../base/searching.js";
+import { keep, recall } from "../base/kept.js";
+import { Search, onCompiling } from "../base/server.js";
 import { SHOWN, askedOf, changed, isUnaided, listen, question, state } from "./store.js";
 
 export const NONE = "";
-export const MAX_LINES = 5;
+const MAX_LINES = 5;
+const SIGNS = ["pointermove", "pointerdown", "keydown", "wheel"]; // of somebody at the page
 
-const isCount = (value) => Number.isInteger(value) && value >= 1 && value <= MAX_LINES;
+/** Milliseconds without a sign after which nobody looks. */
+export const patience = { ms: 10 * 60 * 1000 };
 
-/** What the user has chosen, kept between visits. `by` and `beside` are ids of evaluations. */
-export const settings = {
-    isOn: recall("analysis", true),
-    lines: recall("analysis-lines", 3, isCount),
-    by: recall("analysis-by", SHOWN),
-    beside: recall("analysis-beside", NONE),
-    arrows: recall("analysis-arrows", true),
-};
+const lookers = [];
+let last = performance.now();
+let wasLooked = true;
+
+export const isLooked = () => !document.hidden && performance.now() - last < patience.ms;
+
+/** Call `listener` when somebody begins to look, or nobody does any longer. */
+export const onLook = (listener) => lookers.push(listener);
+
+function checkLook() {
+    if (isLooked() === wasLooked) return;
+    wasLooked = !wasLooked;
+    for (const listener of lookers) listener();
+}
+
+function touch() {
+    last = performance.now();
+    if (!wasLooked) checkLook();
+}
+
+for (const sign of SIGNS) document.addEventListener(sign, touch, { passive: true, capture: true });
+document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) last = performance.now();
+    checkLook();
+});
+setInterval(checkLook, 1000);
 
 const NAMES = {
     isOn: "analysis",
@@ -26,6 +45,16 @@ const NAMES = {
     by: "analysis-by",
     beside: "analysis-beside",
     arrows: "analysis-arrows",
+};
+const isCount = (value) => Number.isInteger(value) && value >= 1 && value <= MAX_LINES;
+
+/** What the user has chosen, kept between visits. `by` and `beside` are ids of evaluations. */
+export const settings = {
+    isOn: recall(NAMES.isOn, true),
+    lines: recall(NAMES.lines, 3, isCount),
+    by: recall(NAMES.by, SHOWN),
+    beside: recall(NAMES.beside, NONE),
+    arrows: recall(NAMES.arrows, true),
 };
 
 /** What the server is asked for a setting that names an evaluation; null for none, and while nobody is to be helped. */
@@ -35,8 +64,11 @@ function askedBy(choice) {
     return askedOf(by, { ...question(), beside: null, lines: settings.lines });
 }
 
-const tell = () => changed("lines");
-export const searches = ["by", "beside"].map((choice) => ({ choice, search: new Search(() => askedBy(choice), tell) }));
+const change = () => changed("lines");
+export const searches = ["by", "beside"].map((choice) => ({
+    choice,
+    search: new Search(() => askedBy(choice), change),
+}));
 
 /** The best line of the search, undefined while there is none. */
 export const best = () => searches[0].search.lines[0];
@@ -61,14 +93,14 @@ export function choose(name, value) {
     settings[name] = value;
     keep(NAMES[name], value);
     follow();
-    changed("lines");
+    change();
 }
 
 export const switchAnalysis = () => choose("isOn", !settings.isOn);
 
 export function makeAnalysis() {
     onLook(follow);
-    onCompiling(tell);
+    onCompiling(change);
     listen((topics) => {
         if (topics.has("report") || topics.has("weights") || topics.has("play")) follow();
         else if (topics.has("moves") && state.mode === "game") follow();

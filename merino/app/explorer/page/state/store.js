@@ -1,11 +1,14 @@
-// What the page knows: the game or the free position, the weights, what is chosen; and the report of what is shown.
+// What the page knows: the game or the free position, the weights, what is chosen, and the report of what is shown. What
+// is on the board survives a reload of the tab, or a way away and back.
 
-import { explain } from "../base/api.js";
-import { pawns, percent, say, shortName, showError, tellError } from "../base/dom.js";
-import { append, follow, grown, lineThrough, listed, mainLine, pathTo } from "../base/tree.js";
+import { pawns, percent, reportError, say, shortName, showError, turns } from "../base/dom.js";
+import { append, follow, grown, lineThrough, listed, mainLine, pathTo, ucis } from "../base/game.js";
+import { isRecord, keep, recall } from "../base/kept.js";
+import { explain, post } from "../base/server.js";
 
 export const START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 export const EMPTY = "8/8/8/8/8/8/8/8 w - - 0 1";
+/** The kinds of value: name, title, explanation, and the value of a piece of a report in pawns for White, null for none. */
 export const WAYS = [
     ["removal", "Removal", "How much the score falls when the piece is taken off the board"],
     [
@@ -19,13 +22,13 @@ export const WAYS = [
         "What the piece adds to the score, on average over all orders in which the pieces could come",
     ],
     ["relative", "Relative", "Removal in units of a pawn's weight"],
-    ["beside", "Beside", "Value by the second evaluation: the value that it gives the piece, or else by removal"],
+    ["beside", "Second", "The value that the second evaluation gives the piece, or else its value by removal"],
     ["none", "Off", "No values on the board"],
 ];
 
 export const SHOWN = "shown"; // in place of an evaluation: the one that the page shows
 
-/** Beside the terms a net that values each piece, and the terms beside a net. */
+/** Next to the terms a net that values each piece, and the terms next to a net. */
 export const USUAL = "usual";
 
 /**
@@ -56,12 +59,14 @@ export const USUAL = "usual";
  * @property {string | null} exercise
  */
 
+const beginning = grown([]);
+
 /** @type {State} */
 export const state = {
     mode: "game",
     fen: START, // where the game begins
-    root: grown([]), // the game as a tree
-    node: null, // the move of it that is on the board, the root for none
+    root: beginning, // the game as a tree
+    node: beginning, // the move of it that is on the board, the root for none
     moves: [], // the line through that move: nodes of the tree, with san and uci
     at: 0, // how many of them are on the board
     tags: {}, // of a game that was read, or that has ended
@@ -73,7 +78,7 @@ export const state = {
     label: "", // whose game it is
     weights: "in-use",
     changes: {}, // weights moved by hand
-    beside: USUAL, // the evaluation whose score and values stand beside, by its id; null for none
+    beside: USUAL, // the second evaluation, whose score and values are shown as well, by its id; null for none
     edition: 0, // of the weights: how often others were put in use here, or their files were changed
     way: "removal",
     flipped: false,
@@ -98,7 +103,7 @@ export const listen = (listener) => listeners.push(listener);
 /** Call `action` when one of these topics changes. */
 export const listenTo = (topics, action) =>
     listen((now) => {
-        if (topics.some((topic) => now.has(topic))) action();
+        if (topics.some((topic) => now.has(topic))) action(now);
     });
 
 export function changed(...topics) {
@@ -118,25 +123,21 @@ export function question(...more) {
     const { weights, changes, beside, edition } = state;
     const by = { weights, changes, beside, edition };
     if (state.mode === "free") return { fen: state.free, moves: more, free: !more.length, ...by };
-    return { fen: state.fen, moves: [...playedMoves().map((move) => move.uci), ...more], free: false, ...by };
+    return { fen: state.fen, moves: [...ucis(playedMoves()), ...more], free: false, ...by };
 }
 
 /** The whole game, as the server is asked for it. */
-export const wholeGame = () => ({
-    fen: state.fen,
-    moves: state.moves.map((move) => move.uci),
-    weights: state.weights,
-    changes: state.changes,
-    edition: state.edition,
-});
+export function wholeGame() {
+    const { fen, moves, weights, changes, edition } = state;
+    return { fen, moves: ucis(moves), weights, changes, edition };
+}
 
 /** A question to the server, asked of the evaluation with this id. */
 export const askedOf = (by, asked) => (by === SHOWN ? asked : { ...asked, weights: by, changes: {} });
 
-state.node = state.root;
-
-let asked = 0;
-let previewed = 0; // how often a move was tried, or what was tried became of no use
+const beginReport = turns();
+const beginPreview = turns();
+const beginOpening = turns();
 let reported = ""; // the position of the report
 
 function position() {
@@ -149,32 +150,40 @@ export const isReported = () => reported === position();
 
 /** Ask for the report of what is on the board, and show it. */
 export async function refresh({ silent = false } = {}) {
-    const number = ++asked,
+    const isLast = beginReport(),
         at = position();
     state.preview = null;
-    previewed += 1; // what is still asked for is of the board before
+    beginPreview(); // what is still asked for is of the board before
     try {
         const report = await explained(question());
-        if (number !== asked) return;
+        if (!isLast()) return;
         state.report = report;
         reported = at;
         if (report.without_terms) state.term = null;
         if (!ways().some(([name]) => name === state.way)) state.way = "removal";
         changed("report");
-        if (!silent) speak();
+        if (!silent) speak(report);
+        if (state.mode === "game") nameOpening();
     } catch (error) {
-        if (number === asked) tellError(error);
+        if (isLast()) reportError(error);
     }
 }
 
-function speak() {
-    const { report } = state;
+function speak(report) {
     const last = state.mode === "game" && state.at ? `${state.moves[state.at - 1].san}. ` : "";
-    const end = report.ending ? ` ${report.ending}.` : "";
-    const fault = report.fault ? ` ${report.fault}.` : "";
-    say(
-        `${last}Score ${pawns(report.score_cp)}, White expects ${percent(report.static.expected_score)}.${end}${fault}`,
-    );
+    const score = `Score ${pawns(report.score_cp)}, White expects ${percent(report.static.expected_score)}.`;
+    const more = [report.ending, report.fault].filter(Boolean).map((text) => ` ${text}.`);
+    say(last + score + more.join(""));
+}
+
+async function nameOpening() {
+    const isLast = beginOpening();
+    const asked = { fen: state.fen, moves: ucis(playedMoves()) };
+    const { eco, name } = await post("/api/opening", asked).catch(() => ({}));
+    const opening = name ? `${eco} ${name}` : "";
+    if (!isLast() || opening === state.opening) return;
+    state.opening = opening;
+    changed("opening");
 }
 
 /** Stand on a move of the game; the moves shown lead through it. */
@@ -182,6 +191,13 @@ function stand(node) {
     if (node !== state.root && !state.moves.includes(node)) state.moves = lineThrough(node);
     state.node = node;
     state.at = pathTo(node).length;
+}
+
+/** Let this be the game on the board, after the moves of a path. */
+function standIn(root, path) {
+    state.root = root;
+    state.moves = lineThrough(root);
+    stand(follow(root, path));
 }
 
 /**
@@ -192,11 +208,9 @@ function stand(node) {
 export function setGame({ fen, moves = [], label = "", tags = {}, comment = "", against = null }, at = moves.length) {
     if (state.game) changed("leave");
     const root = grown(moves, comment);
-    Object.assign(state, { mode: "game", fen, root, label, tags, term: null, edits: [], undone: [] });
+    Object.assign(state, { mode: "game", fen, label, tags, term: null, edits: [], undone: [], game: against });
     state.read = mainLine(root);
-    state.game = against;
-    state.moves = lineThrough(root);
-    stand(state.moves[at - 1] ?? root);
+    standIn(root, state.read.slice(0, at));
     return moved("mode", "moves", "play");
 }
 
@@ -208,23 +222,13 @@ export function tagsNow() {
     return Object.fromEntries(Object.entries(tags).filter(([name]) => name !== "Result"));
 }
 
-/** A function that tells whether the game or position is still the present one, unchanged; another move may be shown. */
+/** A function that says whether the game or position is still the present one, unchanged; another move may be shown. */
 export function watchBoard() {
     const { mode, root, edits, free } = state;
     return () => state.mode === mode && state.root === root && state.edits === edits && state.free === free;
 }
 
-/** Show a game that was kept: as `setGame`, after the moves of its `path`. */
-export function openTree({ path, ...game }) {
-    const root = grown(game.moves, game.comment);
-    Object.assign(state, { mode: "game", fen: game.fen, root, label: game.label, tags: game.tags });
-    state.read = game.read ?? mainLine(root);
-    state.moves = lineThrough(root);
-    stand(follow(root, path));
-    return moved("mode", "moves");
-}
-
-/** Tell that other moves are on the board, and ask for the report of their position. */
+/** Say that other moves are on the board, and ask for the report of their position. */
 function moved(...topics) {
     showError(null);
     changed(...topics);
@@ -233,6 +237,9 @@ function moved(...topics) {
 
 /** The legal moves on the board; none until their report is there. */
 const legalMoves = () => (isReported() ? state.report.moves : []);
+
+/** The legal moves of the piece on a square, in coordinates. */
+export const movesFrom = (square) => ucis(legalMoves()).filter((uci) => uci.startsWith(square));
 
 /** Play a legal move on the board. */
 export function play(uci) {
@@ -247,7 +254,7 @@ export function play(uci) {
 export function playLine(line) {
     if (state.mode === "free") return setGame({ fen: state.free, moves: line });
     remember();
-    if (isPlaying() && !state.node.children.some(({ uci }) => uci === line[0].uci)) state.node.children = [];
+    if (isPlaying() && !ucis(state.node.children).includes(line[0].uci)) state.node.children = [];
     stand(line.reduce(append, state.node));
     return moved("moves");
 }
@@ -273,7 +280,7 @@ export function goToNode(node) {
     return moved("moves");
 }
 
-const snapshot = () => ({ moves: listed(state.root), path: pathTo(state.node).map((move) => move.uci) });
+const snapshot = () => ({ moves: listed(state.root), comment: state.root.comment, path: ucis(pathTo(state.node)) });
 
 /** Keep the game as it is, for `undoEdit`. */
 function remember() {
@@ -294,11 +301,9 @@ export function edit(change, move = state.node) {
 function restored(from, to) {
     if (!state[from].length || isPlaying()) return Promise.resolve();
     state[to] = [...state[to], snapshot()];
-    const { moves, path } = state[from].at(-1);
+    const { moves, comment, path } = state[from].at(-1);
     state[from] = state[from].slice(0, -1);
-    state.root = grown(moves, state.root.comment);
-    state.moves = lineThrough(state.root);
-    stand(follow(state.root, path));
+    standIn(grown(moves, comment), path);
     return moved("moves");
 }
 
@@ -306,39 +311,19 @@ function restored(from, to) {
 export const undoEdit = () => restored("edits", "undone");
 export const redoEdit = () => restored("undone", "edits");
 
-/** The side to move so many plies after a position. */
-export const sideAfter = (fen, plies) => ((fen.split(" ")[1] === "b") === (plies % 2 === 0) ? "black" : "white");
-
-/** The number before a move that is made so many plies after a position, empty where none is written. */
-export function numbered(fen, plies, isFirst) {
-    const [, turn, , , , full = "1"] = fen.split(" ");
-    const half = plies + (turn === "b" ? 1 : 0);
-    if (half % 2 && !isFirst) return "";
-    return `${Number(full) + Math.floor(half / 2)}.${half % 2 ? ".." : ""}`;
-}
-
 /** Show a position of free mode. */
 export function setFree(fen) {
     Object.assign(state, { mode: "free", free: fen });
-    showError(null);
-    changed("mode");
-    return refresh();
+    return moved("mode");
 }
 
 /** Show what would be after a legal move, or with null no longer. */
 export async function preview(uci) {
-    const number = ++previewed;
-    if (!uci) {
-        if (state.preview) {
-            state.preview = null;
-            changed("preview");
-        }
-        return;
-    }
+    const isLast = beginPreview();
     if (state.preview?.move === uci) return;
-    const report = await explained(question(uci)).catch(() => null);
-    if (number !== previewed || !report) return;
-    state.preview = { report, move: uci };
+    const report = uci ? await explained(question(uci)).catch(() => null) : null;
+    if (!isLast() || (uci ? !report : !state.preview)) return;
+    state.preview = uci ? { report, move: uci } : null;
     changed("preview");
 }
 
@@ -357,43 +342,75 @@ const SHARES = { "1-0": 1, "0-1": 0, "\u00bd-\u00bd": 0.5 };
 /** White's share of the points: as expected by the evaluation, or as the game has ended. */
 export const shareOf = (report) => SHARES[resultOf(report) ?? ""] ?? report.static.expected_score;
 
-/** The kinds of value that the report has: a net does not tell what a piece adds, unless it is a piece-value net. */
+/** The kinds of value that the report has: only a piece-value net says what a piece adds, no other net. */
 export function ways() {
     const report = state.report;
     const has = { attributed: report?.shared_cp !== null, beside: Boolean(report?.beside) };
-    const title = report?.beside ? shortName(report.beside.evaluation) : "";
+    const second = report?.beside ? shortName(report.beside.evaluation) : "";
     return WAYS.filter(([name]) => has[name] ?? true).map(([name, label, what]) => [
         name,
-        name === "beside" && title.length <= MAX_LABEL ? title : label,
+        name === "beside" && second.length <= MAX_LABEL ? second : label,
         what,
     ]);
 }
 
-/** What the evaluation beside says of a piece, in centipawns for White; null for kings. */
+/** What the second evaluation says of a piece, in centipawns for White; null for kings. */
 function besideOf(piece, report) {
-    const beside = report?.beside?.pieces.find((each) => each.square === piece.square);
+    const beside = report.beside?.pieces.find((each) => each.square === piece.square);
     return !beside || piece.removal_cp === null ? null : (beside.attributed_cp ?? beside.removal_cp);
 }
 
-/** Keep with each piece what stands beside. */
-function joined(report) {
+/** A report in which each piece also has its value by the second evaluation. */
+async function explained(asked) {
+    const report = await explain(asked);
     for (const piece of report.pieces) piece.beside_cp = besideOf(piece, report);
     return report;
 }
 
-const explained = (asked) => explain(asked).then(joined);
-
 /** The value of a piece as chosen, in pawns for White; null where it has none. */
 export function shownValue(piece) {
-    if (state.way === "beside") return piece.beside_cp === null ? null : piece.beside_cp / 100;
-    if (state.way === "removal") return piece.removal_cp === null ? null : piece.removal_cp / 100;
     if (state.way === "relative") return piece.relative_pawns;
-    if (state.way === "shapley") return piece.shapley_cp === null ? null : piece.shapley_cp / 100;
-    return piece.attributed_cp === null ? null : piece.attributed_cp / 100;
+    const value = piece[`${state.way === "none" ? "attributed" : state.way}_cp`];
+    return value === null ? null : value / 100;
 }
 
-/** The legal moves of the piece on a square. */
-export const movesFrom = (square) =>
-    legalMoves()
-        .map((move) => move.uci)
-        .filter((uci) => uci.startsWith(square));
+/** What the tab shows, with variations and a game against Merino. */
+function storeBoard() {
+    const { mode, free, fen, label, tags, read, game, flipped } = state;
+    const kept = { hash: location.hash, mode, free, fen, label, tags, read, game, flipped, ...snapshot() };
+    keep("board", kept, "sessionStorage");
+}
+
+const recalledBoard = () => recall("board", null, isRecord, "sessionStorage");
+
+/**
+ * Whether the page was loaded again, by a reload or by going back or forward to the address at which it was left, so
+ * that what the tab showed goes before what its address says.
+ */
+export function wasReloaded() {
+    const ways = performance.getEntriesByType("navigation").map((entry) => "type" in entry && entry.type);
+    return ways.includes("reload") || (ways.includes("back_forward") && recalledBoard()?.hash === location.hash);
+}
+
+/** Show what the tab showed before it was loaded again; whether there was anything. */
+export async function restoreBoard() {
+    const kept = recalledBoard();
+    if (!kept) return false;
+    const { mode, free, fen, label, tags, read, game, flipped, moves, comment, path } = kept;
+    Object.assign(state, { flipped, game });
+    changed("view");
+    if (mode === "free") await setFree(free);
+    else {
+        const root = grown(moves, comment);
+        Object.assign(state, { mode, fen, label, tags, read });
+        standIn(root, path);
+        await moved("mode", "moves");
+    }
+    return true;
+}
+
+/** Keep what is on the board from now on; at once where an older board is kept, which a reload would bring back. */
+export function keepBoard() {
+    if (recalledBoard()) storeBoard();
+    listenTo(["moves", "mode", "play", "view", "clock"], storeBoard);
+}

@@ -112,8 +112,8 @@ def _parser() -> Parser:
     add("--max-score", type=positive, metavar="CP", default=MAX_SCORE, help=sentence)
     add("--noisy", action="store_true", help="also use positions in check or whose move is a capture or promotion")
     shared.add_lambda(parser, "positions of games")
-    sentence = "search ten positions of each game of PGN files for scores, N nodes each; kept next to the games"
-    parser.group("scores").add_argument("--rescore", type=positive, metavar="N", help=sentence)
+    sentence = "search ten positions of each game of PGN files for scores; kept next to the games"
+    parser.group("scores").add_argument("--rescore", type=positive, metavar="NODES", help=sentence)
     shared.add_evaluation(parser)
     sentence = "multiply the scores by X, so that those of different players have one scale (default: 1)"
     parser.group("scores").add_argument("--scale", type=number_above_zero, metavar="X", default=1.0, help=sentence)

@@ -27,6 +27,7 @@ _MIB, _GIB, _TIB = 1 << 20, 1 << 30, 1 << 40
 _UNITS = ((_TIB, "TiB"), (_GIB, "GiB"), (_MIB, "MiB"))
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)  # never wait for the other end of a pipe
 HEAD_BYTES = 1 << 10  # that show what kind of file it is
+_PIECE_BYTES = 1 << 20  # read at a time
 _MAX_NAME = 60  # characters of it in an error
 _IMPOSSIBLE = "no file can have such a name"
 IN_UTF_16 = "is UTF-16 text: save it as UTF-8"
@@ -205,7 +206,11 @@ def read_user_file(path: Path, kind: Kind | Callable[[bytes], Kind]) -> bytes:
         if not isinstance(kind, Kind):
             kind = kind(head)
             check_size(os.fstat(file.fileno()).st_size, path, kind)
-        content = head + file.read(kind.limit + 1 - len(head))  # it may grow, or say nothing of its size
+        parts, left = [head], kind.limit + 1 - len(head)  # in pieces, as `read` makes room for all that is asked
+        while left > 0 and (part := file.read(min(left, _PIECE_BYTES))):  # it may grow, or say nothing of its size
+            parts.append(part)
+            left -= len(part)
+    content = b"".join(parts)
     check_size(len(content), path, kind)
     return content
 

@@ -68,12 +68,12 @@ def _drill(page: Page, downloads: Path) -> None:
     page.click("#drill-start")
     page.until(lambda: page.text("#drill-question"))
     page.move("d6", "b4")
-    page.until(lambda: page.text("#drill-told"))
+    page.until(lambda: page.text("#drill-words"))
     _shoot(page, TARGET / "explorer-drill-refused.png")
     page.click("#drill-again")
     page.until(lambda: page.moves == [])
     page.move("d6", "e5")
-    page.until(lambda: "was right" in page.text("#drill-told"))
+    page.until(lambda: "was right" in page.text("#drill-words"))
     _shoot(page, TARGET / "explorer-drill.png")
 
 
@@ -114,7 +114,7 @@ def _show(page: Page, part: str) -> None:
         page.until(lambda: page.text("#match-verdict"))
     else:
         page.tab(part)
-        page.until(lambda: page.all(f"#panel-{part} > *"))
+        page.until(lambda: page.shown(f"#panel-{part}"))
         if part == "compare":
             page.until(lambda: page.all("#compare-moves"))
 

@@ -14,8 +14,7 @@ from merino.eval.net.blocks import KINGS
 from merino.eval.net.file import load_net
 from merino.eval.net.network import MAX_WEIGHT, Shape, exact_scores
 from merino.formats.packed import unpack
-from merino.lab.nets.factorising import extended, factorised, folded
-from merino.lab.nets.starting import random_layers
+from merino.lab.nets.starting import extended, factorised, folded, random_layers
 from merino.lab.nets.training import Trainer, TrainingSettings
 from merino.learn.errors import TrainingError
 from tests.test_net import random_net

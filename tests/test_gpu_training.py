@@ -16,9 +16,9 @@ import pytest
 from merino.app.shell.cli import main
 from merino.eval.net.network import Shape
 from merino.lab.nets import gpu, training
-from merino.lab.nets.factorising import factorised
 from merino.lab.nets.gpu import GpuGradient
 from merino.lab.nets.gradient import Gradient, Layout, Objective
+from merino.lab.nets.starting import factorised
 from merino.lab.nets.training import Trainer, TrainingSettings
 from merino.learn.errors import TrainingError
 from tests.test_net_training import sample, weights_of

@@ -25,11 +25,10 @@ from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import load_net, save_net
 from merino.eval.net.network import Shape, exact_scores, parse_shape
 from merino.formats.packed import open_packed, pack, unpack
-from merino.lab.nets import bearing, gradient
+from merino.lab.nets import gradient, shapes
 from merino.lab.nets import train_command as train
-from merino.lab.nets.backpropagation import learn_scores
-from merino.lab.nets.bearing import MIN_STEPS, Bearing, course_for
-from merino.lab.nets.gradient import Gradient, Layout, Objective
+from merino.lab.nets.gradient import Gradient, Layout, Objective, learn_scores
+from merino.lab.nets.shapes import MIN_STEPS, Supported, course_for
 from merino.lab.nets.starting import check_part, is_part, layers_of, random_layers
 from merino.lab.nets.training import (
     FURTHER_EPOCHS,
@@ -580,15 +579,15 @@ def test_the_command_learns_from_moves(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_moves_are_counted_and_not_the_three_positions_of_each(tmp_path: Path, monkeypatch, capsys) -> None:
-    rows = (Bearing(least, Shape("ALL", hidden), 0.1, "") for least, hidden in ((0, 4), (500, 16)))
-    monkeypatch.setattr(bearing, "BORNE", tuple(rows))
+    rows = (Supported(least, Shape("ALL", hidden), 0.1, "") for least, hidden in ((0, 4), (500, 16)))
+    monkeypatch.setattr(shapes, "SUPPORTED", tuple(rows))
     games, out = tmp_path / "g.pgn", tmp_path / "n.net"
     games.write_text('[Result "1-0"]\n\n1. e4 e5 2. Qh5 Ke7 3. Qxe5# 1-0\n\n' * 60)  # 300 moves
     words = ["train", "--objective", "pqr", "--epochs", "1", "--out", str(out), str(games)]
     assert main(words) == 0 and load_net(out).shape.hidden == 4
     capsys.readouterr()
     assert main([*words, "--hidden", "16"]) == 0
-    assert "300 positions bear about 4 neurons; 16 learn them by heart" in capsys.readouterr().err
+    assert "300 positions support about 4 neurons; 16 would overfit" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -25,16 +25,14 @@ from merino.eval.families import default, find_net
 from merino.eval.net.file import digest, load_net, save_net
 from merino.eval.net.network import NetError, Network, Shape, parse_shape, quantised
 from merino.formats.packed_files import games_with_scores, rescaled
-from merino.lab.nets import bearing, training
-from merino.lab.nets.bearing import BORNE, bearing_for, caution, epochs_for, games_to_teach
+from merino.lab.nets import shapes, training
 from merino.lab.nets.gradient import Gradient, Layout, Objective
-from merino.lab.nets.night import learner, start
-from merino.lab.nets.night.learner import Lesson, fit_generation, learned_before, shape_for
-from merino.lab.nets.night.report import summary
-from merino.lab.nets.night.start import begin
-from merino.lab.nets.night.state import NightFolder, NightPlan, NightState, load_state, nothing
+from merino.lab.nets.night import learner
+from merino.lab.nets.night.learner import Lesson, begin, fit_generation, learned_before, shape_for
+from merino.lab.nets.night.state import NightFolder, NightPlan, NightState, load_state, nothing, summary
 from merino.lab.nets.night_command import run_night
 from merino.lab.nets.plots import NIGHT_PICTURES
+from merino.lab.nets.shapes import SUPPORTED, caution, epochs_for, games_to_teach, supported_by
 from merino.lab.nets.starting import is_part, random_layers
 from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.learn.errors import LearnError, TrainingError
@@ -60,7 +58,7 @@ STEPS = {"play_games": 2, "fit_generation": 2, "play_match": 1}  # at which call
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Training of a few epochs."""
-    monkeypatch.setattr(bearing, "epochs_for", lambda *_: 4)
+    monkeypatch.setattr(shapes, "epochs_for", lambda *_: 4)
 
 
 @pytest.fixture
@@ -153,7 +151,7 @@ def test_a_night_trains_on_a_card_if_asked_and_says_so(tmp_path: Path, monkeypat
         return Gradient(layout, ThreadPoolExecutor(2), 2, batch)
 
     monkeypatch.setattr(training, "GpuGradient", on_a_processor)
-    monkeypatch.setattr(start, "check_gpu", lambda shape, pqr: None)
+    monkeypatch.setattr(learner, "check_gpu", lambda shape, pqr: None)
     ran(tmp_path / "run", generations=1, gpu=True)
     about = load_net(tmp_path / "run" / "generation-0001" / "candidate.net").about
     assert about["settings"]["gpu"] is True and about["data"]["recipe"].endswith(" --gpu")
@@ -205,7 +203,7 @@ def test_a_net_that_has_learned_much_gets_many_games(learned: int | None, games:
 def test_games_follow_the_start_unless_they_are_asked_for(
     tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, int], games: int
 ) -> None:
-    monkeypatch.setattr(start, "games_to_teach", lambda learned: 14)
+    monkeypatch.setattr(learner, "games_to_teach", lambda learned: 14)
     monkeypatch.setattr(learner, "play_match", proving(False))
     given = {name: value for name, value in TINY.items() if name != "games"} | asked
     found = begin(tmp_path / "run", str(small), given, Until(rounds=1), Events(), threads=2)
@@ -326,7 +324,7 @@ def test_positions_say_the_shape(
     network = None if shape is None else Network(shape, {}, 200.0)
     found, goes_on, reason = shape_for(positions, network, learned)
     assert (found.hidden, goes_on) == (hidden, continued)
-    assert ("further" if continued else "so many positions bear") in reason
+    assert ("further" if continued else "so many positions support") in reason
     assert shape is None or (found.features, found.activation) == (shape.features, shape.activation)
 
 
@@ -373,14 +371,14 @@ def test_a_shape_that_was_asked_for_is_kept() -> None:
 
 
 def test_few_positions_bear_few_neurons_and_many_epochs() -> None:
-    widths = [row.shape.hidden for row in BORNE]
-    assert widths == sorted(widths) == [bearing_for(row.least).shape.hidden for row in BORNE]
-    assert all(row.least < other.least and row.reason for row, other in pairwise(BORNE))
-    assert bearing_for(49_999).shape.hidden < bearing_for(50_000).shape.hidden
+    widths = [row.shape.hidden for row in SUPPORTED]
+    assert widths == sorted(widths) == [supported_by(row.least).shape.hidden for row in SUPPORTED]
+    assert all(row.least < other.least and row.reason for row, other in pairwise(SUPPORTED))
+    assert supported_by(49_999).shape.hidden < supported_by(50_000).shape.hidden
     assert epochs_for(10_000_000, 4096) == 10 < epochs_for(20_000, 4096)
-    assert "68,000 positions bear about 32 neurons; 128 learn them by heart" in caution(Shape(hidden=128), 68_000)
+    assert "68,000 positions support about 32 neurons; 128 would overfit" in caution(Shape(hidden=128), 68_000)
     assert "about 120,000 positions" in caution(Shape(hidden=128), 68_000)
-    assert "or give the net 32 neurons. What they bear" in caution(Shape(hidden=128), 68_000)  # by whatever option
+    assert "or give the net 32 neurons. What they support" in caution(Shape(hidden=128), 68_000)  # by whatever option
     assert not caution(Shape(hidden=64), 68_000) and not caution(Shape(hidden=128), 120_000)
 
 
@@ -398,10 +396,10 @@ def test_other_settings_starts_and_versions_are_refused(tmp_path: Path, small: P
     ran(tmp_path / "run", generations=0)
     with pytest.raises(LearnError, match="other settings: nodes 40, not 50"):
         ran(tmp_path / "run", nodes=50)
-    said = "share what the positions bear, not 0.3, gpu off, not on, seed 1, not 12345678;"
+    said = "share what the positions support, not 0.3, gpu off, not on, seed 1, not 12345678;"
     with pytest.raises(LearnError, match=said):
         ran(tmp_path / "run", share=0.3, gpu=True, seed=12345678)
-    with pytest.raises(LearnError, match="shape what the positions bear, not ALL -> 8 -> 1;"):
+    with pytest.raises(LearnError, match="shape what the positions support, not ALL -> 8 -> 1;"):
         ran(tmp_path / "run", shape="ALL -> 8 -> 1")
     with pytest.raises(LearnError, match=r"began with 'nothing', and not '.*small.net'"):
         ran(tmp_path / "run", str(small))
@@ -593,7 +591,7 @@ def test_the_shape_of_a_run_may_be_spelled_in_another_way() -> None:
     plan.check_same({"shape": "all -> 16 -> 1"}, "folder")
     with pytest.raises(LearnError, match="shape ALL->16->1, not ALL -> 32 -> 1"):
         plan.check_same({"shape": "ALL -> 32 -> 1"}, "folder")
-    with pytest.raises(LearnError, match="shape what the positions bear, not ALL -> 32 -> 1"):
+    with pytest.raises(LearnError, match="shape what the positions support, not ALL -> 32 -> 1"):
         NightPlan().check_same({"shape": "ALL -> 32 -> 1"}, "folder")
 
 

@@ -13,13 +13,11 @@ from merino.app.shell.cli import main
 from merino.core.common.sealed import as_json, from_json
 from merino.eval.families import find_net
 from merino.eval.net.file import digest, load_net
-from merino.lab.nets import bearing
 from merino.lab.nets import night_command as night
+from merino.lab.nets import shapes
 from merino.lab.nets.night import ladder, learner
-from merino.lab.nets.night.ladder import rungs_of
-from merino.lab.nets.night.report import summary
-from merino.lab.nets.night.start import begin
-from merino.lab.nets.night.state import LadderMatch, NightFolder, NightState, load_state
+from merino.lab.nets.night.learner import begin, rungs_of
+from merino.lab.nets.night.state import LadderMatch, NightFolder, NightState, load_state, summary
 from merino.lab.nets.plots import _nets_ladder
 from merino.learn.request import Events
 from merino.learn.rounds.loop import Finished, Until
@@ -33,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("data_folder")
 
 @pytest.fixture(autouse=True)
 def few_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bearing, "epochs_for", lambda *_: 4)
+    monkeypatch.setattr(shapes, "epochs_for", lambda *_: 4)
 
 
 @pytest.fixture

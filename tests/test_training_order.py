@@ -20,9 +20,8 @@ from merino.formats.packed import (
     without_checks,
 )
 from merino.formats.packed_files import is_held_out, training_positions
-from merino.lab.nets import order
-from merino.lab.nets.order import TrainingOrder
-from merino.lab.nets.training import Trainer, TrainingSettings, recipe_of
+from merino.lab.nets import training
+from merino.lab.nets.training import Trainer, TrainingOrder, TrainingSettings, recipe_of
 from tests.test_net_training import sample
 
 SHARE = 0.1
@@ -31,8 +30,8 @@ SHARE = 0.1
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven blocks of 60 positions, two of them in memory at a time."""
-    monkeypatch.setattr(order, "BLOCK", 60)
-    monkeypatch.setattr(order, "PORTION", 2)
+    monkeypatch.setattr(training, "BLOCK", 60)
+    monkeypatch.setattr(training, "PORTION", 2)
 
 
 def numbered() -> np.ndarray:
@@ -85,7 +84,7 @@ def test_records_that_are_learned_together_stay_together() -> None:
 
 
 def test_of_many_positions_that_validate_some_are_taken_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(order, "MAX_VALIDATION", 10)
+    monkeypatch.setattr(training, "MAX_VALIDATION", 10)
     apart = np.flatnonzero(is_held_out(sample()["game"], SHARE))
     step = -(-len(apart) // 10)
     found = order_of(sample())

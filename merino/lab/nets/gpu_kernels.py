@@ -16,7 +16,7 @@ from numba import cuda, float32, int32, int64
 
 from merino.core.compiled.jit import in_python
 from merino.eval.net.network import MAX_NEURONS, SCALE, output_for
-from merino.lab.nets.backpropagation import draws_mirror
+from merino.lab.nets.gradient import draws_mirror
 
 U64 = np.uint64
 ERROR_UNIT, GRADIENT_UNIT = float(1 << 24), float(1 << 40)  # 1.0 in sums of errors and of gradients

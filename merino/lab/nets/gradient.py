@@ -22,12 +22,440 @@ from functools import cached_property
 
 import numpy as np
 
-from merino.core.compiled.jit import entry
-from merino.core.compiled.lanes import FLOAT_LANES
-from merino.core.compiled.memory import record_dtype
-from merino.eval.net.features import PIECE_ROWS, FeatureSet, rows_of_pieces
-from merino.eval.net.network import Shape
-from merino.lab.nets.backpropagation import TRIPLE, learn_moves, learn_scores
+from merino.core.board.bitboard import U64, lsb, popcount
+from merino.core.compiled.jit import entry, kernel
+from merino.core.compiled.lanes import (
+    FLOAT_LANES,
+    clipped_floats,
+    floats_of,
+    load_floats,
+    store_floats,
+    sum_of_floats,
+    where_inside,
+)
+from merino.core.compiled.memory import array_at, prefetch, record_dtype
+from merino.eval.net.features import (
+    NO_ROW,
+    PIECE_ROWS,
+    ROW_OF_FEATURE,
+    SCRATCH,
+    FeatureSet,
+    active_features,
+    rows_of_pieces,
+)
+from merino.eval.net.network import SCALE, VALUE, Shape
+from merino.eval.net.play import output_by
+from merino.eval.net.view import VIEW_SIZE, look_back, mirror_view
+from merino.formats.packed import read_view
+
+
+# The layers of a net, forward and backward, for one position; weights in the order of `Layout`. Rows are float32, and
+# as long as a multiple of FLOAT_LANES. In the last layer of a piece-value net, `neurons` begins with those of the side
+# to move. A piece of the other side swaps the two halves, and its value is subtracted: so the sum of all values is one
+# row of weights, combined for each position.
+@kernel
+def _at(row, index):
+    """The address of row[index]; `row` is float32[n]."""
+    return U64(row.ctypes.data) + U64(4 * index)
+
+
+@kernel
+def add_inputs(weights, active, count, width, features, sums):
+    """Fill `sums` with the bias plus the rows of active features; each block of neurons stays in registers."""
+    size, fours = U64(4 * width), count & ~3
+    for block in range(0, width, FLOAT_LANES):
+        column = _at(weights, block)
+        total = _block_of(column, features, size)
+        for index in range(0, fours, 4):
+            a, b = _block_of(column, active[index], size), _block_of(column, active[index + 1], size)
+            c, d = _block_of(column, active[index + 2], size), _block_of(column, active[index + 3], size)
+            total = total + ((a + b) + (c + d))
+        for index in range(fours, count):
+            total = total + _block_of(column, active[index], size)
+        store_floats(_at(sums, block), total)
+
+
+@kernel
+def _block_of(column, row, size):
+    """One block of a row of weights; `column` is its address in row 0, `size` the bytes of a row."""
+    return load_floats(column + U64(row) * size)
+
+
+@kernel
+def add_to_inputs(gradient, active, count, width, features, slopes):
+    """Add the gradient of one view's sums to the rows of its active features and to the bias."""
+    size = U64(4 * width)
+    for block in range(0, width, FLOAT_LANES):
+        column, slope = _at(gradient, block), load_floats(_at(slopes, block))
+        add_floats(column + U64(features) * size, slope)
+        for index in range(count):
+            add_floats(column + U64(active[index]) * size, slope)
+
+
+@kernel
+def add_floats(address, numbers):
+    """Add float32[16] to those at an address."""
+    store_floats(address, load_floats(address) + numbers)
+
+
+@kernel
+def add_row(target, row, factor):
+    """Add `factor` times a row to `target`."""
+    factors = floats_of(factor)
+    for k in range(0, len(row), FLOAT_LANES):
+        add_floats(_at(target, k), factors * load_floats(_at(row, k)))
+
+
+@kernel
+def set_row(target, row, factor):
+    """Make `target` `factor` times a row."""
+    factors = floats_of(factor)
+    for k in range(0, len(row), FLOAT_LANES):
+        store_floats(_at(target, k), factors * load_floats(_at(row, k)))
+
+
+@kernel
+def activate(sums, out, squares):
+    """Clipped to 0..1, and squared for squared clipped ReLU."""
+    for k in range(0, len(sums), FLOAT_LANES):
+        clipped = clipped_floats(load_floats(_at(sums, k)))
+        store_floats(_at(out, k), clipped * clipped if squares else clipped)
+
+
+@kernel
+def activate_back(sums, slopes, squares):
+    """Turn `slopes` from those of the neurons' outputs into those of their sums."""
+    for k in range(0, len(sums), FLOAT_LANES):
+        total, slope = load_floats(_at(sums, k)), load_floats(_at(slopes, k))
+        if squares:
+            slope = slope * (total + total)
+        store_floats(_at(slopes, k), where_inside(total, slope))
+
+
+@kernel
+def dot(a, b):
+    """The dot product of two rows."""
+    total = floats_of(np.float32(0))
+    for k in range(0, len(a), FLOAT_LANES):
+        total = total + load_floats(_at(a, k)) * load_floats(_at(b, k))
+    return sum_of_floats(total)
+
+
+@kernel
+def _output_place(o, output):
+    """Where in the vector the row of this output begins, and where its bias is."""
+    first, rows = 2 * o.width, (o.features + 1) * o.width
+    if o.second:
+        rows += (first + 1) * o.second
+    size = first if o.second == 0 else o.second
+    return rows + output * size, rows + o.outputs * size + output
+
+
+@kernel
+def forward(weights, o, buffers, second, output, squares):
+    """What this output of the net gives for the sums in buffers[0]; neurons give buffers[1] and second[1]."""
+    first = 2 * o.width
+    behind = (o.features + 1) * o.width
+    last, last_bias = _output_place(o, output)
+    activate(buffers[0, :first], buffers[1, :first], squares)
+    if o.second == 0:
+        return dot(buffers[1, :first], weights[last:]) + weights[last_bias]
+    sums, bias = second[0], behind + first * o.second
+    set_row(sums, weights[bias : bias + o.second], np.float32(1))
+    for k in range(first):
+        value = buffers[1, k]
+        if value != np.float32(0):
+            add_row(sums, weights[behind + k * o.second : behind + (k + 1) * o.second], value)
+    activate(sums, second[1], squares)
+    return dot(second[1], weights[last:]) + weights[last_bias]
+
+
+@kernel
+def backward(weights, gradient, o, buffers, second, output, squares, slope):
+    """Add the gradient of all layers after the first; the slopes of its sums go to buffers[2]."""
+    first = 2 * o.width
+    behind = (o.features + 1) * o.width
+    last, last_bias = _output_place(o, output)
+    slopes = buffers[2]
+    gradient[last_bias] += slope
+    if o.second == 0:
+        set_row(slopes, weights[last : last + first], slope)
+        add_row(gradient[last:], buffers[1, :first], slope)
+    else:
+        bias = behind + first * o.second
+        add_row(gradient[last:], second[1], slope)
+        set_row(second[2], weights[last : last + o.second], slope)
+        activate_back(second[0], second[2], squares)
+        add_row(gradient[bias:], second[2], np.float32(1))
+        for k in range(first):
+            row = behind + k * o.second
+            slopes[k] = dot(second[2], weights[row:])
+            value = buffers[1, k]
+            if value != np.float32(0):
+                add_row(gradient[row:], second[2], value)
+    activate_back(buffers[0, :first], slopes, squares)
+
+
+@kernel
+def _first_value(o):
+    """The index of the pieces' first row in the vector of the weights."""
+    return (o.features + 1) * o.width
+
+
+@kernel
+def _first_constant(o):
+    """The index of the pieces' first constant."""
+    return _first_value(o) + PIECE_ROWS * 2 * o.width
+
+
+@kernel
+def gather_values(weights, o, active, counts, mixed):
+    """Fill `mixed` with the sum of all pieces' rows, with signs and halves as above; the sum of the constants.
+
+    `active`, int32[2, most], are the features of both views, the side to move first.
+    """
+    width, first, constants = o.width, _first_value(o), _first_constant(o)
+    mixed[: 2 * width] = np.float32(0)
+    total = np.float32(0)
+    for side in range(2):
+        sign = np.float32(-1) if side else np.float32(1)
+        own, other = mixed[side * width : (side + 1) * width], mixed[(1 - side) * width : (2 - side) * width]
+        for index in range(counts[side]):
+            row = ROW_OF_FEATURE[active[side, index]]
+            if row == NO_ROW:
+                continue
+            start = first + 2 * width * row
+            add_row(own, weights[start : start + width], sign)
+            add_row(other, weights[start + width : start + 2 * width], sign)
+            total += sign * weights[constants + row]
+    return total
+
+
+@kernel
+def forward_values(weights, o, buffers, constant, squares):
+    """The output of the net from the sums in buffers[0] and the row in buffers[3]; outputs of neurons go to [1]."""
+    both = 2 * o.width
+    activate(buffers[0, :both], buffers[1, :both], squares)
+    last = weights[_first_constant(o) + PIECE_ROWS]
+    return dot(buffers[1, :both], buffers[3, :both]) + np.float32(VALUE) * constant + last
+
+
+@kernel
+def add_to_values(gradient, o, active, counts, neurons, slope):
+    """Add to the gradient of the rows and constants of the pieces on the board."""
+    width, first, constants = o.width, _first_value(o), _first_constant(o)
+    for side in range(2):
+        signed = -slope if side else slope
+        own, other = neurons[side * width : (side + 1) * width], neurons[(1 - side) * width : (2 - side) * width]
+        for index in range(counts[side]):
+            row = ROW_OF_FEATURE[active[side, index]]
+            if row == NO_ROW:
+                continue
+            start = first + 2 * width * row
+            add_row(gradient[start:], own, signed)
+            add_row(gradient[start + width :], other, signed)
+            gradient[constants + row] += np.float32(VALUE) * signed
+
+
+@kernel
+def backward_values(gradient, o, buffers, squares, slope):
+    """Add the gradient of the constant of the side to move; the slopes of the first layer's sums go to buffers[2]."""
+    both = 2 * o.width
+    gradient[_first_constant(o) + PIECE_ROWS] += slope
+    set_row(buffers[2], buffers[3, :both], slope)
+    activate_back(buffers[0, :both], buffers[2], squares)
+
+
+AHEAD = 12  # positions prefetched
+OUTPUT = 2  # where in a slot's numbers that of the output is, behind those of the active features of both views
+TRIPLE = 3  # records for PQR
+_FINDER = 2 * VIEW_SIZE + SCRATCH // 2  # words of memory to find features with
+
+
+@kernel
+def draws_mirror(place, mirror):
+    """Whether the position at this place is mirrored this time; about half of them are."""
+    mixed = (U64(place) ^ mirror) * U64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> U64(32)
+    return mirror != U64(0) and (mixed * U64(0xD6E8FEB86659FD93)) >> U64(63) != U64(0)
+
+
+@kernel
+def _features_of_views(record, is_mirrored, program, views, scratch, active, counts):
+    """Fill `active` and `counts` with the features of both views of a position, the side to move first."""
+    read_view(record, views[0])
+    if is_mirrored:
+        mirror_view(views[0])
+    look_back(views[0], views[1])
+    for side in range(2):
+        counts[side] = active_features(views[side], program, scratch, active[side])
+
+
+@kernel
+def _features_of_pieces(record, is_mirrored, rows, active):
+    """The same if each feature is one piece; their number for each side."""
+    left, count = U64(record.occupied), 0
+    turned = 7 if is_mirrored else 0
+    while left:
+        piece = np.int64(record.pieces[count >> 1]) >> 4 * (count & 1) & 15
+        square = lsb(left) ^ turned
+        active[0, count] = rows[0, piece, square]
+        active[1, count] = rows[1, piece, square]
+        count += 1
+        left &= left - U64(1)
+    return count
+
+
+@kernel
+def _sigmoid(x):
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+@entry
+def learn_scores(weights, records, places, options, program, rows, most, gradient):
+    """The sum of the errors over records[places]; its gradient is added to `gradient`, unless that is empty.
+
+    `rows`, int32[2, 14, 64], are the features of pieces if each feature is one piece, else int32[0, 14, 64].
+    """
+    memory = np.zeros(_FINDER + _slot_size(options[0], most), dtype=np.uint64)  # not freed before the call returns
+    return _pass_over_scores(weights, records, places, options[0], program, rows, most, gradient, memory)
+
+
+@kernel
+def _pass_over_scores(weights, records, places, o, program, rows, most, gradient, memory):
+    finder, slot = _finder(memory), _slot(0, o, most, memory)
+    total = 0.0
+    for number in range(len(places)):
+        _prefetch(records, places, number)
+        place = places[number]
+        is_mirrored = draws_mirror(place, o.mirror)
+        total += _learn_score(weights, gradient, o, records[place], is_mirrored, program, rows, finder, slot)
+    return total
+
+
+@entry
+def learn_moves(weights, records, places, options, program, rows, most, gradient):
+    """The same for the PQR objective: records at a place and at the two that follow."""
+    memory = np.zeros(_FINDER + TRIPLE * _slot_size(options[0], most), dtype=np.uint64)
+    return _pass_over_moves(weights, records, places, options[0], program, rows, most, gradient, memory)
+
+
+@kernel
+def _pass_over_moves(weights, records, places, o, program, rows, most, gradient, memory):
+    finder = _finder(memory)
+    slots = _slot(0, o, most, memory), _slot(1, o, most, memory), _slot(2, o, most, memory)
+    total = 0.0
+    for number in range(len(places)):
+        _prefetch(records, places, number)
+        total += _learn_move(weights, gradient, o, records, places[number], program, rows, finder, slots)
+    return total
+
+
+@kernel
+def _prefetch(records, places, number):
+    ahead = places[min(number + AHEAD, len(places) - 1)]
+    prefetch(U64(records.ctypes.data) + U64(32 * ahead))
+
+
+@kernel(makes_arrays=True)
+def _finder(memory):
+    """Both views and scratch memory."""
+    address = U64(memory.ctypes.data)
+    scratch = array_at(address + U64(8 * 2 * VIEW_SIZE), np.int32, SCRATCH)
+    return array_at(address, np.uint64, (2, VIEW_SIZE)), scratch
+
+
+@kernel
+def _slot_size(o, most):
+    """The words of memory that one position needs on its way through the net and back."""
+    return 3 + most + (8 * o.width + 3 * o.second) // 2
+
+
+@kernel(makes_arrays=True)
+def _slot(number, o, most, memory):
+    """Where a position is worked on: active features of both views, their numbers and OUTPUT, and two blocks of rows.
+
+    The first block: sums, outputs of neurons, slopes, sums of values. The second: those of the second layer.
+    """
+    start = U64(memory.ctypes.data) + U64(8 * (_FINDER + number * _slot_size(o, most)))
+    buffers = array_at(start, np.float32, (4, 2 * o.width))
+    start += U64(4 * 8 * o.width)
+    second = array_at(start, np.float32, (3, o.second))
+    start += U64(4 * 3 * o.second)
+    return array_at(start + U64(24), np.int32, (2, most)), array_at(start, np.int64, 3), buffers, second
+
+
+@kernel
+def _learn_score(weights, gradient, o, record, is_mirrored, program, rows, finder, slot):
+    """The error at a position with a score and a result; its gradient is added, unless `gradient` is empty."""
+    output = _forward(weights, o, record, is_mirrored, program, rows, finder, slot)
+    predicted = _sigmoid(output * SCALE / o.k)
+    target = o.blend * (record.result * 0.5) + (1.0 - o.blend) * _sigmoid(record.score / o.score_k)
+    off = predicted - target
+    if len(gradient) == 0:
+        return abs(off) ** o.power
+    steepness = abs(off) ** (o.power - 1.0)
+    slope = o.power * (steepness if off > 0 else -steepness) * predicted * (1.0 - predicted) * SCALE / o.k
+    _backward(weights, gradient, o, np.float32(slope), slot)
+    return steepness * abs(off)
+
+
+@kernel
+def _learn_move(weights, gradient, o, records, place, program, rows, finder, slots):
+    """The same for PQR: the position before a move, after it, and after another one."""
+    before, after, other = slots
+    is_mirrored = draws_mirror(place, o.mirror)
+    p = _expected(_forward(weights, o, records[place], is_mirrored, program, rows, finder, before), o)
+    q = _expected(_forward(weights, o, records[place + 1], is_mirrored, program, rows, finder, after), o)
+    r = _expected(_forward(weights, o, records[place + 2], is_mirrored, program, rows, finder, other), o)
+    better, more = _sigmoid(r - q), _sigmoid(p + q)
+    if len(gradient):
+        scale = 0.5 * SCALE / o.k
+        slope_p, slope_r = 2.0 * more - 1.0, better - 1.0
+        slope_q = slope_p - slope_r
+        _backward(weights, gradient, o, np.float32(slope_p * (1.0 - p * p) * scale), before)
+        _backward(weights, gradient, o, np.float32(slope_q * (1.0 - q * q) * scale), after)
+        _backward(weights, gradient, o, np.float32(slope_r * (1.0 - r * r) * scale), other)
+    return -np.log(better) - np.log(more) - np.log(1.0 - more)
+
+
+@kernel
+def _expected(output, o):
+    """The points that the side to move can expect, from -1 to 1."""
+    return 2.0 * _sigmoid(output * SCALE / o.k) - 1.0
+
+
+@kernel
+def _forward(weights, o, record, is_mirrored, program, rows, finder, slot):
+    """The output of the net; what `_backward` needs of this position stays in the slot."""
+    views, scratch = finder
+    active, counts, buffers, second = slot
+    if len(rows):
+        counts[:OUTPUT] = _features_of_pieces(record, is_mirrored, rows, active)
+    else:
+        _features_of_views(record, is_mirrored, program, views, scratch, active, counts)
+    for side in range(2):
+        add_inputs(weights, active[side], counts[side], o.width, o.features, buffers[0, side * o.width :])
+    if o.values:
+        constant = gather_values(weights, o, active, counts, buffers[3])
+        return forward_values(weights, o, buffers, constant, o.squares != 0)
+    counts[OUTPUT] = output_by(popcount(U64(record.occupied)), o.men_shift)
+    return forward(weights, o, buffers, second, counts[OUTPUT], o.squares != 0)
+
+
+@kernel
+def _backward(weights, gradient, o, slope, slot):
+    """Add the gradient of a position, given the slope of the error over the net's output."""
+    active, counts, buffers, second = slot
+    squares = o.squares != 0
+    if o.values:
+        add_to_values(gradient, o, active, counts, buffers[1], slope)
+        backward_values(gradient, o, buffers, squares, slope)
+    else:
+        backward(weights, gradient, o, buffers, second, counts[OUTPUT], squares, slope)
+    for side in range(2):
+        add_to_inputs(gradient, active[side], counts[side], o.width, o.features, buffers[2, side * o.width :])
+
 
 PARTS, PARTS_OF_LARGE = 16, 4  # of a batch; fewer for nets with many weights, as each part has its own gradient
 LARGE = 1 << 20  # weights

@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +14,57 @@ import numpy as np
 
 from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path
+from merino.core.board.bitboard import EMPTY, KING
 from merino.core.board.fen import parse_fen
 from merino.core.common.command import errors_named
 from merino.core.common.sealed import finite
 from merino.engine.search.bench import POSITIONS
-from merino.eval.evaluation import EvaluationError
+from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.families import find_net, load_net
 from merino.formats.packed import PackedError, unpack
 from merino.formats.packed_files import all_positions, evenly
 from merino.formats.sources import SourceError
-from merino.lab.nets.piece_values import ALL, NAMES, PieceMean, piece_means
 from merino.lab.points.board import TEAM_44
 from merino.lab.points.games import PointsRequest, read_source, sets_of
 from merino.lab.points.values import values_of
 
+NAMES = ("pawn", "knight", "bishop", "rook", "queen")
+ALL = "all"  # phases together
+PHASES = {"opening": (21, 99), "middlegame": (9, 21), "endgame": (0, 9)}  # units of pieces, from and below
+_UNITS = (0, 1, 1, 2, 4, 0)
 MAX_POSITIONS = 2000  # positions
 MAX_WIDTH = 1000  # characters of a line of a net's card
 LETTERS = dict(zip(NAMES, "PNBRQ", strict=True))
+
+
+@dataclass(frozen=True)
+class PieceMean:
+    """The value of a kind of piece in centipawns for its owner, over all such pieces on the boards of a phase."""
+
+    piece: str
+    phase: str  # "all", or one of PHASES
+    pieces: int
+    mean: float
+    deviation: float
+
+
+def piece_means(evaluation: Evaluation, positions: np.ndarray, own: bool = False) -> tuple[PieceMean, ...]:
+    """By removal over POSITION[n], or with `own` by the evaluation's attributed values.
+
+    Raises EvaluationError for `own` unless the evaluation `has_attributed`.
+    """
+    board = positions["board"]
+    values = evaluation.attributed(positions) if own else evaluation.removals(positions)
+    counted = (board != EMPTY) & (board & 7 != KING)
+    kinds, flat = board[counted] & 7, values[counted]
+    units = np.repeat(np.bitwise_count(positions["pieces"]) @ _UNITS, counted.sum(axis=1))
+    found = []
+    for phase, (low, high) in {ALL: (0, 99), **PHASES}.items():
+        for kind, name in enumerate(NAMES):
+            chosen = flat[(kinds == kind) & (units >= low) & (units < high)]
+            if len(chosen):
+                found.append(PieceMean(name, phase, len(chosen), float(chosen.mean()), float(chosen.std())))
+    return tuple(found)
 
 
 def run_net(arguments: Sequence[str]) -> int:

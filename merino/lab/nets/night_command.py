@@ -22,10 +22,9 @@ from merino.eval.evaluation import EvaluationError
 from merino.eval.net.network import EXAMPLE
 from merino.formats.packed import PackedError
 from merino.formats.sources import SourceError
-from merino.lab.nets.bearing import MAX_GAMES, MIN_GAMES
-from merino.lab.nets.night.report import as_plain, summary
-from merino.lab.nets.night.start import DEFAULT_START, begin
-from merino.lab.nets.night.state import DEFAULT_FOLDER, NOTHING, NightPlan, NightState
+from merino.lab.nets.night.learner import DEFAULT_START, begin
+from merino.lab.nets.night.state import DEFAULT_FOLDER, NOTHING, NightPlan, NightState, as_plain, summary
+from merino.lab.nets.shapes import MAX_GAMES, MIN_GAMES
 from merino.learn.errors import TrainingError
 from merino.learn.rounds.loop import Finished, Until
 from merino.match.games import MatchError
@@ -92,7 +91,7 @@ def _parser() -> Parser:
     )
     parser.group("training games").add_argument("--fewest-nodes", type=positive, metavar="N", help=sentence)
     shared.add_target(parser, DEFAULTS.power, DEFAULTS.ahead, is_kept=True)
-    sentence = f"shape of all nets, as in '{EXAMPLE}' (default: what the positions bear)"
+    sentence = f"shape of all nets, as in '{EXAMPLE}' (default: what the positions support)"
     parser.group(shared.TRAINING).add_argument("--shape", metavar="EXPR", help=sentence)
     shared.add_gpu(parser, is_kept=True)
     shared.add_deciding_match(parser, DEFAULTS, "the start, and against the terms,")

@@ -1,12 +1,15 @@
-"""The weights that training begins with: random ones, or those of a net, which may see less and be smaller."""
+"""The weights that training begins with, random or those of a smaller net, and the features added while it lasts."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from merino.eval.net.blocks import BLOCKS
-from merino.eval.net.features import FeatureSet, Summand, block_of
-from merino.eval.net.network import Network, Shape
+from merino.eval.net.features import MIRRORED, FeatureSet, Summand, block_of
+from merino.eval.net.network import MAX_WEIGHT, Network, Shape
 from merino.learn.errors import TrainingError
 
 
@@ -135,3 +138,56 @@ def indices_by(term: Summand, base: Summand, mirrors: bool = False) -> tuple[np.
         numbers = np.arange(block_of(factor.block).size)
         own, theirs = np.add.outer(own, factor.stride * numbers), np.add.outer(theirs, stride * numbers)
     return own.ravel(), theirs.ravel()
+
+
+# Factorised training: what is learned for each group of squares of the own king is also learned once for all of them.
+# With `KING8*ALL` a position teaches the weights of one group of eight, and a rare group hardly learns. So while it is
+# trained the net has the features `ALL` as well, which the field calls virtual. Their weights are added to those of
+# each group in the end, and the net is one of `KING8*ALL` again, with the same scores.
+
+
+def factorised(shape: Shape) -> Shape:
+    """The shape that is trained for a net of this one: with the features without the own king in addition to its own.
+
+    Raises TrainingError where no features are multiplied with the own king, or those without it are there already.
+    """
+    terms = shape.feature_set.terms
+    known = {_without_king(term) for term in terms if not _is_by_king(term)}
+    virtual = dict.fromkeys(_without_king(term) for term in terms if _is_by_king(term) and term.moving)
+    added = [name for name in virtual if name not in known]
+    if virtual and not added:
+        raise TrainingError(f"{shape.features} learns {' and '.join(virtual)} for all squares of the own king already")
+    if not added:
+        raise TrainingError(f"{shape.features} has no features by the own king to learn for all its squares at once")
+    return replace(shape, features="+".join([shape.features, *added]))
+
+
+def extended(layers: Mapping[str, np.ndarray], trained: Shape) -> dict[str, np.ndarray]:
+    """The weights of a net for the shape that is trained: those of the features that it adds are 0."""
+    inputs = np.zeros((trained.feature_set.size, trained.hidden))
+    inputs[: len(layers["inputs"])] = layers["inputs"]
+    return {**layers, "inputs": inputs}
+
+
+def folded(layers: Mapping[str, np.ndarray], shape: Shape) -> dict[str, np.ndarray]:
+    """The weights of a net of this shape that scores like one of the shape `factorised`, which has these `layers`.
+
+    Sums beyond what a weight may be are cut off.
+    """
+    size = shape.feature_set.size
+    virtual = {_without_king(term): term for term in factorised(shape).feature_set.terms if term.offset >= size}
+    inputs = np.array(layers["inputs"][:size])
+    for term in shape.feature_set.terms:
+        if _is_by_king(term) and (added := virtual.pop(_without_king(term), None)):
+            own, theirs = indices_by(term, added)
+            inputs[own] += layers["inputs"][theirs]
+    return {**layers, "inputs": np.clip(inputs, -MAX_WEIGHT, MAX_WEIGHT)}
+
+
+def _is_by_king(term: Summand) -> bool:
+    return len(term.moving) < len(term.factors)
+
+
+def _without_king(term: Summand) -> str:
+    """The expression of the features of a term for any square of the own king."""
+    return "*".join(f"{MIRRORED}({factor.block})" if factor.is_mirrored else factor.block for factor in term.moving)

@@ -34,13 +34,13 @@ from merino.eval.families import find_net
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import load_net, save_net
 from merino.eval.net.network import ACTIVATIONS, EXAMPLE, OUTPUTS, Network, Shape, parse_shape
-from merino.formats.packed import Filter, PackedBlocks, PackedError
+from merino.formats.packed import Filter, PackedBlocks, PackedError, spooled
+from merino.formats.packed_files import training_positions
 from merino.formats.sources import SourceError, find_files
-from merino.lab.nets.bearing import EPOCHS, Course, bearing_for, caution, course_for
 from merino.lab.nets.gpu import check_gpu
 from merino.lab.nets.gradient import Objective
 from merino.lab.nets.plots import log_of
-from merino.lab.nets.records import read_records
+from merino.lab.nets.shapes import EPOCHS, Course, caution, course_for, supported_by
 from merino.lab.nets.starting import check_part
 from merino.lab.nets.training import (
     FURTHER_EPOCHS,
@@ -53,6 +53,7 @@ from merino.lab.nets.training import (
     TrainingState,
 )
 from merino.learn.errors import TrainingError
+from merino.learn.reading import searched_positions
 from merino.learn.request import DEFAULT_TEACHER, Events
 from merino.learn.rescoring import Rescore
 from merino.match.players import OwnPlayer
@@ -140,7 +141,7 @@ def _add_net(parser: Parser) -> None:
     add = parser.group("net").add_argument
     sentence = f"shape of the net as one expression, as in '{EXAMPLE}'; it takes the place of the next five options"
     add("--shape", metavar="EXPR", help=sentence)
-    usual = "what the positions bear, or as in --start"
+    usual = "what the positions support, or as in --start"
     add("--features", metavar="EXPR", help=f"feature set (default: {usual})")
     sentence = f"neurons of the first layer and of a second one (default: {usual})"
     add("--hidden", metavar="N[,M]", help=sentence)
@@ -201,7 +202,7 @@ def _shape(args: argparse.Namespace, usual: Shape) -> Shape:
     hidden, second = _hidden(args.hidden) if args.hidden else (usual.hidden, usual.second)
     activation, is_of_values = args.activation or usual.activation, args.piece_values or usual.piece_values
     if args.piece_values and not usual.piece_values or second and not usual.second:
-        usual = SHAPE  # what positions bear is of nets of one layer that have no values
+        usual = SHAPE  # what positions support is of nets of one layer that have no values
     outputs = args.outputs or usual.outputs
     shape = Shape(args.features or usual.features, hidden, second, activation, is_of_values, outputs)
     return replace(shape, features=shape.feature_set.name)
@@ -246,13 +247,13 @@ def _records(args: argparse.Namespace, files: Sequence[Path], start: Network | N
 
 
 def _settings(args: argparse.Namespace, records: PackedBlocks, start: Network | None) -> TrainingSettings:
-    """How to train on these positions: as asked, else as the positions bear or the net at the start was trained."""
+    """How to train on these positions: as asked, else as the positions support, or the net at the start was trained."""
     together = Objective(pqr=args.objective == PQR).together
     course = course_for(records, args.batch, start, args.validation, together)
-    bearing = bearing_for(len(records) // together)
+    row = supported_by(len(records) // together)
     return TrainingSettings(
-        _shape(args, start.shape if start else bearing.shape),
-        _objective(args, course, start, bearing.share if args.share is None else args.share),
+        _shape(args, start.shape if start else row.shape),
+        _objective(args, course, start, row.share if args.share is None else args.share),
         args.epochs or course.epochs,
         args.batch,
         args.rate or course.rate,
@@ -311,3 +312,18 @@ def _tell(found: Trained, out: Path) -> None:
     if found.validation_error >= found.even_error:
         sentence = "train: the net predicts validation games no better than an even score does; try a lower --rate"
         print(sentence, file=sys.stderr)
+
+
+def read_records(
+    paths: Sequence[Path], chosen: Filter, folder: Path, of_moves: bool, rescore: Rescore | None, events: Events
+) -> PackedBlocks:
+    """The positions of files: with `of_moves` those of moves, with `rescore` those of games it scores.
+
+    Of games with scores those that pass the filter are taken; positions of games are kept in `folder` until they are
+    closed. Lines for people and progress go to `events`. Raises LearnError, PackedError, SourceError and OSError.
+    """
+    if rescore is not None:
+        return spooled(searched_positions(paths, rescore, events), folder)
+    return training_positions(
+        paths, chosen, folder, of_moves, lambda path: partial(events.progressed, f"Reading {path.name}")
+    )

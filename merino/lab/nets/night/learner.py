@@ -6,6 +6,7 @@ An interrupted step continues: games and matches from their own states, training
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,31 +14,36 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from merino.core.common.files import write_whole
-from merino.core.common.sealed import as_json
+from merino.core.common.sealed import as_json, writable
+from merino.core.common.text import counted
 from merino.core.common.user_files import is_there
 from merino.eval.evaluation import Evaluation
-from merino.eval.families import default
+from merino.eval.families import EvaluationFile, default, read_net
 from merino.eval.net.family import NetEvaluation
-from merino.eval.net.file import digest, load_net, save_net
+from merino.eval.net.file import digest, load_net, net_in, save_net
 from merino.eval.net.network import Network, Shape
 from merino.formats.packed import Filter, PackedBlocks, open_blocks
 from merino.formats.packed_files import games_with_scores, packed_positions, rescaled, write_packed_file
 from merino.formats.sources import digest as digest_of_file
-from merino.lab.nets.bearing import bearing_for, course_for, grown, renewed
+from merino.lab.nets.gpu import check_gpu
 from merino.lab.nets.gradient import Objective
 from merino.lab.nets.night.ladder import gauges_of
 from merino.lab.nets.night.state import (
     CANDIDATE,
     GAMES,
     NOTHING,
+    START_NET,
+    START_TERMS,
     Generation,
     GenerationData,
     NightFolder,
     NightPlan,
     NightState,
     nothing,
+    nothing_text,
     validation_share,
 )
+from merino.lab.nets.shapes import course_for, games_to_teach, grown, renewed, supported_by
 from merino.lab.nets.starting import is_part
 from merino.lab.nets.training import (
     StoppedEarlyError,
@@ -48,10 +54,14 @@ from merino.lab.nets.training import (
     learned_by,
 )
 from merino.learn.errors import LearnError
+from merino.learn.request import Events
 from merino.learn.rounds.loop import (
     OUTCOMES,
+    Finished,
+    Loop,
     StepContext,
     StepStoppedError,
+    Until,
     announce,
     elo_of,
     kept_fit,
@@ -234,19 +244,19 @@ def shape_for(positions: int, best: Network | None, learned: int | None, asked: 
     """What net to train on so many positions.
 
     The best net is trained further until the run has as many positions as its start had `learned` from, and always if
-    that is not known. Then, and if the run began with nothing, training begins anew, and the positions say what they
-    bear (`learn.net.bearing`). A shape that was `asked` for is kept; the best is trained further if it is a part of it.
+    that is not known. Then, and if the run began with nothing, training begins with random weights, and the shape is
+    what the positions support. A shape that was `asked` for is kept; the best is trained further if it is part of it.
     """
-    row, further = bearing_for(positions), "training the best further"
-    bears = f"so many positions bear {row.shape} ({row.reason})"
+    row, further = supported_by(positions), "training the best further"
+    why_so = f"so many positions support {row.shape} ({row.reason})"
     if asked is not None:
-        bears = "it was asked for"
+        why_so = "it was asked for"
     if best is None:
-        return ShapeChoice(asked or row.shape, False, f"from random weights: {bears}")
+        return ShapeChoice(asked or row.shape, False, f"from random weights: {why_so}")
     wanted = asked or grown(best.shape, positions)
-    more = "" if wanted == best.shape else f", which was {best.shape}: {bears}"
+    more = "" if wanted == best.shape else f", which was {best.shape}: {why_so}"
     if asked is not None and not is_part(best.shape, asked):
-        return ShapeChoice(asked, False, f"from random weights: {bears}, and the best, {best.shape}, is no part of it")
+        return ShapeChoice(asked, False, f"from random weights: {why_so}, and the best, {best.shape}, is no part of it")
     if learned is None:
         why = "its start does not say how many positions it learned from"
         return ShapeChoice(wanted, True, f"{further}{more}: {why}")
@@ -255,7 +265,7 @@ def shape_for(positions: int, best: Network | None, learned: int | None, asked: 
         return ShapeChoice(wanted, True, f"{further}{more}: {why}")
     shape = asked or renewed(best.shape, positions)
     width = ", as wide as the best" if shape.hidden == best.shape.hidden > row.shape.hidden and not asked else ""
-    return ShapeChoice(shape, False, f"from random weights{width}: {bears}")
+    return ShapeChoice(shape, False, f"from random weights{width}: {why_so}")
 
 
 def fit_generation(lesson: Lesson, folder: Path, context: StepContext) -> NightFit:
@@ -307,7 +317,10 @@ def _trained(lesson: Lesson, choice: ShapeChoice, records: PackedBlocks, folder:
         usual,
         shape=choice.shape,
         objective=Objective(
-            bearing_for(len(records)).share if plan.share is None else plan.share, course.k, plan.power, score_k=score_k
+            supported_by(len(records)).share if plan.share is None else plan.share,
+            course.k,
+            plan.power,
+            score_k=score_k,
         ),
         epochs=course.epochs,
         rate=course.rate,
@@ -353,3 +366,75 @@ def card_of(plan: NightPlan, start: str, number: int, data: dict[int, Generation
     """The recipe of a net for its file: the command, and the data of each generation that it learned from."""
     generations = [{"generation": each, **asdict(played)} for each, played in data.items()]
     return {"recipe": plan.recipe(start, number), "generations": generations}
+
+
+DEFAULT_START = "gen13"  # the strongest net that comes with Merino
+
+
+def begin(
+    path: Path,
+    start: str | None,
+    given: Mapping[str, Any],
+    until: Until,
+    events: Events,
+    threads: int | None = None,
+    executor: Executor | None = None,
+) -> Finished[NightState]:
+    """Run in the folder `path`, from a net or "nothing"; `given` are settings of the NightPlan.
+
+    `start` is a file or the name of a net that comes with Merino, None for DEFAULT_START or that of the folder. An
+    existing folder keeps its settings and start, and what is given must agree with them. `executor` plays the games.
+    Raises LearnError, TrainingError, EvaluationError, PackedError, MatchError and OSError.
+    """
+    with NightFolder(path) as folder:
+        state = folder.load()
+        if state is None:
+            source = None if start == NOTHING else read_net(start or DEFAULT_START)
+            state = _new(source, given)
+        else:
+            state.plan.check_same(given, path)
+            source = _source_of(path, state, start)
+            events.say(f"Continuing in '{path}' after {counted(len(state.rounds), 'generation')}")
+        if state.plan.gpu:
+            usual = Shape() if source is None else net_in(source.content, source.path).shape
+            check_gpu(state.plan.asked_shape or usual, pqr=False)  # of all that it trains
+        folder.save(state)
+        _keep_start(path, state, source)
+        return Loop(folder, state, NetLearner(folder), until, events, threads, executor).run()
+
+
+def _new(source: EvaluationFile | None, given: Mapping[str, Any]) -> NightState:
+    """The state of a new folder; raises LearnError and EvaluationError."""
+    if source is None:
+        return NightState(plan=NightPlan(**given).check(), start_name=NOTHING)
+    net = net_in(source.content, source.path)
+    plan = NightPlan(**{"games": games_to_teach(learned_by(net)), **given}).check()
+    return NightState(plan=plan, start_name=str(writable(str(source.path))), start_hash=digest(net))
+
+
+def _source_of(path: Path, state: NightState, start: str | None) -> EvaluationFile | None:
+    """The file that the run began with, if it is needed or given again; raises LearnError and EvaluationError."""
+    if start == NOTHING or start is None and state.is_from_nothing:
+        source, found = None, ""
+    elif start is None and is_there(path / START_NET):
+        return None
+    else:
+        source = read_net(start or state.start_name)
+        found = digest(net_in(source.content, source.path))
+    if found != state.start_hash and start is None:
+        raise LearnError(
+            f"'{path / START_NET}' is missing, and '{state.start_name}' is another net than this run began with: "
+            "put one of them back, or give a new folder"
+        )
+    if found != state.start_hash:
+        raise LearnError(f"'{path}' began with '{state.start_name}', and not '{start}'; give a new folder")
+    return source
+
+
+def _keep_start(path: Path, state: NightState, source: EvaluationFile | None) -> None:
+    """Put the start into the folder, unless it is there; raises OSError."""
+    if state.is_from_nothing:
+        if not is_there(path / START_TERMS):
+            write_whole(path / START_TERMS, nothing_text().encode())
+    elif source is not None and not is_there(path / START_NET):
+        write_whole(path / START_NET, source.content)

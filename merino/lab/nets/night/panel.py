@@ -11,9 +11,8 @@ from merino.app.explorer.channel import FAULTS, Message, reason_of
 from merino.app.explorer.state import Fields, RequestError, ServerState
 from merino.core.common.user_files import is_there, user_folder
 from merino.core.common.work import cores
-from merino.lab.nets.night.report import as_plain, ladder_of, summary
-from merino.lab.nets.night.start import begin
-from merino.lab.nets.night.state import DEFAULT_FOLDER, STATE_NAME, NightState, load_state
+from merino.lab.nets.night.learner import begin
+from merino.lab.nets.night.state import DEFAULT_FOLDER, STATE_NAME, NightState, as_plain, ladder_of, load_state, summary
 from merino.learn.errors import LearnError
 from merino.learn.request import Events
 from merino.learn.rounds.loop import Until

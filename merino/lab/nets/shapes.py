@@ -1,6 +1,6 @@
-"""What some positions bear: the shape of a net, the share of the result, the epochs.
+"""What some positions support: the shape of a net, the share of the result, the epochs.
 
-Wider nets learn few positions by heart. The shapes are those that predicted other games best, or played best at equal
+Wider nets overfit few positions. The shapes are those that predicted other games best, or played best at equal
 time, of nets trained on so many positions of Merino's games (docs/lab/nets.md). That the share of the result changes
 from epoch to epoch, or a second layer, has not been seen to gain, so no row has either.
 """
@@ -19,8 +19,8 @@ from merino.formats.packed import PackedBlocks
 from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE, TrainingSettings, fit_k
 
 
-class Bearing(NamedTuple):
-    """What positions bear, from `least` of them on.
+class Supported(NamedTuple):
+    """What positions support, from `least` of them on.
 
     `shape` is that of a net that begins with random weights. A net that is trained further gets its outputs, and the
     features `grown`, if it has what they are made of. `share` is that of the result in the target.
@@ -34,21 +34,21 @@ class Bearing(NamedTuple):
 
 
 _SHARE, _LARGE_SHARE = 0.1, 0.05
-_HEART, _BEST = "more neurons learn so few by heart", "the lowest error on games kept apart"
+_OVERFIT, _BEST = "more neurons overfit so few", "the lowest error on games kept apart"
 _GROWN = "MIRRORED(KING[33333333/33333333/33333333/33333333/33333333/22222222/22222222/00111100]*ALL)"  # as gen13
-BORNE = (
-    Bearing(0, parse_shape("ALL -> 16 -> 1"), _SHARE, _HEART),
-    Bearing(50_000, parse_shape("ALL -> 32 -> 1"), _SHARE, _HEART),
-    Bearing(120_000, parse_shape("ALL -> 64 -> 1"), _SHARE, _HEART),
-    Bearing(300_000, parse_shape("ALL -> 128 -> 1"), _SHARE, _BEST),
-    Bearing(1_500_000, parse_shape("ALL -> 256 -> 1"), _SHARE, f"{_BEST}, +59 +- 20 Elo over 64 neurons"),
-    Bearing(
+SUPPORTED = (
+    Supported(0, parse_shape("ALL -> 16 -> 1"), _SHARE, _OVERFIT),
+    Supported(50_000, parse_shape("ALL -> 32 -> 1"), _SHARE, _OVERFIT),
+    Supported(120_000, parse_shape("ALL -> 64 -> 1"), _SHARE, _OVERFIT),
+    Supported(300_000, parse_shape("ALL -> 128 -> 1"), _SHARE, _BEST),
+    Supported(1_500_000, parse_shape("ALL -> 256 -> 1"), _SHARE, f"{_BEST}, +59 +- 20 Elo over 64 neurons"),
+    Supported(
         20_000_000,
         parse_shape("ALL mirrored -> 256 -> 1 x 8"),
         _LARGE_SHARE,
         "+35 +- 19 Elo at equal time with 24 million over a board that is not mirrored and one output",
     ),
-    Bearing(
+    Supported(
         130_000_000,
         parse_shape("ALL mirrored -> 384 -> 1 x 8"),
         _LARGE_SHARE,
@@ -56,7 +56,7 @@ BORNE = (
         "of squares of the own king",
         _GROWN,
     ),
-    Bearing(500_000_000, parse_shape("ALL mirrored -> 512 -> 1 x 8"), _LARGE_SHARE, "as other engines", _GROWN),
+    Supported(500_000_000, parse_shape("ALL mirrored -> 512 -> 1 x 8"), _LARGE_SHARE, "as other engines", _GROWN),
 )
 MIN_STEPS = 200  # of training, however few positions there are
 MIN_GAMES, MAX_GAMES = 8_000, 100_000  # of a generation of `night`, where no number is asked for
@@ -64,17 +64,17 @@ POSITIONS_A_GAME = 77  # that games of a net at 600 nodes a move have for learni
 EPOCHS = TrainingSettings().epochs  # where these are steps enough
 
 
-def bearing_for(positions: int) -> Bearing:
-    """What so many positions bear."""
-    return next(row for row in reversed(BORNE) if positions >= row.least)
+def supported_by(positions: int) -> Supported:
+    """What so many positions support."""
+    return next(row for row in reversed(SUPPORTED) if positions >= row.least)
 
 
 def grown(shape: Shape, positions: int) -> Shape:
-    """The shape of a net that is trained further on so many positions: its own, and what more they bear.
+    """The shape of a net that is trained further on so many positions: its own, and what more they support.
 
     That is what begins with its scores: outputs, and weights for groups of squares of the own king.
     """
-    row = bearing_for(positions)
+    row = supported_by(positions)
     if shape.second or shape.piece_values or not is_by_piece_and_king(shape.feature_set):
         return shape
     features = row.grown if row.grown and shape.features == row.shape.features else shape.features
@@ -93,10 +93,10 @@ def games_to_teach(learned: int | None) -> int:
 def renewed(shape: Shape, positions: int) -> Shape:
     """The shape of a net that begins anew with random weights after one of this shape, on so many positions.
 
-    As wide as before if the positions bear half of that; else they say how many neurons. It sees the board mirrored and
-    has more outputs where they bear that, and loses nothing that it had.
+    As wide as before if the positions support half of that; else they say how many neurons. It sees the board mirrored
+    and has more outputs where they support that, and loses nothing that it had.
     """
-    row = bearing_for(positions)
+    row = supported_by(positions)
     hidden = shape.hidden if row.shape.hidden < shape.hidden <= 2 * row.shape.hidden else row.shape.hidden
     features = row.shape.features if shape.features == Shape.features else shape.features
     if shape.second or shape.piece_values:
@@ -138,13 +138,13 @@ def course_for(
 
 def caution(shape: Shape, positions: int) -> str:
     """What to say of a net that is too wide for so many positions; empty if it is not."""
-    row = bearing_for(positions)
+    row = supported_by(positions)
     neurons = row.shape.hidden
     if shape.hidden <= 2 * neurons:
         return ""
-    wanted = next(each.least for each in BORNE if shape.hidden <= 2 * each.shape.hidden)
+    wanted = next(each.least for each in SUPPORTED if shape.hidden <= 2 * each.shape.hidden)
     return (
-        f"{positions:,} positions bear about {neurons} neurons; {shape.hidden} learn them by heart and play worse. "
+        f"{positions:,} positions support about {neurons} neurons; {shape.hidden} would overfit and play worse. "
         f"They need about {wanted:,} positions; or give the net {neurons} neurons. "
-        f"What they bear: {row.shape} ({row.reason})."
+        f"What they support: {row.shape} ({row.reason})."
     )

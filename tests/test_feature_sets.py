@@ -1,4 +1,4 @@
-"""The comparison of feature sets: trained, kept, and told beside the thesis."""
+"""The comparison of feature sets: trained, kept, and shown next to the thesis."""
 
 from collections.abc import Callable, Generator
 from pathlib import Path

@@ -284,15 +284,15 @@ def test_nonsense_is_refused_with_the_place_of_the_fault(expression: str, said: 
 
 def test_the_command_tells_blocks_and_what_is_active(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["features", "ALL+H", THESIS_BOARD, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["size"] == 864
-    assert told["blocks"] == [
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["size"] == 864
+    assert printed["blocks"] == [
         {"name": "ALL", "size": 768, "offset": 0},
         {"name": "H", "size": 96, "offset": 768},
     ]
     board = chess.Board(THESIS_BOARD)
     for side, seen in (("white", board), ("black", board.mirror())):
-        assert told[side] == sorted(NAIVE["ALL"](seen) | {768 + index for index in NAIVE["H"](seen)})
+        assert printed[side] == sorted(NAIVE["ALL"](seen) | {768 + index for index in NAIVE["H"](seen)})
     assert main(["features", "ALL+H", THESIS_BOARD]) == 0
     lines = capsys.readouterr().out
     assert "own king on c3" in lines and "other pawn on file a" in lines
@@ -311,9 +311,9 @@ def test_the_command_measures_what_moves_change(tmp_path, capsys: pytest.Capture
     game = tmp_path / "g.pgn"
     game.write_text('[Result "1-0"]\n\n1. e4 d5 2. exd5 1-0\n')
     assert main(["features", "ALL", "--stats", str(game), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["moves"] == 3
-    row = told["blocks"][0]
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["moves"] == 3
+    row = printed["blocks"][0]
     assert row["name"] == "ALL"
     assert row["added"] == pytest.approx(1.0)
     assert row["removed"] == pytest.approx(4 / 3)  # the last one takes

@@ -114,6 +114,6 @@ def test_without_a_card_the_command_says_what_it_needs(
     monkeypatch.setattr("numba.cuda.is_available", lambda: False)
     out = tmp_path / "n.net"
     assert main(["train", "not/read.bin", "--gpu", "--hidden", "8", "--out", str(out)]) == 1
-    told = capsys.readouterr().err
-    assert "train: no NVIDIA graphics card can be used" in told and "pip install 'merino-chess[gpu]'" in told
+    printed = capsys.readouterr().err
+    assert "train: no NVIDIA graphics card can be used" in printed and "pip install 'merino-chess[gpu]'" in printed
     assert not out.exists()

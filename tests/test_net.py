@@ -316,8 +316,8 @@ def test_what_is_no_net_is_refused_in_a_sentence(tmp_path: Path, spoil, said: st
 
 def test_what_a_net_says_of_itself_is_told_in_characters_that_print() -> None:
     about = {"note": "a\x1b[2Jb\nc", "data": {"files": ["x\r.pgn"]}, "\x07": 1}
-    told = NetEvaluation(replace(random_net(Shape("H", 4)), about=about)).describe()
-    assert told.splitlines()[1:] == [r"note: a\x1b[2Jb\nc", "data:", r"  files: ['x\r.pgn']", r"\x07: 1"]
+    printed = NetEvaluation(replace(random_net(Shape("H", 4)), about=about)).describe()
+    assert printed.splitlines()[1:] == [r"note: a\x1b[2Jb\nc", "data:", r"  files: ['x\r.pgn']", r"\x07: 1"]
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Positions, moves and comparisons explained by nets: in a shell, as JSON, and what a command tells of piece values."""
+"""Positions, moves and comparisons explained by nets: in a shell, as JSON, and piece values of a command."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def piece_net(tmp_path: Path) -> str:
     return str(path)
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     assert main([*words]) == 0
     return json.loads(capsys.readouterr().out)
 
@@ -50,16 +50,16 @@ def test_a_net_values_any_board_with_32_men_and_refuses_more(
     kind: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     evaluation = request.getfixturevalue(kind)
-    report = told(capsys, "explain", CROWDED.format("8"), "--evalfile", evaluation, "--json")
+    report = printed(capsys, "explain", CROWDED.format("8"), "--evalfile", evaluation, "--json")
     assert len(report["pieces"]) == 32
     for options in (["--evalfile", evaluation], ["--beside", evaluation]):
         assert main(["explain", CROWDED.format("N7"), *options]) == 1
         assert capsys.readouterr().err.endswith("a net counts 32 men at most, and here are 33\n")
-    assert len(told(capsys, "explain", CROWDED.format("N7"), "--json")["pieces"]) == 33
+    assert len(printed(capsys, "explain", CROWDED.format("N7"), "--json")["pieces"]) == 33
 
 
 def test_a_net_explains_a_position_with_the_terms_beside(net: str, capsys: pytest.CaptureFixture[str]) -> None:
-    report = told(capsys, "explain", MIDDLEGAME, "--evalfile", net, "--json", "--static")
+    report = printed(capsys, "explain", MIDDLEGAME, "--evalfile", net, "--json", "--static")
     assert report["terms"] == report["groups"] == [] and report["shared_cp"] is None
     assert report["without_terms"] == "material.net does not tell its score by terms"
     assert report["static"]["score_cp"] == 0 and report["static"]["non_term_cp"] == report["static"]["sum_cp"]
@@ -90,22 +90,22 @@ def test_a_net_tells_a_move_by_what_it_makes_of_the_pieces(capsys: pytest.Captur
 
 
 def test_a_piece_value_net_tells_its_value_of_each_piece(piece_net: str, capsys: pytest.CaptureFixture[str]) -> None:
-    report = told(capsys, "explain", MIDDLEGAME, "--evalfile", piece_net, "--json", "--static")
+    report = printed(capsys, "explain", MIDDLEGAME, "--evalfile", piece_net, "--json", "--static")
     total = sum(piece["attributed_cp"] for piece in report["pieces"]) + report["shared_cp"]
     assert total == pytest.approx(report["static"]["sum_cp"])
-    beside = told(capsys, "explain", MIDDLEGAME, "--beside", piece_net, "--json")
+    beside = printed(capsys, "explain", MIDDLEGAME, "--beside", piece_net, "--json")
     own = {piece["square"]: piece["attributed_cp"] for piece in report["pieces"]}
     assert {piece["square"]: piece["attributed_cp"] for piece in beside["beside"]["pieces"]} == own
     assert len(beside["terms"]) == len(TERMS) and beside["static"]["score_cp"] != beside["beside"]["score_cp"]
 
 
 def test_moves_and_what_they_change_are_told_by_a_net(net: str, capsys: pytest.CaptureFixture[str]) -> None:
-    ranked = told(capsys, "moves", MIDDLEGAME, "--evalfile", net, "--static", "--json")["moves"]
+    ranked = printed(capsys, "moves", MIDDLEGAME, "--evalfile", net, "--static", "--json")["moves"]
     assert {move["change"]["after_cp"] for move in ranked} == {0, -100}
     taking = "4k3/8/8/3p4/4P3/8/8/4K3 w - - 0 1"
     assert main(["moves", taking, "--evalfile", net, "--static"]) == 0
     assert "nothing" not in capsys.readouterr().out
-    changed = told(capsys, "explain", taking, "exd5", "--evalfile", net, "--static", "--json")["moves"][0]["change"]
+    changed = printed(capsys, "explain", taking, "exd5", "--evalfile", net, "--static", "--json")["moves"][0]["change"]
     assert (changed["change_cp"], changed["non_term_cp"], changed["terms"]) == (100, pytest.approx(100), [])
     assert main(["explain", taking, "exd5", "--evalfile", net, "--static", "--pieces"]) == 0
     assert "p d5 taken" in capsys.readouterr().out
@@ -114,7 +114,7 @@ def test_moves_and_what_they_change_are_told_by_a_net(net: str, capsys: pytest.C
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_net_and_the_terms_are_compared(net: str, turned: bool, capsys: pytest.CaptureFixture[str]) -> None:
     files = [net, str(DEFAULT_FILE)][:: -1 if turned else 1]
-    found = told(capsys, "compare", *files, MIDDLEGAME, "--json")
+    found = printed(capsys, "compare", *files, MIDDLEGAME, "--json")
     kinds = {kind["kind"]: kind for kind in found["pieces"]}
     assert kinds["Q"]["removal_cp"][turned] == 900 and kinds["Q"]["attributed_cp"][turned] is None
     assert kinds["Q"]["attributed_cp"][not turned] is not None
@@ -138,7 +138,7 @@ def test_an_evaluation_of_a_name_is_that_which_comes_with_merino() -> None:
 
 
 def test_piece_values_of_a_net_are_told_by_phase(piece_net: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = told(capsys, "net", piece_net, "--json")
+    found = printed(capsys, "net", piece_net, "--json")
     own = {(row["piece"], row["phase"]): row for row in found["own_values"]}
     evaluation = NetEvaluation(random_net(Shape("ALL", 16, piece_values=True)))
     assert set(own) == {(row["piece"], row["phase"]) for row in found["pieces"]} and evaluation.has_attributed
@@ -151,7 +151,7 @@ def test_piece_values_are_averaged_over_positions_of_the_whole_file(tmp_path: Pa
     positions = tmp_path / "p.txt"
     rook, queen = (f"4k3/8/8/8/8/8/8/{piece}3K3 w - - 0 1 | 500 | 1.0\n" for piece in "RQ")
     positions.write_text(2000 * rook + 1999 * queen)
-    found = told(capsys, "net", "gen1", "--positions", str(positions), "--json")
+    found = printed(capsys, "net", "gen1", "--positions", str(positions), "--json")
     counted = {row["piece"]: row["pieces"] for row in found["pieces"] if row["phase"] == "all"}
     assert counted.keys() == {"rook", "queen"} and sum(counted.values()) == 2000 and abs(counted["rook"] - 1000) < 3
 

@@ -1,4 +1,4 @@
-"""Nets in use: UCI, console, players, self-play with positions, and what a command tells of one."""
+"""Nets in use: UCI, console, players, self-play with positions, and the command that shows one."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def test_a_bad_net_is_one_error_and_changes_nothing(engine: UciProcess, tmp_path
 def test_the_console_tells_a_score_by_pieces(net: Path) -> None:
     talk = Talk()
     talk.session.runtime.evaluation = NetEvaluation(material_net(), "material.net")
-    told = talk.say("eval")
-    assert "Q  9.00" in told and "Score for White 0.00 by material.net; 0.00 by " in told
+    printed = talk.say("eval")
+    assert "Q  9.00" in printed and "Score for White 0.00 by material.net; 0.00 by " in printed
 
 
 def test_weights_set_beneath_a_net_wait_for_their_turn(net: Path) -> None:
@@ -169,10 +169,10 @@ def test_a_net_is_found_as_a_file_or_not_at_all(net: Path) -> None:
 
 def test_the_command_tells_of_a_net(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["net", str(net), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    means = {(row["piece"], row["phase"]): row["mean"] for row in told["pieces"]}
+    printed = json.loads(capsys.readouterr().out)
+    means = {(row["piece"], row["phase"]): row["mean"] for row in printed["pieces"]}
     assert means["pawn", "all"] == pytest.approx(100) and means["queen", "all"] == pytest.approx(900)
-    assert any("positions: 7" in line for line in told["text"])
+    assert any("positions: 7" in line for line in printed["text"])
     assert main(["net", str(net)]) == 0
     assert "9.00 +- 0.00" in capsys.readouterr().out
     assert main(["net", "nowhere"]) == 1

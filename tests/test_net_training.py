@@ -379,8 +379,8 @@ def test_training_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
     settings, state = TrainingSettings(Shape("ALL", 16), epochs=4, batch=64), tmp_path / "n.state"
     whole = Trainer(sample(), settings).run().network
 
-    def stop_after_two(told: TrainingState) -> None:
-        if told.is_epoch and told.epoch == 3:
+    def stop_after_two(printed: TrainingState) -> None:
+        if printed.is_epoch and printed.epoch == 3:
             raise KeyboardInterrupt
 
     first = Trainer(sample(), settings, checkpoint=state).run(stop_after_two)
@@ -437,8 +437,8 @@ def test_what_the_start_predicted_is_told_also_after_a_break(tmp_path: Path, cap
     whole = Trainer(sample(), further, start=net.network).run()
     assert whole.start_error == pytest.approx(net.validation_error, rel=0.02)  # but for its rounding
 
-    def stop_in_the_second(told: TrainingState) -> None:
-        if told.is_epoch and told.epoch == 2:
+    def stop_in_the_second(printed: TrainingState) -> None:
+        if printed.is_epoch and printed.epoch == 2:
             raise KeyboardInterrupt
 
     Trainer(sample(), further, checkpoint=state, start=net.network).run(stop_in_the_second)
@@ -508,7 +508,7 @@ def test_a_net_does_not_replace_the_one_that_it_starts_from(tmp_path: Path, caps
 def test_a_log_that_cannot_be_written_is_told_before_positions_are_read(tmp_path: Path, capsys) -> None:
     (tmp_path / "n.net.log").mkdir()
     assert main(["train", "not/read.bin", "--out", str(tmp_path / "n.net")]) == 1
-    assert "n.net.log'" in (told := capsys.readouterr().err) and "it is a folder" in told
+    assert "n.net.log'" in (printed := capsys.readouterr().err) and "it is a folder" in printed
 
 
 def test_a_shape_that_the_start_is_no_part_of_is_told_before_games_are_searched(tmp_path: Path, capsys) -> None:
@@ -536,8 +536,8 @@ def test_the_command_names_its_option_beside_the_checkpoint_of_another_training(
     path.write_bytes(sample().tobytes())
     Trainer(sample(), TrainingSettings(Shape("ALL", 4), epochs=1), checkpoint=tmp_path / "n.net.state").run()
     assert main(["train", str(path), "--out", str(out), "--hidden", "4", "--epochs", "2"]) == 1
-    told = "n.net.state' belongs to training with other data or settings; remove it to train from the beginning, or "
-    assert f"{told}name another --out\n" in capsys.readouterr().err
+    printed = "n.net.state' belongs to training with other data or settings; remove it to train from the beginning, or "
+    assert f"{printed}name another --out\n" in capsys.readouterr().err
 
 
 def test_what_a_net_has_learned_is_changed_gently(tmp_path: Path) -> None:
@@ -629,14 +629,14 @@ def test_games_without_scores_are_searched_and_tune_the_net_that_searches_them(
     assert "--rescore 1000 makes scores for games without them, by searches" in capsys.readouterr().err
     games.with_name("g.pgn.scores").write_text("of learn, which chooses other positions")
     assert main([*words, "--rescore", "30", "--no-match"]) == 0
-    told = capsys.readouterr().out
-    assert "positions are few: the net has more weights than that" in told
+    printed = capsys.readouterr().out
+    assert "positions are few: the net has more weights than that" in printed
     assert load_net(out).shape == load_net(SHIPPED / "gen1.net").shape
     scores = games.with_name("g.pgn.train.scores")
     first = scores.read_bytes()
     assert games.with_name("g.pgn.scores").read_text() == "of learn, which chooses other positions"
     assert main([*words, "--rescore", "30", "--no-match"]) == 0 and scores.read_bytes() == first
-    assert f"scores from file '{scores}'" in (told := capsys.readouterr().out) and "Searching" not in told
+    assert f"scores from file '{scores}'" in (printed := capsys.readouterr().out) and "Searching" not in printed
     assert main([*words, "--rescore", "30", "--objective", "pqr"]) == 2
 
 

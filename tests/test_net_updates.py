@@ -126,8 +126,8 @@ def test_a_tuple_that_is_turned_or_mirrored_twice_is_itself(way: Callable[[Block
 
 def test_the_command_times_a_set_in_turns_with_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["features", "KING*ALL", "--time", "--hidden", "32", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert list(told) == ["update_output_ns", "all_ns"] and min(told.values()) > 1
+    printed = json.loads(capsys.readouterr().out)
+    assert list(printed) == ["update_output_ns", "all_ns"] and min(printed.values()) > 1
     assert main(["features", "ALL", "--time"]) == 0
     assert " times ALL (" in capsys.readouterr().out
 

@@ -267,7 +267,7 @@ def test_scores_of_all_players_are_brought_to_the_scale_of_the_terms(
 
     monkeypatch.setattr(learner, "play_match", proving(True))
     monkeypatch.setattr(learner, "rescaled", noting)
-    monkeypatch.setattr(learner, "learned_before", lambda _: 0)  # so that training begins anew
+    monkeypatch.setattr(learner, "learned_before", lambda _: 0)  # so that training begins with random weights
     ran(tmp_path / "run", str(small))
     assert factors == [default().k / 200.0, default().k / 200.0, 1.0]
 

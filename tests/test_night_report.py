@@ -1,4 +1,4 @@
-"""What is told of a night in the morning: the ladder of older nets, what the nets know; the same over an executor."""
+"""The report of a night in the morning: the ladder of older nets; the same over an executor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from merino.eval.net.file import digest, load_net
 from merino.lab.nets import night_command as night
 from merino.lab.nets import shapes
 from merino.lab.nets.night import ladder, learner
-from merino.lab.nets.night.learner import begin, rungs_of
+from merino.lab.nets.night.ladder import rungs_of
+from merino.lab.nets.night.learner import begin
 from merino.lab.nets.night.state import LadderMatch, NightFolder, NightState, load_state, summary
 from merino.lab.nets.plots import _nets_ladder
 from merino.learn.request import Events

@@ -37,7 +37,7 @@ class NetEvaluation(Evaluation):
         self._numbers, self._arrays = _laid_out(network)
 
     def __reduce__(self) -> tuple[type[NetEvaluation], tuple[Network, str], dict[str, float]]:
-        """Another process lays its arrays out anew: addresses mean nothing there. K may be another than the net's."""
+        """Another process lays its arrays out itself: addresses mean nothing there. K may be another than the net's."""
         return type(self), (self.network, self.name), {"k": self.k}
 
     @property

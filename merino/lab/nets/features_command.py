@@ -133,8 +133,8 @@ def _print_table(found: FeatureChanges) -> None:
     for change in found.blocks:
         text = f"{change.name:<20}{change.active:>9.2f}{change.added:>9.2f}{change.removed:>9.2f}"
         slip = THESIS_SLIP.get(change.name)
-        beside = f"{slip[0]:.2f}, {slip[1]:.2f} (some removals were lost there)" if slip else ""
-        print(f"{text}{change.added + change.removed:>10.2f}   {beside}".rstrip())
+        thesis = f"{slip[0]:.2f}, {slip[1]:.2f} (some removals were lost there)" if slip else ""
+        print(f"{text}{change.added + change.removed:>10.2f}   {thesis}".rstrip())
 
 
 def _games(source: Source, progress: Progress) -> Iterator[Games]:

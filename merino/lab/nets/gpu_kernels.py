@@ -49,7 +49,7 @@ def learn_scores(weights, gradient, error, records, places, rows, options, half)
     """
     active = cuda.shared.array((2, MAX_ACTIVE), int32)
     products = cuda.shared.array(MAX_NEURONS, float32)
-    told = cuda.shared.array(1, float32)
+    shared_slope = cuda.shared.array(1, float32)
     o, neuron = options[0], cuda.threadIdx.x
     width, squares = o["width"], o["squares"] != 0
     for number in range(cuda.blockIdx.x, len(places), cuda.gridDim.x):
@@ -70,12 +70,12 @@ def learn_scores(weights, gradient, error, records, places, rows, options, half)
             products[neuron] = _active(own, squares) * own_weight + _active(other, squares) * other_weight
         _add_up(products, half, width)
         if neuron == 0:
-            told[0] = _slope(products[0] + weights[bias], records[place, 3], o, error)
+            shared_slope[0] = _slope(products[0] + weights[bias], records[place, 3], o, error)
             if len(gradient):
-                _add(gradient, bias, told[0])
+                _add(gradient, bias, shared_slope[0])
         cuda.syncthreads()
         if len(gradient) and neuron < width:
-            slope = told[0]
+            slope = shared_slope[0]
             _add(gradient, row + neuron, slope * _active(own, squares))
             _add(gradient, row + width + neuron, slope * _active(other, squares))
             _add_rows(gradient, active, 0, count, o, neuron, _back(own, slope * own_weight, squares))

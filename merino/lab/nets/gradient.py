@@ -469,7 +469,7 @@ OPTIONS = record_dtype(
         ("squares", np.int64),  # 1 for squared clipped ReLU
         ("values", np.int64),  # 1 for a piece-value net
         ("outputs", np.int64),
-        ("men_shift", np.int64),  # tells the output by the number of men
+        ("men_shift", np.int64),  # selects the output by the number of men
         ("blend", np.float64),
         ("k", np.float64),
         ("score_k", np.float64),

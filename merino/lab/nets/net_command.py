@@ -128,7 +128,7 @@ def _by_regression(path: Path) -> dict[str, float | None]:
 def _print_ratios(
     means: Sequence[PieceMean], own: Sequence[PieceMean], regression: Mapping[str, float | None] | None
 ) -> None:
-    """The means over all positions in units of the pawn, beside values from other sources."""
+    """The means over all positions in units of the pawn, with values from other sources."""
     rows = [("by removal", _in_pawns(means))]
     rows += [("as the net gives it", _in_pawns(own))] if own else []
     rows += [("Team 44", list(TEAM_44))] if own else []

@@ -91,7 +91,7 @@ def games_to_teach(learned: int | None) -> int:
 
 
 def renewed(shape: Shape, positions: int) -> Shape:
-    """The shape of a net that begins anew with random weights after one of this shape, on so many positions.
+    """The shape of a net that begins with random weights after one of this shape, on so many positions.
 
     As wide as before if the positions support half of that; else they say how many neurons. It sees the board mirrored
     and has more outputs where they support that, and loses nothing that it had.

@@ -185,7 +185,7 @@ def _add_training(parser: Parser) -> None:
     shared.add_gpu(parser)
     add("--no-mirror", action="store_true", help="do not mirror positions left to right")
     sentence = (
-        "search ten positions of each game, NODES each, with the net at the start, and keep the scores beside them "
+        "search ten positions of each game, NODES each, with the net at the start, and keep the scores next to them "
         f"(default: the scores in the files); the start is then {DEFAULT_TEACHER}, unless named"
     )
     add("--rescore", type=positive, metavar="NODES", help=sentence)

@@ -60,7 +60,7 @@ _COLUMNS = {
 }
 MIN_VALIDATION_GAMES = 20
 FORMER_POWER = 2.6  # of the error, in runs that do not say
-MOVE_COST = 60  # nodes that take the time of what a move of a game costs beside its search
+MOVE_COST = 60  # nodes that take the time of what a move of a game costs in addition to its search
 
 
 @dataclass(frozen=True)

@@ -92,12 +92,7 @@ SMALL = {
     "__main__": "an entry point",
     "app.console.studying": "questions that a lesson asks again and again",
     "eval.linear.full.pawns": "a group of terms",
-    "eval.net.lists": "a way to update sums, next to two others",
-    "lab.nets.factorising": "a step of training that may be left out",
     "lab.nets.night.ladder": "the ladder of a night, which its report shows",
-    "lab.nets.order": "an order of training",
-    "lab.nets.piece_values": "a table of one kind of net",
-    "lab.nets.records": "what a graphics card reads",
 }
 
 

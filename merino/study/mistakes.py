@@ -120,7 +120,7 @@ class ThreeEnds:
             if name is not None and cp >= MIN_PIECE:
                 square = (self.played if is_given else self.better).pieces[origin][0]
                 more = sign * (-cp if is_given else cp)
-                found.append(Cost(cp, is_given, _told(piece, origin, square, is_given, more) + cause(name, more)))
+                found.append(Cost(cp, is_given, _placed(piece, origin, square, is_given, more) + cause(name, more)))
         return found
 
     def _largest(self, terms: Sequence[Mapping[str, float]], sign: int, is_given: bool) -> str | None:
@@ -171,7 +171,7 @@ def _by_term(name: str, more: float, owner: chess.Color) -> str:
     return f"by {said}" if more > 0 else f"with less from {said}"
 
 
-def _told(piece: chess.Piece, origin: chess.Square, square: chess.Square, is_given: bool, more: float) -> str:
+def _placed(piece: chess.Piece, origin: chess.Square, square: chess.Square, is_given: bool, more: float) -> str:
     """A piece, where it goes, and how much `more` it is worth: "White's rook goes from a1 to d1 and is worth ..."."""
     name = f"{'White' if piece.color else 'Black'}'s {chess.piece_name(piece.piece_type)}"
     start = chess.square_name(origin)
@@ -279,7 +279,7 @@ class MistakeKind(Enum):
     EXCHANGE = "bad exchange"
     POSITION = "position given away"
     IMPROVEMENT = "improvement missed"
-    UNTOLD = "no single reason"
+    UNEXPLAINED = "no single reason"
 
 
 # The mistake that allows the other side to win by these means, and the one that misses a win by them.
@@ -367,7 +367,7 @@ def mistake_of(
         or _missed(played, better, reply)
         or _exchange(better, reply)
         or _position(costs, better, reply)
-        or _untold(costs, better, reply)
+        or _unexplained(costs, better, reply)
     )
 
 
@@ -467,10 +467,10 @@ def _position(costs: Costs | None, better: FoundLine, reply: FoundLine) -> Mista
     return Mistake(MistakeKind.IMPROVEMENT, said if pieces else f"the better line brings {said}", better.text)
 
 
-def _untold(costs: Costs | None, better: FoundLine, reply: FoundLine) -> Mistake:
+def _unexplained(costs: Costs | None, better: FoundLine, reply: FoundLine) -> Mistake:
     """What is said where only the search shows that it is a mistake."""
     sentence = "the lines end in the midst of captures"
     if costs is not None:
         largest = f", the largest {costs.terms[0].words}" if costs.terms else ""
         sentence = f"no piece and no term makes much of it where the lines end{largest}"
-    return Mistake(MistakeKind.UNTOLD, sentence, (reply if reply.moves else better).text)
+    return Mistake(MistakeKind.UNEXPLAINED, sentence, (reply if reply.moves else better).text)

@@ -215,7 +215,7 @@ def test_where_strays_were_learned_from_no_calibration_is_drawn(
     assert run_plot([str(tmp_path / "learning.json")]) == 0
     shown = capsys.readouterr()
     assert [Path(line).stem for line in shown.out.splitlines()] == ["learning-error", "learning-weights"]
-    assert shown.err.startswith("plot: no picture of calibration: results say nothing of strays")
+    assert shown.err.startswith("plot: no picture of calibration: random-move positions")
 
 
 @pytest.mark.parametrize("groups", [0, 1, 2, 3])

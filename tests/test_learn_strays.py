@@ -16,8 +16,8 @@ from merino.eval.families import load_net
 from merino.eval.linear.weights import defaults
 from merino.formats.pgn_tokens import NO_SCORE
 from merino.learn.errors import LearnError
-from merino.learn.positions import PositionBlock, Quiet, Selection, with_strays
-from merino.learn.reading import ReadOptions, read_rows, with_strays_of
+from merino.learn.positions import PositionBlock, Quiet, Selection, with_random_moves
+from merino.learn.reading import ReadOptions, read_rows, with_random_moves_of
 from merino.learn.request import Events, LearnRequest
 from tests.boards import playouts, records
 from tests.rows import SELFPLAY, copied_selfplay
@@ -32,7 +32,7 @@ def block_of(positions: np.ndarray) -> PositionBlock:
 
 def test_a_stray_is_a_legal_move_away_and_never_in_check() -> None:
     positions = records([board for board in playouts(5, 200) if not board.is_check()])
-    found = with_strays(block_of(positions))
+    found = with_random_moves(block_of(positions))
     are_strays = found.scores == NO_SCORE
     assert len(found) - len(positions) == are_strays.sum() > 0.8 * len(positions)
     assert np.array_equal(found.positions[~are_strays], positions)
@@ -52,17 +52,17 @@ def position_after(position: Position, move: int) -> str:
 
 def test_strays_are_the_same_each_time_and_differ_from_position_to_position() -> None:
     positions = records(playouts(6, 50))
-    one, other = with_strays(block_of(positions.copy())), with_strays(block_of(positions.copy()))
+    one, other = with_random_moves(block_of(positions.copy())), with_random_moves(block_of(positions.copy()))
     assert np.array_equal(one.positions, other.positions)
 
 
 def test_where_no_move_is_legal_there_is_no_stray() -> None:
     stalemate = parse_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
-    assert len(with_strays(block_of(stalemate))) == 1
+    assert len(with_random_moves(block_of(stalemate))) == 1
 
 
 @pytest.mark.parametrize(
-    ("words", "has_strays"),
+    ("words", "has_random_moves"),
     [
         ([], True),
         (["--teacher", "gen1"], True),
@@ -73,14 +73,14 @@ def test_where_no_move_is_legal_there_is_no_stray() -> None:
         (["--preset", "greko2015"], False),
     ],
 )
-def test_only_where_a_teacher_alone_scores_are_there_strays(words: list[str], has_strays: bool) -> None:
-    assert read_arguments(["a.pgn", *words]).request.has_strays is has_strays
+def test_only_where_a_teacher_alone_scores_are_there_strays(words: list[str], has_random_moves: bool) -> None:
+    assert read_arguments(["a.pgn", *words]).request.has_random_moves is has_random_moves
 
 
 def test_strays_come_again_from_the_cache_beside_the_games(tmp_path: Path) -> None:
     games, told = copied_selfplay(tmp_path), list[str]()
     options = ReadOptions(
-        Selection(per_game=3, strays=True), defaults(), keep_fen=True, needs_scores=True, teacher=load_net("gen1")
+        Selection(per_game=3, random_moves=True), defaults(), keep_fen=True, needs_scores=True, teacher=load_net("gen1")
     )
     first = read_rows([games], options, Events(told.append)).rows
     second = read_rows([games], options, Events(told.append)).rows
@@ -93,7 +93,7 @@ def test_strays_come_again_from_the_cache_beside_the_games(tmp_path: Path) -> No
 def test_a_cache_with_strays_is_learned_from_as_it_is_unless_results_count(tmp_path: Path) -> None:
     games = tmp_path / "games.pgn"
     games.write_bytes(SELFPLAY.read_bytes()[:50_000])
-    selection = Selection(positions=Quiet.RESOLVED, per_game=3, strays=True)
+    selection = Selection(positions=Quiet.RESOLVED, per_game=3, random_moves=True)
     options = ReadOptions(selection, defaults(), True, needs_scores=True, teacher=load_net("gen1"), needs_results=False)
     rows = read_rows([games], options, Events()).rows
     again = read_rows([games.with_suffix(".fen")], options, Events()).rows
@@ -111,7 +111,7 @@ def test_only_where_a_file_holds_games_or_strays_are_strays_learned_from(tmp_pat
     positions.write_text(POSITION)
     cache.write_text(f"# merino-positions 1; source 00; skip-first 0, skip-last 0, strays\n{POSITION}")
     request = LearnRequest(("any",))
-    assert with_strays_of([games, cache], request, told.append) == request and not told
-    assert with_strays_of([games, positions], request, told.append).has_strays
-    assert not with_strays_of([positions], request, told.append).has_strays
-    assert told == [f"Strays are made from games only: '{positions}' gives none"] * 2
+    assert with_random_moves_of([games, cache], request, told.append) == request and not told
+    assert with_random_moves_of([games, positions], request, told.append).has_random_moves
+    assert not with_random_moves_of([positions], request, told.append).has_random_moves
+    assert told == [f"Random-move positions are made from games only: '{positions}' gives none"] * 2

@@ -608,13 +608,13 @@ class Learned(Fitted):
 def fit_all(data: TrainingData, callback: FitCallback) -> BestFit:
     """The fit with the pull whose weights predict the validation set best, or rank moves best.
 
-    `callback` follows the first fit. The error predicts strength as well as the ranks do if a teacher scores strays,
-    and worse without them. Ctrl-C ends a fit and keeps the best so far. Raises LearnError.
+    `callback` follows the first fit. The error predicts strength as well as the ranks do if a teacher scores random
+    moves, and worse without them. Ctrl-C ends a fit and keeps the best so far. Raises LearnError.
     """
     task, moves, sample, settings = data.task, data.moves, data.sample, data.task.request.settings
 
     def fault(fitted: Fitted) -> float:
-        if moves is not None and not task.request.has_strays:
+        if moves is not None and not task.request.has_random_moves:
             return -rank_figure(moves, LinearEvaluation(fitted.end.weights, terms=task.terms)).reciprocal_rank
         return gather(sample, fitted.end).valid
 

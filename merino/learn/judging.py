@@ -175,7 +175,7 @@ def judge_fit(best: BestFit, heats: Heats | None, events: Events, wants_record: 
     record = None
     if wants_record:
         record = record_of(
-            data.sample, learned, settings, summary, task.request.files, task.terms, task.request.has_strays
+            data.sample, learned, settings, summary, task.request.files, task.terms, task.request.has_random_moves
         )
     return Judged(task, learned, summary, record)
 

@@ -112,7 +112,7 @@ def _paths(axes: Any, paths: np.ndarray, labels: list[str]) -> None:
 
 
 def _label_ends(axes: Any, last: int, ends: np.ndarray, labels: list[str], colours: Sequence[str], size: float) -> None:
-    """Write the labels beside the ends of lines at `last`, none over another."""
+    """Write the labels next to the ends of lines at `last`, none over another."""
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlim(0, max(1, last))
     low, high = axes.get_ylim()

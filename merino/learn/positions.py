@@ -1,11 +1,11 @@
-"""The positions of games to learn from: which are chosen, by place, by score and by chance, and strays.
+"""The positions of games to learn from: which are chosen, by place, by score and by chance, and random-move positions.
 
-The quiescence search tells whether a capture changes the score; it is the engine's own, with the weights that learning
+The quiescence search shows whether a capture changes the score; it is the engine's own, with the weights that learning
 starts from.
 
-Strays are positions that games do not reach but searches do, after a random legal move in a position of a game. Players
-leave no piece to be taken, so their games hardly show what that costs; a search meets it at every second node. A stray
-has no result: only a teacher's score says what it is worth.
+Random-move positions come after a random legal move in a position of a game: games do not reach them, but searches do.
+Players leave no piece to be taken, so their games hardly show what that costs; a search meets it at every second node.
+One of them has no result: only a teacher's score says what it is worth.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Selection:
         Option("WHICH", group=LEARNED_FROM),
     ] = Quiet.ANY
     per_game: Annotated[int | None, "positions of each game", Option("N", 1, none="all", group=LEARNED_FROM)] = None
-    strays: bool = False  # whether to use after each also a position that a random move makes of it
+    random_moves: bool = False  # whether to use after each also a position that a random move makes of it
 
     def __post_init__(self) -> None:
         check(self)
@@ -74,7 +74,7 @@ class Selection:
         text = "skip-first 0, skip-last 0"
         if self.per_game is not None:
             text += f", per-game {self.per_game}"
-        if self.strays:
+        if self.random_moves:
             text += ", strays"
         if self.positions is not Quiet.ANY:
             judge = hashlib.blake2b(weights.tobytes() + terms.version.encode(), digest_size=8).hexdigest()
@@ -150,12 +150,12 @@ def used_games(games: Games) -> int:
 
 
 def refined(block: PositionBlock, selection: Selection, weights: np.ndarray, terms: TermSet = TERMS) -> PositionBlock:
-    """The block without the positions that a selection leaves out by their scores or by chance, with its strays."""
+    """The positions of a block that a selection takes by their scores and by chance, with random-move positions."""
     is_drawn_first = selection.positions is Quiet.RESOLVED  # to resolve only those that are used
     if is_drawn_first:
         block = sampled(block, selection.per_game)
-    if selection.strays:
-        block = with_strays(block)
+    if selection.random_moves:
+        block = with_random_moves(block)
     if selection.positions is not Quiet.ANY:
         block = block.chosen(select_quiet(block.positions, weights, selection.positions, terms))
     return block if is_drawn_first else sampled(block, selection.per_game)
@@ -171,7 +171,7 @@ def chosen_of(labelled: Labelled, selection: Selection) -> Labelled:
 class Candidates(NamedTuple):
     """Labelled positions to draw from: their keys and the names of their games, uint64[n], and results, float32[n].
 
-    `usable`, bool[n], tells which of them can be used if they are drawn.
+    `usable`, bool[n], marks those that can be used if they are drawn.
     """
 
     keys: np.ndarray
@@ -268,7 +268,7 @@ def _worth(s, last):
     return score if last & 1 == 0 else -score
 
 
-def with_strays(block: PositionBlock) -> PositionBlock:
+def with_random_moves(block: PositionBlock) -> PositionBlock:
     """The block with a stray after each position, without a score; none that is in check. The same each time."""
     order = np.repeat(np.arange(len(block)), 2)
     positions, scores = block.positions[order], block.scores[order]
@@ -281,7 +281,7 @@ def with_strays(block: PositionBlock) -> PositionBlock:
 
 @entry
 def _stray(positions, kept):
-    """Play a legal move in each position, drawn by its key; `kept` tells where that can be used."""
+    """Play a legal move in each position, drawn by its key; `kept` marks where that can be used."""
     moves, after = np.empty(MAX_MOVES, dtype=np.int32), np.zeros(1, dtype=POSITION)
     for index in range(len(positions)):
         position = positions[index]

@@ -52,7 +52,7 @@ from merino.learn.errors import AS_THEY_WERE, LearnError, standing
 from merino.learn.fitting import FitCallback, fit_all
 from merino.learn.judging import Judged, judge_fit
 from merino.learn.loss_and_gradient import Step
-from merino.learn.reading import read, with_strays_of
+from merino.learn.reading import read, with_random_moves_of
 from merino.learn.report import Summary
 from merino.learn.request import Events, LearnRequest, Say, Settings, Task
 from merino.learn.sample import FitParameters
@@ -385,7 +385,7 @@ def replace_weights(paths: WeightsPaths, content: bytes, say: Say, report: Mappi
 
 
 def install(judged: Judged, run: LearnRun) -> InstallOutcome:
-    """Put new weights in use if they pass their match, or at once if none is wanted; else leave them beside.
+    """Put new weights in use if they pass their match, or at once if none is wanted; else leave them apart.
 
     If the fit was interrupted, no match is played. Raises OSError, and LearnError once a file has been written.
     """
@@ -589,7 +589,7 @@ def learn_from_files(
         files.check()
         if not request.dry_run:
             stack.enter_context(held(files.weights.target))  # another learn would save these new values as the old ones
-        request = with_strays_of(find_files(request.files), request, log)
+        request = with_random_moves_of(find_files(request.files), request, log)
         data = read(Task.of(request, *load_any(files.weights.source)), events)
         data.tell(files.weights.source, log)
         if not request.dry_run:

@@ -89,8 +89,8 @@ def is_cache(head: bytes) -> bool:
     return head.startswith(_MARK.rstrip("0123456789").encode())
 
 
-def has_strays(head: bytes) -> bool:
-    """Whether a text begins as a `.fen` file with strays does: among its lines nothing tells them from positions."""
+def has_random_moves(head: bytes) -> bool:
+    """Whether a text begins as a `.fen` file with random-move positions does; its lines look like those of others."""
     return is_cache(head) and b", strays" in re.split(rb"[\r\n]", head, maxsplit=1)[0]
 
 
@@ -127,7 +127,7 @@ class FenTarget:
 
 
 def target_of(source: Path, settings: str) -> FenTarget:
-    """The file for a source with these settings: that with its name, or beside it one that is named after the options.
+    """The file for a source with these settings: that with its name, or next to it one that is named after the options.
 
     Raises SourceError.
     """
@@ -181,7 +181,7 @@ class ReadOptions:
     weights: np.ndarray
     keep_fen: bool = False  # whether to write a `.fen` file next to each PGN file
     needs_scores: bool = False  # whether to use only positions with a score
-    needs_results: bool = True  # whether results count, which strays do not have
+    needs_results: bool = True  # whether results count, which random-move positions do not have
     teacher: Evaluation | None = None  # whose static scores positions get, None for those in the files
     terms: TermSet = TERMS  # whose features the rows have, and whose weights these are
 
@@ -249,7 +249,7 @@ class FileReader:
         """Add the rows of a file; raises LearnError."""
         with open_source(path) as source:
             if source.holds_positions():
-                if self._options.needs_results and has_strays(source.head):
+                if self._options.needs_results and has_random_moves(source.head):
                     raise LearnError(
                         f"{name_of(path, True)} contains random-move positions, which have no result: name the games "
                         "that it was made from"
@@ -412,15 +412,15 @@ def _write(file: IO[bytes], content: bytes, path: Path) -> None:
         file.write(content)
 
 
-def gives_strays(path: Path) -> bool:
-    """Whether a file holds games, or positions that were made from games with strays among them.
+def gives_random_moves(path: Path) -> bool:
+    """Whether a file holds games, or positions made from games with random-move positions among them.
 
     What can be read only once counts as games. Raises SourceError.
     """
     if is_passing(path):
         return True
     with open_source(path) as source:
-        return not source.holds_positions() or has_strays(source.head)
+        return not source.holds_positions() or has_random_moves(source.head)
 
 
 def check_found(paths: Sequence[Path], rows: int, games: int, unscored: int) -> None:
@@ -466,25 +466,26 @@ class TrainingData:
         say("Start optimization...")
 
 
-def with_strays_of(paths: Sequence[Path], request: LearnRequest, say: Say) -> LearnRequest:
-    """The request as these files let it be: without strays where they hold positions alone; says which give none.
+def with_random_moves_of(paths: Sequence[Path], request: LearnRequest, say: Say) -> LearnRequest:
+    """The request without random-move positions if the files hold positions alone; says which files give none.
 
     Raises SourceError.
     """
-    if not request.has_strays:
+    if not request.has_random_moves:
         return request
-    without = [path for path in paths if not gives_strays(path)]
+    without = [path for path in paths if not gives_random_moves(path)]
     if without:
-        say(f"Strays are made from games only: {', '.join(name_of(path, True) for path in without)} gives none")
+        names = ", ".join(name_of(path, True) for path in without)
+        say(f"Random-move positions are made from games only: {names} gives none")
     keep = len(without) < len(paths)
-    return replace(request, selection=replace(request.selection, strays=keep))
+    return replace(request, selection=replace(request.selection, random_moves=keep))
 
 
 def read(task: Task, events: Events) -> TrainingData:
     """The data of a task; raises LearnError."""
     request, say, target = task.request, events.say, task.request.settings.target
     options = ReadOptions(
-        replace(request.selection, strays=request.has_strays),
+        replace(request.selection, random_moves=request.has_random_moves),
         task.start,
         keep_fen=request.keep_fen and not request.dry_run,
         needs_scores=target.needs_scores,

@@ -251,11 +251,11 @@ def record_of(
     summary: Summary,
     files: Sequence[str],
     terms: Sequence[Term] = TERMS,
-    has_strays: bool = False,
+    has_random_moves: bool = False,
 ) -> dict[str, Any]:
     """All that there is to draw of a run, as plain data.
 
-    Where the sample has strays, of which results say nothing, there is no calibration: its lists are empty.
+    Where the sample has random-move positions, which have no result, there is no calibration: its lists are empty.
     """
     ends = {"before": learned.start, "after": learned.end}
     began, phases = learned.steps[0].at, phases_of(learned.end.weights, len(terms))
@@ -282,7 +282,7 @@ def record_of(
         "free": [int(index) for index in learned.problem.free],
         "steps": steps,
         "calibration": {
-            name: [] if has_strays else [asdict(each) for each in calibration(sample, end)]
+            name: [] if has_random_moves else [asdict(each) for each in calibration(sample, end)]
             for name, end in ends.items()
         },
     }

@@ -166,10 +166,10 @@ class Choice:
     """What the learner may choose by itself: the pull, and the share of the step.
 
     Of the pulls toward the old weights, the usual one of `Settings.prior` and these multiples of its deviation, it
-    takes that whose weights predict the games kept apart best, or, where there are no strays, rank moves best: scores
-    have less noise than results, and can do with a weaker one. Shares of the step from the old weights to the fitted
-    ones are compared by matches. `ranked` is the number of positions to rank moves in; with fewer games, or with 0,
-    none are ranked.
+    takes that whose weights predict the games kept apart best, or, where there are no random-move positions, rank moves
+    best: scores have less noise than results, and can do with a weaker one. Shares of the step from the old weights to
+    the fitted ones are compared by matches. `ranked` is the number of positions to rank moves in; with fewer games, or
+    with 0, none are ranked.
     """
 
     pulls: tuple[float, ...] = ()
@@ -179,10 +179,10 @@ class Choice:
 
 NO_CHOICE = Choice()
 DEFAULT_CHOICE = Choice((3.0, 10.0), (1.0, 0.5, 0.25), 1000)
-# What the plain command does: positions resolved to the end of quiescence, thirty of a game with as many strays, all
-# terms in two phases.
+# What the plain command does: positions resolved to the end of quiescence, thirty of a game and as many random-move
+# positions, all terms in two phases.
 DEFAULT_SETTINGS = Settings(first=1, phases=2, decay=None, target=Target(0.0))
-DEFAULT_SELECTION = Selection(positions=Quiet.RESOLVED, per_game=30, strays=True)
+DEFAULT_SELECTION = Selection(positions=Quiet.RESOLVED, per_game=30, random_moves=True)
 FEW_OF_A_GAME = 10  # where results teach, which are the same for all of them
 
 
@@ -234,9 +234,9 @@ class LearnRequest:
     record: str | None = None
 
     @property
-    def has_strays(self) -> bool:
-        """Whether strays are used, where they are wanted: only a static score can say what one is worth."""
-        return self.selection.strays and self.teacher is not None and self.settings.target.share == 0
+    def has_random_moves(self) -> bool:
+        """Whether random-move positions are used: only a static score says what one is worth."""
+        return self.selection.random_moves and self.teacher is not None and self.settings.target.share == 0
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class Task:
     def of(cls, request: LearnRequest, terms: TermSet, weights: np.ndarray) -> Task:
         """The task to start from these weights.
 
-        Where it learns from strays, K is that of the teacher: results cannot give it. Raises LearnError if the request
+        With random-move positions K is that of the teacher: results cannot give it. Raises LearnError if the request
         cannot start there, and EvaluationError if the teacher cannot be read.
         """
         settings = request.settings.of_set(terms)
@@ -266,7 +266,7 @@ class Task:
         teacher = load_net(request.teacher) if request.teacher and target.needs_scores else None
         ranker = (teacher or load_net(request.teacher or DEFAULT_TEACHER)) if request.choice.ranked else None
         if request.teacher is not None and teacher is not None:
-            target = replace(target, scorer=request.teacher, k=teacher.k if request.has_strays else target.k)
+            target = replace(target, scorer=request.teacher, k=teacher.k if request.has_random_moves else target.k)
         settings = replace(settings, target=target)
         return cls(replace(request, settings=settings), terms, start, teacher, ranker)
 

@@ -1,8 +1,8 @@
 """Scores of positions by Merino's own search, and how well an evaluation ranks moves by them.
 
 Each position is searched separately to a number of nodes, on all cores. The scores are appended in batches to a file
-beside the games, which is put in order at the end. They are used again as long as games, choice of positions, nodes and
-weights are the same, and an interrupted run continues after the last of them.
+next to the games, which is put in order at the end. They are used again as long as games, choice of positions, nodes
+and weights are the same, and an interrupted run continues after the last of them.
 
 An evaluation helps a search by telling the moves of a position apart. So moves are ranked: how near to the top does it
 put the one that a teacher finds best? This figure predicts Elo better than the error about the result of a game does
@@ -88,7 +88,7 @@ class Rescore:
 
 
 def described_scorer(evaluation: Evaluation) -> str:
-    """What tells an evaluation that gives scores from others, as text."""
+    """The identity of an evaluation that gives scores, as text."""
     if isinstance(evaluation, LinearEvaluation):
         kind, content = "weights", evaluation.weights.tobytes() + evaluation.terms.version.encode()
     else:
@@ -204,7 +204,7 @@ class ScoreFile:
             self.made += len(scores)
 
     def _read(self) -> int:
-        """Read the whole batches of the file; returns where they end, 0 if the file must be written anew.
+        """Read the whole batches of the file; returns where they end, 0 if the file must be written again.
 
         That is so with other settings, and with batches that have no checksum yet.
         """

@@ -12,7 +12,7 @@ from merino.formats.pgn_games import read_games
 from merino.learn.fitting import FitCallback
 from merino.learn.judging import learn
 from merino.learn.loss_and_gradient import MANY_TERMS, carrier_counts, products_of
-from merino.learn.positions import Quiet, block_of_games, select_quiet, with_strays
+from merino.learn.positions import Quiet, block_of_games, select_quiet, with_random_moves
 from merino.learn.reading import Positions, lines_of
 from merino.learn.report import calibration
 from merino.learn.request import METHODS, Settings
@@ -27,7 +27,7 @@ _GAMES = "".join(f'[Result "{result}"]\n\n{_MOVES} {result}\n\n' for result in (
 def warm_up() -> None:
     """Make rows of a few games and labelled positions, and learn from them by each method."""
     weights = defaults()
-    block = with_strays(block_of_games(read_games(_GAMES.encode())))
+    block = with_random_moves(block_of_games(read_games(_GAMES.encode())))
     select_quiet(read_labelled(lines_of(block, 0)).positions, weights, Quiet.RESOLVED)
     rows = rows_of_block(block)
     check_rows(block, rows, weights)

@@ -176,7 +176,7 @@ def _request(fields: Fields, terms: TermSet) -> LearnRequest:
     """What the fields ask for, but for the files; it changes none of the user's."""
     settings = _settings(fields, terms)
     teacher = DEFAULT_TEACHER if fields.flag("teacher") and settings.target.needs_scores else None
-    usual = DEFAULT_SELECTION if teacher else Selection()  # a teacher scores strays, too
+    usual = DEFAULT_SELECTION if teacher else Selection()  # a teacher scores random moves, too
     selection = replace(usual, **fields.options(Selection, "per_game"))
     return LearnRequest((), settings, selection, NO_CHOICE, teacher, dry_run=True, keep_fen=False, plays_match=False)
 

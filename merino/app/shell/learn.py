@@ -75,7 +75,8 @@ def _pictures_of_record(record: dict[str, Any]) -> dict[str, Callable[[Any, dict
     """Those that its run has something to draw of."""
     if any(record[CALIBRATION].values()):
         return PICTURES
-    print(f"plot: no picture of {CALIBRATION}: results say nothing of strays, which were learned from", file=sys.stderr)
+    reason = "random-move positions, which were learned from, have no result"
+    print(f"plot: no picture of {CALIBRATION}: {reason}", file=sys.stderr)
     return {name: picture for name, picture in PICTURES.items() if name != CALIBRATION}
 
 

@@ -31,7 +31,7 @@ from merino.match.statistics import Sprt
 
 _SEEDS_A_ROUND = 10  # seeds of a round; each of its steps has its own
 LOCK, LOG, TABLE = "lock", "log.txt", "table.csv"
-PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns, as beginners are told: pawn, knight, bishop, rook, queen
+PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns, as beginners learn: pawn, knight, bishop, rook, queen
 SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts beside those of a test
 _UNSAID = dict.fromkeys(("share", "shape"), "what the positions support")  # settings that need not be said
 

@@ -45,7 +45,6 @@ FACE = (TOP, "library", "terms")  # what lies in no folder
 DOMAIN = ("eval", "formats", "match", "learn", "study", *FACE)
 ENTRIES = ("engine.__main__", "__main__")
 
-TO_BE_TURNED = {(module, "lab") for module in ()}  # imports of the lab that are left to turn round
 ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "app.console", "app.shell.cli", *ENTRIES}
 CALL_COMPILERS = {"core.compiled.jit", "lab.nets.gpu_kernels"}  # for the processor, and for a graphics card
 COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "jitclass", "stencil"}
@@ -193,16 +192,13 @@ def test_imports_go_down_the_floors_and_never_in_a_circle():
         f"{module} imports {name} from above"
         for module in sources().keys() - outermost  # whose own `__init__` is empty
         for name in ours(module)
-        if floor_of(name) > floor_of(module) and (module, name.split(".")[0]) not in TO_BE_TURNED
+        if floor_of(name) > floor_of(module)
     ]
     assert not wrong
     assert not [module for module in outermost if ours(module)]
     inside = set(modules(*PACKAGES)) - set(ENTRIES)
     pairs = {(module.split(".")[0], name.split(".")[0]) for module in inside for name in ours(module)}
-    turned = {(module.split(".")[0], room) for module, room in TO_BE_TURNED}
-    assert not [pair for pair in pairs - turned if pair[0] < pair[1] and pair[::-1] in pairs - turned], (
-        "import each other"
-    )
+    assert not [pair for pair in pairs if pair[0] < pair[1] and pair[::-1] in pairs], "import each other"
     known = {module: [name for name in ours(module) if name in sources()] for module in sources()}
     TopologicalSorter(known).prepare()  # raises CycleError with the circle
 
@@ -246,9 +242,7 @@ def test_compiled_code_lies_where_its_cache_sees_each_change():
     for module in modules(*COMPILED):
         if not f"{module}.".startswith(without) and module not in ENTRIES:
             above = CACHE_GROUPS[CACHE_GROUPS.index(group_of(INNER + module)) + 1 :]
-            stale = [
-                name for name in ours(module) if group_of(INNER + name) in above and (module, "lab") not in TO_BE_TURNED
-            ]
+            stale = [name for name in ours(module) if group_of(INNER + name) in above]
             assert not stale, f"{module}: its compiled code would go stale unseen by {stale}"
 
 

@@ -65,7 +65,7 @@ from merino.lab.tune.parameters import own_parameters
 from merino.lab.tune.parameters import read_file as read_tuned
 from merino.lab.tune.tuning import Tune, load_tune
 from merino.learn.improve import learner
-from merino.learn.improve.state import ImproveState, Plan, TermsRound, load_state
+from merino.learn.improve.learner import ImproveState, Plan, TermsRound, load_state
 from merino.learn.positions import Selection
 from merino.learn.reading import ReadOptions, read_rows
 from merino.learn.report import FORMAT as RECORD_FORMAT

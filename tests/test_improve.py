@@ -20,12 +20,11 @@ from merino.eval.linear.sets import set_named
 from merino.eval.linear.weights import defaults, load, save
 from merino.learn.errors import LearnError
 from merino.learn.improve import learner
-from merino.learn.improve.learner import RoundFit, begin
-from merino.learn.improve.state import Folder, ImproveState, Plan, load_state
+from merino.learn.improve.learner import Folder, ImproveState, Plan, RoundFit, begin, load_state
+from merino.learn.improve.rounds import Finished, Until
 from merino.learn.plots import IMPROVE_PICTURES, draw
 from merino.learn.positions import Quiet
 from merino.learn.request import Events
-from merino.learn.rounds.loop import Finished, Until
 from merino.learn.sample import Sample
 from merino.match.games import MatchError, Tally
 from tests.killing import dies_at

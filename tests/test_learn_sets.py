@@ -20,7 +20,7 @@ from merino.eval.linear.weights import defaults, load, load_any, save
 from merino.formats.pgn_games import read_games
 from merino.learn.errors import LearnError
 from merino.learn.fitting import _centring_of
-from merino.learn.improve.state import Plan
+from merino.learn.improve.learner import Plan
 from merino.learn.loss_and_gradient import carrier_counts
 from merino.learn.positions import Quiet, block_of_games, select_quiet
 from merino.learn.request import DEFAULT_SELECTION, Settings

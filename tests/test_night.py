@@ -36,10 +36,10 @@ from merino.lab.nets.shapes import SUPPORTED, caution, epochs_for, games_to_teac
 from merino.lab.nets.starting import is_part, random_layers
 from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE
 from merino.learn.errors import LearnError, TrainingError
+from merino.learn.improve import rounds as rounds_state
+from merino.learn.improve.rounds import Finished, StepContext, Until
 from merino.learn.plots import draw
 from merino.learn.request import Events
-from merino.learn.rounds import state as rounds_state
-from merino.learn.rounds.loop import Finished, StepContext, Until
 from merino.match.games import MatchError, Tally
 from tests.killing import dies_at
 from tests.nights import night_of

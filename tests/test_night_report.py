@@ -20,8 +20,8 @@ from merino.lab.nets.night.ladder import rungs_of
 from merino.lab.nets.night.learner import begin
 from merino.lab.nets.night.state import LadderMatch, NightFolder, NightState, load_state, summary
 from merino.lab.nets.plots import _nets_ladder
+from merino.learn.improve.rounds import Finished, Until
 from merino.learn.request import Events
-from merino.learn.rounds.loop import Finished, Until
 from tests.fake_remote import FakeRemote
 from tests.killing import dies_at
 from tests.nights import night_of

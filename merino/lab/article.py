@@ -28,12 +28,11 @@ from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.weights import SHIPPED, load
 from merino.formats.sources import SourceError, digest
 from merino.learn.errors import LearnError, LearnStoppedError
+from merino.learn.improve.rounds import RoundPlan, StepContext, StepStoppedError, play_games, play_match
 from merino.learn.positions import Selection
 from merino.learn.procedure import learn_from_files
 from merino.learn.report import load_record
 from merino.learn.request import ARTICLE, DEFAULT_SETTINGS, NO_CHOICE, LearnRequest, Settings
-from merino.learn.rounds.loop import StepContext, StepStoppedError, play_games, play_match
-from merino.learn.rounds.state import RoundPlan
 from merino.learn.sample import Target
 from merino.match.games import MatchError
 from merino.match.report import signed

@@ -11,8 +11,8 @@ from merino.core.common.tables import GREY, SETTINGS, load_matplotlib, saved
 from merino.core.common.text import counted
 from merino.eval.linear.phases import SUFFIXES, halves
 from merino.eval.linear.registry import Group
-from merino.learn.improve.state import ImproveState
-from merino.learn.rounds.state import LoopState, Round
+from merino.learn.improve.learner import ImproveState
+from merino.learn.improve.rounds import LoopState, Round
 
 INTERVAL = 1.96  # standard errors on each side of a 95% interval
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")

@@ -17,7 +17,7 @@ from merino.core.common.text import did_you_mean
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.registry import TERMS, TermSet
 from merino.eval.linear.weights import active_file, set_of
-from merino.learn.improve.state import DEFAULT_FOLDER, Plan
+from merino.learn.improve.learner import DEFAULT_FOLDER, Plan
 from merino.learn.positions import Selection
 from merino.learn.request import (
     ARTICLE,

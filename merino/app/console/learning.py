@@ -31,12 +31,11 @@ from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.sets import set_named
 from merino.formats.sources import SourceError
 from merino.learn.errors import LearnStoppedError
-from merino.learn.improve.learner import begin
-from merino.learn.improve.state import DEFAULT_FOLDER, ImproveState, Plan
+from merino.learn.improve.learner import DEFAULT_FOLDER, ImproveState, Plan, begin
+from merino.learn.improve.rounds import Finished, Until, described
 from merino.learn.positions import Quiet
 from merino.learn.procedure import LearnResult, learn_from_files, use_weights
 from merino.learn.request import Events, Say
-from merino.learn.rounds.loop import Finished, Until, described
 from merino.match.games import MatchError
 from merino.match.prove import GAIN, StrengthTest
 

@@ -32,7 +32,7 @@ from merino.core.common.work import ClusterAddress, Needs, RemoteExecutor, WorkE
 from merino.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits
 
 if TYPE_CHECKING:
-    from merino.learn.rounds.state import RoundPlan
+    from merino.learn.improve.rounds import RoundPlan
 
 Say = Callable[[str], object]
 

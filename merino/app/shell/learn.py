@@ -25,7 +25,7 @@ from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.weights import active_file
 from merino.eval.net.file import is_net_file
 from merino.learn.errors import LearnError
-from merino.learn.improve.state import STATE_NAME, load_state
+from merino.learn.improve.learner import STATE_NAME, load_state
 from merino.learn.plots import CALIBRATION, IMPROVE_PICTURES, PICTURES, draw
 from merino.learn.procedure import RECORD_NAME, Verdict
 from merino.learn.report import load_record

@@ -26,7 +26,7 @@ from merino.lab.nets.night.learner import DEFAULT_START, begin
 from merino.lab.nets.night.state import DEFAULT_FOLDER, NOTHING, NightPlan, NightState, as_plain, summary
 from merino.lab.nets.shapes import MAX_GAMES, MIN_GAMES
 from merino.learn.errors import TrainingError
-from merino.learn.rounds.loop import Finished, Until
+from merino.learn.improve.rounds import Finished, Until
 from merino.match.games import MatchError
 
 DEFAULTS = NightPlan()

@@ -16,7 +16,7 @@ from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import digest, net_in
 from merino.eval.net.network import Network
 from merino.lab.nets.night.state import LadderMatch, NightFolder, NightState, net_of
-from merino.learn.rounds.loop import StepContext, elo_of, play_match
+from merino.learn.improve.rounds import StepContext, elo_of, play_match
 
 GAUGE_START, GAUGE_TERMS, LADDER = 3, 4, 5  # steps of seeds
 FROM_NOTHING, FROM_A_NET = ("gen1", "gen12"), ("gen12",)  # nets of Merino on the ladder; a net is far above the first

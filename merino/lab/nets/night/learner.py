@@ -54,8 +54,8 @@ from merino.lab.nets.training import (
     learned_by,
 )
 from merino.learn.errors import LearnError
-from merino.learn.request import Events
-from merino.learn.rounds.loop import (
+from merino.learn.improve.rounds import (
+    OPEN,
     OUTCOMES,
     Finished,
     Loop,
@@ -69,7 +69,7 @@ from merino.learn.rounds.loop import (
     play_games,
     play_match,
 )
-from merino.learn.rounds.state import OPEN
+from merino.learn.request import Events
 from merino.match.report import signed
 
 POSITIONS, FIT = "positions.bin", "fit.json"

@@ -14,8 +14,8 @@ from merino.core.common.work import cores
 from merino.lab.nets.night.learner import begin
 from merino.lab.nets.night.state import DEFAULT_FOLDER, STATE_NAME, NightState, as_plain, ladder_of, load_state, summary
 from merino.learn.errors import LearnError
+from merino.learn.improve.rounds import Until
 from merino.learn.request import Events
-from merino.learn.rounds.loop import Until
 
 NIGHT = "night"  # the run in `ServerState.kept`
 MAX_HOURS = 24

@@ -25,7 +25,7 @@ from merino.eval.net.network import Network, Shape, parse_shape
 from merino.lab.nets.gradient import Objective
 from merino.lab.nets.shapes import MIN_GAMES
 from merino.learn.errors import LearnError
-from merino.learn.rounds.state import (
+from merino.learn.improve.rounds import (
     TABLE,
     LoopState,
     Round,

@@ -85,7 +85,7 @@ def explain(
 
     With `limits` the moves and lines are those of a search, by `searcher` or a new one; without, nothing is searched.
     An illegal position with a valid board is explained too, without moves. `evaluation` None is the one in use.
-    For an evaluation without terms, such as a net, `terms` is empty, `without_terms` is set, and `words` tell its score
+    For an evaluation without terms, such as a net, `terms` is empty, `without_terms` is set, and `words` put its score
     in the terms. With `shapley`, a standard error in centipawns, the pieces have their Shapley values, which add up to
     the score. Raises FenError, StudyError if the search was too short for all moves, and TypeError or ValueError for
     other arguments.
@@ -139,7 +139,7 @@ def learn_weights(
     They are written only if they predict unseen games better beyond doubt; where they would take effect they must also
     pass a match against the old ones of a minute or two, unless `match` is False. `dry_run` writes nothing.
     `settings` say what to predict and which terms may move, `selection` the positions that are used. `keep_fen` leaves
-    the positions beside each PGN file, for a quicker start next time. `say` gets each line that the command would
+    the positions next to each PGN file, for a quicker start next time. `say` gets each line that the command would
     print. Raises LearnError, WeightsError and MatchError.
     """
     for name, path in (("weights", weights), ("out", out)):

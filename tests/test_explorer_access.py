@@ -444,7 +444,7 @@ def test_a_graph_says_which_move_it_is_at_and_where_its_lines_go(page: Page) -> 
     page.tab("games")
     page.until(lambda: page.all("#course .blunder"))
     kinds = "return [...document.querySelectorAll('#course .legend i')].map((i) => getComputedStyle(i).borderTopStyle)"
-    assert page.run(kinds) == ["dashed", "none"]
+    assert page.run(kinds) == ["dashed", "solid"]
     press(page, "#course", Keys.END)
     page.keys(Keys.ARROW_LEFT)
     page.until(lambda: page.text("#move-list [aria-current]") == "Qg4")

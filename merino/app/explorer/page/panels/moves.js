@@ -241,7 +241,7 @@ function draw() {
     columns = changedTerms(report);
     const scale = scaleOf(report);
     const made = ordered(foundOf()).map((move) => makeRow(move, scale));
-    keepFocus(byId("move-table"), () => {
+    keepFocus(byId("moves-ranked"), () => {
         byId("move-table").tHead.replaceChildren(head());
         bodyOf().replaceChildren(...made);
     });

@@ -934,7 +934,7 @@ def test_learning_takes_target_phases_and_positions_a_game(page: TestClient) -> 
     games = (ROOT / "games" / "selfplay.pgn").read_text(encoding="utf-8")
     games = "".join(f"[Event {part}" for part in games.split("[Event ")[1:41])
     body = {"text": games, "name": "few.pgn", "weights": "default", "first": 20, "last": 22}
-    more = {"target": "blend=0.5", "rescore": 20, "phases": 2, "per_game": 3}
+    more = {"target": "blend=0.5", "teacher": True, "phases": 2, "per_game": 3}
     with connect(page, "/ws/learn") as socket:
         socket.send_json({**body, **more})
         last = heard(socket, "done")[-1]
@@ -943,7 +943,6 @@ def test_learning_takes_target_phases_and_positions_a_game(page: TestClient) -> 
         assert {"BishopMobility_mg", "BishopMobility_eg"} <= lines
         assert last["record"]["summary"]["positions"] <= 3 * 40
         for wrong, said in (
-            ({"rescore": 20}, "choose another target"),
             ({"target": "blend=2"}, "blend=X needs an X from 0 to 1"),
             ({"phases": 3}, "'phases'"),
             ({"weights": "gen1.net"}, "no weights to learn"),

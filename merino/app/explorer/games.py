@@ -46,7 +46,7 @@ _RESULT = re.compile(r"\s*[01=] (?=[^\s/]+/)")  # before a position, in lists th
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _READS = "a move (Nf3), moves (1. e4 e5), a FEN, an EPD or a PGN"
 _MAX_SHOWN = 40  # characters of what was typed
-_PATH = re.compile(r"(?:\S*[\\/])?sent-(?:games|(\d+))\.pgn")  # of a file that is written here
+_PATH = re.compile(r"(?:[^\s']*[\\/])?sent-(?:games|(\d+))\.pgn")  # of a file that is written here
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,11 @@ from merino.learn.improve.learner import Folder, ImproveState, Plan, RoundFit, b
 from merino.learn.improve.rounds import Finished, Until
 from merino.learn.plots import IMPROVE_PICTURES, draw
 from merino.learn.positions import Quiet
+from merino.learn.reading import Positions
 from merino.learn.request import Events
 from merino.learn.sample import Sample
 from merino.match.games import MatchError, Tally
 from tests.killing import dies_at
-from tests.rows import split
 
 pytestmark = pytest.mark.usefixtures("data_folder")
 
@@ -108,12 +108,14 @@ def test_new_weights_are_judged_by_games_the_best_never_saw(
 ) -> None:
     held: list[set[int]] = []
 
+    sample_of = Positions.sample
+
     def watched(*args: Any) -> Sample:
-        sample = split(*args)
+        sample = sample_of(*args)
         held.append(set(sample.game[sample.is_validation].tolist()))
         return sample
 
-    monkeypatch.setattr(learner, "split", watched)
+    monkeypatch.setattr(Positions, "sample", watched)
     improved(tmp_path / "run", poor)
     first, second = held
     assert first and first < set(range(12))

@@ -944,7 +944,7 @@ def test_learning_takes_target_phases_and_positions_a_game(page: TestClient) -> 
         assert last["record"]["summary"]["positions"] <= 3 * 40
         for wrong, said in (
             ({"target": "blend=2"}, "blend=X needs an X from 0 to 1"),
-            ({"phases": 3}, "'phases'"),
+            ({"phases": 3}, "phases must be a whole number from 1 to 2"),
             ({"weights": "gen1.net"}, "no weights to learn"),
         ):
             socket.send_json({**body, **wrong})

@@ -105,7 +105,7 @@ def command_options_table(parser: Parser) -> str:
 
 
 def settings_table() -> str:
-    """The simulated curves of strength, and what the tuner is told of them."""
+    """The simulated curves of strength, and what the tuner knows of them."""
     rows = [(name, setting.sentence) for name, setting in SETTINGS.items()]
     return markdown_table(("Setting", "Curve"), rows)
 
@@ -169,7 +169,7 @@ def pages() -> list[Path]:
 
 
 def renewed(text: str) -> str:
-    """The text of a page with each marked table made anew; raises ValueError where a mark has no end."""
+    """The text of a page with each marked table made again; raises ValueError where a mark has no end."""
     for name, table in TABLES.items():
         if f"<!-- {name} -->" in text:
             text = with_section(text, name, table())

@@ -62,7 +62,7 @@ FRONT = (
 )
 BEHIND = (
     *lab.COMMANDS,
-    _command("account NET", "account:run_account", "Tell a net in the terms: the weights nearest to it."),
+    _command("account NET", "account:run_account", "Explain a net by the terms: the weights nearest to it."),
     _command("plot [RECORD]", "learn:run_plot", "Draw how 'learn', 'improve', 'train' or 'night' went."),
     _command("bench", "commands:bench", "Search fixed positions; print the node count and the speed."),
     _command("perft N [FEN]", "commands:perft", "Count the leaf nodes N plies ahead, by root move."),

@@ -44,7 +44,7 @@ test-bounds: $(INSTALLED_DEV) ## run the tests with bounds checks in compiled co
 	@NUMBA_BOUNDSCHECK=1 $(RUN) -m merino warmup
 	@NUMBA_BOUNDSCHECK=1 $(RUN) -m pytest $(ARGS)
 
-test-cluster: warmup $(INSTALLED_DEV) ## kill workers and schedulers in the midst of matches, tunes and fits, for minutes
+test-cluster: warmup $(INSTALLED_DEV) ## kill workers and schedulers during matches, tunes and fits, for minutes
 	@$(RUN) -m pytest tests/cluster_proofs.py $(ARGS)
 
 test-nets: warmup $(INSTALLED_DEV) ## follow nets of many feature sets through games, each set compiled, for minutes
@@ -62,7 +62,7 @@ fuzz: warmup $(INSTALLED_DEV) ## send 200,000 faulty lines to the engine; ARGS="
 load: warmup $(INSTALLED_DEV) ## flood the explorer's server, and send it what no page sends; ARGS=--short for less
 	@$(RUN) -m tests.load_explorer $(ARGS)
 
-starve: warmup $(INSTALLED_DEV) ## play with a tenth of a core for each side, and beside eight busy programs; ARGS="--games 50"
+starve: warmup $(INSTALLED_DEV) ## play with a tenth of a core for each side, and next to eight busy programs; ARGS="--games 50"
 	@$(RUN) -m benchmarks.starving $(ARGS)
 
 endurance: warmup $(INSTALLED_DEV) ## play 10,000 very fast games in build/endurance, or go on with them; ARGS="--games 500"
@@ -83,7 +83,7 @@ lint: $(INSTALLED_DEV) ## check style and types
 	@$(RUN) -m mypy
 	@sh tools/check_page.sh
 
-bench: warmup ## measure the speed of everything, search, learning and tuning (beside stockfish, where there is one)
+bench: warmup ## measure the speed of everything, search, learning and tuning (and stockfish, if installed)
 	@$(RUN) -m benchmarks $(ARGS)
 
 perft: $(INSTALLED) ## check move generation at length: published counts, and random games against python-chess

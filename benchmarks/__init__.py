@@ -1,1 +1,1 @@
-"""How fast Merino is, measured beside others where they are installed. Not part of the installed package."""
+"""How fast Merino is, compared with others where they are installed. Not part of the installed package."""

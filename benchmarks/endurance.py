@@ -1,7 +1,7 @@
 """`python -m benchmarks.endurance FOLDER`: very fast games of Merino against itself, for nights, and their faults.
 
 Terms and net play each other and themselves as UCI processes, by `merino match`, in blocks of games that take turns in
-players and clock. The same command goes on where the last one stopped, in the midst of a block too, and adds up. Prints
+players and clock. The same command goes on where the last one stopped, even within a block, and adds up. Prints
 a table in Markdown; exits with 1 if there are faults.
 """
 

@@ -1,6 +1,6 @@
 """`python -m benchmarks.starving`: games of Merino against itself on a machine that has no time for it.
 
-It plays under a tenth of a core for each side, and beside eight busy programs. A move that the search has not found
+It plays under a tenth of a core for each side, and next to eight busy programs. A move that the search has not found
 (without nodes), a loss on time and a word about compiling are faults; the longest waits are measured. Each game has new
 processes, so that starts on a slow machine count too. Prints a table in Markdown; exits with 1 if there are faults.
 """
@@ -65,14 +65,14 @@ class DutyCycle:
 
 
 class Condition(NamedTuple):
-    """How Merino is starved: the share of a core that each process gets, and how many busy programs run beside."""
+    """How Merino is starved: the share of a core that each process gets, and how many busy programs run next to it."""
 
     name: str
     share: float
     busy: int
 
 
-CONDITIONS = (Condition("a tenth of a core for each side", 0.1, 0), Condition("eight busy programs beside", 1.0, 8))
+CONDITIONS = (Condition("a tenth of a core for each side", 0.1, 0), Condition("next to eight busy programs", 1.0, 8))
 
 
 WAITS = (

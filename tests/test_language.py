@@ -29,6 +29,16 @@ WORDS = {  # a pattern, in upper or lower case, and what to write instead
     r"for want of": "because there is no",
     r"in the midst of": "during",
 }
+NOT_YET_IN_CODE = {  # patterns that the code still has to lose
+    r"foretell\w*|foretold",
+    r"strays?",
+    r"(?-i:beside)",
+    r"besides",
+    r"tells?|told|telling",
+    r"bears?|bearing",
+    r"no more(?! than)",
+    r"of whom",
+}
 CODE = re.compile(r"^```.*?^```$|^ {4}.*?$|`[^`\n]*`|\]\([^)]*\)|<!--.*?-->", re.DOTALL | re.MULTILINE)
 
 
@@ -47,6 +57,11 @@ class Kind(NamedTuple):
 
 KINDS = {
     "pages": Kind(("README.md", "CONTRIBUTING.md", ".github/*.md", "docs/**/*.md"), prose_of_page, WORDS),
+    "code": Kind(
+        ("merino/**/*.py", "merino/**/*.js", "tools/*.py", "benchmarks/*.py"),
+        str,
+        {pattern: better for pattern, better in WORDS.items() if pattern not in NOT_YET_IN_CODE},
+    ),
 }
 
 

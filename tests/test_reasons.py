@@ -410,7 +410,7 @@ MISTAKES = (
         "Nc7+ Kd7 Nxa8 Rxa8",
         "fork allowed: Nc7+ attacks the king on e8 and the rook",
     ),
-    ("8/8/8/1k6/8/P7/8/K6n w - - 0 1", "Kb2", "a4+", "Ng3", "no single reason: the lines end in the midst of captures"),
+    ("8/8/8/1k6/8/P7/8/K6n w - - 0 1", "Kb2", "a4+", "Ng3", "no single reason: the lines end during an exchange"),
     (
         "8/8/8/8/7k/8/6p1/K2R4 w - - 0 1",
         "Rd7",

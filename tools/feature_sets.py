@@ -3,10 +3,10 @@
 `python -m tools.feature_sets POSITIONS [--epochs N] [--hidden N] [--seeds N] [--most N] [--games N] [--out FOLDER]`
 
 Each of the twelve sets of the thesis is trained on the same positions with several seeds. The table shows both errors
-and the nodes a second relative to ALL beside the thesis' figures; with --games also Elo against ALL at equal nodes and,
-with --movetime, at equal time, where the nets of each seed meet; with --puzzles how many of them the nets solve. What
+and the nodes a second relative to ALL next to the thesis' figures; with --games also Elo against ALL at equal nodes,
+with --movetime at equal time, where the nets of each seed meet; with --puzzles how many of them the nets solve. What
 the thesis says of a set, that it plays worse than ALL, gets a verdict by the interval of the last match. Nets and
-matches are kept in the folder, and a second run goes on from there, in the midst of a match too. Errors on other data
+matches are kept in the folder, and a second run continues from there, even within a match. Errors on other data
 and with other labels cannot be compared with the thesis' in size, only in order. --shapes compares ALL with other
 numbers of neurons, layers and outputs instead, mirrored and not.
 """

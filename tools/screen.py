@@ -6,10 +6,10 @@ Each line of FILE is a number of the search with the two values to compare, or w
     see_quiet_margin = [34, 48]
     aspiration_window = 20
 
-A match for each would take so many times the games. Here the values are dealt out anew for each block of games: one
+A match for each would take so many times the games. Here the values are drawn again for each block of games: one
 player gets the second value of some numbers and the first of the others, the other player the reverse. In a round of
 blocks every number meets every other as often with as against it (the rows of a Hadamard matrix), so that a linear
-regression tells what each is worth as exactly as if all games had been played for it alone. That holds as long as
+regression estimates each effect as exactly as if all games had been played for it alone. That holds as long as
 changes add up, as small ones do.
 
 The games are played at --nodes a move; with --tc, which what is compared may need, on clocks counted in nodes, so that
@@ -104,7 +104,7 @@ def read(text: str) -> tuple[dict[str, tuple[int, int]], dict[str, int]]:
 
 
 class Conditions(NamedTuple):
-    """What all games have in common: the limits of a move, and what makes a player beside the numbers, as words."""
+    """What all games have in common: the limits of a move, and what makes a player in addition to the numbers."""
 
     control: TimeControl
     words: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ def kept_blocks(file: Path, about: Mapping[str, Any]) -> list[Block]:
         changed = [name for name in {**about, **found} if found.get(name) != about.get(name)]
         raise ValueError(
             f"the blocks kept in {file} were played with other numbers ({', '.join(changed)}): "
-            "put them back, or move that file away to begin anew"
+            "put them back, or move that file away to begin again"
         )
     return [Block(**json.loads(line)) for line in lines]
 

@@ -469,7 +469,7 @@ def _position(costs: Costs | None, better: FoundLine, reply: FoundLine) -> Mista
 
 def _unexplained(costs: Costs | None, better: FoundLine, reply: FoundLine) -> Mistake:
     """What is said where only the search shows that it is a mistake."""
-    sentence = "the lines end in the midst of captures"
+    sentence = "the lines end during an exchange"
     if costs is not None:
         largest = f", the largest {costs.terms[0].words}" if costs.terms else ""
         sentence = f"no piece and no term makes much of it where the lines end{largest}"

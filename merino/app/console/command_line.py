@@ -35,7 +35,7 @@ class Parser(argparse.ArgumentParser):
         # argparse takes -5 for a number, but -5,10 for an option.
         self._negative_number_matcher = re.compile(r"-\d[\d.,-]*$|-\.\d+$")
         self._named_groups: dict[str, argparse._ArgumentGroup] = {}
-        self.other_spellings: dict[str, str] = {}  # accepted besides what the help shows
+        self.other_spellings: dict[str, str] = {}  # accepted in addition to what the help shows
 
     def group(self, title: str) -> argparse._ArgumentGroup:
         """The group of options with this title; the same object at each call."""

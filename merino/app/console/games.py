@@ -210,7 +210,7 @@ def _digest(text: bytes) -> str:
 
 
 class Scoresheet:
-    """What is recorded of a game besides its moves. A loaded game keeps its tags until its moves change."""
+    """What is recorded of a game in addition to its moves. A loaded game keeps its tags until its moves change."""
 
     def __init__(self, tags: Mapping[str, str] | None = None, moves: Sequence[int] = ()) -> None:
         """For a game read from a file, its tags and its moves."""

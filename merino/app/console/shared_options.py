@@ -164,7 +164,7 @@ def add_seed(parser: Parser, what: str, group: str | None = None, default: int =
 def add_target(parser: Parser, power: float, ahead: float, is_kept: bool = False) -> None:
     """--blend, --power and --lambda with these defaults; None instead where a run has kept its own."""
     add = parser.group(TRAINING).add_argument
-    sentence = "weight of the result in the target; the score has the rest (default: what the positions bear)"
+    sentence = "weight of the result in the target; the score has the rest (default: what the positions support)"
     add("--blend", dest="share", type=share_or_all, metavar="X", help=sentence)
     sentence, given = f"exponent of the error; 2 is the squared error (default: {power:g})", None if is_kept else power
     add("--power", type=number_above_zero, metavar="X", default=given, help=sentence)

@@ -189,7 +189,7 @@ async def _piece(request: Request) -> Response:
 
 
 async def _failed(_: Request, __: Any) -> Response:
-    """The answer where something has gone wrong that should not; the error is printed besides."""
+    """The answer where something has gone wrong that should not; the error is printed, too."""
     return JSONResponse({"error": INTERNAL_ERROR}, status_code=500)
 
 

@@ -86,7 +86,7 @@ class Seconds(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranks:
-    """How old and new weights rank moves in so many positions; see `learn.ranking`."""
+    """How old and new weights rank moves in so many positions; see `learn.rescoring`."""
 
     positions: int
     old: RankFigure

@@ -168,7 +168,7 @@ def _add_rows(gradient, active, side, count, o, neuron, slope):
 
 @gpu_entry
 def step(weights, moments, gradient, rates):
-    """A step of Adam with the gradient, which is cleared; `rates` are those of `learn.net.gradient`, float64[7]."""
+    """A step of Adam with the gradient, which is cleared; `rates` are those of `lab.nets.gradient`, float64[7]."""
     place = cuda.grid(1)
     if place < len(weights):
         rate, beta1, beta2 = float32(rates[0]), float32(rates[1]), float32(rates[2])

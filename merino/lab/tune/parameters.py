@@ -26,7 +26,7 @@ from merino.lab.tune.rules import BETA, FIRST_TAU2, GAMMA, EstimatorSettings, Me
 
 REACH = 2.2  # (19): the last perturbation over the distance of the optimum, as in the paper's settings
 MIN_WORTH = 1.05  # if no step of SPSA gains anything by (18), it still makes small ones
-MEAN_STEP = 1.70  # the mean over a run of a_n / a_N, SPSA's step over its last, for the exponents of `tune.rules`
+MEAN_STEP = 1.70  # the mean over a run of a_n / a_N, SPSA's step over its last, for the exponents of `lab.tune.rules`
 UNKNOWN_ELO = 1.0  # the default cost of displacing a parameter by c_end; too little is safer
 MAX_RATIO = 1e6  # of c_end and dist, either way: far beyond any useful one
 MAX_COST = 1e6  # Elo that a displacement costs: from 1e9 on methods lose all digits, and far less is decided at once

@@ -7,7 +7,7 @@ from an older estimate, so late results and batches need no special treatment. s
 curve: the Elo lost at distance d is d^2 / (2 beta sigma_i^2), beta = ln 10 / 400.
 
 After Ivec and Vojnovic, "Bayesian statistics approach to chess engines optimization", arXiv:2205.15602; numbers in
-parentheses are their equations, here and in `tune.methods`.
+parentheses are their equations, here and in `lab.tune.methods`.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def write_mean(settings, state, theta):
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """The rule that makes the next estimate from a result: one module of `tune.methods`.
+    """The rule that makes the next estimate from a result: one module of `lab.tune.methods`.
 
     `update(settings, state, number, plus, minus, y, tau2)`, a kernel, changes the state's `mean` and the method's own
     arrays by the result `y` of pair `number`; `tau2` is the variance of y. `prepare` makes the state before the first

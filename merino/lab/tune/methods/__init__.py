@@ -1,7 +1,7 @@
 """The methods of a tune, one in each module of this folder, which is all that a new one needs; and the rules by them.
 
 A module sets METHOD. The rules make the players of a pair from the state, and the state from its result: one definition
-for games and for simulation. `tune.rules` has the model.
+for games and for simulation. `lab.tune.rules` has the model.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ BELIEFS = 9
 # Rows of what a pair shows under a hypothesis, float64[3, d, hypotheses]: the mean and variance of the log-odds that
 # the parameter adds, and how they grow with the optimum.
 EXPECTED, VARIANCE, SLOPE = range(3)
-# The ladder of perturbations: each is half of the one before, the widest is that of `tune.rules`.
+# The ladder of perturbations: each is half of the one before, the widest is that of `lab.tune.rules`.
 LEVELS, FIRST_LEVEL = 7, 3
 DOUBT = 0.5  # the power of the weights when perturbations are chosen: below 1, what is unlikely still counts
 LEVEL, KNOWN = range(2)  # rows of the plan, float64[2, d]: level, and the variance of the log-odds there

@@ -76,7 +76,6 @@ OWN_FILES = {
     "app.explorer.app:_files_in": "the page",
     "app.explorer.routes:weights_text": "a file that it has made",
     "engine.uci.runtime:free_megabytes": "what Linux says of its memory",
-    "formats.packed:open_packed": "maps a file that has come through the door",
     "learn.procedure:learn_from_files": "a log, opened by its own `open`",
     "learn.rescoring:_open_file": "goes on writing what has been read through the door",
     "study.annotated_files:__init__": "goes on writing what has been read through the door",
@@ -222,6 +221,11 @@ def test_a_module_is_known_by_one_name_and_in_strings_only_to_tables_of_commands
             or module in ("core.common.lab")
             or not {text for text in named if text.startswith(f"{INNER}lab.")}
         ), module
+        for text in named:
+            target, _, name = text.removeprefix(INNER).partition(":")
+            assert target in sources(), f"there is no {text}"
+            known = {getattr(node, "name", getattr(node, "id", None)) for node in nodes(target)}
+            assert name in known, f"there is no {text}"
 
 
 def test_compiled_code_lies_where_its_cache_sees_each_change():

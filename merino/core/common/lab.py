@@ -75,8 +75,6 @@ SOCKETS = (
 # What else the front asks the lab for: executors, plots.
 PARTS = {
     "cluster.session": "merino.lab.cluster.connection:session",
-    "positions.bounds": "merino.lab.nets.position_counts:BOUNDS",
-    "positions.counts": "merino.lab.nets.position_counts:count_positions",
     "night.load": "merino.lab.nets.night.state:load_state",
     "night.state": "merino.lab.nets.night.state:STATE_NAME",
     "night.pictures": "merino.lab.nets.plots:NIGHT_PICTURES",

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 import chess
 import chess.engine
@@ -321,23 +321,9 @@ class Situation(NamedTuple):
     moves_to_go: int | None = None  # of the side to move until time is added; None for the rest of the game
 
 
-class EnginePlayer(Protocol):
-    """A player of a game."""
-
-    def new_game(self, number: int) -> None:
-        """Forget the last game; the next has this number in its match. Raises EngineFault."""
-
-    def choose(self, situation: Situation) -> Played:
-        """A move for the side to move, with the time it took; raises EngineFault."""
-
-    def stop(self) -> None:
-        """Let `choose` return soon; called from another thread."""
-
-    def close(self) -> None:
-        """Leave the board."""
-
-
-def start_engine(player: Player, time_control: TimeControl, stop_flag: np.ndarray, margin: int = 0) -> EnginePlayer:
+def start_engine(
+    player: Player, time_control: TimeControl, stop_flag: np.ndarray, margin: int = 0
+) -> OwnEngine | OtherEngine:
     """Start a player, ready to play, whose moves may be late by `margin` milliseconds.
 
     Raises MatchError if it does not start, or if `stop_flag`, uint64[1], is set.
@@ -382,14 +368,13 @@ class OwnEngine:
 
     def choose(self, situation: Situation) -> Played:
         """The best move of a search."""
-        time_control = self._time_control
-        increment = time_control.clock.increment if time_control.clock else 0
+        control = self._time_control
         limits = Limits(
-            depth=time_control.depth,
-            nodes=time_control.nodes,
-            movetime=time_control.movetime,
+            depth=control.depth,
+            nodes=control.nodes,
+            movetime=control.movetime,
             time=situation.clocks or (None, None),
-            increment=(increment, increment),
+            increment=(control.clock.increment if control.clock else 0,) * 2,
             moves_to_go=situation.moves_to_go,
         )
         began = time.perf_counter()
@@ -405,9 +390,7 @@ class OwnEngine:
         """End the search."""
         self.searcher.stop()
 
-    def close(self) -> None:
-        """End the search."""
-        self.searcher.stop()
+    close = stop
 
 
 class OtherEngine:
@@ -428,13 +411,10 @@ class OtherEngine:
             raise MatchError(f"'{player.label}' does not start: {fault}") from fault
         protocol = self._engine.protocol
         if time_control.nodes is not None and isinstance(protocol, TimedXBoard):
-            hint = ""
-            if not protocol.features.get("nps"):
-                hint = "; use --tc, --movetime or --depth"
-            elif time_control.is_timed:
-                hint = " and by time at once; use one"
-            if hint:
+            counts_nodes = protocol.features.get("nps")
+            if not counts_nodes or time_control.is_timed:
                 self.close()
+                hint = " and by time at once; use one" if counts_nodes else "; use --tc, --movetime or --depth"
                 raise MatchError(f"'{player.label}' cannot limit its search by nodes{hint}")
 
     def new_game(self, number: int) -> None:
@@ -561,11 +541,6 @@ def centipawns(score: chess.engine.Score) -> int:
     return MATE_SCORE - plies if mate > 0 else plies - MATE_SCORE
 
 
-def other(colour: int) -> int:
-    """The opponent of WHITE or BLACK."""
-    return BLACK if colour == WHITE else WHITE
-
-
 def engine_options(
     engine: chess.engine.SimpleEngine, player: OtherPlayer, usual_hash: int
 ) -> dict[str, chess.engine.ConfigValue]:
@@ -629,17 +604,14 @@ class CompiledBoard:
         random_moves: RandomMoves = NO_RANDOM_MOVES,
     ) -> None:
         """`stop_flag`, uint64[1], ends a game soon after it is set. Raises MatchError if there is not enough memory."""
-        self._seed = random_moves.seed
-        own = players[:1] if players[0] is players[1] else players
-        try:
-            self._tables = [TranspositionTable(player.hash_mb or time_control.hash_mb) for player in own]
-        except MemoryError as error:
-            raise MatchError("not enough memory for the hash tables of a match") from error
-        self._workers = [
-            Worker(table, stop_flag, player.evaluation, player.parameters)
-            for player, table in zip(own, self._tables, strict=True)
-        ]
-        self._rules = rules_record(time_control, adjudication, random_moves)
+        self._seed, self._rules = random_moves.seed, rules_record(time_control, adjudication, random_moves)
+        self._sides: list[tuple[TranspositionTable, Worker]] = []
+        for player in players[:1] if players[0] is players[1] else players:
+            try:
+                table = TranspositionTable(player.hash_mb or time_control.hash_mb)
+            except MemoryError as error:
+                raise MatchError("not enough memory for the hash tables of a match") from error
+            self._sides.append((table, Worker(table, stop_flag, player.evaluation, player.parameters)))
 
     def stop(self) -> None:
         """The stop flag is all that is needed."""
@@ -649,31 +621,24 @@ class CompiledBoard:
 
     def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
         """Play a game; None if it was stopped. Nothing is kept from earlier games."""
-        for worker, table in zip(self._workers, self._tables, strict=True):
+        for table, worker in self._sides:
             worker.forget()
             table.clear()
-        first, second = self._workers[0], self._workers[-1]
-        white, black = (first, second) if first_is_white else (second, first)
+        records = [worker.record for _, worker in (self._sides[0], self._sides[-1])]
+        white, black = records if first_is_white else records[::-1]
         start = opening.position()
         known = len(start.keys)
         keys = np.zeros(known + MAX_PLIES, dtype=np.uint64)
         keys[:known] = start.keys
         moves, scores, depths = np.zeros((3, MAX_PLIES), dtype=np.int32)
         positions, state = np.repeat(start.record, 2), seed_state(self._seed, number)
-        count, code = play_game(
-            white.record, black.record, positions, self._rules, state, keys, known, moves, scores, depths
-        )
+        count, code = play_game(white, black, positions, self._rules, state, keys, known, moves, scores, depths)
         if code not in BY_NUMBER:
             return None
         reason = BY_NUMBER[code]
-        return Game(
-            number,
-            first_is_white,
-            opening,
-            tuple(Played(Move(moves[i]), int(scores[i]), int(depths[i])) for i in range(count)),
-            reason,
-            winner_of(reason, int(positions[0]["side"]), int(scores[count - 1]) if count else 0),
-        )
+        played = tuple(Played(Move(moves[i]), int(scores[i]), int(depths[i])) for i in range(count))
+        winner = winner_of(reason, int(positions[0]["side"]), int(scores[count - 1]) if count else 0)
+        return Game(number, first_is_white, opening, played, reason, winner)
 
 
 def rules_record(
@@ -691,12 +656,9 @@ def rules_record(
 
 def winner_of(reason: Reason, to_move: int, last_score: int) -> int | None:
     """The winner of a game; `last_score` is the score of the side that moved last."""
-    last = BLACK if to_move == WHITE else WHITE
-    if reason is Reason.CHECKMATE:
-        return last
-    if reason is Reason.WIN_BY_SCORE:
-        return last if last_score > 0 else to_move
-    return None
+    if reason is Reason.CHECKMATE or reason is Reason.WIN_BY_SCORE and last_score > 0:
+        return 1 - to_move
+    return to_move if reason is Reason.WIN_BY_SCORE else None
 
 
 class PythonBoard:
@@ -711,9 +673,9 @@ class PythonBoard:
         margin: int = 0,
     ) -> None:
         """`margin`: milliseconds by which a move may be late. Raises MatchError for an engine that does not start."""
-        rules = rules_record(time_control, adjudication)
-        self._conditions = _PlayingConditions(time_control, rules, adjudication.longest, margin, stop_flag)
-        self._sides: list[EnginePlayer] = []
+        self.time_control, self.longest, self.margin = time_control, adjudication.longest, margin
+        self.rules, self.stop_flag = rules_record(time_control, adjudication), stop_flag
+        self._sides: list[OwnEngine | OtherEngine] = []
         try:
             for player in players:
                 self._sides.append(start_engine(player, time_control, stop_flag, margin))
@@ -723,99 +685,74 @@ class PythonBoard:
 
     def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
         """Play a game; None if it was stopped."""
-        game = _GameInPlay(self._conditions, opening, self._sides if first_is_white else self._sides[::-1])
-        reason, winner, detail = game.run(number)
-        if reason is None:
+        game = _GameInPlay(self, opening, self._sides if first_is_white else self._sides[::-1])
+        end = game.run(number)
+        if self.stop_flag[0]:
             return None
-        return Game(number, first_is_white, opening, tuple(game.played), reason, winner, detail)
+        return Game(number, first_is_white, opening, tuple(game.played), *end)
 
     def stop(self) -> None:
-        """End the current game."""
+        """End the current game soon; the stop flag is already set. Called from another thread."""
         for side in self._sides:
             side.stop()
 
     def close(self) -> None:
-        """Close the players."""
+        """Close the players; no game follows."""
         for side in self._sides:
             side.close()
 
 
-class _PlayingConditions(NamedTuple):
-    """What all games of a board have in common."""
-
-    time_control: TimeControl
-    rules: np.ndarray  # for judge_scores
-    longest: int  # plies of a game
-    margin: int  # milliseconds by which a move may be late
-    stop_flag: np.ndarray
-
-
 class _GameInPlay:
-    """A game in progress. `sides` are White's and Black's players."""
+    """A game in progress on a board. `sides` are White's and Black's players."""
 
-    def __init__(self, conditions: _PlayingConditions, opening: Opening, sides: list[EnginePlayer]) -> None:
-        self._conditions, self._sides = conditions, sides
+    def __init__(self, board: PythonBoard, opening: Opening, sides: list[OwnEngine | OtherEngine]) -> None:
+        self._conditions, self._sides = board, sides
         self._position = opening.position()
         self._board = start_board_of(self._position)
         for move in self._position.moves:
             self._board.push(as_chess_move(move, self._position.chess960))
-        clock = conditions.time_control.clock
-        self._left = None if clock is None else [float(clock.base), float(clock.base)]
+        self._clock = board.time_control.clock
+        self._left = [float(self._clock.base if self._clock else 0)] * 2  # milliseconds of each side
         self._made = [0, 0]  # moves by each side since the opening
         self.played: list[Played] = []
 
-    def run(self, number: int) -> tuple[Reason | None, int | None, str]:
-        """Play the game of this number; returns the reason of its end (None if stopped), the winner, and any fault."""
-        for colour, side in enumerate(self._sides):
-            try:
-                side.new_game(number)
-            except EngineFault as fault:
-                return self._lost(colour, fault)
-        while True:
-            reason = self._end()
-            if reason is not None:
-                last_score = self.played[-1].score if self.played else None
-                return reason, winner_of(reason, self._position.turn, last_score or 0), ""
-            turn = self._position.turn
-            try:
-                late = self._move(turn)
-            except EngineFault as fault:
-                return self._lost(turn, fault)
-            if self._conditions.stop_flag[0]:
-                return None, None, ""
-            if late:
-                return Reason.TIME, other(turn), f"{math.ceil(late)} ms late"
+    def run(self, number: int) -> tuple[Reason, int | None, str]:
+        """Play the game of this number; returns the reason of its end, the winner, and any fault.
 
-    def _lost(self, side: int, fault: EngineFault) -> tuple[Reason | None, int | None, str]:
-        """The end by a fault of a side, which is none where the game was stopped."""
-        if self._conditions.stop_flag[0]:
-            return None, None, ""
-        return fault.reason, other(side), str(fault)
+        Where the stop flag is set, what it returns means nothing.
+        """
+        turn = WHITE
+        try:
+            for turn in (WHITE, BLACK):
+                self._sides[turn].new_game(number)
+            while (reason := self._end()) is None:
+                turn = self._position.turn
+                late = self._move(turn)
+                if late or self._conditions.stop_flag[0]:
+                    return Reason.TIME, 1 - turn, f"{math.ceil(late)} ms late"
+        except EngineFault as fault:
+            return fault.reason, 1 - turn, str(fault)
+        last_score = self.played[-1].score if self.played else None
+        return reason, winner_of(reason, self._position.turn, last_score or 0), ""
 
     def _move(self, turn: int) -> float:
         """Let the side to move play; returns by how many milliseconds it was late, 0 within the margin."""
-        clocks, allowed = self._clocks(turn)
-        clock = self._conditions.time_control.clock
-        moves_to_go = None if clock is None else clock.moves_to_go(self._made[turn])
+        clock, movetime = self._clock, self._conditions.time_control.movetime
+        clocks, moves_to_go, allowed = None, None, math.inf if movetime is None else movetime
+        if clock is not None:
+            self._left[turn] = allowed = min(self._left[turn] + clock.increment, MAX_MS)
+            clocks, moves_to_go = (int(self._left[0]), int(self._left[1])), clock.moves_to_go(self._made[turn])
         played = self._sides[turn].choose(Situation(self._position, self._board, clocks, moves_to_go))
         used = 1000 * (played.seconds or 0.0)
-        late = used - allowed if used - allowed > self._conditions.margin else 0.0
         self._made[turn] += 1
-        if self._left is not None and clock is not None:
+        if used - allowed > self._conditions.margin:
+            return used - allowed
+        if clock is not None:
             self._left[turn] = min(max(0.0, allowed - used) + clock.added_after(self._made[turn]), MAX_MS)
-        if not late:
-            self.played.append(played)
-            self._position.push(played.move)
-            self._board.push(as_chess_move(played.move, self._position.chess960))
-        return late
-
-    def _clocks(self, turn: int) -> tuple[tuple[int, int] | None, float]:
-        """The clocks as the players see them, and how many milliseconds the side to move may use."""
-        time_control = self._conditions.time_control
-        if self._left is not None and time_control.clock is not None:
-            self._left[turn] = min(self._left[turn] + time_control.clock.increment, MAX_MS)
-            return (int(self._left[0]), int(self._left[1])), self._left[turn]
-        return None, float("inf") if time_control.movetime is None else float(time_control.movetime)
+        self.played.append(played)
+        self._position.push(played.move)
+        self._board.push(as_chess_move(played.move, self._position.chess960))
+        return 0.0
 
     def _end(self) -> Reason | None:
         """Why the game is over: by the rules, by the scores, or by its length."""
@@ -830,17 +767,7 @@ class _GameInPlay:
         return Reason.TOO_LONG if len(self.played) >= self._conditions.longest else None
 
 
-class Board(Protocol):
-    """A board for two players, one game at a time."""
-
-    def play(self, number: int, opening: Opening, first_is_white: bool) -> Game | None:
-        """Play a game; None if it was stopped."""
-
-    def stop(self) -> None:
-        """End the current game soon; the stop flag is already set. Called from another thread."""
-
-    def close(self) -> None:
-        """Release all resources; no game follows."""
+Board = CompiledBoard | PythonBoard
 
 
 def board_of(config: MatchConfig, stop_flag: np.ndarray) -> Board:

@@ -51,7 +51,7 @@ from merino.eval.net.file import ALIGNMENT, MAGIC, as_bytes
 from merino.eval.net.network import QA, QB, Shape, quantised
 from merino.formats.openings import FileOpenings, OpeningError, read_tasks
 from merino.formats.packed import PACKED, Filter, with_checks
-from merino.formats.packed_files import as_text, packed_positions, packed_triples
+from merino.formats.packed_files import as_epd, as_lines, packed_positions, packed_triples
 from merino.formats.pgn_games import read_games
 from merino.formats.scored_games import as_viriformat, scored_games
 from merino.formats.sources import open_source
@@ -142,7 +142,7 @@ def compressed(pack: Callable[[bytes], bytes]) -> Callable[[], Sequence[bytes]]:
 
 def _packed(path: Path) -> object:
     records = [*packed_positions(path, Filter())]
-    return [as_text(chunk, ending) for chunk in records for ending in (".txt", ".epd")]
+    return [write(chunk) for chunk in records for write in (as_lines, as_epd)]
 
 
 def _net_positions(path: Path) -> object:

@@ -24,7 +24,7 @@ from merino.eval.families import default, find_net, from_identity, load_net
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import save_net
 from merino.eval.net.network import Network, Shape
-from merino.formats.packed import PACKED, Filter, check_packed, with_checks
+from merino.formats.packed import PACKED, Filter, checked_blocks, with_checks
 from merino.formats.packed_files import packed_positions
 from merino.lab.nets.net_command import run_net
 from merino.lab.tune.parameters import own_parameters
@@ -184,7 +184,7 @@ def test_selfplay_writes_the_positions_of_its_games(tmp_path: Path, capsys: pyte
     order = ["selfplay", "4", "--nodes", "60", "--concurrency", "1", "--early", "0"]
     assert main([*order, "--positions", str(packed), "--pgn", str(pgn)]) == 0
     written = np.fromfile(packed, dtype=PACKED)
-    check_packed(written, "it")
+    list(checked_blocks([written], "it"))
     read = np.concatenate(list(packed_positions(pgn, Filter())))
     assert len(read) == len(written) > 50
     assert sorted(record.tobytes() for record in with_checks(read)) == sorted(record.tobytes() for record in written)

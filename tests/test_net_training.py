@@ -24,7 +24,7 @@ from merino.eval.linear.weights import SHIPPED
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import load_net, save_net
 from merino.eval.net.network import Shape, exact_scores, parse_shape
-from merino.formats.packed import open_packed, pack, unpack
+from merino.formats.packed import open_blocks, pack, unpack
 from merino.lab.nets import gradient, shapes
 from merino.lab.nets import train_command as train
 from merino.lab.nets.gradient import Gradient, Layout, Objective, learn_scores
@@ -556,7 +556,8 @@ def test_records_on_the_disk_are_compiled_for_as_those_in_memory(tmp_path: Path)
     path.write_bytes(sample().tobytes())
     Trainer(sample(), settings).run()
     compiled = list(learn_scores.signatures)
-    Trainer(open_packed(path), settings).run()
+    with open_blocks(path) as records:
+        Trainer(records, settings).run()
     assert learn_scores.signatures == compiled
 
 

@@ -22,17 +22,15 @@ from merino.core.board.fen import parse_fen
 from merino.core.board.game import Position
 from merino.formats import packed_files
 from merino.formats.openings import Opening
-from merino.formats.packed import (
-    PACKED,
-    Filter,
-    PackedError,
-    open_packed,
-    pack,
-    unpack,
-    with_checks,
-    without_checks,
+from merino.formats.packed import PACKED, Filter, PackedError, open_blocks, pack, unpack, with_checks, without_checks
+from merino.formats.packed_files import (
+    all_positions,
+    is_held_out,
+    packed_positions,
+    packed_triples,
+    shuffled,
+    write_packed_file,
 )
-from merino.formats.packed_files import is_held_out, packed_positions, packed_triples, shuffled, write_packed_file
 from merino.formats.pgn_games import read_games
 from merino.formats.scored_games import scored_games
 from merino.formats.sources import Source
@@ -95,10 +93,21 @@ def test_an_unpacked_position_has_its_pieces_where_they_were() -> None:
             assert np.array_equal(record[name], plain[name]), (name, board.fen())
 
 
-def test_of_a_game_only_quiet_positions_with_scores_are_taken(tmp_path: Path) -> None:
+@pytest.fixture
+def pgn(tmp_path: Path) -> Path:
     path = tmp_path / "g.pgn"
     path.write_text(GAME)
-    taken = np.concatenate(list(packed_positions(path, Filter())))
+    return path
+
+
+def positions_file(tmp_path: Path, records_: np.ndarray) -> Path:
+    path = tmp_path / "p.bin"
+    path.write_bytes(records_.tobytes())
+    return path
+
+
+def test_of_a_game_only_quiet_positions_with_scores_are_taken(pgn: Path) -> None:
+    taken = all_positions(pgn)
     board, expected = chess.Board(), []
     scores = {0: 30, 1: 25, 2: 31, 3: 20, 10: 90, 11: 100, 12: -7}  # White's, before each of these plies
     for ply, san in enumerate(
@@ -108,25 +117,20 @@ def test_of_a_game_only_quiet_positions_with_scores_are_taken(tmp_path: Path) ->
             expected.append(naive(board, scores[ply], 2, 1))
         board.push_san(san)
     assert [record.tobytes() for record in taken] == expected
-    noisy = np.concatenate(list(packed_positions(path, Filter(noisy=True))))
-    assert len(noisy) == len(taken) + 3  # the captures that have a score
-    assert len(np.concatenate(list(packed_positions(path, Filter(most=50))))) == 5
+    for chosen, count in ((Filter(noisy=True), len(taken) + 3), (Filter(most=50), 5)):  # three captures have a score
+        assert sum(map(len, packed_positions(pgn, chosen))) == count
 
 
 @pytest.mark.parametrize("comment", ["% a program made this\n", "; some games\n\n", "{ some games }\n"])
-def test_games_that_begin_with_a_comment_are_read_as_games(tmp_path: Path, comment: str) -> None:
-    plain, commented = tmp_path / "g.pgn", tmp_path / "c.pgn"
-    plain.write_text(GAME)
-    commented.write_text(comment + GAME)
-    own, expected = (np.concatenate(list(packed_positions(path, Filter()))) for path in (commented, plain))
-    assert own.tobytes() == expected.tobytes() != b""
+def test_games_that_begin_with_a_comment_are_read_as_games(pgn: Path, comment: str) -> None:
+    plain = all_positions(pgn)
+    pgn.write_text(comment + GAME)
+    assert all_positions(pgn).tobytes() == plain.tobytes() != b""
 
 
-def test_a_triple_is_a_move_played_and_another_one(tmp_path: Path) -> None:
-    path = tmp_path / "g.pgn"
-    path.write_text(GAME)
-    triples = np.concatenate(list(packed_triples(path)))
-    with path.open() as file:
+def test_a_triple_is_a_move_played_and_another_one(pgn: Path) -> None:
+    triples = np.concatenate(list(packed_triples(pgn)))
+    with pgn.open() as file:
         moves = list(chess.pgn.read_game(file).mainline_moves())
     assert len(triples) == 3 * len(moves)
     board = chess.Board()
@@ -173,7 +177,7 @@ def test_a_game_played_here_gives_the_positions_of_its_moves(tmp_path: Path) -> 
     with file.opened():
         file.prepare()
         file.settle()
-    assert [record.tobytes() for record in without_checks(open_packed(path))] == expected
+    assert [record.tobytes() for record in without_checks(all_positions(path))] == expected
     assert len(expected) > 10
 
 
@@ -182,7 +186,7 @@ def test_what_is_written_in_any_form_is_read_again(tmp_path: Path, ending: str) 
     records_ = some(120)
     path = tmp_path / f"p{ending}"
     assert write_packed_file(path, [records_[:50], records_[50:]]) == 120
-    read = np.concatenate(list(packed_positions(path, Filter())))
+    read = all_positions(path)
     for name in ("occupied", "pieces", "score", "result", "king", "other_king"):
         assert np.array_equal(read[name], records_[name]), name
     if ending == ".txt":
@@ -207,7 +211,7 @@ def test_what_is_no_file_of_positions_is_refused_with_the_place(tmp_path: Path, 
     path = tmp_path / "p.bin"
     path.write_bytes(spoil(some(30).tobytes()))
     with pytest.raises(PackedError, match=r"p\.bin") as refused:
-        open_packed(path)
+        open_blocks(path)
     assert said in str(refused.value)
 
 
@@ -243,7 +247,7 @@ def test_packed_positions_may_begin_with_the_mark_of_utf_16(tmp_path: Path) -> N
     path, position = tmp_path / "p.bin", parse_fen("rnbqkbnr/1ppppppp/8/p7/P7/8/1PPPPPPP/RNBQKBNR w KQkq - 0 2")
     write_packed_file(path, [pack(position, np.array([5]), np.array([1]), np.array([0]))])
     assert path.read_bytes().startswith(codecs.BOM_UTF16_LE)
-    assert len(np.concatenate(list(packed_positions(path, Filter())))) == 1
+    assert len(all_positions(path)) == 1
 
 
 @pytest.mark.parametrize("bucket", [10_000, 150, 40])
@@ -266,11 +270,10 @@ def test_games_are_kept_apart_whole() -> None:
 
 
 def test_each_part_of_a_split_has_its_share_of_games_to_validate(tmp_path: Path) -> None:
-    path, most, rest = (tmp_path / name for name in ("p.bin", "m.bin", "r.bin"))
+    most, rest, parts = tmp_path / "m.bin", tmp_path / "r.bin", []
     records_ = np.repeat(some(1), 60_000)
     records_["game"] = np.arange(1, 60_001)
-    path.write_bytes(records_.tobytes())
-    parts = []
+    path = positions_file(tmp_path, records_)
     for seed in ("1", "2"):
         words = ["positions", str(path), "--out", str(most), "--split", "0.1", str(rest), "--quiet", "--seed", seed]
         assert main(words) == 0
@@ -284,10 +287,9 @@ def test_each_part_of_a_split_has_its_share_of_games_to_validate(tmp_path: Path)
 
 def test_positions_without_games_are_split_by_their_places_in_all_of_a_file(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(packed_files, "AT_ONCE", 1)
-    path, most, rest = (tmp_path / name for name in ("p.bin", "m.bin", "r.bin"))
     records_ = np.repeat(some(1), 400)
     records_["game"] = 0
-    path.write_bytes(records_.tobytes())
+    path, most, rest = positions_file(tmp_path, records_), tmp_path / "m.bin", tmp_path / "r.bin"
     assert main(["positions", str(path), "--out", str(most), "--split", "0.1", str(rest), "--quiet"]) == 0
     assert 20 < rest.stat().st_size // PACKED.itemsize < 60
 
@@ -336,9 +338,8 @@ def test_games_are_counted_by_their_order_or_stated_to_be_more(tmp_path: Path, c
 
 
 def test_the_command_shows_what_a_file_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "p.bin"
     records_ = some(100)
-    path.write_bytes(np.concatenate([records_, records_[:7]]).tobytes())
+    path = positions_file(tmp_path, np.concatenate([records_, records_[:7]]))
     assert main(["positions", str(path), "--json"]) == 0
     reported = json.loads(capsys.readouterr().out)
     unique = len({record.tobytes()[:24] for record in records_})
@@ -351,19 +352,17 @@ def test_the_command_shows_what_a_file_holds(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_the_command_brings_scores_to_another_scale(tmp_path: Path) -> None:
-    path, out, half = tmp_path / "p.bin", tmp_path / "o.bin", some(1000)
-    path.write_bytes(half.tobytes())
-    assert main(["positions", str(path), "--out", str(out), "--scale", "0.5", "--quiet"]) == 0
-    scaled = open_packed(out)
-    assert np.array_equal(scaled["score"], np.rint(half["score"] * 0.5)) and scaled["score"].any()
-    assert np.array_equal(scaled["occupied"], half["occupied"])
-    assert main(["positions", str(path), "--out", str(out), "--scale", "10000", "--quiet"]) == 0
-    assert set(np.abs(open_packed(out)["score"][half["score"] != 0]).tolist()) <= {10000, 20000, 30000}
+    out, half = tmp_path / "o.bin", some(1000).copy()
     half["score"][:2] = 31998, -31998  # a mate stays one
-    path.write_bytes(half.tobytes())
-    assert main(["positions", str(path), "--out", str(out), "--scale", "0.5", "--quiet"]) == 0
-    assert open_packed(out)["score"][:2].tolist() == [31998, -31998]
-    assert main(["positions", str(path), "--out", str(out), "--scale", "0"]) == 2
+    words = ["positions", str(positions_file(tmp_path, half)), "--out", str(out), "--quiet", "--scale"]
+    assert main([*words, "0.5"]) == 0
+    scaled = all_positions(out)
+    assert scaled["score"][:2].tolist() == [31998, -31998] and scaled["score"][2:].any()
+    assert np.array_equal(scaled["score"][2:], np.rint(half["score"][2:] * 0.5))
+    assert np.array_equal(scaled["occupied"], half["occupied"])
+    assert main([*words, "10000"]) == 0
+    assert set(np.abs(all_positions(out)["score"][2:][half["score"][2:] != 0]).tolist()) <= {10000, 20000, 30000}
+    assert main([*words, "0"]) == 2
 
 
 @pytest.mark.parametrize("ending", ["bin", "vf"])
@@ -402,9 +401,8 @@ def test_of_a_split_that_fails_neither_part_is_written(tmp_path: Path, monkeypat
 
 
 def test_the_command_converts_shuffles_and_divides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, out, apart = tmp_path / "p.bin", tmp_path / "o.bin", tmp_path / "a.bin"
-    records_ = some(1000)
-    path.write_bytes(records_.tobytes())
+    records_, out, apart = some(1000), tmp_path / "o.bin", tmp_path / "a.bin"
+    path = positions_file(tmp_path, records_)
     assert main(["positions", str(path), "--out", str(out), "--shuffle", "--split", "0.2", str(apart)]) == 0
     most, rest = (np.fromfile(name, dtype=PACKED) for name in (out, apart))
     assert len(most) + len(rest) == 1000

@@ -23,8 +23,8 @@ from merino.engine.uci.runtime import InfoLog
 from merino.eval.linear.weights import SHIPPED
 from merino.eval.net.file import as_bytes, as_text, as_unsealed_bytes, digest, load_net, network_of, save_net
 from merino.eval.net.network import NetError, Shape
-from merino.formats.packed import PackedError, open_packed, with_checks, without_checks
-from merino.formats.packed_files import write_packed_file
+from merino.formats.packed import PackedError, open_blocks, with_checks, without_checks
+from merino.formats.packed_files import all_positions, write_packed_file
 from merino.lab.nets.training import Trainer, TrainingSettings, recipe_of
 from merino.learn.errors import TrainingError
 from merino.match.games import MatchError, Tally
@@ -142,8 +142,8 @@ def test_each_changed_byte_of_packed_positions_is_seen(tmp_path: Path) -> None:
     for changed in one_byte_changed(content):
         file.write_bytes(changed)
         try:
-            open_packed(file)
-            missed += 1
+            with open_blocks(file):
+                missed += 1
         except PackedError as error:
             assert "from byte " in str(error)
     assert missed <= 0.01 * len(content)  # one change of 256 fits its checksum
@@ -152,11 +152,11 @@ def test_each_changed_byte_of_packed_positions_is_seen(tmp_path: Path) -> None:
 def test_packed_positions_of_other_programs_are_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "p.bin"
     file.write_bytes(without_checks(sample()).tobytes())
-    assert len(open_packed(file)) == len(sample()) and WORD in caplog.text
+    assert len(all_positions(file)) == len(sample()) and WORD in caplog.text
     theirs = without_checks(sample())
     theirs["check"] = 7  # bytes that they use for something else
     file.write_bytes(theirs.tobytes())
-    assert len(open_packed(file)) == len(sample())
+    assert len(all_positions(file)) == len(sample())
 
 
 def test_the_data_of_a_net_has_the_same_hash_with_and_without_checksums() -> None:

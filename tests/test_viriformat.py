@@ -19,8 +19,8 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.eval.net.file import load_net
-from merino.formats.packed import MAX_SCORE, PACKED, Filter, PackedError, open_packed
-from merino.formats.packed_files import games_with_scores, packed_positions
+from merino.formats.packed import MAX_SCORE, PACKED, Filter, PackedError
+from merino.formats.packed_files import all_positions, games_with_scores, packed_positions, writing_positions
 from merino.formats.pgn_games import read_games
 from merino.formats.pgn_tokens import NO_SCORE
 from merino.formats.scored_games import (
@@ -31,7 +31,6 @@ from merino.formats.scored_games import (
     looking_ahead,
     packed_of,
     scored_games,
-    writing_viriformat,
 )
 
 # the example of the specification, without the checksum that Merino adds
@@ -80,33 +79,49 @@ def random_game(seed: int) -> chess.pgn.Game:
     return game
 
 
-def same(one: ScoredGames, other: ScoredGames) -> bool:
-    names = ("starts", "firsts", "moves", "scores", "results", "numbers")
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+def random_text(count: int) -> str:
+    return "\n\n".join(str(random_game(seed)) for seed in range(count)) + "\n"
 
 
-def test_a_game_is_written_as_the_specification_shows() -> None:
+@pytest.fixture
+def pgn(tmp_path: Path) -> Path:
+    """A PGN of some random games."""
+    path = tmp_path / "g.pgn"
+    path.write_text(random_text(20))
+    return path
+
+
+def test_the_example_of_the_specification_is_written_and_read() -> None:
     written = bytearray(as_viriformat(games_of(MATE)))
     assert 1 <= written[31] <= 255
     written[31] = 0
     assert bytes(written) == EXAMPLE
-
-
-def test_the_example_of_the_specification_is_read() -> None:
     games = games_in(EXAMPLE)
     assert games.scores.tolist() == [10, 20, -30, NO_SCORE, NO_SCORE] and games.results.tolist() == [2]
 
 
-def test_random_games_come_back_as_they_were_written() -> None:
-    text = "\n\n".join(str(random_game(seed)) for seed in range(120))
+SAME_MEN = '[Result "1-0"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 {}"]\n\n{} 1-0\n\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        pytest.param(random_text(120), 120, id="random"),
+        pytest.param(ODD, 1, id="castling, en passant and promotion of Chess960"),
+        pytest.param(
+            SAME_MEN.format("w - - 0 1", "1. e4 { +0.10/9 } Kd7")
+            + SAME_MEN.format("b - - 5 9", "9... Kd7 { +0.10/9 } 10. e4"),
+            2,
+            id="the same men with other sides to move and clocks",
+        ),
+    ],
+)
+def test_games_come_back_as_they_were_written(text: str, count: int) -> None:
     games = games_of(text)
-    assert len(games) > 100 and same(games, games_in(as_viriformat(games)))
-
-
-def test_castling_en_passant_and_promotion_of_chess960_come_back() -> None:
-    games = games_of(ODD)
     again = games_in(as_viriformat(games))
-    assert len(again.moves) == 6 and same(games, again)
+    assert len(games) == count
+    for field in dataclasses.fields(ScoredGames):
+        assert np.array_equal(getattr(games, field.name), getattr(again, field.name)), field.name
 
 
 def test_records_of_other_programs_are_skipped() -> None:
@@ -117,13 +132,6 @@ def test_records_of_other_programs_are_skipped() -> None:
     assert len(games_in(content)) == 2
 
 
-def test_two_games_from_the_same_men_keep_their_side_to_move_and_clocks() -> None:
-    start = '[Result "1-0"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 {}"]\n\n{} 1-0\n\n'
-    text = start.format("w - - 0 1", "1. e4 { +0.10/9 } Kd7") + start.format("b - - 5 9", "9... Kd7 { +0.10/9 } 10. e4")
-    games = games_of(text)
-    assert len(games) == 2 and same(games, games_in(as_viriformat(games)))
-
-
 def test_damage_of_one_game_of_two_is_reported() -> None:
     content = as_viriformat(games_of(MATE + MATE))
     with pytest.raises(PackedError, match="game 1 was damaged after it was written"):
@@ -132,7 +140,7 @@ def test_damage_of_one_game_of_two_is_reported() -> None:
 
 def test_positions_of_a_file_of_games_are_those_of_its_pgn(tmp_path: Path) -> None:
     pgn, games = tmp_path / "g.pgn", tmp_path / "g.vf"
-    pgn.write_text("\n\n".join(str(random_game(seed)) for seed in range(40)) + "\n" + ODD)
+    pgn.write_text(random_text(40) + ODD)
     assert main(["positions", str(pgn), "--out", str(games), "--quiet"]) == 0
     assert games.stat().st_size < pgn.stat().st_size / 3
     for chosen in (Filter(), Filter(noisy=True), Filter(most=500)):
@@ -151,8 +159,8 @@ def test_files_are_recognised_by_content_and_not_by_name(tmp_path: Path, capsys:
 
 
 def test_large_files_are_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    games, path = games_of("\n\n".join(str(random_game(seed)) for seed in range(60))), tmp_path / "g.vf"
-    with writing_viriformat(path) as written:
+    games, path = games_of(random_text(60)), tmp_path / "g.vf"
+    with writing_positions(path) as written:
         written.add(games)
     monkeypatch.setattr("merino.formats.scored_games.CHUNK", 997)
     parts = list(games_with_scores(path))
@@ -170,12 +178,12 @@ def test_the_longest_games_of_the_rules_are_read_in_pieces(tmp_path: Path, monke
         return dataclasses.replace(one, firsts=firsts, moves=np.resize(moves, plies), scores=scores)
 
     path = tmp_path / "long.vf"
-    with writing_viriformat(path) as written:
+    with writing_positions(path) as written:
         written.add(game(17_697))
     monkeypatch.setattr("merino.formats.scored_games.CHUNK", 40_000)
     assert sum(len(part.moves) for part in games_with_scores(path)) == 17_697
     longer = pytest.raises(PackedError, match="game 1 is longer than games in viriformat are")
-    with longer, writing_viriformat(path) as written:
+    with longer, writing_positions(path) as written:
         written.add(game(65_530))
     assert sum(len(part.moves) for part in games_with_scores(path)) == 17_697
 
@@ -188,23 +196,23 @@ def test_the_longest_record_of_another_program_may_lie_in_two_parts() -> None:
 
 def test_games_kept_apart_are_other_games(tmp_path: Path) -> None:
     pgn, one, other = tmp_path / "g.pgn", tmp_path / "a.vf", tmp_path / "b.vf"
-    pgn.write_text("\n\n".join(str(random_game(seed)) for seed in range(60)))
+    pgn.write_text(random_text(60))
     assert main(["positions", str(pgn), "--out", str(one), "--split", "0.3", str(other), "--quiet"]) == 0
     counts = [len(games_in(path.read_bytes())) for path in (one, other)]
-    assert min(counts) > 5 and sum(counts) == sum(bool((part.scores != NO_SCORE).any()) for part in each(pgn))
+    games = games_of(pgn.read_text())
+    scored = [(own != NO_SCORE).any() for own in np.split(games.scores, games.firsts[1:-1])]
+    assert min(counts) > 5 and sum(counts) == sum(scored)
 
 
-def test_games_and_positions_are_not_split_into_each_others_files(tmp_path: Path) -> None:
-    pgn, one, other = tmp_path / "g.pgn", tmp_path / "a.vf", tmp_path / "b.bin"
-    pgn.write_text(str(random_game(1)))
+def test_games_and_positions_are_not_split_into_each_others_files(tmp_path: Path, pgn: Path) -> None:
+    one, other = tmp_path / "a.vf", tmp_path / "b.bin"
     for first, second in ((one, other), (other, one)):
         assert main(["positions", str(pgn), "--out", str(first), "--split", "0.3", str(second), "--quiet"]) == 2
     assert not one.exists() and not other.exists()
 
 
-def test_what_was_written_is_reported_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pgn, one, other, all_ = (tmp_path / name for name in ("g.pgn", "a.vf", "b.vf", "c.bin"))
-    pgn.write_text("\n\n".join(str(random_game(seed)) for seed in range(9)))
+def test_what_was_written_is_reported_as_json(tmp_path: Path, pgn: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, other, all_ = (tmp_path / name for name in ("a.vf", "b.vf", "c.bin"))
     words = ["positions", str(pgn), "--quiet", "--json", "--out"]
     assert main([*words, str(one), "--split", "0.3", str(other)]) == main([*words, str(all_)]) == 0
     games, positions = map(json.loads, capsys.readouterr().out.splitlines())
@@ -217,9 +225,8 @@ def test_what_was_written_is_reported_as_json(tmp_path: Path, capsys: pytest.Cap
     assert positions == {"files": [{"file": str(all_), "positions": all_.stat().st_size // PACKED.itemsize}]}
 
 
-def test_scores_of_games_are_brought_to_another_scale(tmp_path: Path) -> None:
-    pgn, one, other = tmp_path / "g.pgn", tmp_path / "a.vf", tmp_path / "b.vf"
-    pgn.write_text("\n\n".join(str(random_game(seed)) for seed in range(9)))
+def test_scores_of_games_are_brought_to_another_scale(tmp_path: Path, pgn: Path) -> None:
+    one, other = tmp_path / "a.vf", tmp_path / "b.vf"
     assert main(["positions", str(pgn), "--out", str(one), "--quiet"]) == 0
     assert main(["positions", str(one), "--out", str(other), "--scale", "2", "--quiet"]) == 0
     before, after = (games_in(path.read_bytes()) for path in (one, other))
@@ -227,11 +234,6 @@ def test_scores_of_games_are_brought_to_another_scale(tmp_path: Path) -> None:
     doubled = 2 * before.scores.astype(np.int32)
     assert unscored.any() and np.array_equal(after.scores, np.where(unscored, NO_SCORE, doubled))
     assert np.array_equal(after.moves, before.moves)
-
-
-def each(pgn: Path) -> list[ScoredGames]:
-    games = games_of(pgn.read_text())
-    return [games.chosen(np.arange(len(games)) == number) for number in range(len(games))]
 
 
 def test_games_learned_from_themselves_are_what_selfplay_writes(tmp_path: Path) -> None:
@@ -271,24 +273,23 @@ def test_a_damaged_file_is_refused_with_the_game(change, words: str, tmp_path: P
 
 
 @pytest.mark.parametrize("option", [["--shuffle"], ["--noisy"], ["--max-score", "100"]])
-def test_options_that_choose_positions_are_refused_for_whole_games(option: list[str], tmp_path: Path) -> None:
-    pgn = tmp_path / "g.pgn"
-    pgn.write_text(MATE)
+def test_options_that_choose_positions_are_refused_for_whole_games(
+    option: list[str], tmp_path: Path, pgn: Path
+) -> None:
     assert main(["positions", str(pgn), "--out", str(tmp_path / "g.vf"), *option]) == 2
     assert not (tmp_path / "g.vf").exists()
 
 
-def test_no_games_are_made_of_positions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pgn, packed = tmp_path / "g.pgn", tmp_path / "g.bin"
-    pgn.write_text(MATE)
-    assert main(["positions", str(pgn), "--out", str(packed), "--noisy"]) == 0
+def test_no_games_are_made_of_positions(tmp_path: Path, pgn: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    packed = tmp_path / "g.bin"
+    assert main(["positions", str(pgn), "--out", str(packed)]) == 0
     assert main(["positions", str(packed), "--out", str(tmp_path / "g.vf")]) == 1
     assert "g.bin holds positions, of which no games can be made" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9])
 def test_scores_that_look_ahead_are_those_of_td_lambda(share: float) -> None:
-    games = games_of("\n\n".join(str(random_game(seed)) for seed in range(20)) + "\n" + ODD)
+    games = games_of(random_text(20) + ODD)
     found, left_out = looking_ahead(games, share), 0
     for game, result in enumerate(games.results / 2):
         chances, expected = [], result
@@ -308,12 +309,11 @@ def test_scores_that_look_ahead_are_those_of_td_lambda(share: float) -> None:
     assert left_out  # the mate that a search has seen
 
 
-def test_only_games_with_scores_look_ahead(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pgn, packed, ahead = tmp_path / "g.pgn", tmp_path / "p.bin", tmp_path / "a.bin"
-    pgn.write_text("\n\n".join(str(random_game(seed)) for seed in range(20)))
+def test_only_games_with_scores_look_ahead(tmp_path: Path, pgn: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    packed, ahead = tmp_path / "p.bin", tmp_path / "a.bin"
     assert main(["positions", str(pgn), "--out", str(packed), "--quiet"]) == 0
     assert main(["positions", str(pgn), "--out", str(ahead), "--lambda", "0.8", "--quiet"]) == 0
-    before, after = open_packed(packed), open_packed(ahead)
+    before, after = all_positions(packed), all_positions(ahead)
     assert (before["pieces"] == after["pieces"]).all() and (before["score"] != after["score"]).mean() > 0.5
     capsys.readouterr()
     for refused, why in (
@@ -326,9 +326,8 @@ def test_only_games_with_scores_look_ahead(tmp_path: Path, capsys: pytest.Captur
         assert main(refused) in (1, 2) and why in capsys.readouterr().err
 
 
-def test_a_net_that_looked_ahead_says_so_on_its_card(tmp_path: Path) -> None:
-    pgn, net = tmp_path / "g.pgn", tmp_path / "a.net"
-    pgn.write_text("\n\n".join(str(random_game(seed)) for seed in range(20)))
+def test_a_net_that_looked_ahead_says_so_on_its_card(tmp_path: Path, pgn: Path) -> None:
+    net = tmp_path / "a.net"
     wanted = ["train", str(pgn), "--lambda", "0.5", "--hidden", "8", "--epochs", "1", "--validation", "0.2"]
     assert main([*wanted, "--out", str(net), "--quiet"]) == 0
     assert load_net(net).about["data"]["lambda"] == 0.5

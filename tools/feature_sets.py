@@ -38,7 +38,7 @@ from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import load_net, save_net
 from merino.eval.net.network import Network, Shape
 from merino.formats.openings import read_tasks
-from merino.formats.packed import open_packed
+from merino.formats.packed import open_blocks
 from merino.lab.nets.feature_costs import BASE
 from merino.lab.nets.gradient import Objective
 from merino.lab.nets.training import Trainer, TrainingSettings, TrainingState, fit_k
@@ -124,7 +124,8 @@ def main(words: list[str] | None = None) -> None:
     args = _parser().parse_args(words)
     args.out.mkdir(parents=True, exist_ok=True)
     with cluster_executor(args.cluster, "feature_sets", partial(print, file=sys.stderr), Needs(("match",))) as executor:
-        records = np.array(open_packed(args.positions)[: args.most])
+        with open_blocks(args.positions) as positions:
+            records = positions.read(0, min(args.most or len(positions), len(positions)))
         began, rows = time.monotonic(), []
         for row in _rows(Experiment(args, records, round(fit_k(records), 1), executor)):
             rows.append(row)

@@ -51,7 +51,6 @@ assert PACKED.itemsize == 32
 
 MAX_SCORE = 3000  # centipawns; larger scores teach nothing
 GAMES = 65535  # numbers of games
-_CHECKED = 1 << 18  # positions whose checksums are compared together
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 SOUND, BAD_COUNT, BAD_PIECE, BAD_KINGS, BAD_KING_SQUARE, BAD_RESULT, BAD_REST = range(7)
 _FAULTS = {
@@ -77,18 +76,6 @@ class Filter:
     ahead: float = 0.0  # lambda: the share of a score that is made of what came later in the game
 
 
-def open_packed(path: Path) -> np.ndarray:
-    """The positions of a file, PACKED[n], memory-mapped; raises PackedError and OSError.
-
-    Every position is checked, so that other files are refused.
-    """
-    with open_user_file(path, user_files.PACKED) as file:
-        count_of(file.seek(0, 2), path)
-        records = np.memmap(file, dtype=PACKED, mode="r")
-    check_packed(records, f"'{path}'")
-    return records
-
-
 def count_of(size: int, path: Path) -> int:
     """How many positions a packed file of so many bytes has; raises PackedError."""
     if size == 0:
@@ -107,17 +94,6 @@ def begins_packed(content: bytes) -> bool:
         return False
     first = np.frombuffer(bytearray(content[: PACKED.itemsize]), PACKED)
     return bool(_first_fault(first)[1] == SOUND)
-
-
-def check_packed(records: np.ndarray, name: str) -> None:
-    """Raise PackedError if one of PACKED[n] is not a position, or was damaged; `name` is that of the file."""
-    check_blocks((records[first : first + _CHECKED] for first in range(0, len(records), _CHECKED)), name)
-
-
-def check_blocks(blocks: Iterable[np.ndarray], name: str) -> None:
-    """The same for all positions of a file, PACKED[n] at a time."""
-    for _ in checked_blocks(blocks, name):
-        pass
 
 
 def checked_blocks(blocks: Iterable[np.ndarray], name: str) -> Iterator[np.ndarray]:
@@ -392,7 +368,8 @@ def open_blocks(path: Path) -> PackedBlocks:
     with ExitStack() as opened:
         file = opened.enter_context(open_user_file(path, user_files.PACKED))
         found = PackedBlocks([_FilePart(file, count_of(file.seek(0, 2), path), f"'{path}'")])
-        check_blocks(found.blocks(), f"'{path}'")
+        for _ in checked_blocks(found.blocks(), f"'{path}'"):
+            pass
         opened.pop_all()  # closed by the caller
     return found
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from enum import Enum, auto
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 
@@ -37,7 +37,6 @@ from merino.formats.packed import (
     checked_blocks,
     joined,
     open_blocks,
-    open_packed,
     pack,
     spooled,
     unpack,
@@ -46,7 +45,9 @@ from merino.formats.packed import (
 )
 from merino.formats.pgn_games import Games, GamesText, games_of, is_finished, play_games
 from merino.formats.scored_games import (
+    ENDING,
     ScoredGames,
+    as_viriformat,
     holds_viriformat,
     is_games_file,
     packed_of,
@@ -57,7 +58,6 @@ from merino.formats.scored_games import (
 from merino.formats.sources import STANDARD_INPUT, Source, is_compressed, open_source, plain_name, writing_source
 
 BUCKET = 1 << 22  # positions shuffled in memory
-TEXT_ENDINGS, EPD_ENDINGS = (".txt", ".fen"), (".epd",)
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 _RESULTS = {"0": 0, "0.0": 0, "0-1": 0, "0.5": 1, "1/2": 1, "1/2-1/2": 1, "1": 2, "1.0": 2, "1-0": 2}
 _CE = re.compile(r"\bce (-?\d{1,5});")
@@ -191,11 +191,11 @@ def _of_packed(path: Path, source: Source, report: Report | None) -> Iterator[np
     if source.is_passing or is_compressed(path):
         yield from _reported(checked_blocks(_blocks_in(source), source.name), source, report)
         return
-    records = open_packed(path)
-    for first in range(0, len(records), AT_ONCE):
-        yield records[first : first + AT_ONCE]
-        if report:
-            report(min(1.0, (first + AT_ONCE) / len(records)))
+    with open_blocks(path) as records:
+        for number, block in enumerate(records.blocks(AT_ONCE), start=1):
+            yield block
+            if report:
+                report(min(1.0, number * AT_ONCE / len(records)))
 
 
 def _blocks_in(source: Source) -> Iterator[np.ndarray]:
@@ -276,55 +276,78 @@ def _bounded(score: int) -> int:
 
 
 def write_packed_file(path: Path, chunks: Iterable[np.ndarray]) -> int:
-    """Write positions as `writing_packed` does; returns their number, and raises OSError and SourceError."""
-    with writing_packed(path) as written:
+    """Write positions as `writing_positions` does; returns their number, and raises OSError and SourceError."""
+    with writing_positions(path) as written:
         for chunk in chunks:
             written.add(chunk)
     return written.positions
 
 
-class PackedWriter:
-    """Positions on their way to a file: packed, or as text by its ending."""
+class PositionsWriter:
+    """Positions, or whole games in viriformat, on their way to a file."""
 
-    def __init__(self, file: IO[bytes], ending: str) -> None:
-        self._file, self._ending = file, ending
-        self.positions = 0  # so far
+    def __init__(self, file: IO[bytes], encode: Callable[[Any], bytes]) -> None:
+        self._file, self._encode = file, encode
+        self.games = self.positions = 0  # so far
 
-    def add(self, chunk: np.ndarray) -> None:
-        """Write PACKED[n]; raises OSError."""
-        is_text = self._ending in TEXT_ENDINGS + EPD_ENDINGS
-        self._file.write(as_text(chunk, self._ending) if is_text else with_checks(chunk).tobytes())
-        self.positions += len(chunk)
+    def add(self, chunk: np.ndarray | ScoredGames) -> None:
+        """Write PACKED[n], or games; raises OSError, and PackedError for a game that is too long."""
+        self._file.write(self._encode(chunk))
+        if isinstance(chunk, ScoredGames):
+            self.games += len(chunk)
+            self.positions += len(chunk.moves)
+        else:
+            self.positions += len(chunk)
 
 
 @contextmanager
-def writing_packed(path: Path) -> Iterator[PackedWriter]:
-    """A packed file, or text by its ending, compressed or not, that takes the place of `path` as `writing_source` does.
+def writing_positions(path: Path) -> Iterator[PositionsWriter]:
+    """A file in the format of its ending, compressed or not, that takes the place of `path` as `writing_source` does.
 
     Raises OSError and SourceError.
     """
     with writing_source(path) as file:
-        yield PackedWriter(file, plain_name(path).suffix.lower())
+        yield PositionsWriter(file, _ENCODERS.get(plain_name(path).suffix.lower(), as_packed))
 
 
-def as_text(records: np.ndarray, ending: str) -> bytes:
-    """PACKED[n] as lines of text for a file with this ending. White is to move, as the colours are not known."""
+def as_packed(records: np.ndarray) -> bytes:
+    """PACKED[n] as packed files have them."""
+    return with_checks(records).tobytes()
+
+
+def as_lines(records: np.ndarray) -> bytes:
+    """PACKED[n] as lines `FEN | score | result`. White is to move, as the colours are not known."""
+    return "".join(f"{fen} | {score} | {result / 2}\n" for fen, score, result, _ in _rows(records)).encode()
+
+
+def as_epd(records: np.ndarray) -> bytes:
+    """PACKED[n] as EPD with `ce`, `c9` and, where the game is known, `c7`. White is to move."""
+    lines = []
+    for fen, score, result, game in _rows(records):
+        named = f' c7 "{game}";' if game else ""
+        lines.append(f'{" ".join(fen.split()[:4])} ce {score}; c9 "{("0-1", "1/2-1/2", "1-0")[result]}";{named}\n')
+    return "".join(lines).encode()
+
+
+# What writes a file by its ending; any other one holds packed positions.
+_ENCODERS: dict[str, Callable[[Any], bytes]] = {
+    ENDING: as_viriformat,
+    ".txt": as_lines,
+    ".fen": as_lines,
+    ".epd": as_epd,
+}
+
+
+def _rows(records: np.ndarray) -> Iterator[tuple[str, int, int, int]]:
+    """FEN, score, result and game of each of PACKED[n]."""
     positions = unpack(records)
     text, ends = np.empty(len(positions) * MAX_FEN_BYTES, dtype=np.uint8), np.zeros(len(positions), dtype=np.int64)
     _write_fens(positions, text, ends)
     whole, at = text.tobytes(), 0
-    lines = []
     columns = (records[name].tolist() for name in ("score", "result", "game"))
     for end, score, result, game in zip(ends.tolist(), *columns, strict=True):
-        fen = whole[at:end].decode()
-        if ending in EPD_ENDINGS:
-            result_text = ("0-1", "1/2-1/2", "1-0")[result]
-            named = f' c7 "{game}";' if game else ""
-            lines.append(f'{" ".join(fen.split()[:4])} ce {score}; c9 "{result_text}";{named}\n')
-        else:
-            lines.append(f"{fen} | {score} | {result / 2}\n")
+        yield whole[at:end].decode(), score, result, game
         at = end
-    return "".join(lines).encode()
 
 
 @entry

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -36,7 +35,7 @@ from merino.formats.packed import MAX_SCORE, PACKED, Filter, PackedError, is_tak
 from merino.formats.pgn_games import NO_FAULT, Games
 from merino.formats.pgn_tokens import MAX_SCORE as MAX_EVALUATION
 from merino.formats.pgn_tokens import MOVE, NO_SCORE, NOTHING, OF_MOVER, UNFINISHED, next_token, score_between
-from merino.formats.sources import Source, plain_name, writing_source
+from merino.formats.sources import Source, plain_name
 
 EXPECTATION_K = 150.0  # centipawns, about the K of our nets: where scores become expected scores to be averaged
 MIN_EXPECTED = 1e-6  # which is some 2,000 centipawns
@@ -266,7 +265,7 @@ def end_of_games(file: IO[bytes], start: int = 0) -> int:
         if not end and not rest and not _are_legal(piece[:MAX_GAME_BYTES]):
             return start
         data = np.frombuffer(rest + piece, dtype=np.uint8)
-        _, whole = _find_games(data, _room_for(data))
+        _, whole = _bounds_of_games(data)
         rest, end = data[whole:].tobytes(), end + whole
         if len(rest) > MAX_GAME_BYTES:
             break
@@ -303,37 +302,13 @@ def as_viriformat(games: ScoredGames) -> bytes:
     return b"".join(parts)
 
 
-class GamesWriter:
-    """Games on their way to a file in viriformat."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.games = self.positions = 0  # so far
-
-    def add(self, games: ScoredGames) -> None:
-        """Write games; raises OSError, and PackedError if one is too long."""
-        self._file.write(as_viriformat(games))
-        self.games, self.positions = self.games + len(games), self.positions + len(games.moves)
-
-
-@contextmanager
-def writing_viriformat(path: Path) -> Iterator[GamesWriter]:
-    """A file of games, compressed if its name ends so, that takes the place of `path` as `writing_source` does.
-
-    Raises OSError and SourceError.
-    """
-    with writing_source(path) as file:
-        yield GamesWriter(file)
-
-
 def _whole_games(data: np.ndarray, before: int) -> tuple[ScoredGames, int]:
     """The whole games that uint8[n] begins with, of a file with so many before them, and where the next begins.
 
     Raises PackedError.
     """
-    bounds = _room_for(data)
-    count, end = _find_games(data, bounds)
-    bounds = bounds[:count]
+    bounds, end = _bounds_of_games(data)
+    count = len(bounds)
     if len(data) - end > MAX_GAME_BYTES:
         raise PackedError(f"game {before + count + 1} is longer than games are")
     boards = data[bounds[:, :1] + np.arange(BOARD_BYTES)].reshape(-1).view(BOARD)
@@ -353,14 +328,16 @@ def _whole_games(data: np.ndarray, before: int) -> tuple[ScoredGames, int]:
     return ScoredGames(starts, firsts, moves, scores, boards["result"].astype(np.int8), before + np.arange(count)), end
 
 
-def _room_for(data: np.ndarray) -> np.ndarray:
-    """Room for the bounds of all games that these bytes can hold, for `_find_games`."""
-    return np.zeros((len(data) // (BOARD_BYTES + MOVE_BYTES) + 1, 2), dtype=np.int64)
+def _bounds_of_games(data: np.ndarray) -> tuple[np.ndarray, int]:
+    """The beginning and the end of the moves of each whole game, int64[n, 2], and the end of the last."""
+    bounds = np.zeros((len(data) // (BOARD_BYTES + MOVE_BYTES) + 1, 2), dtype=np.int64)
+    count, end = _find_games(data, bounds)
+    return bounds[:count], end
 
 
 @entry
 def _find_games(data, bounds):
-    """Fill int64[n, 2] with the beginning and the end of the moves of each whole game; returns number and end."""
+    """Fill `bounds` for `_bounds_of_games`; returns the number of games and the end of the last."""
     count, at = 0, 0
     while True:
         if at + 12 <= len(data) and not data[at : at + 8].any():  # a record for other programs
@@ -380,15 +357,12 @@ def _find_games(data, bounds):
 
 def _compare(data: np.ndarray, boards: np.ndarray, bounds: np.ndarray, before: int) -> None:
     """Raise PackedError if a game has another checksum than it should, and most of them have the right one."""
-    marked, wrong = 0, []
-    for index in np.flatnonzero(boards["check"]):
-        first, last = bounds[index].tolist()
-        board, moves = (data[first : first + BOARD_BYTES], data[first + BOARD_BYTES : last])
-        marked += 1
-        if _check(board.tobytes(), moves.tobytes()) != boards["check"][index]:
-            wrong.append(before + int(index) + 1)
-    if 0 < len(wrong) <= marked // 2:  # were it more, the bytes would be those of another program
-        raise PackedError(f"game {wrong[0]} was damaged after it was written: its checksum is wrong")
+    marked = np.flatnonzero(boards["check"])
+    games = [data[first:last].tobytes() for first, last in bounds[marked]]
+    found = np.array([_check(game[:BOARD_BYTES], game[BOARD_BYTES:]) for game in games])
+    wrong = marked[found != boards["check"][marked]]
+    if 0 < len(wrong) <= len(marked) // 2:  # were it more, the bytes would be those of another program
+        raise PackedError(f"game {before + wrong[0] + 1} was damaged after it was written: its checksum is wrong")
 
 
 def _check(board: bytes, moves: bytes) -> int:

@@ -19,7 +19,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
@@ -215,12 +215,6 @@ class Source:
             self._file.seek(self.begins + offset)
             return bytes(self._file.read(size))
 
-    def from_the_start(self) -> BinaryIO:
-        """The text as an open file at its start, which can be gone back to; only before the first read."""
-        self._text.seek(0)
-        text: BinaryIO = self._text
-        return text
-
     @property
     def head(self) -> bytes:
         """The beginning of the text; only before the first read."""
@@ -305,16 +299,6 @@ def open_source(path: Path) -> Iterator[Source]:
         with _plain_errors(path):
             source = Source(path, file)
         yield source
-
-
-@contextmanager
-def open_text(path: Path) -> Iterator[BinaryIO]:
-    """Open the file and yield its text, uncompressed, which can be gone back in.
-
-    Raises SourceError if it cannot be opened, and for any fault of reading while it is open.
-    """
-    with open_source(path) as source, _plain_errors(path):
-        yield source.from_the_start()
 
 
 def _standard_input() -> io.BufferedReader:

@@ -6,8 +6,8 @@ import numpy as np
 
 from merino.core.board.fen import START_FEN, parse_fen
 from merino.formats.labelled import read_labelled, write_labelled
-from merino.formats.packed import Filter, check_packed, pack, with_checks
-from merino.formats.packed_files import as_text, triples_of_games
+from merino.formats.packed import Filter, checked_blocks, pack, with_checks
+from merino.formats.packed_files import as_lines, triples_of_games
 from merino.formats.pgn_games import read_games
 from merino.formats.position_counts import count_positions
 from merino.formats.scored_games import as_viriformat, games_in, packed_of, scored_games
@@ -29,6 +29,6 @@ def warm_up() -> None:
     triples_of_games(games)
     start, one = parse_fen(START_FEN), np.zeros(1, dtype=np.int32)
     packed = pack(start, one, one, one)
-    check_packed(with_checks(packed), "")
-    as_text(packed, ".txt")
+    list(checked_blocks([with_checks(packed)], ""))
+    as_lines(packed)
     count_positions([[packed]])

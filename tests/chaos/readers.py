@@ -24,7 +24,7 @@ from merino.core.common.errors import MerinoError
 from merino.core.common.files import is_draft
 from merino.eval.linear.weights import load
 from merino.eval.net.file import load_net
-from merino.formats.packed import PackedError, open_packed, unpack
+from merino.formats.packed import PackedError, open_blocks, unpack
 from merino.formats.scored_games import games_in
 from merino.lab.tune.tuning import load_tune
 
@@ -62,7 +62,8 @@ def _positions(path: Path) -> None:
         whole = Path(folder) / path.name
         whole.write_bytes(path.read_bytes()[:size])
         if size:
-            unpack(np.asarray(open_packed(whole)))
+            with open_blocks(whole) as records:
+                unpack(records.read(0, len(records)))
 
 
 def _scored_games(path: Path) -> None:

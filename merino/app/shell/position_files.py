@@ -20,29 +20,23 @@ from merino.app.console.command_line import Parser, file_path, number_above_zero
 from merino.app.shell.shared import check_apart
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.files import check_writable, writing
-from merino.core.common.lab import from_lab
 from merino.core.common.terminal import ProgressOfMany
 from merino.core.common.user_files import real_path
 from merino.eval.families import load_chosen
 from merino.formats.packed import GAMES, MAX_SCORE, Filter, PackedError
 from merino.formats.packed_files import (
-    PackedWriter,
+    PositionsWriter,
     Report,
     games_with_scores,
     is_held_out,
     packed_positions,
     rescaled,
     shuffled,
-    writing_packed,
+    writing_positions,
 )
 from merino.formats.pgn_tokens import NO_SCORE
-from merino.formats.scored_games import (
-    GamesWriter,
-    ScoredGames,
-    is_games_file,
-    scaled,
-    writing_viriformat,
-)
+from merino.formats.position_counts import BOUNDS, PositionCounts, count_positions
+from merino.formats.scored_games import ScoredGames, is_games_file, scaled
 from merino.formats.sources import SourceError, find_files
 from merino.learn.reading import searched_positions
 from merino.learn.request import Events
@@ -56,20 +50,20 @@ class _Written(NamedTuple):
     """What has been written to a file, which `is_apart` if it holds what a split kept out of the other."""
 
     path: Path
-    writer: PackedWriter | GamesWriter
+    writer: PositionsWriter
     is_apart: bool = False
 
     def __str__(self) -> str:
         """A sentence."""
         positions = f"{self.writer.positions} positions"
-        if isinstance(self.writer, GamesWriter):
+        if is_games_file(self.path):
             other = "other " if self.is_apart else ""
             return f"{self.writer.games} {other}games with {positions} are in '{self.path}'"
         return f"{positions}{', from other games,' if self.is_apart else ''} are in '{self.path}'"
 
     def as_plain(self) -> dict[str, Any]:
         """Plain data for `json.dumps`."""
-        games = {"games": self.writer.games} if isinstance(self.writer, GamesWriter) else {}
+        games = {"games": self.writer.games} if is_games_file(self.path) else {}
         return {"file": str(self.path), "positions": self.writer.positions, **games}
 
 
@@ -82,7 +76,7 @@ def run_positions(arguments: Sequence[str]) -> int:
     with errors_named("positions", PackedError, SourceError), writing(CommandError, before="positions: "):
         files = find_files(args.files)
         if args.out is None:
-            counts = from_lab("positions.counts")(_positions([path], args) for path in files)
+            counts = count_positions(_positions([path], args) for path in files)
             lines = [json.dumps(_as_plain(counts))] if args.json else [*_lines(counts)]
         else:
             written = _convert(files, args)
@@ -188,13 +182,12 @@ def _convert(files: Sequence[Path], args: argparse.Namespace) -> list[_Written]:
     if second and is_games_file(second) != has_games:
         kind, ending = ("games", "end") if has_games else ("positions", "not end")
         raise UsageError(f"positions: '{second}' is to hold {kind} as well; its name must {ending} in .vf")
-    writing_to = writing_viriformat if has_games else writing_packed
-    with writing_to(second) if second else nullcontext() as apart:
+    with writing_positions(second) if second else nullcontext() as apart:
         if apart is not None:
             chunks = _without(chunks, share, args.seed, apart)
         if args.shuffle:
             chunks = shuffled(chunks, real_path(args.out).parent, args.seed)
-        with writing_to(args.out) as out:
+        with writing_positions(args.out) as out:
             for chunk in chunks:
                 out.add(chunk)
     written = [_Written(args.out, out)]
@@ -213,7 +206,7 @@ def _split_of(args: argparse.Namespace) -> tuple[float, Path | None]:
     return share, file_path(args.split[1])
 
 
-def _without(chunks: Iterator[Any], share: float, seed: int, apart: PackedWriter | GamesWriter) -> Iterator[Any]:
+def _without(chunks: Iterator[Any], share: float, seed: int, apart: PositionsWriter) -> Iterator[Any]:
     """Positions or games but for those of a share of the games, which are written to `apart`."""
     first = 0
     for chunk in chunks:
@@ -225,14 +218,14 @@ def _without(chunks: Iterator[Any], share: float, seed: int, apart: PackedWriter
         yield chosen(~is_apart)
 
 
-def _as_plain(counts: Any) -> dict[str, Any]:
+def _as_plain(counts: PositionCounts) -> dict[str, Any]:
     return {
         "positions": counts.positions,
         "games": counts.games,
         "in_order": counts.in_order,
         "duplicates": counts.duplicates(),
         "score": {"mean": counts.mean, "deviation": counts.deviation},
-        "score_bounds": list(from_lab("positions.bounds")),
+        "score_bounds": list(BOUNDS),
         "scores": counts.scores.tolist(),
         "results": dict(zip(("lost", "drawn", "won"), counts.results.tolist(), strict=True)),
         "phases": counts.phases.tolist(),
@@ -240,14 +233,14 @@ def _as_plain(counts: Any) -> dict[str, Any]:
     }
 
 
-def _lines(counts: Any) -> Iterator[str]:
+def _lines(counts: PositionCounts) -> Iterator[str]:
     total = max(1, counts.positions)
     lost, drawn, won = (counts.results / total).tolist()
     games = f" of {'' if counts.in_order else 'at least '}{counts.games} games" if counts.games else ""
     yield f"{counts.positions} positions{games}, {counts.duplicates()} of them duplicates"
     yield f"result for the side to move: {won:.1%} won, {drawn:.1%} drawn, {lost:.1%} lost"
     yield f"score for the side to move: mean {counts.mean:+.1f} cp, standard deviation {counts.deviation:.1f} cp"
-    ends = ["", *map(str, from_lab("positions.bounds")), ""]
+    ends = ["", *map(str, BOUNDS), ""]
     names = [f"{low or '':>6} to {high}" for low, high in pairwise(ends)]
     yield from _bars("score", [name if name.strip() != "to" else "all" for name in names], counts.scores)
     yield from _bars("phase", [f"{units:>6}" for units in range(len(counts.phases))], counts.phases)

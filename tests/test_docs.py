@@ -51,12 +51,12 @@ def test_each_table_stands_in_one_page(table):
         assert sum(text_of(page).count(mark) for page in PAGES) == 1
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_what_a_page_links_to_exists(page):
-    for link in re.findall(r"\]\(([^)]+)\)", text_of(page)):
+    for link in re.findall(r"\]\(([^)]+)\)", (ROOT / page).read_text(encoding="utf-8")):
         if "://" not in link:
             file, _, anchor = link.partition("#")
-            target = PAGES[page].parent / file if file else PAGES[page]
+            target = (ROOT / page).parent / file if file else ROOT / page
             assert target.exists(), link
             assert not anchor or anchor in anchors(target.read_text(encoding="utf-8")), link
 
@@ -150,9 +150,12 @@ def test_players_that_a_page_names_exist(page):
             assert all(shipped(name) for name in names), f"merino {command} {' '.join(words)}"
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_scripts_that_a_page_names_exist(page):
-    for path in re.findall(r"\b((?:tools|benchmarks|tests)/[\w/]+\.(?:py|sh))\b", text_of(page)):
+@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md"])
+def test_files_that_a_page_names_exist(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for path in re.findall(
+        r"\b((?:merino|tools|benchmarks|tests|packaging)/[\w/]+\.(?:py|sh|js|toml|yaml|patch))\b", text
+    ):
         assert (ROOT / path).is_file(), path
 
 

@@ -198,23 +198,6 @@ def number(low: float, high: float, unit: str = "") -> Callable[[str], float]:
     return _numbers(words, lambda value: low <= value <= high)
 
 
-def number_or(word: str, low: float) -> Callable[[str], float | None]:
-    """A type of option: a number from `low` on, or None for `word`."""
-
-    def read(text: str) -> float | None:
-        if text == word:
-            return None
-        try:
-            value = float(text)
-        except ValueError:
-            value = -1.0
-        if not low <= value < MAX_NUMBER:
-            raise argparse.ArgumentTypeError(f"'{text[:40]}' is neither a number from {low:g} on nor '{word}'")
-        return value
-
-    return read
-
-
 def as_read_by(read: Callable[[str], Found]) -> Callable[[str], Found]:
     """A type of option: what `read` makes of a text, or why it makes nothing of it, by its ValueError."""
 
@@ -248,4 +231,4 @@ number_above_zero = _numbers("above 0", lambda value: value > 0)
 hours = _numbers("of hours above 0", lambda value: 0 < value < 1e6)
 share = _numbers("from 0 to below 1", lambda value: 0 <= value < 1)
 share_above_zero = _numbers("above 0 and below 1", lambda value: 0 < value < 1)
-share_or_all, scale = number(0, 1), number(1, 1e6)  # K in centipawns
+scale = number(1, 1e6)  # K in centipawns

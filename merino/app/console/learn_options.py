@@ -153,17 +153,17 @@ def improve_parser(command: str) -> Parser:
         ),
     )
     shared.add_when_to_stop(parser, "rounds")
-    shared.add_games(parser, usual, "round", str(usual.games))
+    add_options(parser, Plan)
+    shared.add_concurrency(parser, "games")
     parser.group(FIT).add_argument("--terms", metavar="LIST", help="terms to fit, such as 6-27 (default: all)")
     add_options(parser, Settings, ("phases", "target"), phases=usual.phases, target=f"{BLEND}={usual.share:g}")
     add_options(parser, Selection)
-    shared.add_deciding_match(parser, usual, "the first weights")
+    shared.add_deciding_test(parser, usual)
     sentence = "start from this file and leave the weights in use alone (default: the weights in use)"
     start = parser.group(shared.EVALUATION).add_argument("--weights", metavar="FILE", help=sentence)
     parser.also_accept("--from", start)
     sentence = "start from the values of the pieces alone, with all other terms of this set at 0"
     parser.group(shared.EVALUATION).add_argument("--set", dest="of_set", metavar="SET", help=sentence)
-    shared.add_round_seed(parser, usual)
     shared.add_state_of_runs(parser, DEFAULT_FOLDER)
     shared.add_quiet(parser)
     return parser

@@ -18,11 +18,9 @@ from merino.app.console.command_line import (
     hours,
     natural,
     number,
-    number_above_zero,
     positive,
     scale,
     share,
-    share_or_all,
     whole,
 )
 from merino.core.common.command import CommandError, errors_named
@@ -121,12 +119,10 @@ def add_hash(parser: Parser) -> None:
     )
 
 
-def add_threads(parser: Parser, default: int | None = 1, shown: str = "%(default)s") -> None:
+def add_threads(parser: Parser) -> None:
     """--threads."""
-    sentence = f"search threads (default: {shown})" if default else f"threads (default: {shown})"
-    parser.group(SEARCH if default else "training").add_argument(
-        "--threads", metavar="N", type=whole(1, MAX_THREADS), default=default, help=sentence
-    )
+    sentence, kind = "search threads (default: %(default)s)", whole(1, MAX_THREADS)
+    parser.group(SEARCH).add_argument("--threads", metavar="N", type=kind, default=1, help=sentence)
 
 
 def add_concurrency(parser: Parser, unit: str, shown: str = "one per core", cluster: str = "") -> None:
@@ -161,28 +157,10 @@ def add_seed(parser: Parser, what: str, group: str | None = None, default: int =
     to.add_argument("--seed", metavar="N", type=natural, default=default, help=f"seed of {what} (default: %(default)s)")
 
 
-def add_target(parser: Parser, power: float, ahead: float, is_kept: bool = False) -> None:
-    """--blend, --power and --lambda with these defaults; None instead where a run has kept its own."""
-    add = parser.group(TRAINING).add_argument
-    sentence = "weight of the result in the target; the score has the rest (default: what the positions support)"
-    add("--blend", dest="share", type=share_or_all, metavar="X", help=sentence)
-    sentence, given = f"exponent of the error; 2 is the squared error (default: {power:g})", None if is_kept else power
-    add("--power", type=number_above_zero, metavar="X", default=given, help=sentence)
-    add_lambda(parser, TRAINING, ahead, is_kept)
-
-
-def add_lambda(parser: Parser, group: str, ahead: float = 0.0, is_kept: bool = False) -> None:
-    """--lambda, as `add_target`."""
-    sentence = f"share of each score that is made of the scores after it in the game, TD(lambda) (default: {ahead:g})"
-    given, add = None if is_kept else ahead, parser.group(group).add_argument
-    add("--lambda", dest="ahead", type=share, metavar="X", default=given, help=sentence)
-
-
-def add_gpu(parser: Parser, is_kept: bool = False) -> None:
-    """--gpu, as `add_target`."""
-    sentence = "train on an NVIDIA graphics card: one layer, pieces on squares, by the own king or not"
-    given = None if is_kept else False
-    parser.group(TRAINING).add_argument("--gpu", action="store_true", default=given, help=sentence)
+def add_lambda(parser: Parser, group: str) -> None:
+    """--lambda."""
+    sentence = "share of each score that is made of the scores after it in the game, TD(lambda) (default: 0)"
+    parser.group(group).add_argument("--lambda", dest="ahead", type=share, metavar="X", default=0.0, help=sentence)
 
 
 def add_state(parser: Parser, kind: str = "FILE", default: str = "") -> None:
@@ -253,25 +231,10 @@ def add_when_to_stop(parser: Parser, unit: str) -> None:
     add(f"--{unit}", type=positive, metavar="N", help=f"stop after N {unit}, those of earlier runs included")
 
 
-def add_games(parser: Parser, usual: RoundPlan, unit: str, games: str, cluster: str = "") -> None:
-    """--nodes, --games, --window and --concurrency; `games` says how many there are by default."""
-    add = parser.group("training games").add_argument
-    add("--nodes", type=positive, metavar="N", help=f"nodes per move (default: {usual.nodes})")
-    add("--games", type=positive, metavar="N", help=f"games per {unit} (default: {games})")
-    sentence = f"learn from the games of the last N {unit}s (default: {usual.window})"
-    add("--window", type=positive, metavar="N", help=sentence)
-    add_concurrency(parser, "games", cluster=cluster)
-
-
-def add_deciding_match(parser: Parser, usual: RoundPlan, opponents: str) -> None:
-    """--match-nodes, --match-games, --sprt and --gauge; `opponents` are those of the matches that measure."""
-    add = parser.group("deciding match").add_argument
-    add("--match-nodes", type=positive, metavar="N", help=f"nodes per move (default: {usual.match_nodes})")
-    add("--match-games", type=positive, metavar="N", help=f"maximum number of games (default: {usual.match_games})")
+def add_deciding_test(parser: Parser, usual: RoundPlan) -> None:
+    """--sprt of a run in rounds."""
     sentence = f"bounds in normalised Elo (default: {usual.elo0:g} {usual.elo1:g})"
     add_sprt(parser, "deciding match", sentence, _normalised_elo)
-    sentence = f"games against {opponents} after each success, to show progress; 0 for none (default: {usual.gauge})"
-    add("--gauge", type=natural, metavar="N", help=sentence)
 
 
 def _normalised_elo(text: str) -> float:
@@ -287,12 +250,6 @@ def add_sprt(parser: Parser, group: str, sentence: str, kind: Callable[[str], fl
     keys, metavar = ("elo0", "elo1"), ("ELO0", "ELO1")
     to = parser.group(group)
     to.add_argument("--sprt", action=KeyValues, keys=keys, plain=keys, kind=kind, metavar=metavar, help=sentence)
-
-
-def add_round_seed(parser: Parser, usual: RoundPlan) -> None:
-    """--seed."""
-    sentence = f"seed of all random choices (default: {usual.seed})"
-    parser.add_argument("--seed", type=natural, metavar="N", help=sentence)
 
 
 def check_will_end(parser: Parser, args: argparse.Namespace, unit: str) -> None:

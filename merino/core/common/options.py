@@ -76,6 +76,8 @@ class OptionField(NamedTuple):
             value = float("nan" if is_whole and not text.isdecimal() else text)
         except ValueError:
             value = float("nan")
+        if is_whole and value > option.high >= MOST:
+            raise argparse.ArgumentTypeError(f"'{text[:40]}' is more than {MOST}")
         if not option.low <= value <= option.high:
             low, high = f"{option.low:.15g}", f"{option.high:.15g}"
             bounds = f"from {low} to {high}" if option.high < MOST else "above 0" if low == "1" else f"from {low} on"

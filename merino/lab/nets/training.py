@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from merino.app.console.command_line import number_above_zero
+from merino.app.console.command_line import share as share_below_1
 from merino.core.common.array_files import as_npz, check_arrays, from_npz
 from merino.core.common.files import write_whole
+from merino.core.common.options import Option
 from merino.core.common.sealed import DamageError
 from merino.core.common.user_files import STATE, is_there, read_user_file
 from merino.core.common.work import cores
@@ -104,6 +107,27 @@ REPORT_SECONDS = 0.5
 FITTED = 200_000  # positions that K is fitted to
 MAX_LEARNED = 10**15  # positions that a card may name, far beyond any useful number
 ROUNDED = 256  # positions at which the error of rounding is measured
+TRAINING = "training"  # group of options
+ShareOfResult = Annotated[
+    float | None,
+    "weight of the result in the target; the score has the rest",
+    Option("X", 0, 1, group=TRAINING, flag="--blend", default="what the positions support"),
+]
+Power = Annotated[
+    float,
+    "exponent of the error; 2 is the squared error",
+    Option("X", high=np.inf, read=number_above_zero, group=TRAINING),
+]
+Ahead = Annotated[
+    float,
+    "share of each score that is made of the scores after it in the game, TD(lambda)",
+    Option("X", read=share_below_1, group=TRAINING, flag="--lambda", default="0"),
+]
+OnCard = Annotated[
+    bool,
+    "train on an NVIDIA graphics card: one layer, pieces on squares, by the own king or not",
+    Option(group=TRAINING),
+]
 
 
 class StoppedEarlyError(TrainingError):

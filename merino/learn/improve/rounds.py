@@ -19,12 +19,13 @@ from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import IO, Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import IO, Annotated, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
 from merino.core.common.about import __version__
 from merino.core.common.files import is_draft, open_to_append, remove_held, try_lock, write_together
+from merino.core.common.options import Option
 from merino.core.common.sealed import as_json, from_json
 from merino.core.common.tables import csv_text
 from merino.core.common.text import counted
@@ -44,6 +45,7 @@ from merino.match.statistics import Estimate, Sprt, estimate
 
 _SEEDS_A_ROUND = 10  # seeds of a round; each of its steps has its own
 LOCK, LOG, TABLE = "lock", "log.txt", "table.csv"
+TRAINING_GAMES, DECIDING_MATCH = "training games", "deciding match"  # groups of options
 PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns, as beginners learn: pawn, knight, bishop, rook, queen
 SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts beside those of a test
 _UNSAID = dict.fromkeys(("share", "shape"), "what the positions support")  # settings that need not be said
@@ -65,15 +67,19 @@ class RoundPlan:
     best; 0 for none.
     """
 
-    nodes: int = 1500
-    games: int = 2000
-    window: int = 4
-    match_nodes: int = 2000
-    match_games: int = 4000
+    nodes: Annotated[int, "nodes per move", Option("N", 1, group=TRAINING_GAMES)] = 1500
+    games: Annotated[int, "games per round", Option("N", 1, group=TRAINING_GAMES)] = 2000
+    window: Annotated[int, "learn from the games of the last N rounds", Option("N", 1, group=TRAINING_GAMES)] = 4
+    match_nodes: Annotated[int, "nodes per move", Option("N", 1, group=DECIDING_MATCH)] = 2000
+    match_games: Annotated[int, "maximum number of games", Option("N", 1, group=DECIDING_MATCH)] = 4000
     elo0: float = 0.0
     elo1: float = 10.0
-    gauge: int = 200
-    seed: int = 1
+    gauge: Annotated[
+        int,
+        "games against the first weights after each success, to show progress; 0 for none",
+        Option("N", group=DECIDING_MATCH),
+    ] = 200
+    seed: Annotated[int, "seed of all random choices", Option("N")] = 1
 
     def as_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`."""

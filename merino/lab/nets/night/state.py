@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from shlex import quote
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
+from merino.core.common.options import Option
 from merino.core.common.sealed import finite
 from merino.core.common.tables import aligned
 from merino.core.common.text import counted
@@ -21,12 +22,15 @@ from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import as_mapping, render
 from merino.eval.net.file import digest, net_in
-from merino.eval.net.network import Network, Shape, parse_shape
+from merino.eval.net.network import EXAMPLE, Network, Shape, parse_shape
 from merino.lab.nets.gradient import Objective
-from merino.lab.nets.shapes import MIN_GAMES
+from merino.lab.nets.shapes import MAX_GAMES, MIN_GAMES
+from merino.lab.nets.training import TRAINING, Ahead, OnCard, Power, ShareOfResult
 from merino.learn.errors import LearnError
 from merino.learn.improve.rounds import (
+    DECIDING_MATCH,
     TABLE,
+    TRAINING_GAMES,
     LoopState,
     Round,
     RoundPlan,
@@ -74,16 +78,44 @@ class NightPlan(RoundPlan):
     (`lab.nets.night.ladder`), 0 for none.
     """
 
-    nodes: int = 600
-    fewest_nodes: int = 40
-    games: int = MIN_GAMES
-    window: int = 12
-    share: float | None = None  # of the result; None for what the positions support
-    shape: str = ""  # of all nets, an expression; empty for what the positions support
-    power: float = Objective.power
-    ahead: float = 0.0  # lambda, as `formats.packed.Filter` has it
-    gpu: bool = False  # train on a graphics card
-    ladder: int = 50
+    nodes: Annotated[int, "nodes per move", Option("N", 1, group=TRAINING_GAMES)] = 600
+    fewest_nodes: Annotated[
+        int,
+        "fewest nodes per move: each net from random weights that wins takes three tenths of them away, down to N, "
+        "for more games in the same time",
+        Option("N", 1, group=TRAINING_GAMES),
+    ] = 40
+    games: Annotated[
+        int,
+        "games per generation",
+        Option(
+            "N",
+            1,
+            group=TRAINING_GAMES,
+            default=f"{MIN_GAMES} from nothing; up to {MAX_GAMES} from a net that has learned from many positions",
+        ),
+    ] = MIN_GAMES
+    window: Annotated[int, "learn from the games of the last N generations", Option("N", 1, group=TRAINING_GAMES)] = 12
+    share: ShareOfResult = None
+    shape: Annotated[
+        str,
+        f"shape of all nets, as in '{EXAMPLE}'",
+        Option("EXPR", group=TRAINING, default="what the positions support"),
+    ] = ""
+    power: Power = Objective.power
+    ahead: Ahead = 0.0
+    gpu: OnCard = False
+    gauge: Annotated[
+        int,
+        "games against the start, and against the terms, after each success, to show progress; 0 for none",
+        Option("N", group=DECIDING_MATCH),
+    ] = 200
+    ladder: Annotated[
+        int,
+        "games after each success against each rung of the ladder, older nets that stay the same: of Merino, and those "
+        "of this run that were the first, second, fourth, eighth... to win; 0 for none",
+        Option("N", group=DECIDING_MATCH),
+    ] = 50
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:

@@ -1,4 +1,4 @@
-"""Training of nets: gradients against finite differences, the same for any number of threads, gone on with, refused."""
+"""Training of nets: gradients against finite differences, the same for any number of threads, resumed, refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from merino.lab.nets import gradient, shapes
 from merino.lab.nets import train_command as train
 from merino.lab.nets.gradient import Gradient, Layout, Objective, learn_scores
 from merino.lab.nets.shapes import MIN_STEPS, Supported, course_for
-from merino.lab.nets.starting import check_part, is_part, layers_of, random_layers
+from merino.lab.nets.starting import is_part, layers_of, random_layers
 from merino.lab.nets.training import (
     FURTHER_EPOCHS,
     FURTHER_RATE,
@@ -242,12 +242,33 @@ def test_hardly_a_neuron_begins_beyond_its_range(features: str) -> None:
     assert np.mean(np.abs(sums) > 1) < 0.001 and sums.std() > 0.02
 
 
-@pytest.mark.parametrize("wanted", ["KING8*ALL+H", "H+KING*ALL", "V+KING8*(H+ALL)+ALL", "KING8*MIRRORED(KING8)*H+ALL"])
-def test_a_net_goes_on_with_its_features_multiplied_by_the_own_king(wanted: str) -> None:
-    start, positions = random_net(Shape("ALL+H", 16)), unpack(sample()[:50])
-    layers = layers_of(start, Shape(wanted, 16), 1)
-    before = exact_scores(start.shape, start.as_floats, positions)
-    assert exact_scores(Shape(wanted, 16), layers, positions) == pytest.approx(before, abs=1e-6)
+@pytest.mark.parametrize(
+    ("known", "wanted"),
+    [
+        ("ALL+H -> 16 -> 1", "KING8*ALL+H -> 16 -> 1"),
+        ("ALL+H -> 16 -> 1", "H+KING*ALL -> 16 -> 1"),
+        ("ALL+H -> 16 -> 1", "V+KING8*(H+ALL)+ALL -> 16 -> 1"),
+        ("ALL+H -> 16 -> 1", "KING8*MIRRORED(KING8)*H+ALL -> 16 -> 1"),
+        ("KING8*ALL+H -> 8 -> 1", "KING8*ALL+H+V -> 8 -> 1"),
+        ("KING8*ALL+H -> 8 -> 1", "KING*H+V+KING8*ALL -> 8 -> 1"),
+        ("H*V+KING8 -> 8 -> 1", "KING8+V*KING8*H -> 8 -> 1"),
+        ("MIRRORED(KING8*H)+H -> 8 -> 1", "KING8*H+MIRRORED(H)+MIRRORED(KING8*H) -> 8 -> 1"),
+        ("ALL -> 16 -> 1", "ALL -> 16 -> 1 x 8"),
+        ("H -> 16 -> 1 x 2", "KING8*H -> 24 -> 1 x 16"),
+        ("H+V -> 16 -> 5 -> 1", "H+V -> 20 -> 5 -> 1 x 4"),
+        ("ALL -> 8 -> values", "ALL -> 12 -> values"),
+    ],
+)
+def test_a_net_grows_with_the_scores_that_it_has(known: str, wanted: str) -> None:
+    small, large, positions = parse_shape(known), parse_shape(wanted), unpack(sample()[:50])
+    start = random_net(small)
+    layers = layers_of(start, large, 1)
+    before = exact_scores(small, start.as_floats, positions)
+    assert is_part(small, large) and exact_scores(large, layers, positions) == pytest.approx(before, abs=1e-6)
+    if large.hidden > small.hidden:
+        assert np.abs(layers["inputs"][:, small.hidden :]).mean() > 0.01
+    with pytest.raises(TrainingError, match="the net to start from"):
+        layers_of(random_net(large), small, 1)
 
 
 def test_a_mirrored_set_begins_with_what_the_net_knows_of_a_king_on_the_left() -> None:
@@ -258,69 +279,25 @@ def test_a_mirrored_set_begins_with_what_the_net_knows_of_a_king_on_the_left() -
 
 
 @pytest.mark.parametrize(
-    ("known", "wanted"),
+    ("known", "wanted", "said"),
     [
-        ("KING8*ALL+H", "KING8*ALL+H+V"),
-        ("KING8*ALL+H", "KING*H+V+KING8*ALL"),
-        ("H*V+KING8", "KING8+V*KING8*H"),
-        ("MIRRORED(KING8*H)+H", "KING8*H+MIRRORED(H)+MIRRORED(KING8*H)"),
+        ("ALL -> 4 -> 1", "H+V -> 4 -> 1", "has features ALL, and H+V has not all of them"),
+        ("ALL+H -> 4 -> 1", "ALL -> 4 -> 1", "has features ALL+H, and ALL has not"),
+        ("KING8*H -> 4 -> 1", "KING8*H*V -> 4 -> 1", "has features KING8*H, and KING8*H*V has not"),
+        ("KING8*ALL -> 4 -> 1", "KING*ALL -> 4 -> 1", "has features KING8*ALL, and KING*ALL has not"),
+        ("MIRRORED(ALL) -> 4 -> 1", "ALL -> 4 -> 1", "has features MIRRORED(ALL), and ALL has not"),
+        ("MIRRORED(ALL)+ALL -> 4 -> 1", "ALL+KING8*ALL -> 4 -> 1", "has features MIRRORED(ALL)+ALL, and"),
+        ("ALL+ALL -> 4 -> 1", "KING8*ALL -> 4 -> 1", "has features ALL+ALL, and KING8*ALL has not"),
+        *(
+            ("ALL -> 8 -> values", wanted, f"is ALL -> 8 -> values, and not {wanted} or a part of it")
+            for wanted in ("ALL -> 8 -> 1 x 8", "ALL+H -> 8 -> 1", "ALL -> 8 -> 4 -> 1", "ALL -> 8 -> 1, crelu")
+        ),
     ],
 )
-def test_a_net_grows_with_all_that_it_knows(known: str, wanted: str) -> None:
-    start, positions = random_net(Shape(known, 8)), unpack(sample()[:50])
-    before = exact_scores(start.shape, start.as_floats, positions)
-    layers = layers_of(start, Shape(wanted, 8), 1)
-    assert is_part(start.shape, Shape(wanted, 8))
-    assert exact_scores(Shape(wanted, 8), layers, positions) == pytest.approx(before, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("known", "wanted"),
-    [
-        ("ALL", "H+V"),
-        ("ALL+H", "ALL"),
-        ("KING8*H", "KING8*H*V"),
-        ("KING8*ALL", "KING*ALL"),
-        ("MIRRORED(ALL)", "ALL"),
-        ("MIRRORED(ALL)+ALL", "ALL+KING8*ALL"),
-        ("ALL+ALL", "KING8*ALL"),
-    ],
-)
-def test_a_start_whose_features_would_be_lost_is_refused(known: str, wanted: str) -> None:
-    assert not is_part(Shape(known, 4), Shape(wanted, 4))
-    with pytest.raises(TrainingError, match=re.escape(f"has features {known}, and {wanted} has not all of them")):
-        layers_of(random_net(Shape(known, 4)), Shape(wanted, 4), 1)
-
-
-@pytest.mark.parametrize(
-    "wanted", ["ALL -> 8 -> 1 x 8", "ALL+H -> 8 -> 1", "ALL -> 8 -> 4 -> 1", "ALL -> 8 -> 1, crelu"]
-)
-def test_a_piece_value_net_is_no_part_of_other_nets(wanted: str) -> None:
-    start = Shape("ALL", 8, piece_values=True)
-    assert not is_part(start, parse_shape(wanted))
-    with pytest.raises(TrainingError, match=re.escape(f"is ALL -> 8 -> values, and not {wanted} or a part of it")):
-        check_part(start, parse_shape(wanted))
-
-
-@pytest.mark.parametrize(
-    ("known", "wanted"),
-    [
-        (Shape("ALL", 16), Shape("ALL", 16, outputs=8)),
-        (Shape("H", 16, outputs=2), Shape("KING8*H", 24, outputs=16)),
-        (Shape("H+V", 16, 5), Shape("H+V", 20, 5, outputs=4)),
-        (Shape("ALL", 8, piece_values=True), Shape("ALL", 12, piece_values=True)),
-    ],
-    ids=str,
-)
-def test_a_net_grows_with_the_scores_that_it_has(known: Shape, wanted: Shape) -> None:
-    start, positions = random_net(known), unpack(sample()[:50])
-    layers = layers_of(start, wanted, 1)
-    assert exact_scores(wanted, layers, positions) == pytest.approx(
-        exact_scores(known, start.as_floats, positions), abs=1e-6
-    )
-    assert wanted.hidden == known.hidden or np.abs(layers["inputs"][:, known.hidden :]).mean() > 0.01
-    with pytest.raises(TrainingError, match="the net to start from is"):
-        layers_of(random_net(wanted), known, 1)
+def test_a_start_whose_weights_would_be_lost_is_refused(known: str, wanted: str, said: str) -> None:
+    assert not is_part(parse_shape(known), parse_shape(wanted))
+    with pytest.raises(TrainingError, match=re.escape(said)):
+        layers_of(random_net(parse_shape(known)), parse_shape(wanted), 1)
 
 
 def test_each_output_learns_from_positions_with_its_number_of_men() -> None:
@@ -375,7 +352,7 @@ def test_a_net_learns_what_pieces_are_worth() -> None:
     assert trained.network.about["data"]["positions"] == len(sample())
 
 
-def test_training_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
+def test_training_is_resumed_where_it_was_interrupted(tmp_path: Path) -> None:
     settings, state = TrainingSettings(Shape("ALL", 16), epochs=4, batch=64), tmp_path / "n.state"
     whole = Trainer(sample(), settings).run().network
 
@@ -418,16 +395,16 @@ def test_a_net_with_which_play_would_overflow_is_not_written(tmp_path: Path, cap
     assert out.read_bytes() == b"the net before"
 
 
-@pytest.mark.parametrize(("rate", "is_told"), [("100", True), ("0.004", False)])
-def test_a_net_that_predicts_no_better_than_an_even_score_is_told(tmp_path: Path, capsys, rate, is_told) -> None:
+@pytest.mark.parametrize(("rate", "is_named"), [("100", True), ("0.004", False)])
+def test_a_net_that_predicts_no_better_than_an_even_score_is_named(tmp_path: Path, capsys, rate, is_named) -> None:
     path = tmp_path / "p.bin"
     path.write_bytes(sample().tobytes())
     words = ["train", str(path), "--out", str(tmp_path / "n.net"), "--hidden", "16", "--epochs", "2", "--rate", rate]
     assert main(words) == 0
-    assert ("no better than an even score does" in capsys.readouterr().err) == is_told
+    assert ("no better than an even score does" in capsys.readouterr().err) == is_named
 
 
-def test_what_the_start_predicted_is_told_also_after_a_break(tmp_path: Path, capsys) -> None:
+def test_the_error_of_the_start_is_shown_also_after_a_break(tmp_path: Path, capsys) -> None:
     path, start = tmp_path / "p.bin", tmp_path / "start.net"
     path.write_bytes(sample().tobytes())
     settings = TrainingSettings(Shape("ALL", 16), epochs=3)
@@ -505,13 +482,13 @@ def test_a_net_does_not_replace_the_one_that_it_starts_from(tmp_path: Path, caps
     assert net.read_bytes() == before
 
 
-def test_a_log_that_cannot_be_written_is_told_before_positions_are_read(tmp_path: Path, capsys) -> None:
+def test_a_log_that_cannot_be_written_is_refused_before_positions_are_read(tmp_path: Path, capsys) -> None:
     (tmp_path / "n.net.log").mkdir()
     assert main(["train", "not/read.bin", "--out", str(tmp_path / "n.net")]) == 1
     assert "n.net.log'" in (printed := capsys.readouterr().err) and "it is a folder" in printed
 
 
-def test_a_shape_that_the_start_is_no_part_of_is_told_before_games_are_searched(tmp_path: Path, capsys) -> None:
+def test_a_shape_that_the_start_is_no_part_of_is_refused_before_games_are_searched(tmp_path: Path, capsys) -> None:
     words = ["train", "not/read.pgn", "--out", str(tmp_path / "n.net"), "--rescore", "1000"]
     assert main([*words, "--start", "gen1", "--hidden", "16"]) == 1
     assert "the net to start from is ALL -> 64 -> 1, and not ALL -> 16 -> 1" in capsys.readouterr().err
@@ -531,7 +508,7 @@ def test_ctrl_c_before_the_first_epoch_has_ended_is_no_failure(
     assert not out.exists()
 
 
-def test_the_command_names_its_option_beside_the_checkpoint_of_another_training(tmp_path: Path, capsys) -> None:
+def test_the_command_suggests_another_out_next_to_the_checkpoint_of_another_training(tmp_path: Path, capsys) -> None:
     path, out = tmp_path / "p.bin", tmp_path / "n.net"
     path.write_bytes(sample().tobytes())
     Trainer(sample(), TrainingSettings(Shape("ALL", 4), epochs=1), checkpoint=tmp_path / "n.net.state").run()
@@ -646,10 +623,10 @@ def test_moves_are_not_learned_with_what_says_how_to_learn_scores(
     option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["train", "g.pgn", "--out", str(tmp_path / "n.net"), "--objective", "pqr", option, "0.5"]) == 2
-    assert "--blend, --blend-from and --power say how to learn scores" in capsys.readouterr().err
+    assert "--blend, --blend-from and --power are for scores" in capsys.readouterr().err
 
 
-def test_ctrl_c_in_the_match_of_a_net_is_told_by_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_in_the_match_of_a_net_gives_its_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trained = Trained(load_net(SHIPPED / "gen1.net"), 0.1, 0.1, 0.1, 0.2, 1, 1.0, interrupted=False)
     monkeypatch.setattr(train, "_train", lambda *_: trained)
     monkeypatch.setattr(train, "prove", lambda *_: Proof(GAIN, "", Tally(), 1.0, interrupted=True))

@@ -1,4 +1,4 @@
-"""Generations of nets: played, trained and proved, gone on with, refused; only what has won becomes the best."""
+"""Generations of nets: played, trained and proved, resumed, refused, reported; only a net that has won is the best."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
@@ -25,13 +25,14 @@ from merino.eval.families import default, find_net
 from merino.eval.net.file import digest, load_net, save_net
 from merino.eval.net.network import NetError, Network, Shape, parse_shape, quantised
 from merino.formats.packed_files import games_with_scores, rescaled
-from merino.lab.nets import shapes, training
+from merino.lab.nets import night_command, shapes, training
 from merino.lab.nets.gradient import Gradient, Layout, Objective
-from merino.lab.nets.night import learner
+from merino.lab.nets.night import ladder, learner
+from merino.lab.nets.night.ladder import rungs_of
 from merino.lab.nets.night.learner import Lesson, begin, fit_generation, learned_before, shape_for
-from merino.lab.nets.night.state import NightFolder, NightPlan, NightState, load_state, nothing, summary
+from merino.lab.nets.night.state import LadderMatch, NightFolder, NightPlan, NightState, load_state, nothing, summary
 from merino.lab.nets.night_command import run_night
-from merino.lab.nets.plots import NIGHT_PICTURES
+from merino.lab.nets.plots import NIGHT_PICTURES, _nets_ladder
 from merino.lab.nets.shapes import SUPPORTED, caution, epochs_for, games_to_teach, supported_by
 from merino.lab.nets.starting import is_part, random_layers
 from merino.lab.nets.training import FURTHER_EPOCHS, FURTHER_RATE
@@ -41,6 +42,7 @@ from merino.learn.improve.rounds import Finished, StepContext, Until
 from merino.learn.plots import draw
 from merino.learn.request import Events
 from merino.match.games import MatchError, Tally
+from tests.fake_remote import FakeRemote
 from tests.killing import dies_at
 from tests.nights import night_of
 
@@ -92,7 +94,20 @@ def proving(verdict: bool) -> Callable[..., Any]:
     return play_trial
 
 
-def test_generations_are_played_trained_and_told(tmp_path: Path) -> None:
+@pytest.fixture
+def remote() -> Iterator[FakeRemote]:
+    executor = FakeRemote(2)
+    yield executor
+    executor.shutdown()
+
+
+@pytest.fixture
+def winning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every net wins its deciding match; those that measure are played."""
+    monkeypatch.setattr(learner, "play_match", proving(True))
+
+
+def test_generations_are_played_trained_and_reported(tmp_path: Path) -> None:
     found = ran(tmp_path / "run")
     first, second = found.state.rounds
     assert [first.number, second.number] == [1, 2] and not found.interrupted
@@ -160,16 +175,16 @@ def test_a_night_trains_on_a_card_if_asked_and_says_so(tmp_path: Path, monkeypat
     assert NightPlan.from_json(older).gpu is False
     monkeypatch.undo()
     monkeypatch.setattr("numba.cuda.is_available", lambda: False)
-    with pytest.raises(TrainingError, match="no NVIDIA graphics card"):
-        ran(tmp_path / "other", generations=1, gpu=True)
-    assert not (tmp_path / "other" / "night.json").exists()
-    save_net(quantised(Shape("H", 8), random_layers(Shape("H", 8), 1), 200.0, {}), tmp_path / "h.net")
-    with pytest.raises(TrainingError, match=r"see pieces on squares.*not H -> 8 -> 1"):
-        ran(tmp_path / "other", str(tmp_path / "h.net"), generations=1, gpu=True)
-    with pytest.raises(TrainingError, match=r"see pieces on squares.*not V -> 8 -> 1"):
-        ran(tmp_path / "other", "gen1", generations=1, gpu=True, shape="V -> 8 -> 1")
-    with pytest.raises(TrainingError, match="no NVIDIA graphics card"):  # a shape that it could train
-        ran(tmp_path / "other", str(tmp_path / "h.net"), generations=1, gpu=True, shape="ALL -> 8 -> 1")
+    path = tmp_path / "h.net"
+    save_net(quantised(Shape("H", 8), random_layers(Shape("H", 8), 1), 200.0, {}), path)
+    for start, shape, fault in (
+        ("nothing", "", "no NVIDIA graphics card"),
+        (str(path), "", r"see pieces on squares.*not H -> 8 -> 1"),
+        ("gen1", "V -> 8 -> 1", r"see pieces on squares.*not V -> 8 -> 1"),
+        (str(path), "ALL -> 8 -> 1", "no NVIDIA graphics card"),  # a shape that it could train
+    ):
+        with pytest.raises(TrainingError, match=fault):
+            ran(tmp_path / "other", start, generations=1, gpu=True, shape=shape)
     assert not (tmp_path / "other" / "night.json").exists()
 
 
@@ -241,7 +256,7 @@ def test_a_net_that_has_won_plays_the_next_games(tmp_path: Path, monkeypatch: py
     assert third.state.rounds[2].from_terms == second.from_terms  # the best is still that of the second
 
 
-def test_what_has_not_won_leaves_the_start_the_best(
+def test_a_net_that_has_not_won_leaves_the_start_the_best(
     tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learner, "play_match", proving(False))
@@ -288,16 +303,6 @@ def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_goes_on(
     assert len(ran(tmp_path / "run").state.rounds) == 2
 
 
-def test_programs_get_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [*WORDS, "--from", "nothing", "--generations", "1", "--state", str(tmp_path / "run"), "--json"]
-    assert run_night(words) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"best", "generations"} and Path(found["best"]).exists()
-    (generation,) = found["generations"]
-    assert set(generation) >= {"positions", "neurons", "elo", "elo_error", "kept", "hours", "ladder"}
-    assert generation["neurons"] == 16 and generation["kept"] in (True, False)
-
-
 def test_nothing_knows_the_pieces_alone() -> None:
     weights = nothing().weights
     assert weights[:5].tolist() == [100, 300, 300, 500, 900] and not weights[5:].any()
@@ -341,14 +346,14 @@ def test_positions_say_the_shape(
         (2_000_000, "ALL -> 256 -> 1", 30_000_000, "ALL -> 256 -> 1"),
     ],
 )
-def test_more_positions_bear_mirrored_boards_and_outputs(
+def test_more_positions_support_mirrored_boards_and_outputs(
     positions: int, best: str | None, learned: int, wanted: str
 ) -> None:
     network = None if best is None else Network(parse_shape(best), {}, 200.0)
     assert str(shape_for(positions, network, learned).shape) == wanted
 
 
-def test_a_net_trained_further_gets_groups_of_the_own_king_if_positions_bear_them() -> None:
+def test_a_net_trained_further_gets_groups_of_the_own_king_if_positions_support_them() -> None:
     start = Network(parse_shape("ALL mirrored -> 512 -> 1 x 8"), {}, 200.0)
     found, goes_on, reason = shape_for(140_000_000, start, 150_000_000)
     assert goes_on and found.features.startswith("MIRRORED(KING[") and (found.hidden, found.outputs) == (512, 8)
@@ -370,7 +375,7 @@ def test_a_shape_that_was_asked_for_is_kept() -> None:
         NightPlan(shape="64").check()
 
 
-def test_few_positions_bear_few_neurons_and_many_epochs() -> None:
+def test_few_positions_support_few_neurons_and_many_epochs() -> None:
     widths = [row.shape.hidden for row in SUPPORTED]
     assert widths == sorted(widths) == [supported_by(row.least).shape.hidden for row in SUPPORTED]
     assert all(row.least < other.least and row.reason for row, other in pairwise(SUPPORTED))
@@ -459,8 +464,7 @@ def test_games_that_are_not_those_played_are_refused(
     assert len(ran(tmp_path / "run").state.rounds) == 2
 
 
-def test_another_net_of_a_generation_is_refused(tmp_path: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learner, "play_match", proving(True))
+def test_another_net_of_a_generation_is_refused(tmp_path: Path, small: Path, winning: None) -> None:
     ran(tmp_path / "run", generations=1)
     path = tmp_path / "run" / "generation-0001" / "candidate.net"
     path.write_bytes(small.read_bytes())
@@ -516,7 +520,7 @@ def test_nothing_is_left_of_a_run_that_is_refused(tmp_path: Path, words: list[st
     assert set(tmp_path.rglob("*")) == before
 
 
-def test_a_lock_that_its_holder_has_removed_is_taken_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_its_holder_has_removed_is_taken_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     holder = NightFolder(tmp_path / "run")
     real = rounds_state.try_lock
 
@@ -567,11 +571,8 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, words: list[str], fault:
         run_night([*words, "--state", str(tmp_path / "run")])
 
 
-def test_pictures_of_a_night_are_drawn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pictures_of_a_night_are_drawn(tmp_path: Path, winning: None, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(learner, "play_match", proving(True))
     state = ran(tmp_path / "run").state
     endless = replace(state.rounds[0], elo=np.inf, elo_error=np.inf, from_start=np.inf, from_start_error=np.inf)
     for name in NIGHT_PICTURES:
@@ -606,3 +607,102 @@ def test_what_a_run_that_was_killed_after_a_fit_has_left_is_removed(small: Path,
     lesson, context = Lesson(NightPlan(), 1, None, None, {}, {}), StepContext(1, Events(), lambda: None)
     assert fit_generation(lesson, folder, context).positions == 5
     assert {path.name for path in folder.iterdir()} == {learner.CANDIDATE, learner.FIT}
+
+
+def long_run(kept: int, start_hash: str = "") -> NightState:
+    """A run in which so many nets have won, every second one."""
+    state = night_of(2 * kept)
+    rounds = tuple(replace(found, verdict="H1" if found.number % 2 else "H0") for found in state.rounds)
+    return replace(state, rounds=rounds, start_hash=start_hash)
+
+
+def test_a_night_over_an_executor_is_that_of_this_machine(tmp_path: Path, remote: FakeRemote, winning: None) -> None:
+    here = ran(tmp_path / "here").state
+    there = begin(tmp_path / "there", "nothing", TINY, Until(rounds=2), Events(), 2, remote).state
+    assert settled(here) == settled(there) and remote.sent > 0
+    for path in sorted((tmp_path / "here").rglob("*.vf")) + sorted((tmp_path / "here").rglob("*.net")):
+        assert path.read_bytes() == (tmp_path / "there" / path.relative_to(tmp_path / "here")).read_bytes()
+
+
+def test_each_net_that_wins_meets_a_ladder_of_older_nets_that_stays(tmp_path: Path, winning: None) -> None:
+    first, second, third = ran(tmp_path / "run", generations=3).state.rounds
+    shipped = [(name, digest(load_net(find_net(name)))) for name in ("gen1", "gen12")]
+    own = [("generation 1", first.net), ("generation 2", second.net)]
+    for found, rungs in ((first, shipped), (second, shipped + own[:1]), (third, shipped + own)):
+        assert [(rung.name, rung.net) for rung in found.ladder] == rungs
+        assert all(rung.games == 2 and rung.elo is not None for rung in found.ladder)
+    assert load_state(tmp_path / "run" / "night.json").rounds[2].ladder == third.ladder
+    lines = summary(load_state(tmp_path / "run" / "night.json"))
+    (heads,) = (line for line in lines if "from gen12" in line)
+    assert heads.split("  ")[-1] == "from generation 2" and "Ladder: 2 games" in "\n".join(lines)
+
+
+def test_a_long_run_has_few_rungs_and_a_start_that_is_no_rung(tmp_path: Path) -> None:
+    assert rungs_of(long_run(9)) == [1, 3, 7, 15]
+    with NightFolder(tmp_path / "run") as folder:
+        start = digest(load_net(find_net("gen12")))
+        assert list(ladder._rungs(folder, long_run(0, start))) == []
+        assert [name for name, _ in ladder._rungs(folder, long_run(0, "another"))] == ["gen12"]
+        state = long_run(0, start)
+        without_gauge = replace(state, plan=replace(state.plan, gauge=0))
+        assert [name for name, _ in ladder._rungs(folder, without_gauge)] == ["gen12"]
+
+
+@pytest.mark.parametrize("call", [1, 3])
+def test_a_night_killed_on_the_ladder_goes_on_to_the_same_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, winning: None, call: int
+) -> None:
+    whole = ran(tmp_path / "whole", generations=1).state
+    with monkeypatch.context() as patch:
+        patch.setattr(ladder, "play_match", dies_at(call, ladder.play_match))
+        with pytest.raises(RuntimeError, match="killed"):
+            ran(tmp_path / "killed", generations=1)
+    assert settled(ran(tmp_path / "killed", generations=1).state) == settled(whole)
+
+
+def test_a_run_that_is_older_than_the_ladder_goes_on_without(tmp_path: Path, winning: None) -> None:
+    ran(tmp_path / "run", generations=1)
+    path = tmp_path / "run" / "night.json"
+    data = from_json(path.read_bytes(), "it")
+    del data["plan"]["ladder"], data["rounds"][0]["ladder"]
+    path.write_bytes(as_json(data))
+    state = load_state(path)
+    assert state.plan.ladder == 0 and state.rounds[0].ladder == ()
+    known = {name: value for name, value in TINY.items() if name != "ladder"}
+    found = begin(tmp_path / "run", None, known, Until(rounds=2), Events(), 2).state
+    assert found.rounds[1].ladder == () and not any("Ladder" in line for line in summary(found))
+
+
+def test_the_value_for_a_gui_is_a_path_that_holds_wherever_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = night_command._what_next(Finished(night_of(1), Path("run", "best.net"), interrupted=False, in_use=None))
+    assert f"option EvalFile, value '{tmp_path / 'run' / 'best.net'}'." in "\n".join(lines)
+
+
+def test_every_net_of_a_long_ladder_is_drawn() -> None:
+    figure_class = pytest.importorskip("matplotlib.figure").Figure
+    rungs = tuple(LadderMatch(f"generation {number}", "net", 50, 10.0 * number, 20.0) for number in range(11))
+    state = night_of(2)
+    figure = figure_class()
+    _nets_ladder(figure, replace(state, rounds=tuple(replace(each, ladder=rungs) for each in state.rounds)))
+    lines, names = figure.axes[0].get_legend_handles_labels()
+    assert names == [f"against {rung.name}" for rung in rungs]
+    assert len({(line[0].get_color(), line[0].get_linestyle()) for line in lines}) == len(rungs)
+
+
+def test_a_night_is_reported_as_text_and_as_one_object(
+    tmp_path: Path, winning: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["night", *WORDS, "--from", "nothing", "--generations", "1", "--state", str(tmp_path / "run")]
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert "nodes a second" in text and "from gen12" in text
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"best", "generations"} and Path(found["best"]).exists()
+    (generation,) = found["generations"]
+    assert set(generation) >= {"positions", "elo", "elo_error", "hours"}
+    assert generation["neurons"] == 16 and generation["kept"] is True
+    assert [rung["name"] for rung in generation["ladder"]] == ["gen1", "gen12"]

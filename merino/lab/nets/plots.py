@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -171,11 +172,6 @@ def _mobility(figure: Any, often: np.ndarray) -> None:
 PICTURES: dict[str, Callable[[Any, NetRun], None]] = {"training": _training, "neurons": _neurons}
 
 
-def _nets_elo(figure: Any, state: NightState) -> None:
-    """Elo by generation, of each match, and of the best by hour."""
-    draw_elo(figure, state, {"from_start": "the start", "from_terms": "the terms"})
-
-
 def _nets_ladder(figure: Any, state: NightState) -> None:
     """Elo of each net that has won against the older nets of the ladder, by generation and by hour.
 
@@ -220,13 +216,13 @@ def _nets_data(figure: Any, state: NightState) -> None:
     """Positions learned from, neurons and nodes a second, by generation."""
     figure.set_size_inches(8, 9)
     numbers = [found.number for found in state.rounds]
-    panels = (
-        ("positions learned from, in millions", [found.positions / 1e6 for found in state.rounds]),
-        ("neurons", [found.neurons for found in state.rounds]),
-        ("nodes a second while playing, in millions", [found.nodes_a_second / 1e6 for found in state.rounds]),
-    )
-    for axes, (title, values), colour in zip(figure.subplots(3, 1), panels, COLOURS, strict=False):
-        axes.plot(numbers, values, "o-", color=colour, markersize=4, linewidth=1.1)
+    panels = {
+        "positions learned from, in millions": [found.positions / 1e6 for found in state.rounds],
+        "neurons": [found.neurons for found in state.rounds],
+        "nodes a second while playing, in millions": [found.nodes_a_second / 1e6 for found in state.rounds],
+    }
+    for axes, title, colour in zip(figure.subplots(3, 1), panels, COLOURS, strict=False):
+        axes.plot(numbers, panels[title], "o-", color=colour, markersize=4, linewidth=1.1)
         axes.set_title(title)
         axes.set_ylim(bottom=0)
         axes.xaxis.get_major_locator().set_params(integer=True)
@@ -234,7 +230,7 @@ def _nets_data(figure: Any, state: NightState) -> None:
 
 
 NIGHT_PICTURES: dict[str, Callable[[Any, NightState], None]] = {
-    "elo": _nets_elo,
+    "elo": partial(draw_elo, gauges={"from_start": "the start", "from_terms": "the terms"}),
     "ladder": _nets_ladder,
     "error": _nets_error,
     "data": _nets_data,

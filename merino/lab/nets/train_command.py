@@ -12,10 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
-
 from merino.app.console import shared_options as shared
-from merino.app.console.command_line import Parser, file_path, number_above_zero, share_above_zero
+from merino.app.console.command_line import OUTPUT, Parser, file_path, share_above_zero
 from merino.app.shell.shared import check_apart
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.errors import number_of
@@ -42,7 +40,6 @@ from merino.lab.nets.starting import check_part
 from merino.lab.nets.training import (
     FURTHER_EPOCHS,
     FURTHER_RATE,
-    TRAINING,
     Ahead,
     OnCard,
     OtherTrainingError,
@@ -53,6 +50,8 @@ from merino.lab.nets.training import (
     Trainer,
     TrainingSettings,
     TrainingState,
+    above_zero,
+    training,
 )
 from merino.learn.errors import TrainingError
 from merino.learn.reading import searched_positions
@@ -61,8 +60,9 @@ from merino.learn.rescoring import Rescore
 from merino.match.players import OwnPlayer
 from merino.match.prove import GAIN, Proof, prove
 
-NET, SUPPORTED = "net", "what the positions support, or as in --start"  # group of options, default of some
-SETTINGS, SHAPE = TrainingSettings(), Shape()
+of_net = partial(Option, group="net")
+SUPPORTED = "what the positions support, or as in --start"
+SETTINGS, SHAPE, DEFAULT_OUT = TrainingSettings(), Shape(), Path("merino.net")
 
 
 class Aim(StrEnum):
@@ -87,122 +87,84 @@ class TrainRequest:
     files: tuple[str, ...]
     seed: Annotated[int, "seed of the random weights and the order", Option("N")] = SETTINGS.seed
     shape: Annotated[
-        str | None,
-        f"shape of the net as one expression, as in '{EXAMPLE}'; it takes the place of the next five options",
-        Option("EXPR", group=NET),
+        str | None, f"shape of the net, as in '{EXAMPLE}', in place of the next five options", of_net("EXPR")
     ] = None
-    features: Annotated[str | None, "feature set", Option("EXPR", group=NET, default=SUPPORTED)] = None
+    features: Annotated[str | None, "feature set", of_net("EXPR", default=SUPPORTED)] = None
     hidden: Annotated[
-        tuple[int, int] | None,
-        "neurons of the first layer and of a second one",
-        Option("N[,M]", read=_hidden, group=NET, default=SUPPORTED),
+        tuple[int, int] | None, "neurons of a layer or of two", of_net("N[,M]", read=_hidden, default=SUPPORTED)
     ] = None
     outputs: Annotated[
-        int | None,
-        f"outputs, chosen by the number of men on the board: {', '.join(map(str, OUTPUTS))}",
-        Option("N", 1, OUTPUTS[-1], group=NET, default=SUPPORTED),
+        int | None, f"outputs, by the number of men: {OUTPUTS}", of_net("N", 1, OUTPUTS[-1], default=SUPPORTED)
     ] = None
     activation: Annotated[
-        str | None,
-        f"activation function: {' or '.join(ACTIVATIONS)}",
-        Option("NAME", group=NET, default=f"{SHAPE.activation}, or as in --start"),
+        str | None, " or ".join(ACTIVATIONS), of_net("NAME", default=f"{SHAPE.activation}, or as in --start")
     ] = None
-    piece_values: Annotated[
-        bool, "train a piece-value net: its score is the sum of a value for each piece", Option(group=NET)
-    ] = False
-    note: Annotated[str | None, "note about the positions, stored in the net", Option("TEXT", group=NET)] = None
+    piece_values: Annotated[bool, "train a net whose score is the sum of a value for each piece", of_net()] = False
+    note: Annotated[str | None, "note about the positions, stored in the net", of_net("TEXT")] = None
     start: Annotated[
         str | None,
         "continue from this net, a file or a name in weights/; where --features multiplies with the own king, --hidden "
         "adds neurons or --outputs adds outputs, the new net begins with its scores",
-        Option("NET", group=NET, default="random weights"),
+        of_net("NET", default="random weights"),
     ] = None
     factorised: Annotated[
-        bool,
-        "learn what --features multiplies with the own king for all its squares at once as well",
-        Option(group=NET),
+        bool, "learn what --features multiplies with the own king for all its squares at once as well", of_net()
     ] = False
     threads: Annotated[
-        int | None,
-        "threads; they do not change the result",
-        Option("N", 1, MAX_THREADS, group=TRAINING, default="one per core"),
+        int | None, "threads; they do not change the result", training("N", 1, MAX_THREADS, default="one per core")
     ] = None
     epochs: Annotated[
         int | None,
         "passes over all positions",
-        Option("N", 1, group=TRAINING, default=f"{EPOCHS}, more if they are few; {FURTHER_EPOCHS} with --start"),
+        training("N", 1, default=f"{EPOCHS}, more if they are few; {FURTHER_EPOCHS} with --start"),
     ] = None
-    batch: Annotated[int, "positions per step", Option("N", 1, group=TRAINING)] = SETTINGS.batch
+    batch: Annotated[int, "positions per step", training("N", 1)] = SETTINGS.batch
     rate: Annotated[
         float | None,
         "learning rate at the start",
-        Option(
-            "X",
-            high=np.inf,
-            read=number_above_zero,
-            group=TRAINING,
-            default=f"{SETTINGS.rate}, {FURTHER_RATE} with --start",
-        ),
+        above_zero("X", default=f"{SETTINGS.rate}, {FURTHER_RATE} with --start"),
     ] = None
     objective: Annotated[
-        Aim,
-        "what to learn from: scores and results, or the moves of PGN games (pqr)",
-        Option("score|pqr", group=TRAINING),
+        Aim, "what to learn from: scores and results, or the moves of PGN games (pqr)", training("score|pqr")
     ] = Aim.SCORE
     blend: ShareOfResult = None
     blend_from: Annotated[
         float | None,
         "weight of the result in the first epoch, from which it goes evenly to --blend in the last",
-        Option("X", 0, 1, group=TRAINING, default="the same"),
+        training("X", 0, 1, default="the same"),
     ] = None
     power: Power = Objective.power
     ahead: Ahead = 0.0
     k: Annotated[
         float | None,
         "scale of the scores",
-        Option(
-            "CP",
-            1,
-            1e6,
-            group=TRAINING,
-            default="fitted to the results, but at most that of the terms; or as in --start",
-        ),
+        training("CP", 1, 1e6, default="fitted to the results, but at most that of the terms; or as in --start"),
     ] = None
     validation: Annotated[
-        float,
-        "share of the games kept for validation",
-        Option("X", read=share_above_zero, group=TRAINING, also=("--apart",)),
+        float, "share of the games kept for validation", training("X", read=share_above_zero, also=("--apart",))
     ] = SETTINGS.validation
     gpu: OnCard = False
-    mirror: Annotated[bool, "do not mirror positions left to right", Option(group=TRAINING)] = True
+    mirror: Annotated[bool, "do not mirror positions left to right", training()] = True
     rescore: Annotated[
         int | None,
         "search ten positions of each game, NODES each, with the net at the start, and keep the scores next to them "
         f"(default: the scores in the files); the start is then {DEFAULT_TEACHER}, unless named",
-        Option("NODES", 1, group=TRAINING),
+        training("NODES", 1),
     ] = None
-    match: Annotated[bool, "after --rescore, do not let the new net meet the one before it", Option(group=TRAINING)] = (
-        True
-    )
-    out: Annotated[Path, "write the net to this file", Option("FILE", read=file_path, group=shared.OUTPUT)] = Path(
-        "merino.net"
-    )
+    match: Annotated[bool, "after --rescore, do not let the new net meet the one before it", training()] = True
+    out: Annotated[Path, "write the net to this file", Option("FILE", read=file_path, group=OUTPUT)] = DEFAULT_OUT
     is_quiet: bool = False
 
     def __post_init__(self) -> None:
         """Raises UsageError for options that exclude each other."""
-        is_shaped = any((self.features, self.hidden, self.outputs, self.activation, self.piece_values))
-        if self.shape and is_shaped:
+        if self.shape and any((self.features, self.hidden, self.outputs, self.activation, self.piece_values)):
             raise UsageError("train: --shape says all of the shape: leave out --features, --hidden and the like")
         if self.rescore and self.is_pqr:
             raise UsageError("train: --rescore makes scores, but --objective pqr uses none")
         if self.ahead and (self.rescore or self.is_pqr):
             raise UsageError("train: --lambda looks ahead in games with scores: --rescore and --objective pqr use none")
-        of_scores = (self.blend, self.blend_from, self.power)
-        if self.is_pqr and of_scores != (None, None, Objective.power):
-            raise UsageError(
-                "train: --blend, --blend-from and --power say how to learn scores; --objective pqr uses none"
-            )
+        if self.is_pqr and (self.blend, self.blend_from, self.power) != (None, None, Objective.power):
+            raise UsageError("train: --blend, --blend-from and --power are for scores; --objective pqr uses none")
 
     @property
     def is_pqr(self) -> bool:
@@ -222,14 +184,8 @@ class TrainRequest:
         activation = self.activation or usual.activation
         if self.piece_values and not usual.piece_values or second and not usual.second:
             usual = replace(SHAPE, piece_values=usual.piece_values)  # positions support nets of one layer only
-        shape = Shape(
-            self.features or usual.features,
-            hidden,
-            second,
-            activation,
-            piece_values=self.piece_values or usual.piece_values,
-            outputs=self.outputs or usual.outputs,
-        )
+        features, outputs = self.features or usual.features, self.outputs or usual.outputs
+        shape = Shape(features, hidden, second, activation, self.piece_values or usual.piece_values, outputs)
         return replace(shape, features=shape.feature_set.name)
 
 

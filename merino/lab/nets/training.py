@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -107,26 +108,21 @@ REPORT_SECONDS = 0.5
 FITTED = 200_000  # positions that K is fitted to
 MAX_LEARNED = 10**15  # positions that a card may name, far beyond any useful number
 ROUNDED = 256  # positions at which the error of rounding is measured
-TRAINING = "training"  # group of options
+training = partial(Option, group="training")
+above_zero = partial(training, high=np.inf, read=number_above_zero)
 ShareOfResult = Annotated[
     float | None,
     "weight of the result in the target; the score has the rest",
-    Option("X", 0, 1, group=TRAINING, flag="--blend", default="what the positions support"),
+    training("X", 0, 1, flag="--blend", default="what the positions support"),
 ]
-Power = Annotated[
-    float,
-    "exponent of the error; 2 is the squared error",
-    Option("X", high=np.inf, read=number_above_zero, group=TRAINING),
-]
+Power = Annotated[float, "exponent of the error; 2 is the squared error", above_zero("X")]
 Ahead = Annotated[
     float,
     "share of each score that is made of the scores after it in the game, TD(lambda)",
-    Option("X", read=share_below_1, group=TRAINING, flag="--lambda", default="0"),
+    training("X", read=share_below_1, flag="--lambda", default="0"),
 ]
 OnCard = Annotated[
-    bool,
-    "train on an NVIDIA graphics card: one layer, pieces on squares, by the own king or not",
-    Option(group=TRAINING),
+    bool, "train on an NVIDIA graphics card: one layer, pieces on squares, by the own king or not", training()
 ]
 
 
@@ -171,15 +167,11 @@ class TrainingSettings:
         """Plain data, by the names in net files: the share for validation is `apart` there."""
         found: dict[str, Any] = asdict(self)
         found["apart"] = found.pop("validation")
-        for name in ("factorised", "gpu"):
-            if not found[name]:
-                del found[name]  # as in files that are older than it
-        if self.shape.outputs == 1:
-            del found["shape"]["outputs"]
-        if self.objective.score_k is None:
-            del found["objective"]["score_k"]
-        if self.blend_from is None:
-            del found["blend_from"]
+        usual = {"factorised": False, "gpu": False, "blend_from": None, "outputs": 1, "score_k": None}
+        for table in (found, found["shape"], found["objective"]):
+            for name, value in usual.items():
+                if name in table and table[name] == value:
+                    del table[name]  # as in files that are older than it
         return found
 
 
@@ -290,8 +282,13 @@ class Trainer:
         self._moments = np.zeros((2, self._layout.size), dtype=np.float32)
         self._step = self._epoch = 0
         self._best, self._best_weights, self._error = np.inf, self._weights.copy(), np.nan
+        self._last: float | None = None  # error over the validation positions in this run
         self._seconds = 0.0
-        self._initialise(start)
+        if start is None:
+            layers = random_layers(settings.trained_shape, settings.seed)
+        else:
+            layers = extended(layers_of(start, settings.shape, settings.seed), settings.trained_shape)
+        self._layout.fill(self._weights, layers)
         self._start = None if start is None else self._weights.copy()
         self._load()
 
@@ -303,7 +300,11 @@ class Trainer:
         """
         interrupted = False
         with ThreadPoolExecutor(self._threads, thread_name_prefix="train") as pool:
-            gradient = self._gradient(pool)
+            layout, settings = self._layout, self._settings
+            if settings.gpu:
+                gradient: Gradient | GpuGradient = GpuGradient(layout, settings.objective, settings.batch)
+            else:
+                gradient = Gradient(layout, pool, self._threads, settings.batch)
             try:
                 self._compile(gradient)
                 while self._epoch < self._settings.epochs:
@@ -316,11 +317,6 @@ class Trainer:
             before = None if self._start is None else self._error_apart(gradient, self._start)
             even = self._error_apart(gradient, np.zeros_like(self._weights))
         return Trained(self._network(), self._error, self._best, before, even, self._epoch, self._seconds, interrupted)
-
-    def _gradient(self, pool: ThreadPoolExecutor) -> Gradient | GpuGradient:
-        if self._settings.gpu:
-            return GpuGradient(self._layout, self._settings.objective, self._settings.batch)
-        return Gradient(self._layout, pool, self._threads, self._settings.batch)
 
     def _compile(self, gradient: Gradient | GpuGradient) -> None:
         """Compile what an epoch needs, by one position: compiling is not to count as training."""
@@ -363,8 +359,8 @@ class Trainer:
         if error < self._best:
             self._best, self._best_weights = error, self._weights.copy()
             self._check_best()
+        self._last = error
         if report:
-            self._last = error
             speed = seen / max(1e-9, time.monotonic() - began)
             report(self._state(self._error, 0, speed, is_epoch=True))
 
@@ -386,7 +382,7 @@ class Trainer:
         done = (self._epoch + seen / count) / epochs
         left = (1 - done) * epochs * count / speed
         best = self._best if np.isfinite(self._best) else None
-        last = getattr(self, "_last", best)
+        last = best if self._last is None else self._last
         number, seconds = self._epoch + (not is_epoch), self._seconds + seen / speed
         return TrainingState(number, epochs, done, error, last, best, speed, seconds, left, is_epoch)
 
@@ -400,15 +396,6 @@ class Trainer:
         corrected = rate * np.sqrt(second) / first
         return np.array([corrected, *BETAS, EPSILON, 1 / positions, settings.decay * rate, MAX_WEIGHT])
 
-    def _initialise(self, start: Network | None) -> None:
-        """Random weights by the seed, or those of a net."""
-        shape, trained = self._settings.shape, self._settings.trained_shape
-        if start is None:
-            layers = random_layers(trained, self._settings.seed)
-        else:
-            layers = extended(layers_of(start, shape, self._settings.seed), trained)
-        self._layout.fill(self._weights, layers)
-
     def _quantised(self) -> tuple[Mapping[str, np.ndarray], Network]:
         """The layers of the best weights, and the net of them; raises NetError."""
         shape, layers = self._settings.shape, self._layout.cut(self._best_weights)
@@ -418,15 +405,12 @@ class Trainer:
 
     def _network(self) -> Network:
         layers, rounded = self._quantised()
-        errors = {"epochs": self._epoch, "error": self._error, "error_apart": self._best}
-        errors["rounding_cp"] = round(self._rounding_error(layers, rounded), 2)
-        return replace(rounded, about={**self._about, "training": errors}, search=self._search)
-
-    def _rounding_error(self, layers: Mapping[str, np.ndarray], rounded: Network) -> float:
-        """The error of quantisation in centipawns: the mean difference over some validation positions."""
         apart = self._order.validation
-        chosen = unpack(apart[:: max(1, len(apart) // ROUNDED)][:ROUNDED])
-        return float(np.abs(exact_scores(rounded.shape, layers, chosen) - rounded.plain_scores(chosen)).mean())
+        some = unpack(apart[:: max(1, len(apart) // ROUNDED)][:ROUNDED])
+        rounding = float(np.abs(exact_scores(rounded.shape, layers, some) - rounded.plain_scores(some)).mean())
+        errors = {"epochs": self._epoch, "error": self._error, "error_apart": self._best}
+        errors["rounding_cp"] = round(rounding, 2)
+        return replace(rounded, about={**self._about, "training": errors}, search=self._search)
 
     def _identity(self) -> str:
         return json.dumps(self._about, sort_keys=True)

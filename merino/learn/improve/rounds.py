@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Annotated, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -45,7 +46,7 @@ from merino.match.statistics import Estimate, Sprt, estimate
 
 _SEEDS_A_ROUND = 10  # seeds of a round; each of its steps has its own
 LOCK, LOG, TABLE = "lock", "log.txt", "table.csv"
-TRAINING_GAMES, DECIDING_MATCH = "training games", "deciding match"  # groups of options
+of_games, of_match = partial(Option, group="training games"), partial(Option, group="deciding match")
 PIECES = (100.0, 300.0, 300.0, 500.0, 900.0)  # centipawns, as beginners learn: pawn, knight, bishop, rook, queen
 SAME, WORSE, OPEN = "same", "worse", "open"  # verdicts beside those of a test
 _UNSAID = dict.fromkeys(("share", "shape"), "what the positions support")  # settings that need not be said
@@ -67,18 +68,14 @@ class RoundPlan:
     best; 0 for none.
     """
 
-    nodes: Annotated[int, "nodes per move", Option("N", 1, group=TRAINING_GAMES)] = 1500
-    games: Annotated[int, "games per round", Option("N", 1, group=TRAINING_GAMES)] = 2000
-    window: Annotated[int, "learn from the games of the last N rounds", Option("N", 1, group=TRAINING_GAMES)] = 4
-    match_nodes: Annotated[int, "nodes per move", Option("N", 1, group=DECIDING_MATCH)] = 2000
-    match_games: Annotated[int, "maximum number of games", Option("N", 1, group=DECIDING_MATCH)] = 4000
+    nodes: Annotated[int, "nodes per move", of_games("N", 1)] = 1500
+    games: Annotated[int, "games per round", of_games("N", 1)] = 2000
+    window: Annotated[int, "learn from the games of the last N rounds", of_games("N", 1)] = 4
+    match_nodes: Annotated[int, "nodes per move", of_match("N", 1)] = 2000
+    match_games: Annotated[int, "maximum number of games", of_match("N", 1)] = 4000
     elo0: float = 0.0
     elo1: float = 10.0
-    gauge: Annotated[
-        int,
-        "games against the first weights after each success, to show progress; 0 for none",
-        Option("N", group=DECIDING_MATCH),
-    ] = 200
+    gauge: Annotated[int, "games against the first weights after each success; 0 for none", of_match("N")] = 200
     seed: Annotated[int, "seed of all random choices", Option("N")] = 1
 
     def as_json(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any
 
 from merino.eval.evaluation import Evaluation
 from merino.eval.families import default, read_net
@@ -20,45 +20,30 @@ from merino.learn.improve.rounds import StepContext, elo_of, play_match
 
 GAUGE_START, GAUGE_TERMS, LADDER = 3, 4, 5  # steps of seeds
 FROM_NOTHING, FROM_A_NET = ("gen1", "gen12"), ("gen12",)  # nets of Merino on the ladder; a net is far above the first
-Elo = tuple[float | None, float | None]
 
 
-class Gauges(NamedTuple):
-    """The Elo of the best, with half the width of its interval; the ladder is empty unless the best is new."""
-
-    from_start: Elo
-    from_terms: Elo
-    ladder: tuple[LadderMatch, ...]
-
-
-def gauges_of(folder: NightFolder, state: NightState, verdict: str, network: Network, context: StepContext) -> Gauges:
+def gauges_of(
+    folder: NightFolder, state: NightState, verdict: str, network: Network, context: StepContext
+) -> dict[str, Any]:
     """Measure the net of the present generation if it has won; else the best is as strong as it was.
 
-    Raises LearnError, EvaluationError, MatchError and StepStoppedError.
+    These are fields of a Generation: the Elo of the best from the start and from the terms, each with half the width
+    of its interval, and the ladder of a new best. Raises LearnError, EvaluationError, MatchError and StepStoppedError.
     """
+    names = ("from_start", "from_start_error"), ("from_terms", "from_terms_error")
     if verdict != "H1":
         last = state.rounds[-1] if state.rounds else None
-        if last is None:
-            return Gauges((None, None), (None, None), ())
-        return Gauges((last.from_start, last.from_start_error), (last.from_terms, last.from_terms_error), ())
+        return {name: getattr(last, name, None) for pair in names for name in pair}
     new, start = NetEvaluation(network), folder.start(state)
     old = NetEvaluation(start) if isinstance(start, Network) else start
-    first = _gauge(folder, state, new, old, GAUGE_START, context)
-    return Gauges(
-        first,
-        _gauge(folder, state, new, default(), GAUGE_TERMS, context),
-        tuple(_climbed(folder, state, new, context)) if state.plan.ladder else (),
-    )
-
-
-def _gauge(
-    folder: NightFolder, state: NightState, new: Evaluation, old: Evaluation, step: int, context: StepContext
-) -> Elo:
-    number = len(state.rounds) + 1
-    if not state.plan.gauge:
-        return None, None
-    trial = state.plan.gauge_trial(number, step)
-    return elo_of(play_match(new, old, trial, folder.of_round(number) / f"gauge-{step}.state", context, decides=False))
+    number, found = len(state.rounds) + 1, dict[str, Any]()
+    for pair, opponent, step in zip(names, (old, default()), (GAUGE_START, GAUGE_TERMS), strict=True):
+        elo: tuple[float | None, float | None] = (None, None)
+        if state.plan.gauge:
+            trial, path = state.plan.gauge_trial(number, step), folder.of_round(number) / f"gauge-{step}.state"
+            elo = elo_of(play_match(new, opponent, trial, path, context, decides=False))
+        found |= zip(pair, elo, strict=True)
+    return found | {"ladder": tuple(_climbed(folder, state, new, context)) if state.plan.ladder else ()}
 
 
 def rungs_of(state: NightState) -> list[int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,12 +130,15 @@ class NetLearner:
         """See Learner."""
         number, plan = len(state.rounds) + 1, state.plan_now
         best, folder = self.folder.best_net(state), self.folder.of_round(number)
-        player = _evaluation(best)
-        earlier = self._earlier_data(state)
-        context.events.say(f"Generation {number}: {plan.games} games of {best_name(best)} at {plan.nodes} nodes a move")
+        player = nothing() if best is None else NetEvaluation(best)
+        earlier, name = self._earlier_data(state), NOTHING if best is None else digest(best)
+        context.events.say(f"Generation {number}: {plan.games} games of {name} at {plan.nodes} nodes a move")
         seconds = play_games(plan, number, player, folder, context, positions=folder / GAMES).seconds
-        data = earlier | {number: data_of(folder, best_name(best))}
-        about = card_of(state.plan, _name_of(state), number, data)
+        data = earlier | {number: data_of(folder, name)}
+        # A path means nothing elsewhere, so the recipe has the name of the file.
+        start = NOTHING if state.is_from_nothing else Path(state.start_name).name
+        generations = [{"generation": each, **asdict(played)} for each, played in data.items()]
+        about = {"recipe": state.plan.recipe(start, number), "generations": generations}
         games = {self.folder.of_round(each) / GAMES: self._scale_of(state, each) for each in data}
         lesson = Lesson(plan, number, best, learned_before(self.folder.start(state)), games, about)
         fitted = fit_generation(lesson, folder, context)
@@ -150,7 +153,6 @@ class NetLearner:
         verdict = trial.test.verdict(tally.counts) or OPEN
         gauges = gauges_of(self.folder, state, verdict, fitted.network, context)
         elo, elo_error = elo_of(tally)
-        (from_start, from_start_error), (from_terms, from_terms_error), ladder = gauges
         return Generation(
             number=number,
             verdict=verdict,
@@ -164,14 +166,10 @@ class NetLearner:
             match_games=tally.games,
             elo=elo,
             elo_error=elo_error,
-            from_start=from_start,
-            from_start_error=from_start_error,
-            from_terms=from_terms,
-            from_terms_error=from_terms_error,
             play_seconds=seconds,
             train_seconds=fitted.seconds,
             nodes_a_second=data[number].positions * plan.nodes / max(seconds, 1e-9),
-            ladder=ladder,
+            **gauges,
         )
 
     def _scale_of(self, state: NightState, number: int) -> float:
@@ -199,15 +197,6 @@ class NetLearner:
         if found.from_terms is not None and found.from_terms_error is not None:
             parts.append(f"{signed(found.from_terms, found.from_terms_error)} from the terms")
         return "; ".join([*parts, time])
-
-
-def _evaluation(best: Network | None) -> Evaluation:
-    return nothing() if best is None else NetEvaluation(best)
-
-
-def _name_of(state: NightState) -> str:
-    """What a recipe calls the start: a path means nothing elsewhere, so it is the name of the file."""
-    return NOTHING if state.is_from_nothing else Path(state.start_name).name
 
 
 def data_of(folder: Path, player: str) -> GenerationData:
@@ -312,24 +301,18 @@ def _trained(lesson: Lesson, choice: ShapeChoice, records: PackedBlocks, folder:
     plan, usual = lesson.plan, TrainingSettings()
     validation = validation_share(plan.games, usual.validation)
     course = course_for(records, usual.batch, start, validation)
-    score_k = default().k if start else course.score_k
-    settings = replace(
-        usual,
-        shape=choice.shape,
-        objective=Objective(
-            supported_by(len(records)).share if plan.share is None else plan.share,
-            course.k,
-            plan.power,
-            score_k=score_k,
-        ),
+    share = supported_by(len(records)).share if plan.share is None else plan.share
+    settings = TrainingSettings(
+        choice.shape,
+        Objective(share, course.k, plan.power, score_k=default().k if start else course.score_k),
         epochs=course.epochs,
         rate=course.rate,
         validation=validation,
         seed=plan.seed_of(lesson.number, 1),
         gpu=plan.gpu,
     )
-    before = {} if start is None else {"before": lesson.learned}
-    trainer = Trainer(records, settings, lesson.about | before, _checkpoint(folder), context.threads, start)
+    about = lesson.about if start is None else lesson.about | {"before": lesson.learned}
+    trainer = Trainer(records, settings, about, _checkpoint(folder), context.threads, start)
 
     def report(state: TrainingState) -> None:
         context.events.progressed(f"Training, error {state.error:.6f}", state.done)
@@ -344,11 +327,6 @@ def _trained(lesson: Lesson, choice: ShapeChoice, records: PackedBlocks, folder:
     return found
 
 
-def best_name(best: Network | None) -> str:
-    """What the best is called in remarks: the hash of its net."""
-    return "nothing" if best is None else digest(best)
-
-
 def _kept_fit(folder: Path) -> NightFit:
     """The fit that the folder of a generation holds; raises LearnError and NetError."""
     path = folder / FIT
@@ -360,12 +338,6 @@ def _kept_fit(folder: Path) -> NightFit:
     if digest(network) != known:
         raise LearnError(f"'{folder / CANDIDATE}' is another net than '{path}' says: remove both to train again")
     return NightFit(network, *numbers, start_error)
-
-
-def card_of(plan: NightPlan, start: str, number: int, data: dict[int, GenerationData]) -> dict[str, Any]:
-    """The recipe of a net for its file: the command, and the data of each generation that it learned from."""
-    generations = [{"generation": each, **asdict(played)} for each, played in data.items()]
-    return {"recipe": plan.recipe(start, number), "generations": generations}
 
 
 DEFAULT_START = "gen13"  # the strongest net that comes with Merino

@@ -13,7 +13,6 @@ from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any, Self
 
-from merino.core.common.options import Option
 from merino.core.common.sealed import finite
 from merino.core.common.tables import aligned
 from merino.core.common.text import counted
@@ -25,17 +24,17 @@ from merino.eval.net.file import digest, net_in
 from merino.eval.net.network import EXAMPLE, Network, Shape, parse_shape
 from merino.lab.nets.gradient import Objective
 from merino.lab.nets.shapes import MAX_GAMES, MIN_GAMES
-from merino.lab.nets.training import TRAINING, Ahead, OnCard, Power, ShareOfResult
+from merino.lab.nets.training import Ahead, OnCard, Power, ShareOfResult, training
 from merino.learn.errors import LearnError
 from merino.learn.improve.rounds import (
-    DECIDING_MATCH,
     TABLE,
-    TRAINING_GAMES,
     LoopState,
     Round,
     RoundPlan,
     RunFolder,
     check_share,
+    of_games,
+    of_match,
     pieces_alone,
     read_state,
 )
@@ -78,43 +77,34 @@ class NightPlan(RoundPlan):
     (`lab.nets.night.ladder`), 0 for none.
     """
 
-    nodes: Annotated[int, "nodes per move", Option("N", 1, group=TRAINING_GAMES)] = 600
+    nodes: Annotated[int, "nodes per move", of_games("N", 1)] = 600
     fewest_nodes: Annotated[
         int,
         "fewest nodes per move: each net from random weights that wins takes three tenths of them away, down to N, "
         "for more games in the same time",
-        Option("N", 1, group=TRAINING_GAMES),
+        of_games("N", 1),
     ] = 40
     games: Annotated[
         int,
         "games per generation",
-        Option(
-            "N",
-            1,
-            group=TRAINING_GAMES,
-            default=f"{MIN_GAMES} from nothing; up to {MAX_GAMES} from a net that has learned from many positions",
-        ),
+        of_games("N", 1, default=f"{MIN_GAMES} from nothing, up to {MAX_GAMES} from a net that has learned much"),
     ] = MIN_GAMES
-    window: Annotated[int, "learn from the games of the last N generations", Option("N", 1, group=TRAINING_GAMES)] = 12
+    window: Annotated[int, "learn from the games of the last N generations", of_games("N", 1)] = 12
     share: ShareOfResult = None
     shape: Annotated[
-        str,
-        f"shape of all nets, as in '{EXAMPLE}'",
-        Option("EXPR", group=TRAINING, default="what the positions support"),
+        str, f"shape of all nets, as in '{EXAMPLE}'", training("EXPR", default="what the positions support")
     ] = ""
     power: Power = Objective.power
     ahead: Ahead = 0.0
     gpu: OnCard = False
     gauge: Annotated[
-        int,
-        "games against the start, and against the terms, after each success, to show progress; 0 for none",
-        Option("N", group=DECIDING_MATCH),
+        int, "games against the start, and against the terms, after each success; 0 for none", of_match("N")
     ] = 200
     ladder: Annotated[
         int,
         "games after each success against each rung of the ladder, older nets that stay the same: of Merino, and those "
         "of this run that were the first, second, fourth, eighth... to win; 0 for none",
-        Option("N", group=DECIDING_MATCH),
+        of_match("N"),
     ] = 50
 
     @classmethod

@@ -58,10 +58,10 @@ def test_a_net_values_any_board_with_32_men_and_refuses_more(
     assert len(printed(capsys, "explain", CROWDED.format("N7"), "--json")["pieces"]) == 33
 
 
-def test_a_net_explains_a_position_with_the_terms_beside(net: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_net_explains_a_position_next_to_the_terms(net: str, capsys: pytest.CaptureFixture[str]) -> None:
     report = printed(capsys, "explain", MIDDLEGAME, "--evalfile", net, "--json", "--static")
     assert report["terms"] == report["groups"] == [] and report["shared_cp"] is None
-    assert report["without_terms"] == "material.net does not tell its score by terms"
+    assert report["without_terms"] == "material.net does not split its score into terms"
     assert report["static"]["score_cp"] == 0 and report["static"]["non_term_cp"] == report["static"]["sum_cp"]
     values = {piece["square"]: (piece["removal_cp"], piece["attributed_cp"]) for piece in report["pieces"]}
     assert values["d1"] == (900, None) and values["d8"] == (-900, None) and values["g1"] == (None, None)
@@ -73,7 +73,7 @@ def test_a_net_explains_a_position_with_the_terms_beside(net: str, capsys: pytes
     assert next(piece for piece in beside["pieces"] if piece["square"] == "d1")["removal_cp"] == removals[3]
 
 
-def test_the_text_of_a_net_shows_score_pieces_and_terms_beside(net: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_of_a_net_shows_score_pieces_and_the_terms(net: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", MIDDLEGAME, "--evalfile", net, "--pieces"]) == 0
     text = capsys.readouterr().out
     for part in ("By the terms the position is even", "Q  9.00", "Score for White 0.00 by ", "In pawns for the owner"):
@@ -83,13 +83,13 @@ def test_the_text_of_a_net_shows_score_pieces_and_terms_beside(net: str, capsys:
     assert "a known draw" in capsys.readouterr().out
 
 
-def test_a_net_tells_a_move_by_what_it_makes_of_the_pieces(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_net_explains_a_move_by_what_it_makes_of_the_pieces(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", MIDDLEGAME, "h6", "--evalfile", "gen12", "--static"]) == 0
     text = capsys.readouterr().out
     assert "What h6 makes of each piece" in text and "p h7-h6" in text and "(the net)" in text
 
 
-def test_a_piece_value_net_tells_its_value_of_each_piece(piece_net: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_piece_value_net_shows_its_value_of_each_piece(piece_net: str, capsys: pytest.CaptureFixture[str]) -> None:
     report = printed(capsys, "explain", MIDDLEGAME, "--evalfile", piece_net, "--json", "--static")
     total = sum(piece["attributed_cp"] for piece in report["pieces"]) + report["shared_cp"]
     assert total == pytest.approx(report["static"]["sum_cp"])
@@ -99,7 +99,7 @@ def test_a_piece_value_net_tells_its_value_of_each_piece(piece_net: str, capsys:
     assert len(beside["terms"]) == len(TERMS) and beside["static"]["score_cp"] != beside["beside"]["score_cp"]
 
 
-def test_moves_and_what_they_change_are_told_by_a_net(net: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_moves_and_what_they_change_are_explained_by_a_net(net: str, capsys: pytest.CaptureFixture[str]) -> None:
     ranked = printed(capsys, "moves", MIDDLEGAME, "--evalfile", net, "--static", "--json")["moves"]
     assert {move["change"]["after_cp"] for move in ranked} == {0, -100}
     taking = "4k3/8/8/3p4/4P3/8/8/4K3 w - - 0 1"
@@ -121,7 +121,7 @@ def test_a_net_and_the_terms_are_compared(net: str, turned: bool, capsys: pytest
     assert any(move["ranks"][0] != move["ranks"][1] for move in found["moves"])
     assert main(["compare", *files, MIDDLEGAME]) == 0
     text = capsys.readouterr().out
-    assert f"{'AB'[turned]}: material.net does not tell its score by terms." in text
+    assert f"{'AB'[turned]}: material.net does not split its score into terms." in text
     assert f"Terms of {'BA'[turned]}: net in centipawns" in text
 
 
@@ -137,7 +137,7 @@ def test_an_evaluation_of_a_name_is_that_which_comes_with_merino() -> None:
     assert not load_evaluation("gen1").has_terms
 
 
-def test_piece_values_of_a_net_are_told_by_phase(piece_net: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_piece_values_of_a_net_are_shown_by_phase(piece_net: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = printed(capsys, "net", piece_net, "--json")
     own = {(row["piece"], row["phase"]): row for row in found["own_values"]}
     evaluation = NetEvaluation(random_net(Shape("ALL", 16, piece_values=True)))

@@ -82,7 +82,7 @@ def test_a_bad_net_is_one_error_and_changes_nothing(engine: UciProcess, tmp_path
     assert error.startswith("info string error: EvalFile: there is no net 'nowhere.net'")
 
 
-def test_the_console_tells_a_score_by_pieces(net: Path) -> None:
+def test_the_console_shows_a_score_by_pieces(net: Path) -> None:
     talk = Talk()
     talk.session.runtime.evaluation = NetEvaluation(material_net(), "material.net")
     printed = talk.say("eval")
@@ -167,7 +167,7 @@ def test_a_net_is_found_as_a_file_or_not_at_all(net: Path) -> None:
         find_net("x.net")
 
 
-def test_the_command_tells_of_a_net(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_shows_a_net(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["net", str(net), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     means = {(row["piece"], row["phase"]): row["mean"] for row in printed["pieces"]}

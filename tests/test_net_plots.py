@@ -137,7 +137,7 @@ def test_a_damaged_log_is_named(tmp_path: Path) -> None:
             run_plot([str(net)])
 
 
-def test_a_net_of_which_nothing_can_be_drawn_is_told(tmp_path: Path) -> None:
+def test_a_net_without_a_picture_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     net = save(tmp_path / "my.net", Shape("H+V", 8))
     with pytest.raises(CommandError, match=r"nothing to draw of '.*my\.net'"):

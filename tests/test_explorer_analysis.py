@@ -419,7 +419,7 @@ def test_sentences_of_a_net_lead_to_the_account_and_to_the_pieces(page: Page) ->
     page.open(at(BOTVINNIK))
     page.of_module("panels/weights.js", 'module.useWeights("gen12.net")')
     press(page, "Black is ahead by ")
-    page.until(lambda: "score by terms" in pointed(page))
+    page.until(lambda: "score into terms" in pointed(page))
     press(page, "Around this position")
     page.until(lambda: re.search(r"The terms explain \d+% of how moves change", pointed(page)))
     press(page, "The net rates ")

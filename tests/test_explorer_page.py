@@ -337,7 +337,7 @@ def test_a_net_shows_score_and_pieces_and_says_that_it_has_no_terms(page: Page, 
     page.until(lambda: "mine.net" in page.text("#weights-chosen option:checked") and page.all("#net-about"))
     assert page.run("return document.getElementById('weights-save').disabled")
     page.tab("terms")
-    page.until(lambda: "score by terms" in page.text("#without-terms"))
+    page.until(lambda: "score into terms" in page.text("#without-terms"))
     removals = load_evaluation("gen1").removals(Position(MIDDLEGAME).record)[0]
     page.until(lambda: page.values["d1"] == f"{removals[chess.D1] / 100:+.2f}")
     by_terms = default().explain(Position(MIDDLEGAME).record).score_white

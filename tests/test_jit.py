@@ -212,7 +212,7 @@ def test_a_study_over_a_damaged_cache_goes_on_and_mends_it(tmp_path):
         copied = tmp_path / "home" / "cache" / cache_of(group).name
         shutil.copytree(cache_of(group), copied, copy_function=link)
     # A small one, so that this takes seconds; another checkout of the same sources has its own next to it.
-    tallies = {path: path.read_bytes() for path in (tmp_path / "home").rglob("regression._tally*.code")}
+    tallies = {path: path.read_bytes() for path in (tmp_path / "home").rglob("values._tally*.code")}
     for tally, content in tallies.items():
         tally.unlink()  # it is damaged in place, and its other name is that of the code in use
         tally.write_bytes(content)

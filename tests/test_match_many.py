@@ -200,7 +200,7 @@ def test_self_play_feeds_the_learner(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert all(node.eval() is not None for node in games[0].mainline() if node.ply() > 8)
     capsys.readouterr()
     weights.write_bytes(DEFAULT_FILE.read_bytes())
-    assert run_learn([str(pgn), "--weights", str(weights), "--dry-run"]) == 0
+    assert run_learn([str(pgn), "--weights", str(weights), "--no-match"]) == 0
     assert "Games: 30" in capsys.readouterr().out
 
 

@@ -12,6 +12,7 @@ import threading
 import time
 from dataclasses import replace
 from datetime import date
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -246,9 +247,11 @@ def test_what_is_no_option_is_ignored_unless_it_is_to_be_set(line: str, caplog: 
         started(replace(player, options={"X": "1"}))
 
 
-def test_the_clock_runs_from_go_to_the_move() -> None:
+def test_the_clock_runs_from_go_to_the_move_and_our_threads_keep_to_it() -> None:
     result = run_match(terms("default", f"{FAKE} sluggish", 2, TimeControl(clock=Clock(400, 50))), 1)
-    assert result.tally.points.sum() == 2 and result.tally.faults[Reason.TIME][1] == 0
+    assert result.tally.games == 2 and result.tally.faults[Reason.TIME][1] == 0
+    result = run_match(terms("threads=2,name=two", "default", 2, TimeControl(clock=Clock(2000, 50)), margin=1000), 1)
+    assert result.tally.games == 2 and not any(map(any, result.tally.faults.values()))
 
 
 @pytest.mark.parametrize(
@@ -300,29 +303,36 @@ class _Scripted:
     def close(self) -> None: ...
 
 
-def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    sides = [_Scripted(), _Scripted()]
-    monkeypatch.setattr("merino.match.engines.start_engine", lambda player, *_: sides[player])
-    time_control, flag = TimeControl(clock=Clock(1000, 20, 2)), np.zeros(1, dtype=np.uint64)
-    game = PythonBoard((0, 1), time_control, Adjudication(longest=8), flag).play(0, Opening(START_FEN), True)
-    assert game is not None and len(game.moves) == 8
+@pytest.fixture
+def sides(monkeypatch: pytest.MonkeyPatch) -> list[_Scripted]:
+    """The players 0 and 1."""
+    scripted = [_Scripted(), _Scripted()]
+    monkeypatch.setattr("merino.match.engines.start_engine", lambda player, *_: scripted[player])
+    return scripted
+
+
+def scripted_game(time_control: TimeControl, longest: int, margin: int = 0) -> Game:
+    board = PythonBoard((0, 1), time_control, Adjudication(longest=longest), np.zeros(1, dtype=np.uint64), margin)
+    game = board.play(0, Opening(START_FEN), True)
+    assert game is not None
+    return game
+
+
+def test_at_a_classical_clock_both_sides_see_time_and_moves_to_go(sides: list[_Scripted]) -> None:
+    assert len(scripted_game(TimeControl(clock=Clock(1000, 20, 2)), 8).moves) == 8
     assert sides[0].seen == [((1020, 1000), 2), ((940, 920), 1), ((1860, 1840), 2), ((1780, 1760), 1)]
     assert [moves_to_go for _, moves_to_go in sides[1].seen] == [2, 1, 2, 1]
 
 
+@pytest.mark.usefixtures("sides")
 @pytest.mark.parametrize(("margin", "late"), [(69, "70 ms late"), (70, ""), (0, "70 ms late")])
-def test_a_move_beyond_the_margin_is_as_late_as_it_is(margin: int, late: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merino.match.engines.start_engine", lambda *_: _Scripted())
-    board = PythonBoard((0, 1), TimeControl(movetime=30), Adjudication(longest=1), np.zeros(1, dtype=np.uint64), margin)
-    game = board.play(0, Opening(START_FEN), True)
-    assert game is not None and (game.reason, game.detail) == (Reason.TIME if late else Reason.TOO_LONG, late)
+def test_a_move_beyond_the_margin_is_as_late_as_it_is(margin: int, late: str) -> None:
+    game = scripted_game(TimeControl(movetime=30), 1, margin)
+    assert (game.reason, game.detail) == (Reason.TIME if late else Reason.TOO_LONG, late)
 
 
-def test_a_clock_shows_at_most_the_time_that_a_search_accepts(monkeypatch: pytest.MonkeyPatch) -> None:
-    sides = [_Scripted(), _Scripted()]
-    monkeypatch.setattr("merino.match.engines.start_engine", lambda player, *_: sides[player])
-    time_control, flag = TimeControl(clock=Clock.read("1/600000+999999")), np.zeros(1, dtype=np.uint64)
-    PythonBoard((0, 1), time_control, Adjudication(longest=6), flag).play(0, Opening(START_FEN), True)
+def test_a_clock_shows_at_most_the_time_that_a_search_accepts(sides: list[_Scripted]) -> None:
+    scripted_game(TimeControl(clock=Clock.read("1/600000+999999")), 6)
     for clocks, _ in (*sides[0].seen, *sides[1].seen):
         assert clocks is not None and Limits(time=clocks).time == clocks
 
@@ -457,11 +467,6 @@ def test_the_usual_hash_is_brought_within_the_bounds_of_an_engine(
         started(replace(player, hash_mb=1000))
 
 
-def test_our_own_players_keep_to_a_clock_with_two_threads() -> None:
-    result = run_match(terms("threads=2,name=two", "default", 2, TimeControl(clock=Clock(2000, 50)), margin=1000), 1)
-    assert result.tally.games == 2 and not any(map(any, result.tally.faults.values()))
-
-
 @pytest.mark.parametrize(
     ("player", "code", "said"),
     [
@@ -498,13 +503,8 @@ def test_a_command_may_have_an_equals_sign_and_a_path_blanks(tmp_path: Path) -> 
     program.chmod(0o755)
     for text in (str(program), f"engine:{program}", shlex.quote(str(program))):
         assert read_player(text).command == (str(program),)
-
-
-def test_a_weights_file_that_may_be_executed_is_one(tmp_path: Path) -> None:
-    weights = tmp_path / "w.txt"
-    weights.write_bytes(DEFAULT_FILE.read_bytes())
-    weights.chmod(0o755)
-    assert isinstance(read_player(str(weights)), OwnPlayer)
+    program.write_bytes(DEFAULT_FILE.read_bytes())  # weights that may be executed
+    assert isinstance(read_player(str(program)), OwnPlayer)
 
 
 def test_players_are_read_with_all_that_is_said_of_them(tmp_path: Path) -> None:
@@ -622,57 +622,58 @@ def test_on_a_full_disk_the_score_is_shown_and_the_file_named(
     assert len(games_of(tmp_path / "g.pgn")) == 4
 
 
-def test_without_room_for_its_state_a_match_shows_the_score(
+def test_without_room_for_a_file_a_command_shows_the_score_and_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("merino.match.keeping.write_whole", full)
-    state = tmp_path / "m.state"
-    assert main(["match", "default", "razor_depth=1", "--games", "2", "--nodes", "50", "--state", str(state)]) == 1
-    captured = capsys.readouterr()
-    assert "Games | N: 2 W: " in captured.out
-    assert f"merino: match: cannot write '{state}': No space left on device" in captured.err
+    for writer, words, option, shown in (
+        ("write_whole", ["match", "default", "razor_depth=1", "--games", "2"], "--state", "Games | N: 2 W: "),
+        ("append_whole", ["selfplay", "2"], "--positions", "2 games, "),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"merino.match.keeping.{writer}", full)
+            assert main([*words, "--nodes", "50", option, str(tmp_path / option)]) == 1
+        captured = capsys.readouterr()
+        assert shown in captured.out and "they are in" not in captured.out
+        assert f"merino: {words[0]}: cannot write '{tmp_path / option}': No space left on device" in captured.err
+
+
+COMMANDS = [["match", "default", "default"], ["selfplay", "2"], ["gauntlet", "default", "a"]]
+COMMANDS += [["round-robin", "default", "a"]]
 
 
 @pytest.mark.parametrize(
-    "words",
-    [["match", "default", "default"], ["selfplay", "2"], ["gauntlet", "default", "a"], ["round-robin", "default", "a"]],
-    ids=lambda words: words[0],
+    ("words", "option"),
+    [*product(COMMANDS, ("--pgn", "--state")), (["selfplay", "2"], "--positions")],
+    ids=lambda value: value if isinstance(value, str) else value[0],
 )
-@pytest.mark.parametrize("option", ["--pgn", "--state"])
-def test_an_error_names_the_command_that_was_given(
+def test_a_file_that_cannot_be_written_is_found_before_any_game(
     words: list[str], option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a").write_bytes(DEFAULT_FILE.read_bytes())
     assert main([*words, option, str(tmp_path / "a" / "x")]) == 1
-    assert capsys.readouterr().err.startswith(f"merino: {words[0]}: cannot ")
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"merino: {words[0]}: cannot ") and not captured.out
 
 
-@pytest.mark.parametrize("read", ["openings", "weights"])
 def test_games_are_not_added_to_a_file_that_the_match_reads(
-    read: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "x.pgn"
-    path.write_bytes(DEFAULT_FILE.read_bytes() if read == "weights" else b"1. e4 e5 *\n")
-    before = path.read_bytes()
-    players = ["default", str(path)] if read == "weights" else ["default", "default", "--openings", str(path)]
-    assert main(["match", *players, "--games", "2", "--nodes", "50", "--pgn", str(path)]) == 1
-    assert f"'{path}' is also an input" in capsys.readouterr().err and path.read_bytes() == before
-
-
-def test_games_are_not_added_to_openings_in_the_home_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    path, words = tmp_path / "x.pgn", ["match", "default", "default", "--games", "2", "--nodes", "50"]
-    path.write_text("1. e4 e5 *")
-    assert main([*words, "--openings=~/x.pgn", "--pgn", str(path)]) == 1
-    assert f"'{path}' is also an input" in capsys.readouterr().err and path.read_text() == "1. e4 e5 *"
-    assert main([*words, "--openings", "~nobody-at-all/x", "--pgn", str(path)]) == 1
-    assert "cannot read openings '~nobody-at-all/x'" in capsys.readouterr().err
+    path, game = tmp_path / "x.pgn", b"1. e4 e5 *\n"
+    is_read = f"'{path}' is also an input"
+    for content, words, complaint in (
+        (DEFAULT_FILE.read_bytes(), [str(path)], is_read),
+        (game, ["default", "--openings", str(path)], is_read),
+        (game, ["default", "--openings=~/x.pgn"], is_read),
+        (game, ["default", "--openings", "~nobody-at-all/x"], "cannot read openings '~nobody-at-all/x'"),
+    ):
+        path.write_bytes(content)
+        assert main(["match", "default", *words, "--games", "2", "--nodes", "50", "--pgn", str(path)]) == 1
+        assert complaint in capsys.readouterr().err and path.read_bytes() == content
 
 
 @pytest.mark.parametrize(
@@ -705,27 +706,6 @@ def test_games_are_not_appended_to_a_compressed_pgn(
     assert main([*words, "--nodes", "50", "--pgn", str(pgn)]) == 2
     assert f"merino: {words[0]}: '{pgn}' is compressed, and nothing can be appended to it" in capsys.readouterr().err
     assert pgn.read_bytes() == b"kept"
-
-
-def test_positions_that_cannot_be_written_are_found_before_any_game(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["selfplay", "1", "--nodes", "50", "--positions", str(tmp_path / "nowhere" / "p.bin")]) == 1
-    captured = capsys.readouterr()
-    assert "games, " not in captured.out and "there is no such folder" in captured.err
-
-
-def test_selfplay_does_not_say_of_a_full_disk_that_the_games_are_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr("merino.match.keeping.append_whole", full)
-    assert main(["selfplay", "2", "--nodes", "50", "--positions", str(tmp_path / "p.bin")]) == 1
-    captured = capsys.readouterr()
-    assert "2 games, " in captured.out and "they are in" not in captured.out
-    assert "No space left on device" in captured.err
 
 
 def test_the_state_of_another_match_is_refused(tmp_path: Path) -> None:

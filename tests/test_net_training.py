@@ -1,4 +1,4 @@
-"""Training of nets: gradients against finite differences, the same for any number of threads, resumed, refused."""
+"""Training of nets: gradients, starts, factorised sets, order of positions, resumed runs, refusals."""
 
 from __future__ import annotations
 
@@ -21,24 +21,40 @@ from merino.core.board.fen import parse_fen
 from merino.core.common.interrupt import INTERRUPTED
 from merino.eval.families import default, find_net
 from merino.eval.linear.weights import SHIPPED
+from merino.eval.net.blocks import KINGS
 from merino.eval.net.family import NetEvaluation
 from merino.eval.net.file import load_net, save_net
-from merino.eval.net.network import Shape, exact_scores, parse_shape
-from merino.formats.packed import open_blocks, pack, unpack
-from merino.lab.nets import gradient, shapes
+from merino.eval.net.network import MAX_WEIGHT, Shape, exact_scores, parse_shape
+from merino.formats.packed import (
+    Filter,
+    PackedBlocks,
+    PackedError,
+    blocks_of,
+    joined,
+    open_blocks,
+    pack,
+    spooled,
+    unpack,
+    with_checks,
+    without_checks,
+)
+from merino.formats.packed_files import is_held_out, training_positions
+from merino.lab.nets import gradient, shapes, training
 from merino.lab.nets import train_command as train
 from merino.lab.nets.gradient import Gradient, Layout, Objective, learn_scores
 from merino.lab.nets.shapes import MIN_STEPS, Supported, course_for
-from merino.lab.nets.starting import is_part, layers_of, random_layers
+from merino.lab.nets.starting import extended, factorised, folded, is_part, layers_of, random_layers
 from merino.lab.nets.training import (
     FURTHER_EPOCHS,
     FURTHER_RATE,
     Trained,
     Trainer,
+    TrainingOrder,
     TrainingSettings,
     TrainingState,
     fit_k,
     learned_by,
+    recipe_of,
 )
 from merino.learn.errors import TrainingError
 from merino.match.games import Tally
@@ -676,3 +692,203 @@ def test_only_a_card_with_numbers_says_what_a_net_has_learned_from(
     assert learned_by(net) == learned
     assert learned_by(replace(net, about={"data": {"positions": 5}})) == 5
     assert learned_by(replace(net, about={"data": []})) is None
+
+
+SETS = {
+    "KING8*ALL": "ALL",
+    "MIRRORED(KING8*ALL)": "MIRRORED(ALL)",
+    "H+KING*(ALL+D1)": "ALL+D1",
+    "KING8*H+KING*H": "H",
+    "ALL+KING8*ALL+KING8*V": "V",
+    "KING8*MIRRORED(KING8)*H": "H",
+}
+
+
+@pytest.mark.parametrize(("features", "added"), SETS.items())
+def test_what_is_by_the_own_king_is_trained_without_it_too(features: str, added: str) -> None:
+    assert factorised(Shape(features, 8)).features == f"{features}+{added}"
+
+
+@pytest.mark.parametrize("features", SETS)
+def test_the_net_scores_as_it_did_while_it_was_trained(features: str) -> None:
+    shape, positions = Shape(features, 8), unpack(sample()[:60])
+    trained = factorised(shape)
+    layers = random_layers(trained, 3)
+    found = folded(layers, shape)
+    assert {name: array.shape for name, array in found.items()} == shape.layers()
+    before = exact_scores(trained, layers, positions)
+    assert exact_scores(shape, found, positions) == pytest.approx(before, abs=1e-9)
+    assert before.std() > 0.1
+
+
+def test_no_weight_is_folded_beyond_its_bounds() -> None:
+    shape = Shape("KING8*H", 4)
+    layers = random_layers(factorised(shape), 1)
+    layers["inputs"][:] = 0.8 * MAX_WEIGHT
+    assert (folded(layers, shape)["inputs"] == MAX_WEIGHT).all()
+
+
+def test_a_net_that_is_continued_begins_with_its_own_scores() -> None:
+    net, positions = random_net(Shape("KING8*H", 8)), unpack(sample()[:40])
+    trained = factorised(net.shape)
+    before = exact_scores(net.shape, net.as_floats, positions)
+    assert exact_scores(trained, extended(net.as_floats, trained), positions) == pytest.approx(before, abs=1e-9)
+
+
+NO_KING, SHARED = "has no features by the own king to learn for all its squares at once", "learns ALL for all squares"
+
+
+@pytest.mark.parametrize(
+    ("features", "said"), [("ALL", NO_KING), ("KING8", NO_KING), ("ALL+KING8*ALL", SHARED), ("H*V", NO_KING)]
+)
+def test_a_set_without_anything_to_share_is_refused(features: str, said: str) -> None:
+    with pytest.raises(TrainingError, match=said):
+        factorised(Shape(features, 8))
+
+
+def test_groups_of_squares_where_no_king_has_been_learn_what_pieces_are_worth() -> None:
+    places = KINGS["KING8"].places
+    at_home = np.array([_groups(record, places) <= {0, 1, 2, 3} for record in unpack(sample())])
+    records, learned = sample()[at_home], []
+    for is_factorised in (False, True):
+        settings = TrainingSettings(Shape("KING8*ALL", 8), epochs=15, batch=16, rate=0.01, validation=0.1)
+        trained = Trainer(records, replace(settings, factorised=is_factorised)).run()
+        inputs = trained.network.as_floats["inputs"].reshape(8, -1, 8)
+        learned.append(np.abs(np.corrcoef(inputs[:4].mean(axis=0).ravel(), inputs[5].ravel())[0, 1]))
+    assert learned[1] > 0.5 > 2 * learned[0]
+
+
+def _groups(record: np.void, places: tuple[int, ...]) -> set[int]:
+    """The groups of squares of both kings, each as its side sees it."""
+    kings, (white, black) = int(record["pieces"][5]), (int(colour) for colour in record["colours"])
+    return {places[chess.lsb(kings & white)], places[chess.lsb(kings & black) ^ 56]}
+
+
+def test_the_command_trains_factorised_and_says_so_in_the_net(tmp_path: Path, capsys) -> None:
+    path, out = tmp_path / "p.bin", tmp_path / "n.net"
+    path.write_bytes(sample().tobytes())
+    arguments = ["train", str(path), "--epochs", "1", "--hidden", "8", "--out", str(out), "--factorised", "--quiet"]
+    assert main([*arguments, "--features", "KING8*H"]) == 0
+    net = load_net(out)
+    assert net.shape == Shape("KING8*H", 8) and net.about["settings"]["factorised"] is True
+    capsys.readouterr()
+    assert main([*arguments, "--features", "H"]) == 1
+    assert "train: H has no features by the own king" in capsys.readouterr().err
+
+
+SHARE = 0.1
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seven blocks of 60 positions, two of them in memory at a time."""
+    monkeypatch.setattr(training, "BLOCK", 60)
+    monkeypatch.setattr(training, "PORTION", 2)
+
+
+def numbered() -> np.ndarray:
+    """Positions whose scores are their places."""
+    records = sample().copy()
+    records["score"] = np.arange(len(records))
+    return records
+
+
+def order_of(records: np.ndarray, together: int = 1, seed: int = 1) -> TrainingOrder:
+    return TrainingOrder(blocks_of(records), SHARE, together, seed, mirrors=True)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("games_are_known", [True, False])
+def test_an_epoch_goes_through_each_position_once(games_are_known: bool) -> None:
+    records = numbered()
+    records["game"] *= games_are_known
+    apart = is_held_out(records["game"], SHARE)
+    found, epochs = order_of(records), []
+    assert found.count == (~apart).sum() and np.array_equal(found.validation, records[apart])
+    for epoch in range(2):
+        portions = list(found.portions(epoch))
+        assert len(portions) == 4 and len({portion.mirror for portion in portions}) == 4
+        found_in = [portion.records["score"][portion.order] for portion in portions]
+        places = np.concatenate(found_in)
+        assert sorted(places.tolist()) == np.flatnonzero(~apart).tolist()
+        assert all(np.array_equal(portion.records, records[portion.records["score"]]) for portion in portions)
+        assert all(len(set((some // 60).tolist())) <= 2 and (np.diff(some) < 0).any() for some in found_in)
+        epochs.append(places.tolist())
+    assert epochs[0] != epochs[1]
+    again, other = (
+        np.concatenate([some.records["score"][some.order] for some in order_of(records, 1, seed).portions(0)])
+        for seed in (1, 2)
+    )
+    assert again.tolist() == epochs[0] != other.tolist()
+
+
+@pytest.mark.usefixtures("small")
+def test_records_that_are_learned_together_stay_together() -> None:
+    records = numbered()[:399]
+    found = order_of(records, together=3)
+    firsts = np.concatenate([some.records["score"][some.order] for some in found.portions(0)])
+    assert (firsts % 3 == 0).all() and len(set(firsts.tolist())) == len(firsts) == found.count
+    assert 3 * found.count + len(found.validation) == 399
+    for portion in found.portions(0):
+        places = portion.records["score"]
+        assert np.array_equal(portion.records, records[places])
+        assert (np.diff(places.reshape(-1, 3), axis=1) == 1).all()
+
+
+def test_of_many_positions_that_validate_some_are_taken_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "MAX_VALIDATION", 10)
+    apart = np.flatnonzero(is_held_out(sample()["game"], SHARE))
+    step = -(-len(apart) // 10)
+    found = order_of(sample())
+    assert step > 1 and np.array_equal(found.validation, sample()[apart[::step]])
+    assert found.count == len(sample()) - len(apart)
+
+
+@pytest.mark.usefixtures("small")
+def test_no_more_than_a_portion_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes, read = [], PackedBlocks.read
+
+    def counted(self: PackedBlocks, first: int, last: int) -> np.ndarray:
+        sizes.append(last - first)
+        return read(self, first, last)
+
+    monkeypatch.setattr(PackedBlocks, "read", counted)
+    list(order_of(sample()).portions(0))
+    assert max(sizes) == 120 and sizes.count(60) >= 6
+
+
+@pytest.mark.usefixtures("small")
+def test_files_teach_as_the_same_positions_in_memory_do(tmp_path: Path) -> None:
+    paths = tmp_path / "a.bin", tmp_path / "b.txt", tmp_path / "c.bin"
+    paths[0].write_bytes(with_checks(sample()[:100]).tobytes())
+    paths[2].write_bytes(sample()[100:].tobytes())
+    settings = TrainingSettings(Shape("ALL", 16), epochs=2, batch=64)
+    nets = [Trainer(sample(), settings, threads=threads).run().network for threads in (1, 2)]
+    with training_positions([paths[0], paths[2]], Filter(), tmp_path) as found:
+        assert len(found) == 400 and recipe_of(found) == recipe_of(sample())
+        assert np.array_equal(without_checks(found.read(90, 110)), sample()[90:110])
+        assert np.array_equal(without_checks(found.every(7)), sample()[::7])
+        nets.append(Trainer(found, settings).run().network)
+    for net in nets[1:]:
+        assert all(np.array_equal(array, net.weights[name]) for name, array in nets[0].weights.items())
+
+
+def test_what_is_no_packed_file_is_kept_in_a_file_without_a_name(tmp_path: Path) -> None:
+    packed, text = tmp_path / "a.bin", tmp_path / "b.txt"
+    packed.write_bytes(sample()[:100].tobytes())
+    text.write_text("4k3/8/8/8/8/8/8/R3K3 w - - 0 1 | 500 | 1.0\n" * 30)
+    with training_positions([text, packed], Filter(), tmp_path) as found:
+        assert len(found) == 130 and (found.read(0, 30)["score"] == 500).all()
+        assert np.array_equal(found.read(25, 40)[5:], sample()[:10])
+        assert sorted(tmp_path.iterdir()) == [packed, text]
+    with joined([spooled([sample()[:5], sample()[:0], sample()[5:9]], tmp_path)]) as found:
+        assert np.array_equal(found.read(0, 9), sample()[:9]) and not len(found.read(4, 4))
+
+
+def test_a_file_that_is_cut_off_while_it_is_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes(sample().tobytes())
+    with open_blocks(path) as found:
+        path.write_bytes(sample()[:10].tobytes())
+        with pytest.raises(PackedError, match=r"a\.bin' was cut off"):
+            found.read(300, 400)

@@ -129,16 +129,6 @@ def test_a_worker_of_another_version_gets_no_work(cluster: DaskCluster) -> None:
     _, errors = ended(cluster.merino("cluster", cluster.address, "--games", "1"), 1)
 
 
-def test_a_program_that_a_worker_lacks_is_named_with_the_worker(cluster: DaskCluster) -> None:
-    (cluster.folder / "fake").write_text("#!/bin/sh\n")
-    (cluster.folder / "fake").chmod(0o755)
-    program = "/proc/self/cwd/fake"  # which is there for the client alone, as it is in another folder
-    cluster.add()
-    words = ("match", "default", program, "--games", "2", "--nodes", "50", "--cluster", cluster.address)
-    _, errors = ended(cluster.merino(*words), 1)
-    assert f"has no program '{program}'" in errors and "cannot be used: worker tcp://" in errors
-
-
 def test_weights_and_openings_that_only_the_client_has_are_sent(cluster: DaskCluster) -> None:
     home = cluster.folder / "home"
     home.mkdir()

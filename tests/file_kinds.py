@@ -15,7 +15,7 @@ import re
 import shutil
 import tempfile
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -163,13 +163,15 @@ def _points(path: Path) -> object:
 
 
 def _pasted(path: Path) -> object:
-    return _naming(path, lambda: read_pasted(path.read_text(encoding="utf-8", errors="replace"), None, False))
+    with _naming(path):
+        return read_pasted(path.read_text(encoding="utf-8", errors="replace"), None, False)
 
 
-def _naming(path: Path, read: Callable[[], object]) -> object:
-    """For what is no file of its own: let the error name it as files are named."""
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """For what is no file of its own: the error names it as files are named."""
     try:
-        return read()
+        yield
     except (MerinoError, ValueError) as error:
         if type(error) is ValueError:
             raise
@@ -230,8 +232,8 @@ def _foreign_nets() -> Sequence[bytes]:
 
 def _net_apart(content: bytes) -> Any:
     first, header, rest = content.split(b"\n", 2)
-    plain = {name: value for name, value in json.loads(header).items() if name != "checksum"}
-    return {"version": int(first.removeprefix(MAGIC)), "header": plain, "rest": len(rest.lstrip(b"\0")) // 2}
+    version = int(first.removeprefix(MAGIC))
+    return {"version": version, "header": _unsealed(header), "rest": len(rest.lstrip(b"\0")) // 2}
 
 
 def _net_together(parts: Any) -> bytes:
@@ -285,17 +287,14 @@ def _book_apart(content: bytes) -> Any:
 
 
 def _book_together(entries: Any) -> bytes:
-    rows = [tuple(max(0, int(value)) for value in entry[:4]) for entry in entries if _is_row(entry, 4)]
-    bounded = [
-        (key % (1 << 64), move % (1 << 16), weight % (1 << 16), learn % (1 << 32)) for key, move, weight, learn in rows
+    whole = [
+        entry[:4]
+        for entry in entries
+        if isinstance(entry, list | tuple) and len(entry) >= 4 and all(type(value) is int for value in entry[:4])
     ]
-    return np.array(sorted(bounded), dtype=_BOOK_ENTRY).tobytes()
-
-
-def _is_row(entry: object, width: int) -> bool:
-    return (
-        isinstance(entry, list | tuple) and len(entry) >= width and all(type(value) is int for value in entry[:width])
-    )
+    sizes = 64, 16, 16, 32
+    cut = [tuple(max(0, value) % (1 << bits) for value, bits in zip(row, sizes, strict=True)) for row in whole]
+    return np.array(sorted(cut), dtype=_BOOK_ENTRY).tobytes()
 
 
 def _book(path: Path) -> object:
@@ -310,12 +309,8 @@ def _book(path: Path) -> object:
 def _records_apart(content: bytes) -> Any:
     return [
         [int(row["occupied"]), row["pieces"].tolist(), *row.tolist()[2:6], int(row["game"])]
-        for row in _records(content)
+        for row in np.frombuffer(content, PACKED)
     ]
-
-
-def _records(content: bytes) -> np.ndarray:
-    return np.frombuffer(content, PACKED)
 
 
 def _records_together(rows: Any) -> bytes:
@@ -365,7 +360,8 @@ def _match_states() -> Sequence[bytes]:
     content["pgn"] = {"at": 0, "games": games}
     more = base64.b64encode(bytes(2 * PACKED.itemsize)).decode()
     content["positions"] = {"at": 0, "more": more, "sizes": [PACKED.itemsize] * 2}
-    return [path.read_bytes(), as_json({name: value for name, value in content.items() if name != "checksum"})]
+    del content["checksum"]
+    return [path.read_bytes(), as_json(content)]
 
 
 def _match(path: Path) -> object:
@@ -503,7 +499,8 @@ def _records_of_learn() -> Sequence[bytes]:
 def _fit(path: Path) -> object:
     (path.parent / learner.FIT).write_bytes(path.read_bytes())
     (path.parent / learner.CANDIDATE).write_bytes(DEFAULT_FILE.read_bytes())
-    return _naming(path, lambda: learner._kept_fit(path.parent, TERMS))
+    with _naming(path):
+        return learner._kept_fit(path.parent, TERMS)
 
 
 def _fits() -> Sequence[bytes]:
@@ -543,35 +540,23 @@ def _partials() -> Sequence[bytes]:
 def _partial(path: Path) -> object:
     target = path.with_name("fuzzed.pgn")
     target.with_name("fuzzed.pgn.partial").write_bytes(path.read_bytes())
-    with _renaming(path), Partial(target, "it") as found:
+    with _naming(path), Partial(target, "it") as found:
         return found.games
 
 
-@contextmanager
-def _renaming(path: Path) -> Any:
-    try:
-        yield
-    except MerinoError as error:
-        raise MerinoError(f"{path}: {error}") from error
-
-
 @cache
-def _matrices() -> dict[str, bytes]:
+def _matrix(ending: str) -> Sequence[bytes]:
     vectors = Vectors(
         np.array([[0, 0, 0, 0, 0], [1, 0, -1, 0, 0], [0, 0, 0, 0, 0]], dtype=np.int8),
         np.array([0, 0, 1], dtype=np.int32),
         np.array([2, 0], dtype=np.int8),
         True,
     )
-    return {ending: render_matrix(vectors, ending).encode() for ending in (".csv", ".json", ".txt")}
+    return [render_matrix(vectors, ending).encode()]
 
 
-def _matrix(ending: str) -> Callable[[], Sequence[bytes]]:
-    return lambda: [_matrices()[ending]]
-
-
-def _known() -> Any:
-    return own_parameters(default())
+def _tuned(path: Path) -> object:
+    return read_tuned(path, own_parameters(default()))
 
 
 # What people keep
@@ -584,15 +569,8 @@ def _practices() -> Sequence[bytes]:
         for fen, solution, reply in ((chess.STARTING_FEN, "e4", "e5"), (KIWIPETE, "Bxa6", "bxc3"))
     )
     card = {"card_id": 7, "state": 2, "step": None, "stability": 2.3, "difficulty": 5.1, "due": "2026-01-03T00:00:00Z"}
-    young = {
-        **card,
-        "due": "2026-01-02T00:00:00+01:00",
-        "state": 1,
-        "step": 0,
-        "stability": None,
-        "difficulty": None,
-        "last_review": None,
-    }
+    unknown = dict.fromkeys(("stability", "difficulty", "last_review"))
+    young = card | unknown | {"due": "2026-01-02T00:00:00+01:00", "state": 1, "step": 0}
     known = {first.identity: {**card, "last_review": "2026-01-01T00:00:00+00:00"}, second.identity: young}
     Practice("0123 A 100", (first, second), known).save(_scratch() / "games.pgn.drill.json")
     return [(_scratch() / "games.pgn.drill.json").read_bytes()]
@@ -612,18 +590,14 @@ def _practice(path: Path) -> object:
 
 
 @cache
-def _kept_games() -> Sequence[str]:
+def _unfinished_games() -> Sequence[bytes]:
     position, clocks = Position(), ClockPace(40, 300_000, 2000)
     position.push_all(["e2e4", "e7e5", "g1f3"])
     undone = [position.pop()]
     clocks.spend(0, 1500)
     game = ConsoleGame(position, undone=undone, pace=clocks, thought_ms=[1500, 0], strength=at_elo(1500))
     fixed = ConsoleGame(Position(KIWIPETE), is_forced=True)
-    return [game.text(1), fixed.text(None)]
-
-
-def _unfinished_games() -> Sequence[bytes]:
-    return [text.encode() for text in _kept_games()]
+    return [game.text(1).encode(), fixed.text(None).encode()]
 
 
 _TAG = re.compile(r'\[(\w+) "(.*)"\]\n')
@@ -712,11 +686,11 @@ def _answer(path: Path) -> object:
     return found
 
 
-JSON_FORM: dict[str, Any] = {"take_apart": lambda content: _plain(json.loads(content)), "put_together": as_json}
+def _unsealed(content: bytes) -> dict[str, Any]:
+    return {name: value for name, value in json.loads(content).items() if name != "checksum"}
 
 
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name != "checksum"}
+JSON_FORM: dict[str, Any] = {"take_apart": _unsealed, "put_together": as_json}
 
 
 def _npz_form(contents: Callable[[], Sequence[bytes]]) -> dict[str, Any]:
@@ -765,16 +739,8 @@ KINDS: tuple[FileKind, ...] = (
     FileKind("training state", ".state", _checkpoints, {"train": _checkpoint}, **_npz_form(_checkpoints)),
     FileKind("scores", ".scores", _scores, {"scores": _score_file}),
     FileKind("annotated so far", ".partial", _partials, {"annotate": _partial}),
-    FileKind(
-        "tuned parameters", ".txt", encoded(*NUMBERS), {"spsa": lambda path: read_tuned(path, _known())}, is_text=True
-    ),
-    FileKind(
-        "tuned parameters in TOML",
-        ".toml",
-        encoded(*TOML),
-        {"spsa": lambda path: read_tuned(path, _known())},
-        is_text=True,
-    ),
+    FileKind("tuned parameters", ".txt", encoded(*NUMBERS), {"spsa": _tuned}, is_text=True),
+    FileKind("tuned parameters in TOML", ".toml", encoded(*TOML), {"spsa": _tuned}, is_text=True),
     FileKind("progress of drills", ".drill.json", _practices, {"drill": _practice}, **JSON_FORM),
     FileKind(
         "unfinished game",
@@ -787,7 +753,7 @@ KINDS: tuple[FileKind, ...] = (
     ),
     FileKind("request of the page", ".json", _requests, {"page": _answer}, _request_apart, _request_together),
     *(
-        FileKind(f"matrix{ending}", ending, _matrix(ending), {"points": _points}, is_text=True)
+        FileKind(f"matrix{ending}", ending, partial(_matrix, ending), {"points": _points}, is_text=True)
         for ending in (".csv", ".json", ".txt")
     ),
 )

@@ -265,35 +265,6 @@ def clients_that_do_not_read(server: Server, size: Size) -> str:
     return f"{count} let go after {seconds:.0f} s; meanwhile a report in {slowest:.2f} s; {_growth(server, memory)}"
 
 
-def foreign_pages(server: Server, _: Size) -> str:
-    """Requests of other pages and under other names are refused."""
-    own = f"127.0.0.1:{server.port}"
-    hosts = ("evil.example", f"evil.example:{server.port}", f"{own}.evil.example", "127.0.0.1", f"x@{own}", "[", "")
-    origins = (
-        "http://evil.example",
-        "null",
-        f"https://{own}",
-        "http://[",
-        f"http://{own}.evil",
-        "file://",
-        "//",
-        "\xff",
-    )
-    cases = [{"Host": host} for host in hosts] + [{"Host": own, "Origin": origin} for origin in origins]
-    for headers in cases:
-        for path, body in (("/", None), ("/api/explain", {"fen": MIDDLEGAME})):
-            status, answer = server.ask(path, body, headers)
-            if status not in (400, 403) or b"fen" in answer:
-                raise Refused(f"{headers} is answered with {status}")
-    for origin in origins[:-1]:
-        try:
-            with server.websocket("search", origin=origin):
-                raise Refused(f"a WebSocket of {origin} is let in")
-        except InvalidStatus:
-            pass
-    return f"{2 * len(cases) + len(origins) - 1} refused"
-
-
 def oversized(server: Server, _: Size) -> str:
     """Bodies and messages beyond their limits are refused, whatever their headers say."""
     before, cases = server.memory, 0
@@ -421,7 +392,6 @@ TRIALS: tuple[Trial, ...] = (
     slow_bodies,
     half_open,
     clients_that_do_not_read,
-    foreign_pages,
     oversized,
     odd_requests,
     websocket_floods,

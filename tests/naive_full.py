@@ -534,9 +534,7 @@ TERMS: dict[str, Term | Table] = {
     **_tables(_STRUCTURE, **_of_each(by_square, "Square", chess.PAWN)),
     **_tables(_CONTROL, **_of_each(by_square, "Square", *PIECES)),
     **_tables(
-        _SAFETY,
-        **_of_each(by_square, "Square", chess.KING),
-        **_of_each(from_king, "FromKing", chess.PAWN, *PIECES),
+        _SAFETY, **_of_each(by_square, "Square", chess.KING), **_of_each(from_king, "FromKing", chess.PAWN, *PIECES)
     ),
     **_tables(_THREATS, **_of_each(threats, "Threat", chess.PAWN, *MINORS, chess.ROOK)),
     **_tables(_THREATS, **_of_each(loose_targets, "Threat", chess.QUEEN, chess.KING)),

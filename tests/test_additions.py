@@ -29,8 +29,7 @@ diff --git a/module.py b/module.py
 
 each_addition = pytest.mark.parametrize("addition", ADDITIONS, ids=lambda addition: addition.name)
 in_a_checkout = pytest.mark.skipif(
-    not (ROOT / ".git").exists() or shutil.which("git") is None,
-    reason="patches are for a checkout with git",
+    not (ROOT / ".git").exists() or shutil.which("git") is None, reason="patches are for a checkout with git"
 )
 
 

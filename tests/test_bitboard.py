@@ -66,20 +66,17 @@ def test_a_primitive_means_the_same_in_python_and_compiled(compiled, name):
     assert compiled[name] == [int(meaning(U64(word))) for word in WORDS]
 
 
-def test_popcount_is_the_size_of_the_set(compiled):
-    assert compiled["popcount"] == [len(chess.SquareSet(word)) for word in WORDS]
-
-
-def test_lsb_is_the_lowest_square_of_the_set(compiled):
-    assert compiled["lsb"] == [min(chess.SquareSet(word)) for word in WORDS]
-
-
-def test_bit_is_the_set_of_one_square(compiled):
-    assert compiled["bit"] == [1 << min(chess.SquareSet(word)) for word in WORDS]
-
-
-def test_mirror_turns_the_ranks_upside_down(compiled):
-    assert compiled["mirror"] == [chess.flip_vertical(word) for word in WORDS]
+@pytest.mark.parametrize(
+    ("name", "meaning"),
+    [
+        ("popcount", lambda word: len(chess.SquareSet(word))),
+        ("lsb", lambda word: min(chess.SquareSet(word))),
+        ("bit", lambda word: 1 << min(chess.SquareSet(word))),
+        ("mirror", chess.flip_vertical),
+    ],
+)
+def test_a_primitive_is_what_python_chess_makes_of_the_set(compiled, name, meaning):
+    assert compiled[name] == [meaning(word) for word in WORDS]
 
 
 @pytest.mark.parametrize(

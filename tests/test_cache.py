@@ -92,8 +92,7 @@ def test_fingerprint_changes_with_every_source_and_version(monkeypatch, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("folder", "changed"),
-    [("learn", GROUPS[GROUPS.index("learn") :]), ("engine", GROUPS), ("lab", [ALL])],
+    ("folder", "changed"), [("learn", GROUPS[GROUPS.index("learn") :]), ("engine", GROUPS), ("lab", [ALL])]
 )
 def test_an_edit_changes_the_fingerprint_of_its_group_and_those_above_it(monkeypatch, tmp_path, folder, changed):
     monkeypatch.setattr(cache, "__file__", str(tmp_path / "core" / "compiled" / "cache.py"))

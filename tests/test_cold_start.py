@@ -291,13 +291,6 @@ def test_a_slow_clock_waits_for_the_engine(session: Session) -> None:
     assert session.handed == ["wtime 9000 btime 60000"]
 
 
-def test_a_search_without_a_clock_waits_for_the_engine(session: Session) -> None:
-    threading.Timer(0.3, session.loaded.set).start()
-    said = session.go("depth 5")
-    assert session.handed == ["depth 5"]
-    assert "bestmove" not in said
-
-
 def test_stop_gets_a_move_at_once(session: Session) -> None:
     session.begin("infinite")
     session.cold.stop()
@@ -306,8 +299,7 @@ def test_stop_gets_a_move_at_once(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["fen rubbish", "startpos moves e2e5", "startpos moves e2e4 0000", "fen 8/8/8/8/8/8/8/8 w - - 0 1"],
+    "text", ["fen rubbish", "startpos moves e2e5", "startpos moves e2e4 0000", "fen 8/8/8/8/8/8/8/8 w - - 0 1"]
 )
 def test_a_position_that_is_not_legal_gets_no_move(session: Session, text: str) -> None:
     session.cold.position(text)
@@ -317,8 +309,7 @@ def test_a_position_that_is_not_legal_gets_no_move(session: Session, text: str) 
 
 
 @pytest.mark.parametrize(
-    "fen",
-    ["4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1", "4k3/8/8/8/8/8/8/4K2R w KQkq - 0 1", "4k3/8/8/8/8/8/8/R3K3 w Q e3 0 1"],
+    "fen", ["4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1", "4k3/8/8/8/8/8/8/4K2R w KQkq - 0 1", "4k3/8/8/8/8/8/8/R3K3 w Q e3 0 1"]
 )
 def test_rights_and_squares_that_change_nothing_make_no_position_illegal(session: Session, fen: str) -> None:
     parse_fen(fen)

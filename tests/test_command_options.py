@@ -15,45 +15,26 @@ from merino.app.shell.cli import COMMANDS, HELP, main
 from merino.engine.uci.options import OptionError, find
 from merino.lab.cluster.command import PAGE
 
-# Each older or foreign spelling, and what it stands for.
-OTHER_SPELLINGS = {
-    "match a b --margin 30": "match a b --timemargin 30",
-    "learn a.pgn --evalfile gen1": "learn a.pgn --teacher gen1",
-    "match a b --longest 120": "match a b --maxmoves 60",
-    "match a b --resign 400 4": "match a b --resign movecount=4 score=400",
-    "match a b --draw 10 8 40": "match a b --draw movenumber=40 movecount=8 score=10",
-    "match a b --sprt elo0=-5 elo1=5": "match a b --sprt -5 5",
-    "match a b --pgnout g.pgn": "match a b --pgn g.pgn",
-    "match a b --threads 2": "match a b --concurrency 2",
-    "gauntlet a b --margin 30": "gauntlet a b --timemargin 30",
-    "gauntlet a b --longest 120": "gauntlet a b --maxmoves 60",
-    "gauntlet a b --pgnout g.pgn": "gauntlet a b --pgn g.pgn",
-    "gauntlet a b --threads 2": "gauntlet a b --concurrency 2",
-    "round-robin a b --margin 30": "round-robin a b --timemargin 30",
-    "round-robin a b --longest 120": "round-robin a b --maxmoves 60",
-    "round-robin a b --pgnout g.pgn": "round-robin a b --pgn g.pgn",
-    "round-robin a b --threads 2": "round-robin a b --concurrency 2",
-    "selfplay 5 --resign 1000 4": "selfplay 5 --resign score=1000 movecount=4",
-    "selfplay 5 --pgnout g.pgn": "selfplay 5 --pgn g.pgn",
-    "selfplay 5 --threads 2": "selfplay 5 --concurrency 2",
-    "spsa simulate --threads 2": "spsa simulate --concurrency 2",
-    "spsa tune f --threads 2": "spsa tune f --concurrency 2",
-    "spsa resume f --threads 2": "spsa resume f --concurrency 2",
-    "learn g.pgn --threads 2": "learn g.pgn --concurrency 2",
-    "improve --threads 2": "improve --concurrency 2",
-    "improve --from f": "improve --weights f",
-    "night --threads 2": "night --concurrency 2",
-    "net my.net --games g.pgn": "net my.net --stats g.pgn",
-    "spsa scan x --margin 30": "spsa scan x --timemargin 30",
-    "spsa scan x --longest 120": "spsa scan x --maxmoves 60",
-    "spsa scan x --pgnout g.pgn": "spsa scan x --pgn g.pgn",
-    "spsa scan x --threads 2": "spsa scan x --concurrency 2",
-    "article --threads 2": "article --concurrency 2",
-    "train p.bin --apart 0.1": "train p.bin --validation 0.1",
-    "learn g.pgn --lambda off": "learn g.pgn --decay off",
-    "learn g.pgn --no-fen": "learn g.pgn --no-cache",
-    "learn g.pgn --article": "learn g.pgn --preset greko2015",
+GAMES = ("match a b", "gauntlet a b", "round-robin a b", "spsa scan x")  # commands that play games
+RUNS = (*GAMES, "selfplay 5", "spsa simulate", "spsa tune f", "spsa resume f", "learn g.pgn", "improve", "night")
+# Each older or foreign spelling by its commands, and what it stands for.
+SPELLINGS = {
+    "--threads 2": ((*RUNS, "article"), "--concurrency 2"),
+    "--margin 30": (GAMES, "--timemargin 30"),
+    "--longest 120": (GAMES, "--maxmoves 60"),
+    "--pgnout g.pgn": ((*GAMES, "selfplay 5"), "--pgn g.pgn"),
+    "--resign 400 4": (("match a b", "selfplay 5"), "--resign movecount=4 score=400"),
+    "--draw 10 8 40": (("match a b",), "--draw movenumber=40 movecount=8 score=10"),
+    "--sprt elo0=-5 elo1=5": (("match a b",), "--sprt -5 5"),
+    "--from f": (("improve",), "--weights f"),
+    "--games g.pgn": (("net my.net",), "--stats g.pgn"),
+    "--apart 0.1": (("train p.bin",), "--validation 0.1"),
+    "--evalfile gen1": (("learn g.pgn",), "--teacher gen1"),
+    "--lambda off": (("learn g.pgn",), "--decay off"),
+    "--no-fen": (("learn g.pgn",), "--no-cache"),
+    "--article": (("learn g.pgn",), "--preset greko2015"),
 }
+OTHER_SPELLINGS = {f"{line} {old}": f"{line} {new}" for old, (lines, new) in SPELLINGS.items() for line in lines}
 ONE_NAME_TWO_VALUES = {
     "--from": "the net of a night, and the smallest value of a scan",
     "--out": "a folder where several files are written",
@@ -208,10 +189,7 @@ def test_a_mistyped_option_is_answered_with_the_nearest(capsys: pytest.CaptureFi
     [
         (["gauntlte", "a"], "there is no command 'gauntlte'; did you mean 'gauntlet'?"),
         (["go_"], "there is no command 'go_'; did you mean 'go'?"),
-        (
-            ["spsa", "tnue"],
-            "'tnue' is not one of simulate, tune, resume, replay, scan, plan; did you mean 'tune'?",
-        ),
+        (["spsa", "tnue"], "'tnue' is not one of simulate, tune, resume, replay, scan, plan; did you mean 'tune'?"),
         (["points", "--by", "elos"], "did you mean 'elo'?"),
         (["learn", "a.pgn", "--terms", "RokOpen"], "there is no term 'RokOpen'; did you mean 'RookOpen'?"),
         (["match", "a", "b", "--resign", "movecont=3", "score=9"], "expected movecount=N score=N, found 'movecont=3 "),

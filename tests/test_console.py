@@ -161,19 +161,6 @@ def test_empty_lines_and_comments_do_nothing(talk: Talk) -> None:
     assert talk.say("", "   ", "# e4") == ""
 
 
-def test_undo_and_redo_walk_through_the_game(talk: Talk) -> None:
-    talk.say("e4", "Nf3")
-    played = talk.moves
-    assert talk.say("undo") == "taken back: a4\n"
-    assert talk.moves == played[:3]
-    talk.say("undo 2")
-    assert talk.moves == played[:1]
-    assert talk.say("redo 2") == "played again: a5 Nf3\n"
-    talk.say("redo")
-    assert talk.moves == played
-    assert "no move has been taken back" in talk.say("redo").lower()
-
-
 def test_the_end_of_the_game_is_reported_and_stops_further_moves(talk: Talk) -> None:
     text = talk.say("force", "f3", "e5", "g4", "Qh4#")
     assert text.endswith("0-1, Black wins by checkmate.\n")
@@ -188,11 +175,7 @@ def test_the_end_of_the_game_is_reported_and_stops_further_moves(talk: Talk) -> 
 def test_the_limits_reach_the_search(talk: Talk) -> None:
     talk.say("go")
     assert talk.searcher.limits == Limits(movetime=2000)
-    for line, limits in (
-        ("st 0.5", Limits(movetime=500)),
-        ("sd 7", Limits(depth=7)),
-        ("sn 5000", Limits(nodes=5000)),
-    ):
+    for line, limits in (("st 0.5", Limits(movetime=500)), ("sd 7", Limits(depth=7)), ("sn 5000", Limits(nodes=5000))):
         talk.say(line, "go")
         assert talk.searcher.limits == limits
 
@@ -286,14 +269,6 @@ def test_help_lists_every_command_and_explains_each(talk: Talk) -> None:
             assert command.sentence in " ".join(talk.say(f"help {name}").split())
     assert "There is no command 'xyzzy'" in talk.say("help xyzzy")
     assert "is ambiguous" in talk.say("help s")
-
-
-def test_skill_makes_the_engine_play_weaker_and_at_full_strength_again(talk: Talk) -> None:
-    assert "Level 3, about" in talk.say("skill 3")
-    assert talk.session.runtime.searcher.strength is not None
-    assert "Full strength" in talk.say("skill 20")
-    assert talk.session.runtime.searcher.strength is None
-    assert "level" in talk.say("skill 21")
 
 
 def interrupt(*_: object) -> None:
@@ -490,12 +465,6 @@ def test_a_faulty_weights_file_is_reported_and_the_shipped_one_used(tmp_path: Pa
     assert f"Weights: {DEFAULT_FILE}" in done.stdout
 
 
-def test_a_wrong_option_is_exit_code_2() -> None:
-    done = _console("", "--nonsense")
-    assert done.returncode == 2
-    assert "console: there is no option '--nonsense'" in done.stderr
-
-
 LETTERS = sorted({*string.ascii_letters} - {*"uU"})  # u is the short name of undo
 ENDING_GAMES = [entry for entry in COMMANDS if entry.ends_game]
 
@@ -596,8 +565,11 @@ def test_help_waits_between_pages_for_a_person(talk: Talk, monkeypatch: pytest.M
     assert talk.say("help") == whole
 
 
-def test_skill_without_a_level_shows_the_present_one(talk: Talk) -> None:
-    assert talk.say("skill") == "Full strength.\n"
+def test_skill_sets_and_shows_the_level(talk: Talk) -> None:
     assert talk.say("skill 3") == talk.say("skill") == f"Level 3, about {at_level(3).elo} Elo.\n"
+    assert talk.session.runtime.searcher.strength is not None
+    assert talk.say("skill 20") == talk.say("skill") == "Full strength.\n"
+    assert talk.session.runtime.searcher.strength is None
+    assert "level" in talk.say("skill 21")
     talk.session.runtime.searcher.strength = at_elo(1501)
     assert talk.say("skill") == "About 1501 Elo.\n"

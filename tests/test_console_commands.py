@@ -244,10 +244,7 @@ def test_text_keeps_within_the_width_of_the_terminal(width: int, monkeypatch: py
         (("edit -e1", "fen"), ("king", START_FEN)),
         (("edit Qd9", "edit Xd1", "edit Q", "edit nonsense", "fen"), ("Usage: edit", START_FEN)),
         (("pieces attributed",), ("Attributed",)),
-        (
-            ("option EvalFile gen1", "pieces attributed"),
-            ("gen1", "nothing to pieces; try pieces shapley.\n"),
-        ),
+        (("option EvalFile gen1", "pieces attributed"), ("gen1", "nothing to pieces; try pieces shapley.\n")),
         (("option EvalFile gen1", "pieces relative"), ("Relative",)),
         (("pieces",), ("Removal", "Attributed", "Shapley")),
         ((f"setboard {CAPTURES}", "pieces d5"), ("  Shapley  ",)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
@@ -53,22 +52,6 @@ def test_a_task_keeps_its_castling_rights_and_castles_by_them(line: str, best: s
     assert task is not None and task.best == (best,)
     (move,) = (move for move in task.position.legal_moves if task.position.uci(move) == best)
     assert Move(move).is_castling == castles
-
-
-def test_a_file_may_be_compressed_and_in_another_encoding_is_refused_as_that(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    line = f"{MATE_IN_ONE} bm Rd8;\n"
-    for name, content, said in (
-        ("a.epd.gz", gzip.compress(line.encode()), "1 of 1 solved"),
-        ("b.epd", gzip.compress(line.encode()), "b.epd' is compressed: let its name end in .gz"),
-        ("c.epd", line.encode("utf-16"), "c.epd' is UTF-16 text: save it as UTF-8"),
-    ):
-        (tmp_path / name).write_bytes(content)
-        code = main(["epd", str(tmp_path / name), "--depth", "1"])
-        reported = capsys.readouterr()
-        assert code == (said not in reported.out) and said in reported.out + reported.err
-        assert not reported.err or reported.err.startswith("merino: epd: ")
 
 
 @pytest.mark.parametrize("text", ["", f'# nothing\n{MATE_IN_ONE} c0 "asks nothing";\n', MATE_IN_ONE, "nonsense\n"])

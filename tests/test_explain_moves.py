@@ -19,7 +19,6 @@ from merino.engine.report.schema import TermChangeReport
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import load as load_evaluation
-from merino.eval.linear.compiled import scores_of
 from merino.eval.linear.explain import explain
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS
@@ -178,19 +177,6 @@ def test_a_search_for_an_explanation_leaves_the_searcher_as_it_was(weights: np.n
     before = searcher.multipv, searcher.is_analysing
     report_position(Position(MATE_IN_ONE), LinearEvaluation(weights, K), analyser(searcher), Limits(nodes=2000))
     assert (searcher.multipv, searcher.is_analysing) == before
-
-
-def test_moves_are_ranked_by_the_evaluation_right_after_them(weights: np.ndarray) -> None:
-    position = Position(MIDDLEGAME)
-    moves = report_position(position, LinearEvaluation(weights, K)).moves
-    legal = [position.uci(move) for move in position.legal_moves]
-    assert [move.uci for move in moves] != legal and sorted(move.uci for move in moves) == sorted(legal)
-    for move in moves:
-        after = position.copy()
-        after.push_uci(move.uci)
-        assert move.change.after_cp == -scores_of(after.record, weights)[0]
-    scores = [move.change.after_cp for move in moves]
-    assert scores == sorted(scores, reverse=True)
 
 
 def test_moves_are_ranked_by_search_with_the_mate_first(weights: np.ndarray, searcher: Searcher) -> None:

@@ -681,12 +681,7 @@ def test_what_is_said_together_is_sent_together(monkeypatch: pytest.MonkeyPatch)
             time.sleep(0 if number else 0.05)
         return {"type": "done"}
 
-    socket = ReadingSocket("{}")
-
-    async def serve() -> None:
-        await Channel(socket, ServerState(), talk, 100, set()).serve()  # type: ignore[arg-type]
-
-    asyncio.run(serve())
+    asyncio.run(Channel(ReadingSocket("{}"), ServerState(), talk, 100, set()).serve())  # type: ignore[arg-type]
     assert [len(messages) for messages in lists] == [41]
 
 
@@ -719,11 +714,7 @@ class ClosedSocket(UnreadSocket):
 
 def test_a_tab_that_is_closed_during_a_message_causes_no_error() -> None:
     socket = ClosedSocket("{")
-
-    async def serve() -> None:
-        await Channel(socket, ServerState(), learn, 100, set()).serve()  # type: ignore[arg-type]
-
-    asyncio.run(serve())
+    asyncio.run(Channel(socket, ServerState(), learn, 100, set()).serve())  # type: ignore[arg-type]
     assert socket.is_gone
 
 

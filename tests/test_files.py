@@ -145,14 +145,17 @@ def test_a_file_that_cannot_be_written_whole_is_named_and_not_its_draft(tmp_path
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("owner", "step"), [(os, "fsync"), (Path, "replace")])
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(
+    owner: object, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "file"
     write_whole(path, b"old")
 
-    def full(_: int) -> None:
+    def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("merino.core.common.files.os.fsync", full)
+    monkeypatch.setattr(owner, step, full)
     with pytest.raises(OSError, match="No space left") as caught:
         write_whole(path, b"new")
     assert caught.value.filename == str(path)

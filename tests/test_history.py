@@ -95,16 +95,11 @@ def test_a_capture_that_cuts_off_is_credited_and_quiet_moves_are_left_alone(work
     assert quiet_value(worker, QUIET) == 0
 
 
-def test_where_all_fail_low_the_quiet_move_that_led_there_is_credited(worker: Worker) -> None:
-    _follow(worker.record, Position(FEN).parse_uci(QUIET))
+@pytest.mark.parametrize(("move", "value"), [(QUIET, quiet_value), (CAPTURE, noisy_value)])
+def test_where_all_fail_low_the_move_that_led_there_is_credited(worker: Worker, move, value) -> None:
+    _follow(worker.record, Position(FEN).parse_uci(move))
     tell(worker, None, (), ply=1)
-    assert quiet_value(worker, QUIET) > 0
-
-
-def test_where_all_fail_low_the_capture_that_led_there_is_credited(worker: Worker) -> None:
-    _follow(worker.record, Position(FEN).parse_uci(CAPTURE))
-    tell(worker, None, (), ply=1)
-    assert noisy_value(worker, CAPTURE) > 0
+    assert value(worker, move) > 0
 
 
 def test_moves_tried_in_vain_are_blamed_for_part_of_the_bonus_of_the_best(worker: Worker) -> None:

@@ -66,11 +66,6 @@ def test_a_cache_that_is_half_filled_is_not_whole_until_it_is_filled(folder: Pat
     assert is_whole(folder, PLAY)
 
 
-def test_code_that_was_cut_short_is_seen(folder: Path) -> None:
-    (folder / "a/one.code").write_bytes(b"co")
-    assert not is_whole(folder, PLAY)
-
-
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'["a/one.code"]', b"\xff"])
 def test_a_damaged_inventory_is_none_and_is_replaced(folder: Path, content: bytes) -> None:
     (own,) = folder.glob("*.inventory")

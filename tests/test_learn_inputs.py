@@ -22,7 +22,7 @@ from merino.core.board.game import Position
 from merino.core.board.position import POSITION
 from merino.core.common import array_files
 from merino.core.common.array_files import is_in_file
-from merino.core.common.terminal import DEFAULT_COLUMNS, LiveLine, Progress, ProgressOfMany, time_left
+from merino.core.common.terminal import DEFAULT_COLUMNS, LiveLine, Progress, ProgressOfMany
 from merino.eval.linear.compiled import NUMBER_OF_TERMS
 from merino.eval.linear.weights import defaults
 from merino.formats import pgn_games, sources
@@ -503,10 +503,6 @@ def test_progress_in_a_pipe_is_silent_unless_it_takes_long() -> None:
         now[0] = 60.0
         progress(0.2)
     assert stream.getvalue() == "Reading: 20%, 4 min 00 s left\n"
-
-
-def test_no_time_is_told_before_anything_is_done() -> None:
-    assert time_left(0, 0.1, 5) == ""
 
 
 def test_lines_are_counted_however_they_end() -> None:

@@ -23,15 +23,7 @@ from merino.learn import judging
 from merino.learn.judging import Way, belief
 from merino.learn.positions import Selection
 from merino.learn.reading import ENOUGH_GAMES, ReadOptions, read_rows
-from merino.learn.request import (
-    ARTICLE,
-    DEFAULT_CHOICE,
-    DEFAULT_TEACHER,
-    NO_CHOICE,
-    Events,
-    LearnRequest,
-    Task,
-)
+from merino.learn.request import ARTICLE, DEFAULT_CHOICE, DEFAULT_TEACHER, NO_CHOICE, Events, LearnRequest, Task
 from merino.learn.sample import Target
 from merino.match.config import MatchConfig, TimeControl
 from merino.match.players import OwnPlayer

@@ -168,12 +168,3 @@ def test_a_shell_learns_from_the_exit_code_what_was_wrong(
     given = [*words, "--weights", str(weights)] if words else []
     assert main(["learn", *given]) == code
     assert capsys.readouterr().err.replace(f"{Path.cwd()}/", "").startswith(complaint)
-
-
-def test_a_shell_learns_of_ctrl_c_from_the_exit_code(
-    weights: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(reading, "read_rows", interrupt)
-    assert main(["learn", *words_for(weights)]) == 130
-    said = capsys.readouterr()
-    assert said.err == "merino: learn: stopped by Ctrl-C; the weights are as they were\n"

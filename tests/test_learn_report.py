@@ -39,21 +39,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("learned")
     save(folder / "weights.txt", load(BEFORE_TRAINING))
     lines: list[str] = []
-    words = [
-        str(few_games(folder)),
-        "6",
-        str(len(TERMS)),
-        "--phases",
-        "1",
-        "--weights",
-        str(folder / "weights.txt"),
-        "--no-fen",
-        "--no-match",
-        "--teacher",
-        "off",
-        "--per-game",
-        "30",
-    ]
+    options = ["--phases", "1", "--no-fen", "--no-match", "--teacher", "off", "--per-game", "30"]
+    words = [str(few_games(folder)), "6", str(len(TERMS)), "--weights", str(folder / "weights.txt"), *options]
     assert learn_weights(words, lines.append) == folder / "weights.txt"
     (folder / "shown.txt").write_text("\n".join(lines) + "\n")
     return folder
@@ -71,16 +58,8 @@ def test_the_summary_for_programs_is_one_object_on_standard_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save(tmp_path / "weights.txt", one_phase())
-    words = [
-        str(few_games(tmp_path)),
-        "--weights",
-        str(tmp_path / "weights.txt"),
-        "--json",
-        "--no-fen",
-        "--out",
-        f"{tmp_path}/out.txt",
-    ]
-    assert run_learn(words) == 0
+    words = [str(few_games(tmp_path)), "--weights", str(tmp_path / "weights.txt"), "--out", f"{tmp_path}/out.txt"]
+    assert run_learn([*words, "--json", "--no-fen"]) == 0
     summary = json.loads(capsys.readouterr().out)
     asked = "games positions k train_before train_after valid_before valid_after accepted seconds weights"
     assert set(asked.split()) <= set(summary)
@@ -127,14 +106,7 @@ def test_what_is_asked_for_by_itself_holds_beside_the_article() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["--method", "newton"],
-        ["--lambda", "0"],
-        ["--prior", "-1"],
-        ["--prior", "much"],
-        ["--seed", "1.5"],
-        ["--out"],
-    ],
+    [["--method", "newton"], ["--lambda", "0"], ["--prior", "-1"], ["--prior", "much"], ["--seed", "1.5"], ["--out"]],
 )
 def test_an_option_that_makes_no_sense_is_refused(words: list[str]) -> None:
     with pytest.raises(UsageError, match=r"^learn: "):
@@ -281,10 +253,6 @@ def test_a_report_fits_into_eighty_columns_and_breaks_no_word(folder: Path, summ
     lines += [line for line in (folder / "shown.txt").read_text().splitlines() if not line.startswith("    ")]
     assert all(len(line) <= COLUMNS or re.search(r"\'.{40,}\'", line) for line in lines)
     assert sum(line.startswith("VAL_Q") for line in lines) == 2  # the rows of the table are whole
-
-
-def test_a_report_tells_how_long_reading_and_fitting_took(summary: Summary) -> None:
-    assert "2.1 s to read, 10.2 s to fit and judge." in " ".join(render(summary))
 
 
 def test_long_lines_are_folded_between_words_and_commands_are_not() -> None:

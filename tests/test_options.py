@@ -26,9 +26,8 @@ from merino.engine.uci.options import OPTIONS, find
 from merino.engine.uci.output import Output
 from merino.engine.uci.runtime import Runtime, free_megabytes
 from merino.engine.uci.session import UciSession
-from merino.eval.linear.explain import explain
-from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED, defaults, learned_k
-from merino.eval.outlook import DEFAULT_K, expected_score, win_draw_loss
+from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED, learned_k
+from merino.eval.outlook import expected_score, win_draw_loss
 from tests.boards import KIWIPETE
 from tests.fake_tables import FakeTables
 from tests.syzygy_files import LOST, WON, constant_file
@@ -146,12 +145,6 @@ def test_equals_draw_half_their_games() -> None:
     assert win_draw_loss(expected_score(0)) == (250, 500, 250)
 
 
-def test_a_score_of_k_is_worth_what_the_explanation_says() -> None:
-    explanation = explain(Position("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1").record, defaults())
-    assert explanation.k == DEFAULT_K
-    assert explanation.expected_score == expected_score(explanation.score_white, DEFAULT_K)
-
-
 def test_wdl_follows_the_score_when_asked_for(talk: Talk) -> None:
     assert not any(" wdl " in line for line in talk.say("go depth 3"))
     *infos, _ = talk.say("setoption name UCI_ShowWDL value true", "go depth 3")
@@ -239,11 +232,6 @@ def test_castling_in_a_book_is_understood(tmp_path: Path) -> None:
     assert book.move(Position(fen, chess960=True), Random(1)) == Position(fen).parse_uci("e1g1")
 
 
-def test_an_impossible_move_in_a_book_is_left_alone(tmp_path: Path) -> None:
-    book = Book(write_book(tmp_path / "odd.bin", (KIWIPETE, "e2e5", 1)))
-    assert book.move(Position(KIWIPETE), Random(1)) is None
-
-
 def write_entries(file: Path, entries: Iterable[tuple[int, int, int, int]]) -> Path:
     """A file of entries as they are: key, move, weight, learning."""
     file.write_bytes(b"".join(struct.pack(">QHHI", *entry) for entry in entries))
@@ -268,14 +256,6 @@ def test_what_is_no_book_is_refused_with_the_entry(
 ) -> None:
     with pytest.raises(BookError, match=complaint):
         Book(write_entries(tmp_path / "no book.bin", entries))
-
-
-def test_random_bytes_are_no_book(tmp_path: Path) -> None:
-    draw, file = Random(1), tmp_path / "random.bin"
-    for count in (2, 10, 1000):
-        file.write_bytes(draw.randbytes(16 * count))
-        with pytest.raises(BookError, match="is not a Polyglot book"):
-            Book(file)
 
 
 def test_an_illegal_move_is_found_behind_moves_of_the_book(tmp_path: Path) -> None:
@@ -345,8 +325,16 @@ def kept(fen: str, tables: FakeTables) -> set[str]:
     return {move.uci() for move in advice.moves}
 
 
-def test_of_winning_moves_the_quickest_are_kept() -> None:
-    assert kept(QUEEN_ENDING, FakeTables()) == {"a1b2"}
+@pytest.mark.parametrize(
+    ("fen", "tables", "move"),
+    [
+        (QUEEN_ENDING, FakeTables(), "a1b2"),  # of winning moves the quickest
+        ("4k3/8/8/8/8/8/1q6/K7 w - - 0 1", FakeTables(), "a1b2"),  # it draws, and the others lose
+        ("7k/8/5KQ1/8/8/8/8/8 w - - 0 1", FakeTables(distance=lambda steps: 0), "g6g7"),  # mate before any distance
+    ],
+)
+def test_the_best_move_of_the_tables_is_kept(fen: str, tables: FakeTables, move: str) -> None:
+    assert kept(fen, tables) == {move}
 
 
 def test_a_loss_that_comes_too_late_for_the_fifty_moves_is_preferred() -> None:
@@ -354,14 +342,6 @@ def test_a_loss_that_comes_too_late_for_the_fifty_moves_is_preferred() -> None:
     early, late = (QUEEN_ENDING.replace(" w ", " b ").replace(" 0 1", f" {clock} 90") for clock in (0, 97))
     assert {"d5d4", "d5d6", "d5c6"} <= kept(early, tables)
     assert kept(late, tables) == {"d5d6", "d5c6"}
-
-
-def test_a_drawing_move_is_kept_where_the_others_lose() -> None:
-    assert kept("4k3/8/8/8/8/8/1q6/K7 w - - 0 1", FakeTables()) == {"a1b2"}
-
-
-def test_a_mate_is_better_than_any_distance() -> None:
-    assert kept("7k/8/5KQ1/8/8/8/8/8 w - - 0 1", FakeTables(distance=lambda steps: 0)) == {"g6g7"}
 
 
 @pytest.mark.parametrize("fen", [chess.STARTING_FEN, "4k3/8/8/8/8/8/8/4K2R w K - 0 1"])

@@ -192,11 +192,7 @@ def test_a_file_that_cannot_be_read_is_refused_at_once(arguments: list[str], com
         ('"mine"', '"full"', "another name than 'full'"),
         ('"mine"', '"my set"', "'my set' cannot be a name"),
         ('"Rook7th"', '"Rook8th"', "greko2015 has no term called 'Rook8th'; did you mean 'Rook7th'"),
-        (
-            "sign=-1",
-            "Phase.ENDGAME, pawns_and_kings=True",
-            "cannot depend on pawns and kings alone: its phase",
-        ),
+        ("sign=-1", "Phase.ENDGAME, pawns_and_kings=True", "cannot depend on pawns and kings alone: its phase"),
         ('"KnightOnRim"', '"KnightCenter"', "two terms are called 'KnightCenter'"),
         ('"KnightOnRim"', '"set"', "'set' cannot be a name; 'set', and names that end in _mg or _eg, mean other"),
         ('"KnightOnRim"', '"Rim_eg"', "'Rim_eg' cannot be a name"),

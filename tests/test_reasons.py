@@ -244,13 +244,6 @@ def test_why_names_the_better_move_what_is_exchanged_and_pieces() -> None:
     assert pieces and all(re.match(r"With Be3, (White|Black)'s \w+ on [a-h][1-8]", sentence) for sentence in pieces)
 
 
-def test_a_forgetful_analyser_finds_the_same_of_two_moves_in_either_order() -> None:
-    position, searching = Position(MIDDLEGAME), analyser(Searcher(hash_mb=1), is_forgetful=True)
-    moves = [read_move(position, text) for text in ("h3", "Be3")]
-    told = [report_moves(position, order, default(), searching, Limits(nodes=3000)) for order in (moves, moves[::-1])]
-    assert told[0].moves == told[1].moves[::-1]
-
-
 STALEMATE = "7k/8/6K1/8/8/8/8/5Q2 w - - 0 1"
 LAST_PAWN = "8/8/8/8/3kP3/8/8/2K5 b - - 0 1"
 
@@ -396,28 +389,10 @@ PAWNS = "4k3/1p6/2n4p/6p1/7P/5B2/1P6/4K3 w - - 0 1"  # pawns are exchanged, and 
 # A position, the move played, the better line and the reply, and how the mistake is described.
 MISTAKES = (
     (GUARDED, "Qg4", "Nf3", "Nxg4 Nf3", "hanging piece: the queen on g4 stands where it can be taken (3...Nxg4"),
-    (
-        LEFT.format("ppp2"),
-        "a6",
-        "O-O",
-        "Nxc7+ Kd7 Nxa8",
-        "fork allowed: Nxc7+ attacks the king on e8 and the rook",
-    ),
-    (
-        LEFT.format("pp3"),
-        "a6",
-        "O-O",
-        "Nc7+ Kd7 Nxa8 Rxa8",
-        "fork allowed: Nc7+ attacks the king on e8 and the rook",
-    ),
+    (LEFT.format("ppp2"), "a6", "O-O", "Nxc7+ Kd7 Nxa8", "fork allowed: Nxc7+ attacks the king on e8 and the rook"),
+    (LEFT.format("pp3"), "a6", "O-O", "Nc7+ Kd7 Nxa8 Rxa8", "fork allowed: Nc7+ attacks the king on e8 and the rook"),
     ("8/8/8/1k6/8/P7/8/K6n w - - 0 1", "Kb2", "a4+", "Ng3", "no single reason: the lines end during an exchange"),
-    (
-        "8/8/8/8/7k/8/6p1/K2R4 w - - 0 1",
-        "Rd7",
-        "Rg1",
-        "g1=Q+ Ka2 Kg4",
-        "passed pawn let through: a pawn promotes (",
-    ),
+    ("8/8/8/8/7k/8/6p1/K2R4 w - - 0 1", "Rd7", "Rg1", "g1=Q+ Ka2 Kg4", "passed pawn let through: a pawn promotes ("),
     (RECAPTURE, "fxg3", f"hxg3 {EXCHANGED}", f"{EXCHANGED} h3", "no single reason: no piece and no term "),
     (RECAPTURE, "h3", f"hxg3 {EXCHANGED}", "Nxe4 Qxe4 Nxc2 Rxc2", "free piece left: the knight on g3"),
     ("7k/8/6K1/8/8/8/8/5Q2 w - - 0 1", "Qf7", "Qf8#", "", "draw allowed: the move stalemates (1. Qf8#)"),
@@ -563,20 +538,8 @@ def test_what_the_other_side_gains_or_would_lose_names_its_piece() -> None:
 @pytest.mark.parametrize(
     ("term", "few", "many", "brings", "costs"),
     [
-        (
-            "PawnPassedFreeMax",
-            0.0,
-            31.0,
-            "with less from Black's free passed pawn",
-            "by Black's free passed pawn",
-        ),
-        (
-            "PawnIsolated",
-            -31.0,
-            0.0,
-            "by Black's isolated pawns",
-            "with less lost by Black's isolated pawns",
-        ),
+        ("PawnPassedFreeMax", 0.0, 31.0, "with less from Black's free passed pawn", "by Black's free passed pawn"),
+        ("PawnIsolated", -31.0, 0.0, "by Black's isolated pawns", "with less lost by Black's isolated pawns"),
     ],
 )
 def test_a_term_says_whether_there_is_more_or_less_of_it(

@@ -29,19 +29,10 @@ def test_the_first_27_terms_have_the_names_and_the_order_of_the_article():
 
 
 @pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
-def test_a_term_says_in_a_sentence_what_it_counts(term):
-    assert term.sentence.endswith(".") and term.sentence[0].isupper()
-    assert 5 <= len(term.sentence) <= 130
-
-
-@pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
-def test_the_bounds_of_a_term_leave_room_and_let_it_be_worth_nothing(term):
+def test_a_term_has_a_sentence_bounds_and_the_group_and_phase_of_its_naive_version(term):
+    assert term.sentence.endswith(".") and term.sentence[0].isupper() and 5 <= len(term.sentence) <= 130
     low, high = term.bounds
     assert low <= 0 <= high and low < high
-
-
-@pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
-def test_a_term_is_in_the_group_and_phase_of_its_naive_version(term):
     assert term.group.multiplier == naive.TERMS[term.name].multiplier
     assert term.phase.name.lower() == naive.TERMS[term.name].phase
 

@@ -18,13 +18,7 @@ from merino.core.board.fen import parse_fen
 from merino.core.compiled.jit import entry
 from merino.engine.search.state import new_search_record
 from merino.engine.syzygy.probing import LOSS, TABLE, UNKNOWN, WIN, kept_result, known_result
-from merino.engine.syzygy.table_files import (
-    BrokenTableError,
-    Material,
-    ResultTables,
-    describe,
-    read_table,
-)
+from merino.engine.syzygy.table_files import BrokenTableError, Material, ResultTables, describe, read_table
 from tests.boards import placed
 from tests.syzygy_files import BLESSED, CURSED, DRAWN, LOST, WON, constant_file, random_file
 

@@ -200,12 +200,7 @@ def test_a_result_without_a_move_keeps_the_move_that_was_known(table: Table) -> 
 
 @pytest.mark.parametrize(
     ("depth", "bound", "searches", "replaces"),
-    [
-        (6, LOWER_BOUND, 0, False),
-        (7, LOWER_BOUND, 0, True),
-        (6, EXACT, 0, True),
-        (6, LOWER_BOUND, 1, True),
-    ],
+    [(6, LOWER_BOUND, 0, False), (7, LOWER_BOUND, 0, True), (6, EXACT, 0, True), (6, LOWER_BOUND, 1, True)],
 )
 def test_a_much_shallower_bound_does_not_replace_a_result_of_the_same_search(
     table: Table, depth: int, bound: int, searches: int, replaces: bool

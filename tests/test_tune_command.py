@@ -169,14 +169,6 @@ def test_a_faulty_table_is_named_with_its_fault(text, said):
     assert str(caught.value).startswith(said)
 
 
-def test_a_name_that_means_nothing_gets_the_nearest_one():
-    known = own_parameters(default())
-    with pytest.raises(TuneError, match=r"Merino has no number named 'RookOpn'; did you mean 'RookOpen_mg'\?"):
-        check_tunable([TunedParameter("RookOpn", 1, 0, 2, 1)], known)
-    with pytest.raises(TuneError, match=r"razor_margin: the bounds 0..100 reach beyond those of Merino, 50..800"):
-        check_tunable([TunedParameter("razor_margin", 50, 0, 100, 1)], known)
-
-
 def test_a_perturbation_that_rounds_to_nothing_gives_a_warning():
     rows = [
         TunedParameter("a", 1, 0, 2, 0.3),

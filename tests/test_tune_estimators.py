@@ -15,15 +15,7 @@ from merino.lab.tune.methods import (
     next_pair,
     number_of,
 )
-from merino.lab.tune.methods.adaptive import (
-    LEVELS,
-    MAX_HANDICAP,
-    PARABOLA,
-    STEP_SHARES,
-    STEPS,
-    VAR_S,
-    best_level,
-)
+from merino.lab.tune.methods.adaptive import LEVELS, MAX_HANDICAP, PARABOLA, STEP_SHARES, STEPS, VAR_S, best_level
 from merino.lab.tune.parameters import TunedParameter, settings_for
 from merino.lab.tune.rules import BETA, MAX_PERTURBATION, EstimatorSettings, Method, PairResult, State
 from merino.match.games import seed_state

@@ -87,20 +87,18 @@ def test_results_are_taken_in_the_order_in_which_pairs_were_handed_out() -> None
     for y in (-2.0, 1.0, 0.0, 0.5):
         tune.tell(y)
     assert [(result.number, result.y) for result in tune.done if result.number != 2] == [
-        *((1, 2.0), (3, -2.0), (4, 1.0), (5, 0.0), (6, 0.5)),
+        *((1, 2.0), (3, -2.0), (4, 1.0), (5, 0.0), (6, 0.5))
     ]
     assert (tune.is_over, tune.lost) == (True, 1)
 
 
-def judge(lose: int = 0, interrupt: int = 0) -> PlayPair:
-    """Plays no games: the player with more RookOpen_mg wins, unless a pair is to be lost or to break the tune off."""
+def judge(lose: int = 0) -> PlayPair:
+    """Plays no games: the player with more RookOpen_mg wins, unless a pair is to be lost."""
 
     def play_pair(_: Configuration, __: RunName, task: TunePair) -> PairOutcome:
         pair = task.pair
         if pair.number == lose:
             return PairOutcome(math.nan, "the engine died")
-        if pair.number == interrupt:
-            raise KeyboardInterrupt
         return PairOutcome(2.0 * float(np.sign(pair.plus[0] - pair.minus[0])))
 
     return play_pair
@@ -134,22 +132,6 @@ def test_an_integer_stays_one_at_bounds_that_are_none(method: str):
     played = np.array([[pair.plus, pair.minus] for pair in tune.done])
     assert set(played[..., 0].ravel()) <= {1, 2, 3} and set(played[..., 1].ravel()) <= set(range(1, 8))
     assert all(row.low <= value <= row.high for row, value in zip(rows, tuned_values(tune), strict=True))
-
-
-def test_a_tune_that_was_broken_off_goes_on_as_if_it_had_not_been(tmp_path: Path):
-    whole = play(Tune.new(configuration()))
-    broken = Tune.new(configuration())
-    with pytest.raises(KeyboardInterrupt):
-        play(broken, interrupt=17)
-    assert len(broken.done) == 16
-    broken.save(tmp_path / "tune.npz")
-    resumed = load_tune(tmp_path / "tune.npz")
-    assert [pair.number for pair in resumed.waiting] == [17, 18, 19, 20]
-    play(resumed)
-    assert np.array_equal(whole.estimate(), resumed.estimate())
-    for first, second in zip(whole.done, resumed.done, strict=True):
-        assert np.array_equal(first.plus, second.plus)
-        assert first.y == second.y
 
 
 @pytest.mark.parametrize("step", ["next_pair", "after"])
@@ -321,6 +303,11 @@ def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tm
         run_spsa(order)
     with pytest.raises(UsageError, match="there is no program 'no-such-engine'"):
         run_spsa([*order[:2], "--engine", "no-such-engine"])
+    file.write_text("Bold, float, 3, 0, 8, 1, 0.002\n")
+    for command in ("tune", "plan"):
+        with pytest.raises(CommandError, match="Bold is an integer; its type must not be float"):
+            run_spsa([command, str(file), "--engine", " ".join(engine)])
+    assert not list(tmp_path.glob("*.npz"))
 
 
 def test_an_engine_that_ends_before_its_options_are_read_is_reported(
@@ -339,17 +326,6 @@ def test_an_engine_that_ends_before_its_options_are_read_is_reported(
 def test_an_engine_of_somebody_else_has_no_evaluation_of_merino(command: str, option: str, tmp_path: Path):
     with pytest.raises(UsageError, match=f"spsa {command}: --weights and --evalfile are for Merino"):
         run_spsa([command, str(tmp_path / "x.txt"), "--engine", sys.executable, option, "/nonexist"])
-
-
-@pytest.mark.parametrize("command", ["tune", "plan"])
-def test_an_option_of_an_engine_that_is_tuned_as_a_float_is_refused(
-    command: str, engine: tuple[str, ...], tmp_path: Path
-):
-    file = tmp_path / "bold.txt"
-    file.write_text("Bold, float, 3, 0, 8, 1, 0.002\n")
-    with pytest.raises(CommandError, match="Bold is an integer; its type must not be float"):
-        run_spsa([command, str(file), "--engine", " ".join(engine)])
-    assert not list(tmp_path.glob("*.npz"))
 
 
 def test_the_options_of_an_engine_are_tuned_at_a_clock(engine: tuple[str, ...], tmp_path: Path, capsys):

@@ -186,11 +186,6 @@ def test_flipping_twice_changes_nothing_but_the_history(engine: UciProcess) -> N
     assert engine.ask("flip", "d", until="Checkers") == before
 
 
-def test_compiler_names_python_numba_and_processor(engine: UciProcess) -> None:
-    assert engine.ask("compiler", until="numba")[0].startswith("Python 3")
-    engine.sync()
-
-
 def test_help_names_every_command(engine: UciProcess) -> None:
     engine.send("help")
     names = {line.split()[0] for line in engine.sync()}

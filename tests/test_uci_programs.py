@@ -95,10 +95,7 @@ def test_python_chess_gets_no_move_where_there_is_none(engine: SimpleEngine, fen
 WHITE_TO_MOVE = "position fen 3r2k1/p5n1/1pq1p2p/2p3p1/2P1P1n1/1P1P2pP/PN1Q2K1/5R2 w - - 0 27"
 BLACK_TO_MOVE = "position fen rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
 SEARCHES = (  # what is sent before, and the `go`
-    (
-        ("position fen 3r2k1/p5n1/1pq1p2p/2p3p1/2P1P1n1/1P1P2pP/PN1Q2K1/5R2 w - - 0 27", "isready"),
-        "go wtime 100",
-    ),  # 8-14
+    ((WHITE_TO_MOVE, "isready"), "go wtime 100"),  # 8-14
     ((BLACK_TO_MOVE,), "go btime 100"),  # 15-20
     ((), "go wtime 100 winc 100 btime 100 binc 100"),  # 21-25
     ((), "go btime 100 binc 100 wtime 100 winc 100"),  # 26-31

@@ -5,21 +5,18 @@ import copy
 import errno
 import os
 import pickle
-import re
 import socket
 import threading
 from pathlib import Path
 
 import pytest
 
-from merino.core.common import user_files
 from merino.core.common.files import open_stream, open_to_append, open_to_extend
 from merino.core.common.user_files import (
     GAMES,
     NET,
     STATE,
     WEIGHTS,
-    Kind,
     UserFileError,
     first_there,
     is_folder,
@@ -224,9 +221,3 @@ def test_a_log_is_appended_to_and_made_where_there_is_none(tmp_path):
             assert file.name == str(path)
     assert path.read_bytes() == b"one\ntwo\n"
     assert reason(tmp_path / "none" / "log", open_to_append) == os.strerror(2)
-
-
-def test_every_kind_has_a_name_that_reads_well_and_no_two_the_same():
-    kinds = [value for value in vars(user_files).values() if isinstance(value, Kind)]
-    assert len({kind.name for kind in kinds}) == len(kinds)
-    assert all(re.fullmatch(r"[a-z ]+", kind.name) and kind.limit >= 1 << 20 for kind in kinds)

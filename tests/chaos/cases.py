@@ -83,11 +83,7 @@ CASES = (
         f"--ladder 2 --state run {_TWO}",
         {"older.net": "older.net"},
     ),
-    Case(
-        "article",
-        f"article --games 12 --match-games 6 --state run {_TWO}",
-        holds="run/games.state",
-    ),
+    Case("article", f"article --games 12 --match-games 6 --state run {_TWO}", holds="run/games.state"),
     Case(
         "selfplay",
         f"selfplay 16 --nodes 60 --pgn games.pgn --state s.state {_TWO}",
@@ -168,12 +164,7 @@ CASES = (
         changes="game.pgn",
         say="sn 200\ne2e4\nsave game.pgn\nquit\n",
     ),
-    Case(
-        "features --plot",
-        "features MC --stats games.pgn --plot f.svg",
-        {"games.pgn": "games.pgn"},
-        prints=True,
-    ),
+    Case("features --plot", "features MC --stats games.pgn --plot f.svg", {"games.pgn": "games.pgn"}, prints=True),
     Case("warmup", "warmup play", compiles=("fen._complete",)),
     Case(
         "explorer",

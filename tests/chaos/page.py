@@ -57,10 +57,7 @@ def _practise(address: str) -> None:
         raise OSError(last["error"])
     if last["keeps"] and not last["practised"]:
         exercise = min(last["exercises"])
-        _ask(
-            f"http://{address}/api/drill/review",
-            {"practice": last["practice"], "exercise": exercise, "found": True},
-        )
+        _ask(f"http://{address}/api/drill/review", {"practice": last["practice"], "exercise": exercise, "found": True})
 
 
 def _ask(address: str, question: Mapping[str, Any]) -> None:

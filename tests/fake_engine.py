@@ -3,7 +3,7 @@
 Faults: `illegal` gives a move that is none, `crash` ends at the third move, `slow` thinks for 700 ms;
 `silent` never answers, `stuck` never moves, `mute` closes its output instead, `deaf` does not quit, `blank` puts a
 blank before its move, and `huge` has a score beyond all bounds; `sluggish` takes as long for a new game, which is no
-fault, `counting` tells the moves to go as its score, and `odd` has options with defaults that are none. A fault that
+fault, `counting` gives the moves to go as its score, and `odd` has options with defaults that are none. A fault that
 begins with `option` is said as such.
 """
 

@@ -177,7 +177,7 @@ def control(copy: Copy, faults: list[Fault], limit: float) -> None:
 
 
 def run(faults: list[Fault], results: Results, workers: int, limit: float) -> None:
-    """Find out about those that no result tells of; each finding is printed and kept."""
+    """Find out about those without a result; each finding is printed and kept."""
     waiting = {fault: fault.digest(ROOT) for fault in faults if results.of(fault) is None}
     if not waiting:
         return

@@ -17,7 +17,7 @@ LOST, BLESSED, DRAWN, CURSED, WON = range(5)
 LETTERS = ".PNBRQK"  # by the code of a white piece; of a black one, 8 more
 LENGTHS = ((8, 64), (7, 48), (6, 24))  # bits of a code, and how many symbols have such, the lowest first
 SYMBOLS = sum(count for _, count in LENGTHS)
-MOST = 256  # positions that a symbol tells of
+MOST = 256  # positions that a symbol stands for
 A_BLOCK = 240  # symbols of it: fewer positions than 65,536
 BLOCK_BITS, SPAN_BITS = 9, 11
 
@@ -113,7 +113,7 @@ def _part(size: int, random: Random) -> tuple[bytes, tuple[bytes, bytes, bytes]]
 
 
 def _symbols(random: Random) -> tuple[bytes, np.ndarray]:
-    """The symbols, three bytes each, and how many positions more than one each tells of: five values, and pairs."""
+    """The symbols, three bytes each, and how many positions more than one each stands for: five values, and pairs."""
     pairs, more = [(value, 0xFFF) for value in range(5)], [0] * 5
     while len(pairs) < SYMBOLS:
         first, second = random.randrange(len(pairs)), random.randrange(len(pairs))

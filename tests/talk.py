@@ -15,7 +15,7 @@ from merino.eval.families import DEFAULT_FILE, default
 
 
 class FakeSearcher:
-    """Plays the move that is first in the alphabet, at once or, if `endless`, when it is told to stop."""
+    """Plays the move that is first in the alphabet, at once or, if `endless`, when it is stopped."""
 
     def __init__(self) -> None:
         self.endless = False

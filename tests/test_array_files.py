@@ -43,7 +43,7 @@ def test_what_is_changed_in_place_stays_changed_when_its_memory_is_given_back() 
     assert (file.array()[5] == -1).all() and np.array_equal(file.array()[6:-1], ROWS[6:])
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells its memory so")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux shows its memory so")
 def test_memory_is_given_back() -> None:
     rows = RowFile(np.ones((1_000_000, 3), dtype=np.int16)).array()
     assert int(rows.sum()) == 3_000_000

@@ -106,7 +106,7 @@ def test_what_is_least_known_is_played_first_by_results_of_any_name(tmp_path: Pa
     assert sorted(order[8:]) == [(low, 10), (low, 11), *((high, number) for number in range(8, 12))]
 
 
-def test_a_row_tells_what_the_first_player_is_worth():
+def test_a_row_shows_what_the_first_player_is_worth():
     match = Match(Player(False, 1500), Player(True, 1), [2.0, 1.0, 1.5, 1.5], 2)
     assert row(match)[:4] == ("1500", "Stockfish, Skill Level 1 (1468)", "8", "+5 =2 -1")
 
@@ -165,7 +165,7 @@ def test_a_measured_ladder_is_written_and_read_again_with_what_it_was_measured_w
         renamed(ladder, dict.fromkeys(elos, 1000.0), errors, default())
 
 
-def test_rungs_that_the_games_do_not_tell_apart_share_a_place():
+def test_rungs_that_the_games_do_not_distinguish_share_a_place():
     ladder = LADDERS[TERMS]
     ladder = ladder._replace(rungs=ladder.rungs[:3])
     low, middle, high = (Player(False, rung.elo) for rung in ladder.rungs)

@@ -64,7 +64,7 @@ def test_a_kill_before_anything_is_written_is_no_fault(laboratory: Laboratory):
 
 
 @linux
-def test_a_change_is_told_by_what_is_done_and_where_and_how_often(laboratory: Laboratory):
+def test_a_change_is_named_by_what_is_done_and_where_and_how_often(laboratory: Laboratory):
     reference = laboratory.trial(CARELESS, "reference").refer()
     assert reference.changes[1] == ("create < tests/chaos/careless.py:12 < tests/chaos/careless.py:18", 1)
     assert [change.site.split()[0] for change in reference.takes_room] == ["create", "write", "write"]

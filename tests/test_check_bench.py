@@ -48,7 +48,7 @@ def test_the_promised_bench_passes(history) -> None:
     assert check_bench.main() == 0
 
 
-def test_another_bench_fails_and_tells_both(history, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_bench_fails_and_shows_both(history, capsys: pytest.CaptureFixture[str]) -> None:
     history(LOG, 4400401)
     assert check_bench.main() == 1
     assert "4400401" in (said := capsys.readouterr().err) and "4400041" in said

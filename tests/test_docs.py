@@ -66,8 +66,8 @@ def test_the_readme_is_short_and_links_to_every_page():
     linked = {page for page in PAGES if f"]({page})" in README}
     shelf = Path("docs") / "lab"
     within = {(shelf / name).as_posix() for name in re.findall(r"\]\((\w[\w-]*\.md)\)", text_of(f"{shelf}/README.md"))}
-    beside = {page for page in PAGES if any(f"]({Path(page).name})" in text_of(other) for other in linked)}
-    assert PAGES.keys() - {"README.md"} <= linked | within | beside
+    others = {page for page in PAGES if any(f"]({Path(page).name})" in text_of(other) for other in linked)}
+    assert PAGES.keys() - {"README.md"} <= linked | within | others
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "README.md"])
@@ -162,15 +162,15 @@ def test_files_that_a_page_names_exist(page):
 def test_each_page_is_in_the_navigation_of_the_site():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
     listed = re.findall(r"- (?:\w+: )?([\w/-]+\.md)$", navigation, re.MULTILINE)
-    beside = {"index.md", "changelog.md", "contributing.md"}
+    others = {"index.md", "changelog.md", "contributing.md"}
     assert len(listed) == len(set(listed))
-    assert set(listed) == {page.removeprefix("docs/") for page in PAGES if page != "README.md"} | beside
+    assert set(listed) == {page.removeprefix("docs/") for page in PAGES if page != "README.md"} | others
 
 
-def test_the_changelog_tells_each_thing_once() -> None:
+def test_the_changelog_says_each_thing_once() -> None:
     lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
     begins = Counter(line[:30] for line in lines if len(line) >= 30)
-    assert not [begin for begin, times in begins.items() if times > 1], "a line was left beside its newer form"
+    assert not [begin for begin, times in begins.items() if times > 1], "a line was left next to its newer form"
 
 
 def test_the_version_is_that_of_changelog_citation_and_recipe():

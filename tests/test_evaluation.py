@@ -130,11 +130,11 @@ def test_every_family_explains_its_score_and_values_the_pieces(family: Evaluatio
     for board in [chess.Board(DRAWS[0]), *random_positions(12)]:
         record = parse_fen(board.fen())
         values = family.value_pieces(record)
-        told, sign = values.explanation, 1 if board.turn else -1
-        assert told.score_white == sign * int(family.scores(record)[0])
-        assert told.sum == pytest.approx(float(family.white_scores(record)[0]))
-        assert told.sum + told.rule_cp + told.rounding == pytest.approx(told.score_white)
-        assert bool(told.lines) == family.has_terms != bool(told.without_terms)
+        heard, sign = values.explanation, 1 if board.turn else -1
+        assert heard.score_white == sign * int(family.scores(record)[0])
+        assert heard.sum == pytest.approx(float(family.white_scores(record)[0]))
+        assert heard.sum + heard.rule_cp + heard.rounding == pytest.approx(heard.score_white)
+        assert bool(heard.lines) == family.has_terms != bool(heard.without_terms)
         assert {piece.square: piece.letter for piece in values.pieces} == {
             square: piece.symbol() for square, piece in board.piece_map().items()
         }
@@ -143,7 +143,7 @@ def test_every_family_explains_its_score_and_values_the_pieces(family: Evaluatio
         assert values.is_attributed == family.has_attributed
         if values.shared_cp is not None:
             total = values.attributed(0) - values.attributed(1) + values.shared_cp
-            assert total == pytest.approx(told.sum, abs=1e-6)
+            assert total == pytest.approx(heard.sum, abs=1e-6)
 
 
 def test_a_change_between_two_families_has_no_terms_and_adds_up() -> None:

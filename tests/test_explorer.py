@@ -848,14 +848,6 @@ def test_an_opening_has_a_name_however_it_is_reached(page: TestClient) -> None:
     assert post(page, "opening", fen=Position().fen()).json() == {"eco": None, "name": None}
 
 
-def test_a_game_is_annotated_from_a_move_on(page: TestClient) -> None:
-    asked = {"fen": Position().fen(), "moves": ["e2e4", "e7e5", "g1f3"], "nodes": 200, "first": 3}
-    with connect(page, "/ws/annotate") as socket:
-        socket.send_json(asked)
-        found = [message for message in heard(socket, "done") if message["type"] == "move"]
-    assert [(move["ply"], move["san"]) for move in found] == [(3, "Nf3")]
-
-
 def test_a_closed_tab_stops_its_search(page: TestClient) -> None:
     running = page.app.state.running  # type: ignore[attr-defined]
     with connect(page, "/ws/search") as socket:
@@ -892,12 +884,14 @@ def test_merino_answers_a_move_at_its_level(page: TestClient) -> None:
         assert heard(socket, "done")[-1]["san"] == "Qh4#"
 
 
-def test_a_game_is_annotated_move_by_move(page: TestClient) -> None:
+def test_a_game_is_annotated_move_by_move_or_from_a_move_on(page: TestClient) -> None:
     moves = ["e2e4", "e7e5", "d1h5", "b8c6", "f1c4", "g8f6", "h5f7"]
     answer = done(page, "annotate", fen=Position().fen(), moves=moves, nodes=2000)
     assert [move["ply"] for move in answer[:-1]] == list(range(1, 8))
     assert answer[5]["grade"]["name"] == "blunder" and answer[6]["grade"] is None
     assert answer[-1]["is_whole"] and "1 blunder" in answer[-1]["account"][1]
+    later = done(page, "annotate", fen=Position().fen(), moves=moves[:3], nodes=200, first=3)
+    assert [(move["ply"], move["san"]) for move in later if move["type"] == "move"] == [(3, "Qh5")]
 
 
 def test_learning_is_followed_step_by_step_and_kept(page: TestClient, state: ServerState, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def short_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools.feature_sets.NODES", 100)
 
 
-def test_each_set_is_trained_once_and_told_beside_the_thesis(
+def test_each_set_is_trained_once_and_shown_next_to_the_thesis(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     few = {name: SETS[name] for name in ("ALL", "H+V", "D1+D2")}  # `make test-nets` compiles them all

@@ -190,7 +190,7 @@ def test_random_damage_to_a_fen_is_refused_with_a_fen_error_or_read():
     ("text", "is_fen"),
     [
         (chess.STARTING_FEN, True),
-        ("8/8/8/8/8/8/8/x w - - 0 1", True),  # a fault to be told
+        ("8/8/8/8/8/8/8/x w - - 0 1", True),  # a fault to be named
         ("/home/ann/chess/engines/merino/weights/mine", False),
         ("~/chess/engines/merino/weights/old/a/mine", False),
         ("chess/engines/merino/weights/old/a/b/mine.txt", False),

@@ -221,7 +221,7 @@ def test_a_file_says_which_set_it_is_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "heard"),
     [
         ("set ful", ":1: there is no set of terms named 'ful'; did you mean 'full'"),
         ("set full full", ":1: expected one line 'set NAME', found 'set full full'"),
@@ -230,12 +230,12 @@ def test_a_file_says_which_set_it_is_for(tmp_path: Path) -> None:
         ("set full\nVAL_P 100", ":2: no term is called 'VAL_P'"),
     ],
 )
-def test_a_faulty_word_of_a_set_is_refused_with_its_place(tmp_path: Path, line: str, told: str) -> None:
+def test_a_faulty_word_of_a_set_is_refused_with_its_place(tmp_path: Path, line: str, heard: str) -> None:
     path = tmp_path / "mine.txt"
     path.write_text(f"{line}\nPawnValue 100\n")
     with pytest.raises(EvaluationError) as caught:
         load_evaluation(path)
-    assert told in str(caught.value)
+    assert heard in str(caught.value)
 
 
 def test_an_evaluation_is_made_again_from_its_identity_and_from_a_pickle() -> None:

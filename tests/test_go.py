@@ -1,4 +1,4 @@
-"""Lag: what a move costs beside its search is learnt from the clocks, and planned for."""
+"""Lag: what a move costs in addition to its search is learnt from the clocks, and planned for."""
 
 import threading
 from dataclasses import replace

@@ -56,7 +56,7 @@ def settled(state: ImproveState) -> ImproveState:
     return replace(state, seconds=0.0, rounds=tuple(replace(found, seconds=0.0) for found in state.rounds))
 
 
-def test_rounds_are_played_learned_from_and_told(tmp_path: Path, poor: str) -> None:
+def test_rounds_are_played_learned_from_and_reported(tmp_path: Path, poor: str) -> None:
     found = improved(tmp_path / "run", poor)
     assert [each.number for each in found.state.rounds] == [1, 2]
     assert not found.interrupted

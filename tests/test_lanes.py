@@ -1,4 +1,4 @@
-"""Numbers of 16 bits and floats as one value: what compiled code makes of them, beside numpy."""
+"""Numbers of 16 bits and floats as one value: what compiled code makes of them, compared with numpy."""
 
 import numpy as np
 import pytest

@@ -19,19 +19,16 @@ from merino.eval.linear.compiled import features_of
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import learned_k, load, save
 from merino.formats.pgn_games import read_games
-from merino.learn.fitting import FitCallback, FitProblem, gauss_newton
+from merino.learn.fitting import FitCallback
 from merino.learn.judging import learn
-from merino.learn.loss_and_gradient import fit_k
 from merino.learn.request import Settings
 from merino.learn.rows import FEATURE_SCALE, Rows
-from merino.learn.sample import FitParameters, Sample, sample_of
-from tests.rows import mean_error, rows_of, split
+from tests.rows import rows_of, split
 from tests.shipped import ARTICLE, article_weights, one_phase
 
 BOUNDS = np.array([term.bounds for term in TERMS], dtype=np.float64)
 GAMES = 200
 POSITIONAL = np.arange(5, len(TERMS))
-MOVING = np.arange(5, len(ARTICLE))
 
 
 def random_games(count: int, seed: int) -> str:
@@ -57,18 +54,6 @@ def pgn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def made_up_sample(weights: np.ndarray, k: float, count: int, seed: int) -> Sample:
-    """Rows of plausible size whose results are drawn from what `weights` and `k` predict."""
-    rng = np.random.default_rng(seed)
-    features = np.rint(FEATURE_SCALE * rng.normal(0, 1, (count, len(weights)))).astype(np.int16)
-    expected = 1 / (1 + np.exp(-(features @ weights) / FEATURE_SCALE / k))
-    results = (rng.random(count) < expected).astype(np.float32)
-    none = np.zeros(count, dtype=np.uint8)
-    game = np.arange(count, dtype=np.int32)
-    rows = Rows(features, none, game, none.astype(np.int16), results, none.astype(np.int16))
-    return sample_of(rows, np.zeros(count, dtype=np.bool_))
-
-
 def test_a_row_times_the_weights_is_the_score_before_the_rules(pgn: Path) -> None:
     games = read_games(pgn.read_bytes())
     rows = rows_of(games)
@@ -87,45 +72,6 @@ def test_a_row_times_the_weights_is_the_score_before_the_rules(pgn: Path) -> Non
     assert len(found) == len(expected) > 100
     assert np.abs(found - expected).max() <= 0.5 / FEATURE_SCALE + 1e-9
     assert np.abs((found - expected) @ one_phase()).max() < 2
-
-
-def test_the_fit_finds_the_weights_that_made_the_results() -> None:
-    truth = article_weights()
-    truth[MOVING] = np.clip(truth[MOVING] * 0.5, BOUNDS[MOVING, 0], BOUNDS[MOVING, 1])
-    sample = made_up_sample(truth, 1000.0, 60_000, seed=3)
-    start = FitParameters(article_weights(), 1 / 700)
-    end = gauss_newton(
-        sample, start, FitProblem(MOVING, BOUNDS[: len(ARTICLE)], True, article_weights()), FitCallback()
-    )
-    assert mean_error(sample, end) < mean_error(sample, start)
-    assert mean_error(sample, end) <= mean_error(sample, FitParameters(truth, 1 / 1000)) + 1e-5
-    assert abs(end.k - 1000) < 60
-    assert np.abs(end.weights - truth)[MOVING].max() < 30
-    assert (end.weights[:5] == truth[:5]).all()
-
-
-def test_weights_stay_within_their_bounds() -> None:
-    truth = article_weights()
-    truth[5] = 150.0  # PawnDoubled may not be positive
-    sample = made_up_sample(truth, 500.0, 20_000, seed=4)
-    end = gauss_newton(
-        sample,
-        FitParameters(article_weights(), 1 / 500),
-        FitProblem(MOVING, BOUNDS[: len(ARTICLE)], True, article_weights()),
-        FitCallback(),
-    )
-    assert end.weights[5] == 0
-    assert (end.weights >= BOUNDS[: len(ARTICLE), 0]).all()
-    assert (end.weights <= BOUNDS[: len(ARTICLE), 1]).all()
-
-
-def test_k_is_where_the_error_is_least() -> None:
-    sample = made_up_sample(article_weights(), 321.0, 20_000, seed=5)
-    k = fit_k(sample, article_weights()).k
-    best = mean_error(sample, FitParameters(article_weights(), 1 / k))
-    assert abs(k - 321) < 20
-    assert best <= mean_error(sample, FitParameters(article_weights(), 1 / (k * 1.02)))
-    assert best <= mean_error(sample, FitParameters(article_weights(), 1 / (k / 1.02)))
 
 
 def test_no_game_lies_in_both_parts(pgn: Path) -> None:
@@ -173,19 +119,15 @@ DRAWN = '[Result "1/2-1/2"]\n\n1. e4 e5 2. Nf3 Nc6 1/2-1/2\n\n'
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (None, "no file"),
-        ("", "no finished game"),
-        ("rubbish", "no finished game"),
         ("1. e4 e5 2. Nf3 Nc6 *\n", "no finished game"),
         (DRAWN * 5, "drawn"),
         (DRAWN.replace("1/2-1/2", "1-0") * 5, "won for White"),
         (DRAWN, "one game"),
     ],
 )
-def test_games_that_cannot_teach_are_refused_with_the_reason(tmp_path: Path, text: str | None, reason: str) -> None:
+def test_games_that_cannot_teach_are_refused_with_the_reason(tmp_path: Path, text: str, reason: str) -> None:
     path, weights = tmp_path / "games.pgn", tmp_path / "weights.txt"
-    if text is not None:
-        path.write_text(text)
+    path.write_text(text)
     save(weights, one_phase())
     before = weights.read_bytes()
     with pytest.raises(CommandError, match=reason):

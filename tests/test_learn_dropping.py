@@ -72,7 +72,7 @@ def test_what_was_left_out_is_listed_and_written(tmp_path: Path, capsys: pytest.
         both = [lines[name + suffix] for suffix in ("_mg", "_eg")]
         assert all(line["new"] == 0 and "left out" in line["flags"] for line in both)
     assert main([*words, "--no-match"]) in (0, 1)
-    told = " ".join(capsys.readouterr().out.split())
-    assert "Left out, with weights of 0" in told and f"{names[0]} (" in told
+    heard = " ".join(capsys.readouterr().out.split())
+    assert "Left out, with weights of 0" in heard and f"{names[0]} (" in heard
     if summary["written"]:
         assert not load(weights)[NAMES.index(names[0])]

@@ -436,8 +436,8 @@ def test_a_line_of_progress_is_wiped_before_the_next_text(tmp_path: Path) -> Non
             read_rows([tmp_path / "a.pgn"], options, events)
     seen = stream.getvalue()
     assert "Reading a.pgn: " in seen and "Reading a.fen: " in seen
-    for told in ("a.pgn: ", "Using file ", "a.fen: "):
-        assert all(seen[: found.start()].endswith(("\r", "\n")) for found in re.finditer(rf"(?<!Reading ){told}", seen))
+    for line in ("a.pgn: ", "Using file ", "a.fen: "):
+        assert all(seen[: found.start()].endswith(("\r", "\n")) for found in re.finditer(rf"(?<!Reading ){line}", seen))
 
 
 def test_progress_of_what_has_no_known_end_shows_no_share() -> None:

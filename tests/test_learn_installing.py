@@ -1,4 +1,4 @@
-"""What becomes of learned weights: tried in a match, put in use or kept beside; no file of a user loses anything."""
+"""What becomes of learned weights: tried in a match, put in use or kept apart; no file of a user loses anything."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def weights(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def told() -> list[str]:
+def heard() -> list[str]:
     return []
 
 
-def learned(weights: Path, told: list[str], *more: str, trial: StrengthTest = TINY) -> Path | None:
+def learned(weights: Path, heard: list[str], *more: str, trial: StrengthTest = TINY) -> Path | None:
     """What `learn` leaves in use after it has learned the values of the pieces from some of our games."""
     words = [str(few_games(weights.parent)), "1", "5", "--phases", "1", "--no-fen", "--weights", str(weights), *more]
-    return learn_weights(words, told.append, trial)
+    return learn_weights(words, heard.append, trial)
 
 
 def match_that_ends(monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: bool = False) -> list[StrengthTest]:
@@ -85,40 +85,40 @@ def match_that_ends(monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: 
     ("verdict", "interrupted", "reason"),
     [("H0", False, "the match does not show that they gain"), ("", False, "do not decide"), ("", True, "interrupted")],
 )
-def test_weights_that_pass_no_match_are_kept_beside_and_not_used(
-    weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: bool, reason: str
+def test_weights_that_pass_no_match_are_kept_apart_and_not_used(
+    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch, verdict: str, interrupted: bool, reason: str
 ) -> None:
     before = weights.read_bytes()
     assert match_that_ends(monkeypatch, verdict, interrupted) == []
-    assert learned(weights, told) is None
+    assert learned(weights, heard) is None
     assert weights.read_bytes() == before and not weights.with_suffix(".old").exists()
-    beside = weights.with_name("weights.new.txt")
-    assert (load(beside) != load(weights)).any()
-    text = " ".join(told)
+    apart = weights.with_name("weights.new.txt")
+    assert (load(apart) != load(weights)).any()
+    text = " ".join(heard)
     assert "Not installed: " in text and reason in text
-    assert f"    learn --use '{beside}' --weights '{weights}'" in told
+    assert f"    learn --use '{apart}' --weights '{weights}'" in heard
 
 
 def test_weights_that_pass_their_match_are_used_and_the_old_kept(
-    weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = weights.read_bytes()
     assert match_that_ends(monkeypatch, "H1") == []
-    assert learned(weights, told) == weights
+    assert learned(weights, heard) == weights
     assert load(weights)[4] > 500
     assert weights.with_suffix(".old").read_bytes() == before
     assert not weights.with_name("weights.new.txt").exists()
 
 
-def test_a_real_match_that_is_too_short_decides_nothing(weights: Path, told: list[str]) -> None:
-    assert learned(weights, told) is None
-    assert any(line.startswith("2 games in ") for line in told)
-    assert any("do not decide" in line for line in told)
+def test_a_real_match_that_is_too_short_decides_nothing(weights: Path, heard: list[str]) -> None:
+    assert learned(weights, heard) is None
+    assert any(line.startswith("2 games in ") for line in heard)
+    assert any("do not decide" in line for line in heard)
 
 
-def test_a_real_match_lets_weights_pass_that_know_what_a_queen_is_worth(weights: Path, told: list[str]) -> None:
+def test_a_real_match_lets_weights_pass_that_know_what_a_queen_is_worth(weights: Path, heard: list[str]) -> None:
     trial = replace(TINY, test=Sprt(-300, 0, model=Model.LOGISTIC), most_games=200)
-    assert learned(weights, told, "--concurrency", "1", trial=trial) == weights
+    assert learned(weights, heard, "--concurrency", "1", trial=trial) == weights
 
 
 def test_weights_that_the_engine_plays_with_are_in_use_whatever_was_learned_from(
@@ -132,7 +132,7 @@ def test_weights_that_the_engine_plays_with_are_in_use_whatever_was_learned_from
 
 @pytest.mark.parametrize(("name", "words"), [("mine.old", ["--no-match"]), ("mine.new.txt", [])])
 def test_weights_learned_from_are_refused_where_other_files_of_the_run_would_lie(
-    weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch, name: str, words: list[str]
+    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch, name: str, words: list[str]
 ) -> None:
     source, target = weights.rename(weights.with_name(name)), weights.with_name("mine.txt")
     source.write_bytes(f"# {LEARNED} before\n".encode() + source.read_bytes())
@@ -140,7 +140,7 @@ def test_weights_learned_from_are_refused_where_other_files_of_the_run_would_lie
     monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(target))
     before = source.read_bytes(), target.read_bytes()
     with pytest.raises(CommandError, match=f"{name}' is also an input; name another output file"):
-        learned(source, told, *words, "--out", str(target))
+        learned(source, heard, *words, "--out", str(target))
     assert (source.read_bytes(), target.read_bytes()) == before
 
 
@@ -153,28 +153,28 @@ def test_weights_that_come_with_merino_are_learned_from_and_never_replaced(data_
 
 @pytest.mark.parametrize("words", [["--no-match"], ["--out"]])
 def test_no_match_is_played_where_none_is_wanted_or_nothing_in_use_changes(
-    weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch, words: list[str]
+    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
     asked, before = match_that_ends(monkeypatch, "H0"), weights.read_bytes()
     other = weights.with_name("other.txt")
-    used = learned(weights, told, *words, *([str(other)] if words == ["--out"] else []))
+    used = learned(weights, heard, *words, *([str(other)] if words == ["--out"] else []))
     assert asked == []
     assert (used == weights) == (words == ["--no-match"]) == (weights.read_bytes() != before)
     assert other.exists() == (words == ["--out"])
 
 
 def test_to_prove_more_strength_is_another_match(
-    weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = match_that_ends(monkeypatch, "H1")
     monkeypatch.setattr(procedure, "GAIN", replace(GAIN, heats=None))
-    assert learned(weights, told, "--prove") == weights
+    assert learned(weights, heard, "--prove") == weights
     assert asked == [STRONGER]
     with pytest.raises(UsageError, match="--no-match"):
         read_arguments(["a.pgn", "--prove", "--no-match"])
 
 
-def test_who_stops_the_fit_waits_for_no_match(weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_stops_the_fit_waits_for_no_match(weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     asked, before = match_that_ends(monkeypatch, "H1"), weights.read_bytes()
     whole = fitting.gauss_newton
 
@@ -183,16 +183,16 @@ def test_who_stops_the_fit_waits_for_no_match(weights: Path, told: list[str], mo
         raise KeyboardInterrupt
 
     monkeypatch.setattr(fitting, "gauss_newton", stopped)
-    assert learned(weights, told) is None
+    assert learned(weights, heard) is None
     assert asked == [] and weights.read_bytes() == before
     assert weights.with_name("weights.new.txt").exists()
-    assert "Interrupted: the best so far is kept." in told
-    assert any(line.startswith("Not installed: learning was interrupted") for line in told)
+    assert "Interrupted: the best so far is kept." in heard
+    assert any(line.startswith("Not installed: learning was interrupted") for line in heard)
 
 
 @pytest.mark.parametrize("at", ["read", "judge_fit"])
 def test_ctrl_c_says_that_learning_stopped_and_what_was_kept(
-    weights: Path, told: list[str], monkeypatch: pytest.MonkeyPatch, at: str
+    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -200,18 +200,18 @@ def test_ctrl_c_says_that_learning_stopped_and_what_was_kept(
     monkeypatch.setattr(procedure, at, interrupt)
     before = weights.read_bytes()
     with pytest.raises(CommandError, match="stopped by Ctrl-C; the weights are as they were") as caught:
-        learned(weights, told)
+        learned(weights, heard)
     assert caught.value.exit_code == 130 and weights.read_bytes() == before
 
 
-def test_weights_that_wait_are_used_by_one_command(weights: Path, told: list[str]) -> None:
+def test_weights_that_wait_are_used_by_one_command(weights: Path, heard: list[str]) -> None:
     before = weights.read_bytes()
-    learned(weights, told)
-    beside = weights.with_name("weights.new.txt")
-    assert learn_weights(["--use", str(beside), "--weights", str(weights)], told.append) == weights
-    assert weights.read_bytes() == beside.read_bytes()
+    learned(weights, heard)
+    apart = weights.with_name("weights.new.txt")
+    assert learn_weights(["--use", str(apart), "--weights", str(weights)], heard.append) == weights
+    assert weights.read_bytes() == apart.read_bytes()
     assert weights.with_suffix(".old").read_bytes() == before
-    learn_weights(["--use", str(beside), "--weights", str(weights)], told.append)
+    learn_weights(["--use", str(apart), "--weights", str(weights)], heard.append)
     assert weights.with_suffix(".old").read_bytes() == before  # which the same weights once more do not replace
 
 
@@ -225,25 +225,25 @@ def test_weights_that_wait_are_used_by_one_command(weights: Path, told: list[str
         (["--use"], "expected one argument"),
     ],
 )
-def test_what_cannot_be_put_in_use_is_refused(weights: Path, told: list[str], words: list[str], reason: str) -> None:
+def test_what_cannot_be_put_in_use_is_refused(weights: Path, heard: list[str], words: list[str], reason: str) -> None:
     before = weights.read_bytes()
     with pytest.raises(CommandError, match=reason):
-        learn_weights([word.format(weights=weights) for word in words], told.append)
+        learn_weights([word.format(weights=weights) for word in words], heard.append)
     assert weights.read_bytes() == before
 
 
-def test_a_file_in_the_place_of_new_weights_is_not_overwritten(weights: Path, told: list[str]) -> None:
-    beside = weights.with_name("weights.new.txt")
-    beside.write_text("my diary\n")
+def test_a_file_in_the_place_of_new_weights_is_not_overwritten(weights: Path, heard: list[str]) -> None:
+    apart = weights.with_name("weights.new.txt")
+    apart.write_text("my diary\n")
     with pytest.raises(CommandError, match=r"weights\.new\.txt' is in the way"):
-        learned(weights, told)
-    assert beside.read_text() == "my diary\n"
+        learned(weights, heard)
+    assert apart.read_text() == "my diary\n"
 
 
-def test_the_report_for_programs_tells_the_verdict(
-    weights: Path, told: list[str], capsys: pytest.CaptureFixture[str]
+def test_the_report_for_programs_states_the_verdict(
+    weights: Path, heard: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    learned(weights, told, "--json")
+    learned(weights, heard, "--json")
     found = json.loads(capsys.readouterr().out)
     assert (found["verdict"], found["in_use"], found["match"]["games"]) == ("undecided", False, 2)
     assert found["written"] == str(weights.with_name("weights.new.txt"))
@@ -253,9 +253,9 @@ def test_the_report_for_programs_tells_the_verdict(
     assert (found["verdict"], found["in_use"], found["match"]) == ("no match", True, None)
 
 
-def test_the_old_file_is_kept_to_the_byte_and_comments_stay(weights: Path, told: list[str]) -> None:
+def test_the_old_file_is_kept_to_the_byte_and_comments_stay(weights: Path, heard: list[str]) -> None:
     before = weights.read_bytes()
-    learned(weights, told, "--no-match")
+    learned(weights, heard, "--no-match")
     assert weights.with_suffix(".old").read_bytes() == before
     lines = weights.read_bytes().decode().split("\r\n")
     assert lines[0].startswith(f"# {LEARNED} ") and lines[3] == f"# {EARLIER}"
@@ -265,25 +265,25 @@ def test_the_old_file_is_kept_to_the_byte_and_comments_stay(weights: Path, told:
     ]
     queen = next(line for line in lines if line.startswith("VAL_Q"))
     assert queen == f"VAL_Q   {load(weights)[4]:g}  # she never took mine"
-    assert any(f"K = {learned_k(weights):.1f}" in line or f", {learned_k(weights):.1f} on" in line for line in told)
+    assert any(f"K = {learned_k(weights):.1f}" in line or f", {learned_k(weights):.1f} on" in line for line in heard)
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="there files cannot have such names")
 @pytest.mark.parametrize("name", [b"a\nb 5.pgn", b"games K 12 of.pgn", b"K\xf6ln.pgn"])
-def test_games_may_have_any_name_that_a_file_can_have(weights: Path, told: list[str], name: bytes) -> None:
+def test_games_may_have_any_name_that_a_file_can_have(weights: Path, heard: list[str], name: bytes) -> None:
     path = few_games(weights.parent).rename(weights.parent / os.fsdecode(name))
     before, start = load(weights), weights.rename(weights.with_name(f"w K 13 {path.name}.txt"))
     words = [str(path), "1", "5", "--phases", "1", "--no-fen", "--weights", str(start), "--no-match"]
-    assert learn_weights(words, told.append) == start
+    assert learn_weights(words, heard.append) == start
     assert (load(start) != before).any()
     text = start.read_text()
     assert text.startswith(f"# {LEARNED} ") and f" of {in_one_line(path.name)}, starting at w K 13 " in text
-    assert re.search(rf"K = {learned_k(start):.1f}|, {learned_k(start):.1f} on", "\n".join(told))
+    assert re.search(rf"K = {learned_k(start):.1f}|, {learned_k(start):.1f} on", "\n".join(heard))
     assert in_one_line(path.name).split("\\")[0] in (weights.parent / "learning.log").read_text()
     assert load_record(weights.parent / "learning.json")["files"] == [str(writable(str(path)))]
 
 
-def test_where_weights_come_from_is_told_once_however_often_they_are_learned(weights: Path) -> None:
+def test_where_weights_come_from_is_stated_once_however_often_they_are_learned(weights: Path) -> None:
     values = load(weights)
     for number, end in enumerate(("\r\n", "\n")):
         weights.write_bytes(weights.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", end.encode()))
@@ -301,7 +301,7 @@ def test_the_comments_on_shipped_values_are_not_kept_for_new_values() -> None:
     assert [line for line in text.splitlines() if line.startswith("#")] == [f"# {LEARNED} now"]
 
 
-def test_only_values_that_change_are_written_anew() -> None:
+def test_only_values_that_change_are_rewritten() -> None:
     values = {term.name: float(max(term.bounds[0], 7)) if term.bounds[1] > 7 else -7.0 for term in TERMS}
     text = "\ufeff\n  # top\n" + "".join(f" {name}\t{value:.3f}  #{name}\n" for name, value in values.items())
     new = np.array(list(values.values()))
@@ -316,12 +316,12 @@ def test_only_values_that_change_are_written_anew() -> None:
     assert changed.count(".000") == len(TERMS) - 2
 
 
-def test_the_old_weights_are_kept_where_the_file_has_their_ending(tmp_path: Path, told: list[str]) -> None:
+def test_the_old_weights_are_kept_where_the_file_has_their_ending(tmp_path: Path, heard: list[str]) -> None:
     values = one_phase()
     values[:5] = 100.0
     save(tmp_path / "w.old", values)
     before = (tmp_path / "w.old").read_bytes()
-    assert learned(tmp_path / "w.old", told, "--no-match") == tmp_path / "w.old"
+    assert learned(tmp_path / "w.old", heard, "--no-match") == tmp_path / "w.old"
     assert (tmp_path / "w.old.old").read_bytes() == before
 
 

@@ -92,18 +92,18 @@ def test_the_report_names_whose_scores_teach() -> None:
 
 
 def test_a_teacher_scores_every_position_and_a_cached_one_in_the_same_way(tmp_path: Path) -> None:
-    games, told = copied_selfplay(tmp_path), list[str]()
+    games, heard = copied_selfplay(tmp_path), list[str]()
     options = ReadOptions(Selection(per_game=3), defaults(), keep_fen=True, teacher=load_net("gen12"))
-    first = read_rows([games], options, Events(told.append)).rows
-    second = read_rows([games], options, Events(told.append)).rows
-    assert any(line.startswith("Using file") for line in told)
+    first = read_rows([games], options, Events(heard.append)).rows
+    second = read_rows([games], options, Events(heard.append)).rows
+    assert any(line.startswith("Using file") for line in heard)
     assert np.array_equal(first.scores, second.scores) and np.std(first.scores) > 100
     other = read_rows([games], replace(options, teacher=load_net("gen1")), Events()).rows
     assert not np.array_equal(first.scores, other.scores)
     assert np.corrcoef(first.scores, other.scores)[0, 1] > 0.8
 
 
-def test_the_cache_beside_the_games_keeps_the_scores_of_each_scorer_apart(tmp_path: Path) -> None:
+def test_the_cache_next_to_the_games_keeps_the_scores_of_each_scorer_apart(tmp_path: Path) -> None:
     parts = re.split(r"(?=\[Event )", SELFPLAY.read_text())[1:61]
     scored = [re.sub(r"(\d+\. \S+) ", r"\1 {[%eval 0.20,9]} ", game) for game in parts[:20]]
     path = tmp_path / "games.pgn"
@@ -162,7 +162,7 @@ def test_players_of_a_round_have_the_same_openings_and_each_round_has_others(mon
     assert played[0][1] != played[3][1]
 
 
-def test_heats_that_are_interrupted_tell_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_heats_give_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     heats_with(monkeypatch, interrupted_at=3)
     weights = one_phase()
     found = play_heats([player(name, weights) for name in ("bad", "good", "poor")], player("old", weights), TINY)
@@ -240,35 +240,35 @@ def test_a_share_whose_error_does_not_fall_is_not_taken(monkeypatch: pytest.Monk
     assert judging._top_of_curve(sample, ways, played, ways[1]) is ways[1]
 
 
-def test_heats_tell_beforehand_how_many_games_they_take() -> None:
+def test_heats_know_beforehand_how_many_games_they_take() -> None:
     assert Heats(rounds=(32, 64, 128)).games(9) == 9 * 32 + 5 * 64 + 3 * 128
     assert Heats(rounds=(32, 64, 128)).games(3) == 3 * 32 + 2 * 64, "one alone has nobody to meet"
     assert TINY.games(1) == 0
 
 
 def test_the_plain_command_tries_shares_of_the_step_and_reports_what_came_of_it(weights: Path) -> None:
-    told = list[str]()
+    heard = list[str]()
     trial = replace(GAIN, test=Sprt(-300, 0, model=Model.LOGISTIC), time_control=FAST, most_games=200, heats=TINY)
     told_to = ["--json", "--no-cache", "--weights", str(weights), "--concurrency", "1"]
     args = read_arguments([str(SELFPLAY), *told_to])
     before = weights.read_bytes()
-    found = json.loads(for_machines(carry_out(args, told.append, trial)))
+    found = json.loads(for_machines(carry_out(args, heard.append, trial)))
     assert found["installed"] is True and found["in_use"] is True
     assert found["match"]["games"] > 0 and {"elo", "elo_error"} <= set(found["match"])
     assert {each["share"] for each in found["tried"]} <= set(DEFAULT_CHOICE.shares)
-    text = " ".join(told)
+    text = " ".join(heard)
     assert "shares of the step are compared in" in text and "The best after" in text
     assert weights.read_bytes() != before and weights.with_suffix(".old").read_bytes() == before
 
 
-def test_few_games_are_told_how_many_would_do(tmp_path: Path, weights: Path) -> None:
-    few, told = tmp_path / "few.pgn", list[str]()
+def test_with_few_games_the_report_says_how_many_would_do(tmp_path: Path, weights: Path) -> None:
+    few, heard = tmp_path / "few.pgn", list[str]()
     few.write_bytes(b"\n\n[Event".join(SELFPLAY.read_bytes().split(b"\n\n[Event")[:50]) + b"\n")
-    learn_weights([str(few), "--no-cache", "--out", f"{tmp_path}/out.txt", "--weights", str(weights)], told.append)
-    assert f"50 games are too few to learn from safely: about {ENOUGH_GAMES} would do." in " ".join(told)
+    learn_weights([str(few), "--no-cache", "--out", f"{tmp_path}/out.txt", "--weights", str(weights)], heard.append)
+    assert f"50 games are too few to learn from safely: about {ENOUGH_GAMES} would do." in " ".join(heard)
 
 
-def test_a_new_file_gets_no_old_one_beside_it(tmp_path: Path, weights: Path) -> None:
+def test_a_new_file_gets_no_old_one_next_to_it(tmp_path: Path, weights: Path) -> None:
     out = tmp_path / "new" / "w.txt"
     out.parent.mkdir()
     words = [str(few_games(tmp_path)), "--no-cache", "--weights", str(weights), "--out", str(out)]

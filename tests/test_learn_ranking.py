@@ -78,7 +78,7 @@ def test_the_learner_ranks_moves_where_there_are_games_enough(wanted: int, is_ra
 
 
 @pytest.mark.parametrize(("words", "by_ranks"), [(["--teacher", "off"], True), ([], False)])
-def test_the_pull_is_chosen_by_ranks_unless_strays_teach(
+def test_the_prior_is_chosen_by_ranks_unless_random_move_positions_teach(
     words: list[str], by_ranks: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = read_arguments([str(SELFPLAY), "--per-game", "1", "--no-cache", *words]).request
@@ -110,9 +110,9 @@ def test_ctrl_c_in_the_fit_with_another_pull_ends_all_fits(monkeypatch: pytest.M
 
 
 def test_the_report_says_how_old_and_new_weights_rank_moves(tmp_path: Path) -> None:
-    told = list[str]()
+    heard = list[str]()
     args = read_arguments([str(copied_selfplay(tmp_path)), "--out", f"{tmp_path}/w.txt", "--json", "--teacher", "off"])
     args = replace(args, request=replace(args.request, choice=replace(args.request.choice, ranked=20)))
-    found = json.loads(for_machines(carry_out(args, told.append)))["ranks"]
+    found = json.loads(for_machines(carry_out(args, heard.append)))["ranks"]
     assert found["positions"] == 20 and 0 < found["old"]["reciprocal_rank"] < 1 and 0 < found["new"]["first"] < 1
-    assert f"{found['new']['reciprocal_rank']:.3f} (old {found['old']['reciprocal_rank']:.3f})" in " ".join(told)
+    assert f"{found['new']['reciprocal_rank']:.3f} (old {found['old']['reciprocal_rank']:.3f})" in " ".join(heard)

@@ -126,13 +126,13 @@ def test_a_full_disk_is_reported_and_changes_nothing(tmp_path: Path, weights: Pa
     assert (tmp_path / "x" / "w.txt").exists()  # and all is compiled, as the compiler wants to write files, too
     pgn.with_suffix(".fen").unlink()
     process = learning(str(pgn), "1", "5", "--weights", str(weights), limit=500)
-    told = process.communicate()[0]
-    assert process.returncode == 1 and "Traceback" not in told
-    assert "few.fen': File too large; --no-cache learns without it" in told
+    heard = process.communicate()[0]
+    assert process.returncode == 1 and "Traceback" not in heard
+    assert "few.fen': File too large; --no-cache learns without it" in heard
     process = learning(str(pgn), "1", "5", "--weights", str(weights), "--no-fen", "--no-match", limit=500)
-    told = process.communicate()[0]
-    assert process.returncode == 1 and "Traceback" not in told
-    assert "The log ends here" in told and f"cannot write '{weights}'" in told.splitlines()[-1]
+    heard = process.communicate()[0]
+    assert process.returncode == 1 and "Traceback" not in heard
+    assert "The log ends here" in heard and f"cannot write '{weights}'" in heard.splitlines()[-1]
     assert weights.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [pgn.name]
     assert not list(weights.parent.glob("*.new"))

@@ -1,4 +1,4 @@
-"""What `learn` tells: lines as in the article, flags, a table for machines, the record and its pictures."""
+"""What `learn` shows: lines as in the article, flags, a table for machines, the record and its pictures."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_the_error_of_the_article_is_the_root_of_the_weighted_sum_over_the_posit
     assert ARTICLE.errors(sums) == pytest.approx(expected, rel=1e-5)
 
 
-def test_what_is_asked_for_by_itself_holds_beside_the_article() -> None:
+def test_an_option_given_explicitly_overrides_the_article() -> None:
     for words in (["--article", "--lambda", "40"], ["--lambda", "40", "--article"]):
         settings = read_arguments(["games.pgn", *words]).request.settings
         assert (settings.decay, settings.k, settings.method) == (40.0, 150.0, "descent")
@@ -122,7 +122,7 @@ def test_help_lists_every_option(word: str, capsys: pytest.CaptureFixture[str]) 
     assert len(shown.splitlines()) <= 60 and len(re.findall("(?m)^  --", shown)) <= 20
 
 
-def test_what_is_odd_about_a_weight_is_told() -> None:
+def test_odd_weights_are_flagged() -> None:
     truth = one_phase()
     truth[5], truth[22] = 150.0, -150.0  # PawnDoubled wants to be positive, RookMobility negative
     rows = made_up_rows(truth, 800.0, 40_000, seed=7)
@@ -176,7 +176,7 @@ def test_a_run_is_drawn_from_its_record(folder: Path, ending: str, capsys: pytes
     assert all(file.read_bytes().startswith(starts[ending]) for file in files)
 
 
-def test_where_strays_were_learned_from_no_calibration_is_drawn(
+def test_after_learning_from_random_moves_no_calibration_is_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib")
@@ -282,7 +282,7 @@ def test_whether_a_change_is_more_than_noise_is_a_column(summary: Summary) -> No
             assert line.old == line.new
 
 
-def test_the_sentence_and_the_table_of_the_article_tell_of_one_error() -> None:
+def test_the_sentence_and_the_table_of_the_article_state_one_error() -> None:
     sample = split(selfplay_rows(), ARTICLE)
     learned = learn(sample, load(BEFORE_TRAINING), replace(ARTICLE, method="gauss-newton"), FitCallback())
     found = summarise(sample, learned, ARTICLE, 710, Seconds(0.5, 1.0))

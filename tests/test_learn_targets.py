@@ -50,7 +50,7 @@ GAMES = """[Result "1-0"]
 """
 
 
-def test_comments_tell_scores_in_the_ways_of_engines_and_servers() -> None:
+def test_comments_give_scores_in_the_ways_of_engines_and_servers() -> None:
     games = read_games(GAMES.encode(), with_scores=True)
     # A comment of the mover's search is about the position before his move.
     assert games.scores.tolist() == [35, 31, 40, NO_SCORE, 55, NO_SCORE, MATE - 3, *[NO_SCORE] * 4]
@@ -68,11 +68,11 @@ def test_a_number_before_a_slash_is_no_score_without_sign_or_point(comment: str)
     ("comment", "score"),
     [("+0.35/12 3s", -35), ("0.35/12 3s", -35), ("-3/12", 300), ("M5/20 1s", 5 - MATE), ("#-5/20", MATE - 5)],
 )
-def test_the_mover_tells_a_score_by_sign_point_or_mate(comment: str, score: int) -> None:
+def test_a_score_of_the_mover_has_a_sign_a_point_or_a_mate(comment: str, score: int) -> None:
     assert read_games(f"1. e4 e5 {{{comment}}} *\n".encode(), 1, True).scores.tolist()[0] == score
 
 
-def test_labelled_positions_tell_scores_for_the_side_to_move_or_for_white() -> None:
+def test_labelled_positions_give_scores_for_the_side_to_move_or_for_white() -> None:
     fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR"
     text = (
         f'{fen} b KQkq - c9 "1-0"; ce 35;\n{fen} w KQkq - c9 "1-0"; ce -12;\n{fen} b KQkq - 0 1 | 41 | 1.0\n'
@@ -274,7 +274,7 @@ def test_scores_that_a_run_left_out_of_order_are_put_in_order_by_the_next(tmp_pa
     assert path.read_bytes() == like.read_bytes()
 
 
-def test_a_search_that_is_told_to_stop_gives_no_scores() -> None:
+def test_a_search_that_is_stopped_gives_no_scores() -> None:
     positions = np.concatenate([parse_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")] * 3)
     with pytest.raises(RescoringStoppedError):
         Rescore(60, LinearEvaluation(defaults())).scores_of(positions, np.ones(1, np.uint64))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -232,12 +232,6 @@ def test_castling_in_a_book_is_understood(tmp_path: Path) -> None:
     assert book.move(Position(fen, chess960=True), Random(1)) == Position(fen).parse_uci("e1g1")
 
 
-def write_entries(file: Path, entries: Iterable[tuple[int, int, int, int]]) -> Path:
-    """A file of entries as they are: key, move, weight, learning."""
-    file.write_bytes(b"".join(struct.pack(">QHHI", *entry) for entry in entries))
-    return file
-
-
 START_KEY = chess.polyglot.zobrist_hash(chess.Board())
 
 
@@ -254,8 +248,9 @@ START_KEY = chess.polyglot.zobrist_hash(chess.Board())
 def test_what_is_no_book_is_refused_with_the_entry(
     tmp_path: Path, entries: list[tuple[int, int, int, int]], complaint: str
 ) -> None:
+    (file := tmp_path / "no book.bin").write_bytes(b"".join(struct.pack(">QHHI", *entry) for entry in entries))
     with pytest.raises(BookError, match=complaint):
-        Book(write_entries(tmp_path / "no book.bin", entries))
+        Book(file)
 
 
 def test_an_illegal_move_is_found_behind_moves_of_the_book(tmp_path: Path) -> None:

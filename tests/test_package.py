@@ -1,4 +1,4 @@
-"""The wheel: it holds what it should below one name, and runs from any folder without writing beside its code.
+"""The wheel: it holds what it should below one name, and runs from any folder without writing next to its code.
 
 All but one test run it without compiling.
 """

@@ -129,11 +129,11 @@ def test_the_table_of_terms_shows_both_values() -> None:
 
 
 def test_the_table_of_terms_shows_no_negative_zero() -> None:
-    for values, told in (((-0.0, 0.0), ["0"]), ((-0.0, 5), ["0", "5"]), ((5, -0.0), ["5", "0"])):
+    for values, heard in (((-0.0, 0.0), ["0"]), ((-0.0, 5), ["0", "5"]), ((5, -0.0), ["5", "0"])):
         named = dict(zip(("KnightOutpost_mg", "KnightOutpost_eg"), values, strict=True))
         rows = render_terms(with_values(one_phase(), named, TERMS)).splitlines()
         row = next(line for line in rows if "KnightOutpost" in line).split()
-        assert row[2 : 2 + len(told)] == told
+        assert row[2 : 2 + len(heard)] == heard
 
 
 def test_numbers_name_each_phase_and_both_together() -> None:

@@ -36,7 +36,7 @@ def _mate_distance(ply, alpha, beta):
 
 
 def after_pass(fen: str, move: str | None, beta: int, depth: int = 4, full_width: bool = False) -> int:
-    """What a pass at ply 1 tells if the static evaluation is well above beta."""
+    """What a pass at ply 1 shows if the static evaluation is well above beta."""
     values = parameter_values({"null_move_verify_depth": 99})
     worker = Worker(TranspositionTable(1), np.zeros(1, dtype=np.uint64), MaterialEvaluation(), values)
     position = Position(fen)

@@ -327,9 +327,9 @@ def test_the_outcome_of_a_line_names_pieces_as_a_comparison_does() -> None:
     assert pieces[1].startswith(
         "Black's rook on c8 (from a8) is worth 0.37 more: rook on a file without friendly pawns"
     )
-    told = found.pieces[1].as_json()
-    assert (told["name"], told["there"]) == ("Black's rook on c8", "a8") and round(told["total_cp"]) == 37
-    assert abs(sum(told["terms_cp"].values()) - told["total_cp"]) < 0.5 and "RookOpen" in told["terms_cp"]
+    heard = found.pieces[1].as_json()
+    assert (heard["name"], heard["there"]) == ("Black's rook on c8", "a8") and round(heard["total_cp"]) == 37
+    assert abs(sum(heard["terms_cp"].values()) - heard["total_cp"]) < 0.5 and "RookOpen" in heard["terms_cp"]
 
 
 def test_no_reason_is_a_term_whose_weight_has_the_wrong_sign() -> None:
@@ -344,9 +344,9 @@ def test_no_reason_is_a_term_whose_weight_has_the_wrong_sign() -> None:
 def test_terms_of_a_whole_side_are_not_divided_among_its_pieces() -> None:
     full = load(SHIPPED / "full.txt")
     end = end_of(Position(MIDDLEGAME), ["e1e6", "f7e6", "d3e4"], full)
-    told = {name for origin in end.pieces for name, cp in end.own_terms(origin).items() if cp}
-    assert {"KnightSquare", "PawnSupported", "RookMobility"} <= told
-    assert not {name for name in told if name.startswith(("Contested", "Controlled", "PawnIslands", "Space", "Tempo"))}
+    heard = {name for origin in end.pieces for name, cp in end.own_terms(origin).items() if cp}
+    assert {"KnightSquare", "PawnSupported", "RookMobility"} <= heard
+    assert not {name for name in heard if name.startswith(("Contested", "Controlled", "PawnIslands", "Space", "Tempo"))}
 
 
 def test_the_outcome_of_a_line_tells_mate_and_promotion() -> None:
@@ -419,7 +419,7 @@ def test_the_kind_of_a_mistake_follows_from_the_lines(
     fen: str, played: str, better: str, reply: str, text: str
 ) -> None:
     costs = Costs((), [] if text.startswith("no single reason") else [Cost(50.0, True, "0.50 by something")])
-    found = mistake(fen, played, better, reply, None if "midst" in text else costs)
+    found = mistake(fen, played, better, reply, None if "during" in text else costs)
     assert found.startswith(text)
 
 
@@ -622,5 +622,5 @@ def test_a_king_is_driven_in_all_moves_that_are_shown() -> None:
 
 def test_a_move_is_not_compared_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", chess.STARTING_FEN, "Nf3", "g1f3", "--static"]) == 2
-    told = capsys.readouterr()
-    assert told.out == "" and told.err.splitlines()[0].endswith("expected two moves that differ, not 'Nf3 g1f3'")
+    heard = capsys.readouterr()
+    assert heard.out == "" and heard.err.splitlines()[0].endswith("expected two moves that differ, not 'Nf3 g1f3'")

@@ -111,8 +111,8 @@ class NotingTables(ResultTables):
 def test_only_positions_after_a_capture_or_pawn_move_with_few_pieces_are_asked_about() -> None:
     tables = NotingTables(10)
     tablebases = TablebaseProbe(tables, depth=3)
-    plain, told = searched(PAWNS, None), searched(PAWNS, tablebases)
-    assert told._replace(nps=0, time_ms=0) == plain._replace(nps=0, time_ms=0), "no answer changes nothing"
+    plain, heard = searched(PAWNS, None), searched(PAWNS, tablebases)
+    assert heard._replace(nps=0, time_ms=0) == plain._replace(nps=0, time_ms=0), "no answer changes nothing"
     assert len(tables.asked) > 10 and tablebases.hits == 0
     assert not tables.asked["halfmove"].any() and not tables.asked["castling"].any()
     assert all(popcount(white | black) <= 10 for white, black in tables.asked["colours"])

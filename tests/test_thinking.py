@@ -60,10 +60,10 @@ def test_after_the_search_ctrl_c_interrupts_again() -> None:
 
 
 def test_a_search_can_be_watched_from_another_thread() -> None:
-    told: list[bool] = []
+    heard: list[bool] = []
     watcher = threading.Thread(
-        target=lambda: told.append(think(FakeSearcher(), Position(), Limits(), Record(), never)[1])
+        target=lambda: heard.append(think(FakeSearcher(), Position(), Limits(), Record(), never)[1])
     )
     watcher.start()
     watcher.join(20)
-    assert told == [False]
+    assert heard == [False]

@@ -1,4 +1,4 @@
-"""Warming up: every part is compiled ahead, and the command tells which."""
+"""Warming up: every part is compiled ahead, and the command says which."""
 
 import signal
 import subprocess

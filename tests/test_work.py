@@ -255,7 +255,7 @@ def test_the_run_of_another_process_gives_way_to_the_next(notes: list[str]) -> N
 
 
 class Note:
-    """A file that tells what was closed."""
+    """A file that says what was closed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

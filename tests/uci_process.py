@@ -128,7 +128,7 @@ class UciProcess:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def peak_megabytes(self) -> float:
-        """The most memory that was ever in use, 0 where only Linux tells."""
+        """The most memory that was ever in use, 0 where the system is not Linux."""
         status = Path(f"/proc/{self.process.pid}/status")
         if not status.exists():
             return 0.0

@@ -98,7 +98,7 @@ def passed(copy: Copy, tests: Iterable[str], mode: str, limit: float, having: st
 
 
 def renew_tables(copy: Copy, said: Collection[str]) -> None:
-    """Make the tables of the pages anew in a copy.
+    """Renew the tables of the pages in a copy.
 
     Raises AdditionError where that fails, or changes other pages than the additions said.
     """

@@ -143,7 +143,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _enter_namespace() -> None:
-    """Start anew where mounts are ours alone and end with us, if the system allows; else some harms cannot be done."""
+    """Start again where mounts are ours alone and end with us, if the system allows; else some harms cannot be done."""
     if _INSIDE in os.environ or shutil.which("unshare") is None:
         return
     for words in (["--mount"], ["--user", "--map-root-user", "--mount"]):

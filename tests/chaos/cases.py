@@ -18,9 +18,9 @@ class Case:
     `files` are there before, by the names of materials: what the command reads, and earlier results of the user. The
     file `changes` is the last to be changed, and not only replaced: once it is as after a whole run, the same command
     would go further, so it is not repeated. `prints`: what it prints is a result and must be the same. `say` is what it
-    is told on its input. `compiles`: the folder under trial is that of the compiled code, from which these functions
+    is heard on its input. `compiles`: the folder under trial is that of the compiled code, from which these functions
     are missing. `holds` is the file that it keeps to itself: a second run refuses. `program` is the module that is run.
-    Files that it `may_leave` after a kill are harmless, and the next run writes them anew. `has_home`: the folder of
+    Files that it `may_leave` after a kill are harmless, and the next run rewrites them. `has_home`: the folder of
     Merino's own files is in that under trial.
     """
 

@@ -121,9 +121,9 @@ def read_only(trial: Trial, reference: Reference) -> None:
     with _bound(trial.folder):
         ended = trial.run()
         if trial.case.say:
-            ended.check_told("Cannot write")
+            ended.check_said("Cannot write")
         elif trial.case.compiles:
-            ended.check()  # compiled code finds another place, or is made anew at each start
+            ended.check()  # compiled code finds another place, or is compiled at each start
         elif reference.changes_files or ended.code != 0:
             ended.check_refusal()
         if trial.contents() != before:
@@ -211,7 +211,7 @@ def _mount(*words: str) -> None:
 
 @contextmanager
 def _mounted(trial: Trial, pages: int, more: str = "") -> Iterator[None]:
-    """The folder of a trial on a small disk, with the same files, beside which is what fills the disk."""
+    """The folder of a trial on a small disk, with the same files, next to what fills the disk."""
     _mount("-t", "tmpfs", "-o", f"size={pages * PAGE}{more}", "none", str(trial.disk))
     with ExitStack() as mounted:
         mounted.callback(_unmount, trial.disk)

@@ -53,7 +53,7 @@ class Ended(NamedTuple):
             raise FaultError(f"exit code {self.code}: {_last_line(self.errors or self.out)}")
         return self
 
-    def check_told(self, words: str) -> None:
+    def check_said(self, words: str) -> None:
         """Raise FaultError unless it went on at its prompt after saying these words."""
         self.check()
         if words not in self.out:
@@ -169,7 +169,7 @@ class Trial:
     ) -> None:
         """Make the folders; `material` gives the files that cases begin with, `code` is that of compiled code.
 
-        `number` tells the trials of a harm apart, `attempt` those of one for which the harm came too late.
+        `number` distinguishes the trials of a harm, `attempt` those of one for which the harm came too late.
         """
         self.case, self.place, self.random, self.code = case, place, random, code
         self.number, self.attempt = number, attempt
@@ -230,8 +230,8 @@ class Trial:
                 start_new_session=True,
             )
         assert process.stdin is not None
-        with process.stdin as told:
-            told.write(self.case.say.encode())
+        with process.stdin as heard:
+            heard.write(self.case.say.encode())
         return Running(process, out, errors)
 
     def run(self) -> Ended:

@@ -37,7 +37,7 @@ class Format(NamedTuple):
     """The files whose name is like `pattern`: how one is read, and what of its bytes is compared; None for nothing.
 
     `read` raises an exception for a file that is not valid. `grows`: content is only ever added at the end.
-    `is_of_a_place`: its name tells where it lies, so there is none of the same name elsewhere.
+    `is_of_a_place`: its name says where it lies, so there is none of the same name elsewhere.
     """
 
     pattern: str
@@ -169,7 +169,7 @@ FORMATS = (
 
 
 def format_of(path: Path) -> Format:
-    """The row of a file; raises LookupError where no row tells what it is."""
+    """The row of a file; raises LookupError where no row describes it."""
     found = next((row for row in FORMATS if fnmatch(path.name, row.pattern)), None)
     if found is None:
         raise LookupError(f"nobody knows what '{path.name}' is")

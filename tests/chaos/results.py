@@ -40,7 +40,7 @@ class Row:
     seconds: float = 0.0
 
     def serves(self, seed: int, kills: int, harms: Iterable[str]) -> bool:
-        """Whether it tells all that such trials would, and has no fault that may be mended by now."""
+        """Whether it shows all that such trials would, and has no fault that may be mended by now."""
         return (self.seed, self.kills) == (seed, kills) and self.cells.keys() == set(harms) and not self.faults
 
 

@@ -1,4 +1,4 @@
-"""Strays: positions a random move away from those of the games, which only a teacher scores."""
+"""Random-move positions: a legal move away from those of the games, which only a teacher scores."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def block_of(positions: np.ndarray) -> PositionBlock:
     return PositionBlock(positions, *columns, np.full(number, 7, dtype=np.int16))
 
 
-def test_a_stray_is_a_legal_move_away_and_never_in_check() -> None:
+def test_a_random_move_position_is_a_legal_move_away_and_never_in_check() -> None:
     positions = records([board for board in playouts(5, 200) if not board.is_check()])
     found = with_random_moves(block_of(positions))
-    are_strays = found.scores == NO_SCORE
-    assert len(found) - len(positions) == are_strays.sum() > 0.8 * len(positions)
-    assert np.array_equal(found.positions[~are_strays], positions)
+    are_random = found.scores == NO_SCORE
+    assert len(found) - len(positions) == are_random.sum() > 0.8 * len(positions)
+    assert np.array_equal(found.positions[~are_random], positions)
     assert np.all(found.positions["checkers"] == ZERO)
-    for stray, game in zip(found.positions[are_strays], found.game[are_strays], strict=True):
+    for found_position, game in zip(found.positions[are_random], found.game[are_random], strict=True):
         position = Position(to_fen(positions[game : game + 1]))
         after = {position_after(position, int(move)) for move in position.legal_moves}
-        assert to_fen(stray.reshape(1)) in after
+        assert to_fen(found_position.reshape(1)) in after
 
 
 def position_after(position: Position, move: int) -> str:
@@ -50,13 +50,13 @@ def position_after(position: Position, move: int) -> str:
     return copy.fen()
 
 
-def test_strays_are_the_same_each_time_and_differ_from_position_to_position() -> None:
+def test_random_moves_are_the_same_each_time() -> None:
     positions = records(playouts(6, 50))
     one, other = with_random_moves(block_of(positions.copy())), with_random_moves(block_of(positions.copy()))
     assert np.array_equal(one.positions, other.positions)
 
 
-def test_where_no_move_is_legal_there_is_no_stray() -> None:
+def test_without_a_legal_move_there_is_no_random_move_position() -> None:
     stalemate = parse_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
     assert len(with_random_moves(block_of(stalemate))) == 1
 
@@ -73,24 +73,24 @@ def test_where_no_move_is_legal_there_is_no_stray() -> None:
         (["--preset", "greko2015"], False),
     ],
 )
-def test_only_where_a_teacher_alone_scores_are_there_strays(words: list[str], has_random_moves: bool) -> None:
+def test_random_moves_are_made_only_where_a_teacher_alone_scores(words: list[str], has_random_moves: bool) -> None:
     assert read_arguments(["a.pgn", *words]).request.has_random_moves is has_random_moves
 
 
-def test_strays_come_again_from_the_cache_beside_the_games(tmp_path: Path) -> None:
-    games, told = copied_selfplay(tmp_path), list[str]()
+def test_random_move_positions_are_read_from_the_cache_again(tmp_path: Path) -> None:
+    games, heard = copied_selfplay(tmp_path), list[str]()
     options = ReadOptions(
         Selection(per_game=3, random_moves=True), defaults(), keep_fen=True, needs_scores=True, teacher=load_net("gen1")
     )
-    first = read_rows([games], options, Events(told.append)).rows
-    second = read_rows([games], options, Events(told.append)).rows
-    assert any(line.startswith("Using file") for line in told)
+    first = read_rows([games], options, Events(heard.append)).rows
+    second = read_rows([games], options, Events(heard.append)).rows
+    assert any(line.startswith("Using file") for line in heard)
     assert np.array_equal(first.features, second.features) and np.array_equal(first.scores, second.scores)
     without = read_rows([games], replace(options, selection=Selection(per_game=3)), Events()).rows
     assert not np.array_equal(first.features[: len(without)], without.features)
 
 
-def test_a_cache_with_strays_is_learned_from_as_it_is_unless_results_count(tmp_path: Path) -> None:
+def test_a_cache_with_random_moves_is_used_unless_results_count(tmp_path: Path) -> None:
     games = tmp_path / "games.pgn"
     games.write_bytes(SELFPLAY.read_bytes()[:50_000])
     selection = Selection(positions=Quiet.RESOLVED, per_game=3, random_moves=True)
@@ -105,13 +105,13 @@ def test_a_cache_with_strays_is_learned_from_as_it_is_unless_results_count(tmp_p
 POSITION = 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - c9 "1-0";'
 
 
-def test_only_where_a_file_holds_games_or_strays_are_strays_learned_from(tmp_path: Path) -> None:
-    games, positions, cache, told = tmp_path / "a.pgn", tmp_path / "b.epd", tmp_path / "c.fen", list[str]()
+def test_random_moves_are_learned_from_only_where_files_hold_games_or_them(tmp_path: Path) -> None:
+    games, positions, cache, heard = tmp_path / "a.pgn", tmp_path / "b.epd", tmp_path / "c.fen", list[str]()
     games.write_text("1. e4 e5 1-0")
     positions.write_text(POSITION)
     cache.write_text(f"# merino-positions 1; source 00; skip-first 0, skip-last 0, strays\n{POSITION}")
     request = LearnRequest(("any",))
-    assert with_random_moves_of([games, cache], request, told.append) == request and not told
-    assert with_random_moves_of([games, positions], request, told.append).has_random_moves
-    assert not with_random_moves_of([positions], request, told.append).has_random_moves
-    assert told == [f"Random-move positions are made from games only: '{positions}' gives none"] * 2
+    assert with_random_moves_of([games, cache], request, heard.append) == request and not heard
+    assert with_random_moves_of([games, positions], request, heard.append).has_random_moves
+    assert not with_random_moves_of([positions], request, heard.append).has_random_moves
+    assert heard == [f"Random-move positions are made from games only: '{positions}' gives none"] * 2

@@ -59,9 +59,7 @@ def test_the_quick_tests_pass_with_all_additions_at_once(tmp_path: Path) -> None
 
 
 @in_a_checkout
-def test_an_addition_whose_tests_fail_or_that_does_not_apply_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_addition_that_fails_or_does_not_apply_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root, path = tmp_path / "checkout", tmp_path / "line.patch"
     root.mkdir()
     subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)

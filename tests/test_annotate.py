@@ -63,9 +63,7 @@ def read_games(text: str) -> list[chess.pgn.Game]:
     return list(iter(lambda: chess.pgn.read_game(file), None))
 
 
-def test_the_pgn_keeps_moves_comments_and_variations_and_gains_evaluations_and_signs(
-    game_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_pgn_keeps_all_and_gains_evaluations(game_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert annotated(str(game_file)) == 0
     games, originals = read_games(capsys.readouterr().out), read_games(game_file.read_text())
     assert len(games) == 2 and not any(game.errors for game in games)
@@ -86,9 +84,7 @@ def test_the_pgn_keeps_moves_comments_and_variations_and_gains_evaluations_and_s
     assert "100.0%" not in list(games[1].mainline())[3].comment and "0.0%" in list(games[1].mainline())[3].comment
 
 
-def test_json_has_a_line_for_each_game_with_kind_better_line_and_pieces_of_mistakes(
-    game_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_has_a_line_for_each_game(game_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     game_file.write_text(f"{GAME}\n{GAME.replace('Nxg5', 'Nxg7')}")
     assert annotated(str(game_file), "--json", "--shapley", "--quiet") == 1
     game, faulty = map(json.loads, capsys.readouterr().out.splitlines())
@@ -135,9 +131,7 @@ def test_pieces_exchanged_for_equal_ones_are_not_named() -> None:
     )
 
 
-def test_a_faulty_game_is_copied_byte_for_byte_named_and_stops_no_other(
-    game_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_faulty_game_is_copied_and_named(game_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.pgn"
     faulty = GAME.replace("Nxg5", "Nxg7  {odd   spaces}").replace("\n", "\r\n").replace('"A"', '"M\xfcller"')
     game_file.write_bytes(f"\n{FOOLS_MATE}\n\n{faulty}\n{FOOLS_MATE}".encode("latin-1"))
@@ -218,9 +212,7 @@ def test_the_same_command_goes_on_where_a_killed_one_stopped(
     assert out.read_bytes() == whole.read_bytes() and not partial.exists()
 
 
-def test_the_unfinished_file_of_another_command_is_not_used_or_deleted(
-    game_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_partial_file_of_another_run_stays(game_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out, partial = tmp_path / "out.pgn", tmp_path / "out.pgn.partial"
     with monkeypatch.context() as context:
         killed_after(1, context)
@@ -293,9 +285,7 @@ def test_annotating_again_changes_nothing_and_keeps_what_users_added(game_file: 
     assert all(node.comment.count("[%eval") <= 1 for node in nodes)
 
 
-def test_a_comment_of_the_same_form_in_a_game_that_merino_did_not_annotate_stays(
-    game_file: Path, tmp_path: Path
-) -> None:
+def test_a_comment_of_that_form_stays_in_a_game_of_others(game_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.pgn"
     game_file.write_text(GAME.replace("my comment", "White scores 51.2%"))
     annotated(str(game_file), "--out", str(out))
@@ -374,9 +364,7 @@ def test_an_only_move_is_no_mistake() -> None:
     assert found.loss == 0
 
 
-def test_no_line_of_the_pgn_is_longer_than_80_columns_and_no_word_changes(
-    game_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_pgn_keeps_words_within_80_columns(game_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     comment = "half of them, 50 % of all, as [%clk 0:10:00] says " * 8
     game_file.write_text(GAME.replace("my comment", comment.strip()))
     assert annotated(str(game_file)) == 0

@@ -69,9 +69,7 @@ def test_parts_are_joined_in_a_file_or_in_memory() -> None:
         assert is_in_file(found) == is_in_file(found[4:9]) == in_file
 
 
-def test_without_room_on_the_disk_rows_are_joined_in_memory(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_on_a_full_disk_rows_stay_in_memory(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(array_files.tempfile, "TemporaryFile", lambda **_: FullDisk(700))
     found = joined([ROWS[:50], ROWS[50:]], in_file=True)
     assert np.array_equal(found, ROWS) and not is_in_file(found)

@@ -114,9 +114,7 @@ def test_perft_prints_the_divide(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("command", ["evaluate", "epd", "explain"])
-def test_positions_may_be_compressed_and_utf_16_is_called_that(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_positions_may_be_compressed(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, line = tmp_path / "positions.epd.gz", f"{MATE_FEN.rsplit(maxsplit=2)[0]} bm Kf8;\n"
     line = line if command == "epd" else f"{MATE_FEN}\n"
     file.write_bytes(gzip.compress(line.encode()))
@@ -129,9 +127,7 @@ def test_positions_may_be_compressed_and_utf_16_is_called_that(
         assert capsys.readouterr().err.startswith(f"merino: {command}: '{other}' {fault}")
 
 
-def test_evaluate_prints_every_good_line_and_names_the_bad_ones(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_evaluate_names_bad_lines_and_prints_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "positions.epd"
     file.write_text(f"# a comment\n{START_FEN}\n\nnonsense\n{MATE_FEN}\n")
     assert main(["evaluate", str(file)]) == 1

@@ -85,9 +85,7 @@ def test_cluster_and_concurrency_exclude_each_other(capsys: pytest.CaptureFixtur
         assert "not allowed with argument" in capsys.readouterr().err
 
 
-def test_without_dask_a_sentence_says_how_to_install_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_dask_its_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def missing(name: str) -> object:
         raise ModuleNotFoundError(name)
 
@@ -130,9 +128,7 @@ def test_a_worker_of_another_version_or_without_a_program_is_refused() -> None:
     assert inspect(identity(), Needs(programs=("/no/such",)))["fault"] == "has no program '/no/such'"
 
 
-def test_a_worker_with_other_terms_of_the_users_own_gets_no_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_with_other_own_terms_gets_no_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain, found = identity.__wrapped__(), list[dict[str, str]]()
     own, helper = tmp_path / "terms.py", tmp_path / "helper_of_a_worker.py"
     own.write_text(
@@ -302,9 +298,7 @@ def test_a_worker_that_is_killed_loses_no_game(local: ClusterSession) -> None:
     assert any("is gone; others repeat its unfinished work" in sentence for sentence in said)
 
 
-def test_a_worker_waits_for_one_that_compiles_and_then_compiles_by_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_waits_for_one_that_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "CACHE", tmp_path)
     monkeypatch.setattr(workers, "SILENT_SECONDS", 0.1)
     monkeypatch.setattr(workers, "LOCK_SECONDS", 0.2)
@@ -382,9 +376,7 @@ def test_the_report_of_a_worker_that_answers_at_once_is_heard(monkeypatch: pytes
         connection._listen(client, Workers("s", heard.append))
 
 
-def test_work_for_a_scheduler_that_went_while_nothing_was_done_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_work_for_a_scheduler_that_is_gone_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "CONNECT_SECONDS", 3.0)
     with DaskCluster(tmp_path) as cluster:
         cluster.add()
@@ -415,17 +407,6 @@ def test_a_worker_that_was_refused_is_not_said_to_compile() -> None:
         workers.heard((0.0, {"worker": worker, "state": "compiling", "host": "h"}))
     workers.heard((0.0, {"worker": "a", "state": "refused", "fault": "cannot be made ready: no space"}))
     assert workers.compiling({"a", "b"}) == 1
-
-
-def test_one_worker_and_one_thread_stand_in_the_singular() -> None:
-    heard: list[str] = []
-    workers = Workers("session", heard.append)
-    for worker in ("a", "b"):
-        workers.heard((0.0, {"worker": worker, "state": "ready", "threads": 1, "remark": ""}))
-    assert workers.size == "2 workers, 2 threads"
-    workers.scheduler_reported("b", (0.0, {"action": "remove-worker"}))
-    assert heard == ["Worker b is gone; others repeat its unfinished work: 1 thread is left."]
-    assert workers.size == "1 worker, 1 thread"
 
 
 def test_a_worker_that_joins_later_does_not_prepare_for_sessions_that_ended(tmp_path: Path) -> None:

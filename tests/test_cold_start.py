@@ -91,9 +91,7 @@ def test_a_start_that_is_not_judged_yet_is_waited_for() -> None:
     assert not ready.is_alive() and session.stream.getvalue() == b""
 
 
-def test_a_start_that_seemed_warm_is_cold_once_something_is_compiled(
-    warm: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_warm_start_is_cold_once_code_is_compiled(warm: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cold_start, "READY_SECONDS", 0.2)
     waiting = threading.Thread(target=warm.cold.wait_until_ready, daemon=True)
     waiting.start()
@@ -105,9 +103,7 @@ def test_a_start_that_seemed_warm_is_cold_once_something_is_compiled(
 
 
 @pytest.mark.parametrize("go", ["movetime 1000", "wtime 1000 btime 1000", "wtime 60000 btime 60000", "depth 1"])
-def test_a_compiled_engine_plays_no_fallback_move_however_slow_the_machine(
-    go: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_compiled_engine_never_plays_a_fallback_move(go: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.BytesIO()
     session = UciSession(Output(stream))
     slowness = threading.Event()
@@ -212,9 +208,7 @@ def test_each_go_is_searched_in_the_position_before_it_however_late_it_is_loaded
     assert loading.load().endswith("bestmove (none)\n")
 
 
-def test_the_first_search_after_quick_moves_is_in_the_new_position(
-    loading: Loading, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_quick_moves_the_new_position_is_searched(loading: Loading, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "is_play_compiled", lambda: False)
     loading.say("position startpos", "go wtime 100 btime 100")
     loading.session.wait()

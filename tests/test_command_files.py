@@ -105,17 +105,13 @@ def test_every_command_that_takes_a_file_has_a_line_here() -> None:
 
 
 @pytest.mark.parametrize("name", ["pipe", "circle", ".", "/dev/zero", "~ ~", *IMPOSSIBLE])
-def test_a_name_that_is_no_file_ends_a_command_with_a_line(
-    folder: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
+def test_what_is_no_file_is_refused_in_a_line(folder: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     for line in LINES:
         check(line, name, capsys)
 
 
 @pytest.mark.parametrize("name", ["pipe", "socket", "circle", "games.pgn/x", "~ ~", *IMPOSSIBLE])
-def test_a_name_that_cannot_be_written_to_is_reported_before_the_work(
-    folder: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
+def test_outputs_are_checked_before_the_work(folder: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     for line in WRITING:
         check(line, name, capsys)
     assert not list(folder.glob("*.new*"))
@@ -140,9 +136,7 @@ LOSING = (
 
 
 @pytest.mark.parametrize("line", LOSING)
-def test_an_output_that_is_an_input_or_another_output_is_refused(
-    line: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_output_replaces_no_input_or_output(line: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("link").symlink_to("games.pgn")
     for name in ("games.pgn.state", "my.net", "my.svg"):
         Path(name).write_bytes(Path("games.pgn").read_bytes())
@@ -161,9 +155,7 @@ def check(line: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Traceback" not in "".join(said), (line, said)
 
 
-def test_an_output_for_whose_lock_a_disk_has_no_room_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_output_without_room_for_its_lock_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path) -> NoReturn:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 

@@ -213,9 +213,7 @@ def test_a_mistyped_option_is_answered_with_the_nearest(capsys: pytest.CaptureFi
         (["warmup", "paly"], "there is no part 'paly' among"),
     ],
 )
-def test_a_mistyped_word_ends_with_code_2_and_one_sentence(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mistyped_word_ends_with_code_2(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
     answer = capsys.readouterr()
     assert said in answer.err and answer.err.startswith("merino: ") and answer.err.count("\n") == 1 and not answer.out

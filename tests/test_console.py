@@ -296,9 +296,7 @@ def test_ctrl_c_in_learn_says_that_it_stopped_and_what_was_kept(
 
 
 @pytest.mark.parametrize("line", ["learn --hel", "improve --hel", "explain --hel", "compare --hel", "moves --hel"])
-def test_a_shortened_help_option_does_not_end_the_console(
-    talk: Talk, capsys: pytest.CaptureFixture[str], line: str
-) -> None:
+def test_a_short_help_option_ends_no_console(talk: Talk, capsys: pytest.CaptureFixture[str], line: str) -> None:
     talk.say(line)  # which asserts that no exit code comes back
     assert f"usage: {line.split(maxsplit=1)[0]}" in capsys.readouterr().out
 
@@ -311,9 +309,7 @@ def weights_in(folder: Path, name: str, queen: int) -> Path:
 
 
 @pytest.mark.parametrize("option", ["--weights {}", "--weights={}", "--weight {}"])
-def test_learn_at_the_console_works_on_the_weights_that_are_named(
-    talk: Talk, tmp_path: Path, data_folder: Path, option: str
-) -> None:
+def test_learn_works_on_the_weights_named(talk: Talk, tmp_path: Path, data_folder: Path, option: str) -> None:
     new, mine, other = (
         weights_in(tmp_path, f"{name}.txt", 900 + at) for at, name in enumerate(("new", "mine", "other"))
     )
@@ -390,9 +386,7 @@ def test_ctrl_c_at_the_prompt_gives_a_hint_and_goes_on(talk: Talk) -> None:
     assert talk.moves == ["e2e4"]
 
 
-def test_an_internal_error_is_reported_and_does_not_end_the_session(
-    talk: Talk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_internal_error_does_not_end_the_session(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(session: Session, text: str) -> int | None:
         raise ZeroDivisionError("so it goes")
 

@@ -115,9 +115,7 @@ def test_a_second_game_is_added_to_the_file(talk: Talk, path: Path, mark: str) -
     assert path.read_text(encoding="utf-8").startswith(mark + TWO_GAMES)
 
 
-def test_a_save_waits_for_that_of_another_console_and_no_game_is_lost(
-    talk: Talk, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_save_waits_for_that_of_another_console(talk: Talk, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def save_another() -> None:
         with files.held(path):
             is_held.set()
@@ -163,9 +161,7 @@ def test_a_file_that_is_no_pgn_is_never_overwritten(talk: Talk, path: Path) -> N
     assert path.read_text() == "my diary\n"
 
 
-def test_a_file_that_cannot_be_written_is_reported_and_stays(
-    talk: Talk, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_written_stays(talk: Talk, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Cannot write" in talk.say(f"save {path}/deeper/game.pgn")
     assert "Cannot write" in talk.say(f"save {path.parent}")
     path.write_text(TWO_GAMES, encoding="utf-8")
@@ -242,9 +238,7 @@ def test_a_loaded_game_keeps_its_tags_until_it_takes_another_course(talk: Talk, 
     ("answer", "line", "result"),
     [("*", "resign", "0-1"), ("*", "draw", "1/2-1/2"), ("*", "fen", "*"), ("1-0", "fen", "1-0")],
 )
-def test_a_loaded_game_that_ends_at_the_console_has_its_result(
-    talk: Talk, path: Path, answer: str, line: str, result: str
-) -> None:
+def test_a_loaded_game_gets_its_result(talk: Talk, path: Path, answer: str, line: str, result: str) -> None:
     path.write_text(f'[Event "?"]\n[White "A"]\n[Result "{answer}"]\n\n1. e4 e5 {answer}\n')
     talk.say("force", f"load {path}", line)
     kept = chess.pgn.read_game(io.StringIO(talk.say("pgn")))
@@ -273,9 +267,7 @@ def test_a_position_is_loaded_by_its_line(talk: Talk, path: Path) -> None:
         ('[Variant "Atomic"]\n\n1. e4 *\n', 1, "is one of atomic, which merino does not play"),
     ],
 )
-def test_what_cannot_be_loaded_is_reported_and_the_game_stays(
-    talk: Talk, path: Path, content: str, number: int, fault: str
-) -> None:
+def test_what_cannot_be_loaded_is_reported(talk: Talk, path: Path, content: str, number: int, fault: str) -> None:
     path.write_text(content, encoding="utf-8")
     talk.say("force", "e4")
     said = talk.say(f"load {path} {number}").lower()

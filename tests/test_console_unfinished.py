@@ -118,9 +118,7 @@ def test_the_newest_game_that_an_older_merino_kept_is_offered(start: Callable[[]
     assert "a game of 20" in start().greeting
 
 
-def test_a_game_is_kept_before_the_engine_thinks_and_its_answer_comes_on_return(
-    start: Callable[[], Console], tmp_path: Path
-) -> None:
+def test_a_game_is_kept_before_the_engine_thinks(start: Callable[[], Console], tmp_path: Path) -> None:
     console, seen = start(), []
     console.searcher.on_start = lambda: seen.append(files_in(tmp_path)[0].read_text())
     console.say("e4")
@@ -187,9 +185,7 @@ def test_nothing_is_kept_where_nothing_was_played(start: Callable[[], Console], 
 
 
 @pytest.mark.parametrize("lines", [("resign",), ("undo 2",), ("force", "draw")])
-def test_a_game_that_is_over_or_taken_back_is_forgotten(
-    start: Callable[[], Console], tmp_path: Path, lines: tuple[str, ...]
-) -> None:
+def test_a_finished_game_is_forgotten(start: Callable[[], Console], tmp_path: Path, lines: tuple[str, ...]) -> None:
     console = start()
     console.run("d4", None)
     assert files_in(tmp_path)
@@ -202,9 +198,7 @@ def test_a_resignation_taken_back_keeps_the_game_again(start: Callable[[], Conso
     assert len(files_in(tmp_path)) == 1
 
 
-def test_a_new_game_replaces_the_kept_one_with_its_first_move_and_resume_returns(
-    start: Callable[[], Console], tmp_path: Path
-) -> None:
+def test_a_first_move_replaces_the_kept_game(start: Callable[[], Console], tmp_path: Path) -> None:
     console = start()
     console.run("d4", "c3", "new", None)
     assert list(map(first_move, files_in(tmp_path))) == ["d2d4"]
@@ -215,9 +209,7 @@ def test_a_new_game_replaces_the_kept_one_with_its_first_move_and_resume_returns
 
 
 @pytest.mark.parametrize("lines", [("e4",), ("new", "e4")])
-def test_the_first_move_replaces_an_offered_game_and_resume_returns_to_it(
-    start: Callable[[], Console], tmp_path: Path, lines: tuple[str, ...]
-) -> None:
+def test_an_offered_game_can_be_resumed(start: Callable[[], Console], tmp_path: Path, lines: tuple[str, ...]) -> None:
     first = start()
     first.say("skill 3", "d4", "c3")
     first.leave()

@@ -261,9 +261,7 @@ def test_practice_survives_new_games(tmp_path: Path) -> None:
         ({}, {"title": "\ud800"}),
     ],
 )
-def test_progress_that_no_practice_could_go_on_with_is_refused(
-    cards: dict[str, Any], exercises: dict[str, Any], tmp_path: Path
-) -> None:
+def test_unusable_progress_is_refused(cards: dict[str, Any], exercises: dict[str, Any], tmp_path: Path) -> None:
     progress, path = Practice("", (exercise(),)), tmp_path / "p.json"
     progress.review(exercise(), True, NOW)
     progress.save(path)

@@ -252,9 +252,7 @@ def test_an_evaluation_that_does_not_compile_leaves_the_old_one_in_use() -> None
 
 
 @pytest.mark.parametrize(("place", "step"), [(linear_family, "install"), (net_family, "install_of")])
-def test_terms_and_nets_change_a_search_only_when_their_code_is_there(
-    monkeypatch: pytest.MonkeyPatch, place: object, step: str
-) -> None:
+def test_without_its_code_no_search_is_changed(monkeypatch: pytest.MonkeyPatch, place: object, step: str) -> None:
     def fails(*_: object) -> None:
         raise EvaluationError("it does not compile")
 

@@ -156,9 +156,7 @@ def test_attributed_values_and_the_shared_rest_sum_to_the_score(positions: list[
             assert own + shared == pytest.approx(line.net, abs=1e-6)
 
 
-def test_removal_is_the_difference_to_the_position_without_the_piece(
-    positions: list[Position], weights: np.ndarray
-) -> None:
+def test_removal_is_the_change_without_the_piece(positions: list[Position], weights: np.ndarray) -> None:
     compared = 0
     for position in positions[::9]:
         before = explain(position.record, weights).score_white

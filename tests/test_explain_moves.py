@@ -91,9 +91,7 @@ def test_a_change_that_rounds_to_nothing_has_no_minus(weights: np.ndarray) -> No
         ("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "exd6", {"P e5-d6", "p d5 taken"}),
     ],
 )
-def test_a_move_changes_the_pieces_it_moves_and_takes(
-    fen: str, text: str, expected: set[str], weights: np.ndarray
-) -> None:
+def test_a_move_changes_its_pieces(fen: str, text: str, expected: set[str], weights: np.ndarray) -> None:
     position, evaluation = Position(fen), LinearEvaluation(weights, K)
     move = read_move(position, text)
     report = report_moves(position, [move], evaluation, with_pieces=True)
@@ -125,9 +123,7 @@ def test_a_move_changes_the_pieces_it_moves_and_takes(
         ("4k3/8/8/8/8/8/PPPPPPPP/QQQQKQQQ w - - 0 1", "more queens than its pawns could become"),
     ],
 )
-def test_a_position_against_the_rules_is_valued_and_said_to_have_no_moves(
-    fen: str, fault: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_illegal_position_is_valued_without_moves(fen: str, fault: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", fen]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "has no moves and cannot be searched" in text and fault in text and "Removal:" in text
@@ -154,9 +150,7 @@ def test_a_position_where_the_game_is_over_has_its_result(net: list[str], capsys
 
 
 @pytest.mark.parametrize("text", ["d5", "Be3", "h3"])
-def test_the_end_of_a_line_is_the_evaluation_after_its_moves(
-    text: str, weights: np.ndarray, searcher: Searcher
-) -> None:
+def test_a_line_ends_with_its_evaluation(text: str, weights: np.ndarray, searcher: Searcher) -> None:
     position = Position(MIDDLEGAME)
     move = read_move(position, text)
     report = report_moves(position, [move], LinearEvaluation(weights, K), analyser(searcher), Limits(nodes=4000))

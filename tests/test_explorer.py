@@ -435,9 +435,7 @@ def test_games_larger_than_an_ordinary_request_may_be_learned_from(page: TestCli
     assert "longer than" not in last.get("error", "")
 
 
-def test_weights_of_the_user_are_found_and_no_other_file(
-    page: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_weights_of_the_user_are_found(page: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MERINO_HOME", str(tmp_path))
     (tmp_path / "data").mkdir()
     own = tmp_path / "data" / "weights.txt"

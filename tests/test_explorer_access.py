@@ -200,9 +200,7 @@ LETTERS = {"usual": (16, 15.0), "large": (32, 30.0)}  # pixels that the reader h
 
 
 @pytest.mark.parametrize(("letters", "width"), [("large", 390), ("usual", 360), ("usual", 1000)])
-def test_letters_are_as_large_as_the_reader_wants_and_nothing_leaves_the_page(
-    page: Page, letters: str, width: int
-) -> None:
+def test_letters_are_as_large_as_the_reader_wants(page: Page, letters: str, width: int) -> None:
     chosen, expected = LETTERS[letters]
     page.resize(width, 640, touch=width < 600)
     page.command("Page.setFontSizes", {"fontSizes": {"standard": chosen}})

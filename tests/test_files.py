@@ -101,9 +101,7 @@ def test_a_pipe_is_written_into_and_not_replaced(tmp_path: Path) -> None:
 
 @named_pipes
 @pytest.mark.parametrize("kind", ["pipe", "socket", "folder"])
-def test_what_nobody_can_write_to_is_refused_by_name_and_never_waited_for(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_nobody_can_write_to_is_refused(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # the name of a socket has to be short
     path = Path(kind)
     if kind == "socket":
@@ -304,9 +302,7 @@ def test_on_windows_a_lock_waits_and_keeps_nobody_from_reading(on_windows: Modul
         assert on_windows.lock_within(theirs, 0.2)
 
 
-def test_on_windows_leftovers_of_killed_writers_go_and_a_living_writer_goes_on(
-    on_windows: ModuleType, tmp_path: Path
-) -> None:
+def test_on_windows_only_leftovers_of_killed_writers_go(on_windows: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "weights.txt"
     killed = tmp_path / "weights.txt.merino-abc.new"
     killed.write_bytes(b"half")
@@ -319,9 +315,7 @@ def test_on_windows_leftovers_of_killed_writers_go_and_a_living_writer_goes_on(
 
 
 @posix
-def test_a_lock_that_its_holder_removes_meanwhile_is_not_taken_for_one_that_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lock_that_its_holder_removes_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, place, real = tmp_path / "file", tmp_path / "file.lock", files.try_lock
 
     def removed_before_it_is_locked(file: IO[bytes]) -> bool:

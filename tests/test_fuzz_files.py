@@ -16,8 +16,6 @@ EXAMPLES = 25  # files of a kind
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_a_changed_file_is_read_or_refused_in_words(
-    kind: FileKind, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_changed_file_is_read_or_refused(kind: FileKind, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
     run(kind, tmp_path, EXAMPLES)

@@ -32,9 +32,7 @@ def printed(gui: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 @pytest.mark.parametrize("gui", WRITERS)
-def test_every_block_names_the_command_by_its_full_path(
-    gui: str, command: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_block_names_the_full_path(gui: str, command: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(gui, capsys)
     assert str(command) in text or str(command.parent) in text
 
@@ -79,9 +77,7 @@ def test_gnome_chess_gets_a_level_for_each_difficulty(command: Path, capsys: pyt
     assert levels["easy"] < levels["normal"] < levels["hard"] == OPTIONS["skill level"].default
 
 
-def test_without_an_installed_command_the_remedy_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_command_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("merino.app.shell.gui_config.shutil.which", lambda name, path=None: None)
     assert main(["gui-config", "arena"]) == 1
     assert "pip install ." in capsys.readouterr().err

@@ -102,9 +102,7 @@ def test_a_run_is_refused_where_its_terms_have_changed_since(tmp_path: Path) -> 
     assert load_state(path).plan == plan, "as a run of before has it"
 
 
-def test_new_weights_are_judged_by_games_the_best_never_saw(
-    tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_weights_are_judged_by_new_games(tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[set[int]] = []
 
     sample_of = Positions.sample
@@ -138,9 +136,7 @@ def test_games_of_an_earlier_round_that_are_gone_are_missed_before_others_are_pl
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_killed_run_goes_on_to_the_same_end(
-    tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+def test_a_killed_run_is_resumed(tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     fitting = {"nodes": 100}  # at which a round of so few games brings weights worth a trial
     whole = improved(tmp_path / "whole", poor, **fitting)
     dies = dies_at(STEPS[step], getattr(learner, step))
@@ -202,9 +198,7 @@ def test_what_is_proved_is_put_in_use_and_the_old_is_kept(
     assert np.array_equal(load(data_folder / "weights.txt"), found.state.best)
 
 
-def test_a_run_replaces_no_other_weights_than_it_began_with(
-    tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_replaces_no_other_weights(tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = tmp_path / "one.txt", tmp_path / "other.txt"
     for path in (one, other):
         path.write_bytes(Path(poor).read_bytes())

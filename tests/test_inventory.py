@@ -75,9 +75,7 @@ def test_a_damaged_inventory_is_none_and_is_replaced(folder: Path, content: byte
     assert is_whole(folder, PLAY)
 
 
-def test_code_for_another_processor_or_with_other_settings_does_not_count(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_for_another_processor_does_not_count(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as there:
         there.setattr(cache, "_processor", lambda: ["another one"])
         assert not is_whole(folder, PLAY)
@@ -85,9 +83,7 @@ def test_code_for_another_processor_or_with_other_settings_does_not_count(
     assert not is_whole(folder, PLAY)
 
 
-def test_code_for_a_processor_that_settings_name_counts_on_each_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_for_a_named_processor_counts_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     images = re.findall("^ENV (NUMBA_.*)", (ROOT / "packaging" / "Dockerfile").read_text(), re.MULTILINE)
     assert len(images) == 2
     for settings in images:

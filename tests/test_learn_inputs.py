@@ -54,9 +54,7 @@ def assert_equal(found: Rows, expected: Rows) -> None:
     assert (labels_of(found) == labels_of(expected)).all()
 
 
-def test_without_room_on_the_disk_many_rows_stay_in_memory(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_on_a_full_disk_rows_are_in_memory(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     rows = made_up_rows(defaults()[:NUMBER_OF_TERMS], 200.0, 5000, seed=1)
     for room in (0, 100_000):
         monkeypatch.setattr(array_files.tempfile, "TemporaryFile", lambda room=room, **_: FullDisk(room))
@@ -141,9 +139,7 @@ def test_compressed_files_are_read(
 @pytest.mark.parametrize(
     ("kind", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress), ("zst", lambda _: ZST)]
 )
-def test_a_compressed_file_with_another_name_is_called_that(
-    tmp_path: Path, kind: str, compress: Callable[[bytes], bytes]
-) -> None:
+def test_a_compressed_file_is_called_that(tmp_path: Path, kind: str, compress: Callable[[bytes], bytes]) -> None:
     path = tmp_path / "games.pgn"
     path.write_bytes(compress(SELFPLAY.read_bytes()))
     with pytest.raises(SourceError, match=rf"games\.pgn' is compressed: let its name end in \.{kind}"):

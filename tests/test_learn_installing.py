@@ -99,9 +99,7 @@ def test_weights_that_pass_no_match_are_kept_apart_and_not_used(
     assert f"    learn --use '{apart}' --weights '{weights}'" in heard
 
 
-def test_weights_that_pass_their_match_are_used_and_the_old_kept(
-    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_weights_that_pass_are_used(weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     before = weights.read_bytes()
     assert match_that_ends(monkeypatch, "H1") == []
     assert learned(weights, heard) == weights
@@ -121,9 +119,7 @@ def test_a_real_match_lets_weights_pass_that_know_what_a_queen_is_worth(weights:
     assert learned(weights, heard, "--concurrency", "1", trial=trial) == weights
 
 
-def test_weights_that_the_engine_plays_with_are_in_use_whatever_was_learned_from(
-    data_folder: Path, weights: Path
-) -> None:
+def test_weights_that_the_engine_plays_with_are_in_use(data_folder: Path, weights: Path) -> None:
     active, other = data_folder / "weights.txt", data_folder / "other.txt"
     active.write_bytes(weights.read_bytes())
     assert weights_paths(str(weights), str(active)).takes_effect
@@ -163,9 +159,7 @@ def test_no_match_is_played_where_none_is_wanted_or_nothing_in_use_changes(
     assert other.exists() == (words == ["--out"])
 
 
-def test_to_prove_more_strength_is_another_match(
-    weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_strength_is_another_match(weights: Path, heard: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = match_that_ends(monkeypatch, "H1")
     monkeypatch.setattr(procedure, "GAIN", replace(GAIN, heats=None))
     assert learned(weights, heard, "--prove") == weights
@@ -240,9 +234,7 @@ def test_a_file_in_the_place_of_new_weights_is_not_overwritten(weights: Path, he
     assert apart.read_text() == "my diary\n"
 
 
-def test_the_report_for_programs_states_the_verdict(
-    weights: Path, heard: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_states_the_verdict(weights: Path, heard: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     learned(weights, heard, "--json")
     found = json.loads(capsys.readouterr().out)
     assert (found["verdict"], found["in_use"], found["match"]["games"]) == ("undecided", False, 2)
@@ -344,9 +336,7 @@ def rng() -> Iterator[np.random.Generator]:
 
 
 @pytest.mark.parametrize(("elo", "least", "most"), [(-30, 0, 0.01), (-5, 0, 0.08), (25, 0.9, 1), (60, 0.99, 1)])
-def test_stronger_weights_mostly_pass_their_match_and_weaker_ones_do_not(
-    rng: np.random.Generator, elo: float, least: float, most: float
-) -> None:
+def test_mostly_stronger_weights_pass(rng: np.random.Generator, elo: float, least: float, most: float) -> None:
     share, refused = passed(elo, 300, rng)
     assert least <= share <= most
     assert refused >= 0.8 or elo > -5

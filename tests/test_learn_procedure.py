@@ -44,9 +44,7 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_request_is_answered_by_a_result_and_nothing_is_printed(
-    weights: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_request_gets_a_result_and_prints_nothing(weights: Path, capsys: pytest.CaptureFixture[str]) -> None:
     request = LearnRequest(
         (str(SELFPLAY),),
         Settings(first=1, last=5),
@@ -67,18 +65,14 @@ def test_a_request_is_answered_by_a_result_and_nothing_is_printed(
     assert said.out == "" and all(line.startswith("Compiling ") for line in said.err.splitlines())
 
 
-def test_a_folder_in_the_place_of_the_record_is_found_before_the_work(
-    weights: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_in_place_of_the_record_is_found_first(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "read_rows", refuse_to_read)
     (weights.parent / "learning.json").mkdir()
     with pytest.raises(CommandError, match=r"cannot write '.*learning\.json'.*; the weights are as they were$"):
         learn_weights(words_for(weights), lambda line: None)
 
 
-def test_a_folder_that_is_not_there_is_made_for_the_users_own_weights_alone(
-    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_users_folder_is_made(weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "read_rows", refuse_to_read)
     none = tmp_path / "none"
     said = f"nothing can be written into '{none}': there is no such folder"
@@ -93,9 +87,7 @@ def test_a_folder_that_is_not_there_is_made_for_the_users_own_weights_alone(
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the name of an open file is read from /proc")
-def test_a_full_disk_leaves_the_weights_and_what_goes_with_them_as_they_were(
-    weights: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_the_weights_as_they_were(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.fsync
 
     def full(descriptor: int) -> None:
@@ -111,9 +103,7 @@ def test_a_full_disk_leaves_the_weights_and_what_goes_with_them_as_they_were(
     assert {path.name for path in weights.parent.iterdir()} == {"weights.txt", "learning.log"}
 
 
-def test_the_weights_are_replaced_last_so_that_a_killed_run_can_be_repeated(
-    weights: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_weights_are_replaced_last(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     replaced: list[str] = []
     real = Path.replace
 

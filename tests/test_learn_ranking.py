@@ -78,9 +78,7 @@ def test_the_learner_ranks_moves_where_there_are_games_enough(wanted: int, is_ra
 
 
 @pytest.mark.parametrize(("words", "by_ranks"), [(["--teacher", "off"], True), ([], False)])
-def test_the_prior_is_chosen_by_ranks_unless_random_move_positions_teach(
-    words: list[str], by_ranks: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_prior_is_chosen_by_ranks(words: list[str], by_ranks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     request = read_arguments([str(SELFPLAY), "--per-game", "1", "--no-cache", *words]).request
     task = Task.of(replace(request, choice=replace(request.choice, ranked=0)), TERMS, defaults())
     data = read(task, Events())

@@ -54,9 +54,7 @@ def test_better_weights_are_left_with_the_command_that_proves_them(folder: Path)
     assert (load(folder / "weights.old") == load(BEFORE_TRAINING)).all()
 
 
-def test_the_summary_for_programs_is_one_object_on_standard_output(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_summary_for_programs_is_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save(tmp_path / "weights.txt", one_phase())
     words = [str(few_games(tmp_path)), "--weights", str(tmp_path / "weights.txt"), "--out", f"{tmp_path}/out.txt"]
     assert run_learn([*words, "--json", "--no-fen"]) == 0
@@ -176,9 +174,7 @@ def test_a_run_is_drawn_from_its_record(folder: Path, ending: str, capsys: pytes
     assert all(file.read_bytes().startswith(starts[ending]) for file in files)
 
 
-def test_after_learning_from_random_moves_no_calibration_is_drawn(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_random_moves_have_no_calibration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     save(tmp_path / "w.txt", load(BEFORE_TRAINING))
     words = [str(few_games(tmp_path)), "6", "8", "--phases", "1", "--weights", str(tmp_path / "w.txt"), "--no-cache"]

@@ -203,9 +203,7 @@ def test_games_without_scores_are_refused_with_the_way_to_make_them(tmp_path: Pa
         read_rows([pgn(tmp_path)], ReadOptions(Selection(), defaults(), needs_scores=True), Events())
 
 
-def test_positions_are_searched_once_and_a_broken_run_continues(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_positions_are_searched_once_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, file = pgn(tmp_path), tmp_path / "games.pgn.train.scores"
     monkeypatch.setattr(rescoring, "BATCH", 16)
     whole, lines = search(path)

@@ -296,9 +296,7 @@ def test_the_book_is_for_playing(talk: Talk, book: Path, limits: Limits) -> None
 @pytest.mark.parametrize(
     ("content", "complaint"), [(None, "No such file"), (b"", "is empty"), (b"joho" * 5, "it is not a Polyglot book")]
 )
-def test_a_book_that_cannot_be_used_is_an_error_and_no_more(
-    talk: Talk, tmp_path: Path, content: bytes | None, complaint: str
-) -> None:
+def test_an_unusable_book_is_an_error(talk: Talk, tmp_path: Path, content: bytes | None, complaint: str) -> None:
     file = tmp_path / "bad.bin"
     if content is not None:
         file.write_bytes(content)

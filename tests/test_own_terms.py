@@ -53,9 +53,7 @@ def weights(tmp_path: Path) -> Path:
     return path
 
 
-def test_code_is_made_again_where_a_module_next_to_the_file_has_changed(
-    own: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_follows_a_module_next_to_the_file(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(own.parent)
     own.write_text(f"import rim_helper_of_a_test\n{SOURCE}")
     versions = []
@@ -199,9 +197,7 @@ def test_a_file_that_cannot_be_read_is_refused_at_once(arguments: list[str], com
         ('without=["Rook7th"]', 'without=["VAL_P", "VAL_N", "VAL_B", "VAL_R", "VAL_Q"]', "the value of a pawn"),
     ],
 )
-def test_a_file_with_a_fault_is_refused_with_the_reason(
-    own: Path, weights: Path, old: str, new: str, complaint: str
-) -> None:
+def test_a_faulty_file_is_refused(own: Path, weights: Path, old: str, new: str, complaint: str) -> None:
     own.write_text(SOURCE.replace(old, new))
     with pytest.raises(EvaluationError) as error:
         load(weights)
@@ -215,9 +211,7 @@ def test_a_file_with_a_fault_is_refused_with_the_reason(
         ("bitboard.popcount", "popcount", "the term KnightOnRim does not compile: NameError: name 'popcount'"),
     ],
 )
-def test_a_term_that_does_not_compile_is_named_with_the_reason(
-    own: Path, weights: Path, old: str, new: str, complaint: str
-) -> None:
+def test_a_term_that_does_not_compile_is_named(own: Path, weights: Path, old: str, new: str, complaint: str) -> None:
     own.write_text(SOURCE.replace(old, new))
     with pytest.raises(EvaluationError) as error:
         Searcher(1, evaluation=load(weights))

@@ -163,9 +163,7 @@ UNSAFE = {"KingPawnShield": 40.0, "RookOpen": 30.0, "VAL_P": 90.0}
         ("O-O", "Bxf2+ Kxf2 Qe7 Re1", {}, None),  # the king takes what checks him
     ],
 )
-def test_it_is_time_to_castle_where_the_line_makes_use_of_the_king(
-    better: str, reply: str, terms: dict[str, float], words: str | None
-) -> None:
+def test_late_castling_is_a_mistake(better: str, reply: str, terms: dict[str, float], words: str | None) -> None:
     board = chess.Board(CENTRE)
     played = board.parse_san("a3")
     board.push(played)
@@ -415,9 +413,7 @@ MISTAKES = (
 
 
 @pytest.mark.parametrize(("fen", "played", "better", "reply", "text"), MISTAKES)
-def test_the_kind_of_a_mistake_follows_from_the_lines(
-    fen: str, played: str, better: str, reply: str, text: str
-) -> None:
+def test_a_mistake_has_the_kind_of_its_lines(fen: str, played: str, better: str, reply: str, text: str) -> None:
     costs = Costs((), [] if text.startswith("no single reason") else [Cost(50.0, True, "0.50 by something")])
     found = mistake(fen, played, better, reply, None if "during" in text else costs)
     assert found.startswith(text)
@@ -542,9 +538,7 @@ def test_what_the_other_side_gains_or_would_lose_names_its_piece() -> None:
         ("PawnIsolated", -31.0, 0.0, "by Black's isolated pawns", "with less lost by Black's isolated pawns"),
     ],
 )
-def test_a_term_says_whether_there_is_more_or_less_of_it(
-    term: str, few: float, many: float, brings: str, costs: str
-) -> None:
+def test_a_term_is_named_as_more_or_less(term: str, few: float, many: float, brings: str, costs: str) -> None:
     fen = "4k3/3p4/8/8/8/8/8/4K3 w - - 0 1"
     poor, rich = (end(fen, {term: (0.0, cp)}) for cp in (few, many))  # for Black
     missed = ThreeEnds(rich, rich, poor, chess.WHITE).costs()

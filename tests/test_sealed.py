@@ -101,9 +101,7 @@ def test_nets_that_come_with_merino_have_a_checksum(path: Path, caplog: pytest.L
     assert not caplog.records
 
 
-def test_a_net_without_a_checksum_is_read_with_a_word_said_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_net_without_a_checksum_is_noted_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     network = load_net(NETS[0])
     file = tmp_path / "old.net"
     file.write_bytes(as_unsealed_bytes(network))
@@ -112,9 +110,7 @@ def test_a_net_without_a_checksum_is_read_with_a_word_said_once(
     assert str(file) in word and WORD in word
 
 
-def test_a_net_is_known_by_the_same_text_and_hash_with_and_without_a_checksum(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_checksum_changes_no_identity_of_a_net(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     network = load_net(NETS[0])
     assert as_bytes(network_of(as_text(network))) == as_bytes(network) == NETS[0].read_bytes()
     assert not caplog.records  # an identity is no file
@@ -163,9 +159,7 @@ def test_the_data_of_a_net_has_the_same_hash_with_and_without_checksums() -> Non
     assert recipe_of(with_checks(sample())) == recipe_of(without_checks(sample())) == recipe_of(sample())
 
 
-def test_a_damaged_state_of_a_match_is_refused_and_an_old_one_read(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_state_of_a_match_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     state = tmp_path / "match.state"
     MatchKeeper(None, state, {"seed": 1}).save(Tally(), 2.5)
     content = state.read_bytes()
@@ -180,9 +174,7 @@ def test_a_damaged_state_of_a_match_is_refused_and_an_old_one_read(
     assert WORD in caplog.text
 
 
-def test_games_annotated_before_a_damaged_one_are_kept_and_the_others_made_again(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_games_annotated_before_a_damaged_one_are_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     target = tmp_path / "out.pgn"
     with Partial(target, "it") as partial:
         for game in (b"1. e4 *", b"1. d4 *", b"1. c4 *"):
@@ -218,9 +210,7 @@ def train(folder: Path, name: str) -> tuple[bytes, bytes]:
         ("numbers", np.zeros(2), "'numbers' is float64 (2,)"),
     ],
 )
-def test_a_state_of_a_training_whose_arrays_do_not_fit_is_refused(
-    tmp_path: Path, name: str, array: np.ndarray, said: str
-) -> None:
+def test_a_state_whose_arrays_do_not_fit_is_refused(tmp_path: Path, name: str, array: np.ndarray, said: str) -> None:
     _, content = train(tmp_path, "first")
     checkpoint = tmp_path / "first.state"
     checkpoint.write_bytes(as_npz(from_npz(content) | {name: array}))

@@ -161,9 +161,7 @@ def test_a_score_inside_the_window_is_exact_and_one_on_its_edge_a_bound(score: i
         (UPPER_BOUND, 21, False),
     ],
 )
-def test_an_entry_decides_a_node_if_its_bound_lies_on_the_right_side_of_beta(
-    table: Table, bound: int, score: int, decides: bool
-) -> None:
+def test_an_entry_decides_a_node_by_its_bound(table: Table, bound: int, score: int, decides: bool) -> None:
     table.store(Stored(score=score, bound=bound, depth=7))
     for depth in (6, 7):
         assert bool(_decides(table.record, np.uint64(KEY), score, 20, depth)) is decides
@@ -182,9 +180,7 @@ def test_an_entry_decides_a_node_if_its_bound_lies_on_the_right_side_of_beta(
         (UPPER_BOUND, -40, -40),
     ],
 )
-def test_a_bound_corrects_the_static_evaluation_only_towards_itself(
-    table: Table, bound: int, score: int, adjusted: int
-) -> None:
+def test_a_bound_corrects_only_towards_itself(table: Table, bound: int, score: int, adjusted: int) -> None:
     table.store(Stored(score=score, bound=bound))
     assert _adjusted(table.record, np.uint64(KEY), 0) == adjusted
     assert _adjusted(table.record, np.uint64(KEY + 1), 7) == 7
@@ -202,7 +198,7 @@ def test_a_result_without_a_move_keeps_the_move_that_was_known(table: Table) -> 
     ("depth", "bound", "searches", "replaces"),
     [(6, LOWER_BOUND, 0, False), (7, LOWER_BOUND, 0, True), (6, EXACT, 0, True), (6, LOWER_BOUND, 1, True)],
 )
-def test_a_much_shallower_bound_does_not_replace_a_result_of_the_same_search(
+def test_a_shallower_bound_replaces_nothing(
     table: Table, depth: int, bound: int, searches: int, replaces: bool
 ) -> None:
     deep = Stored(depth=10)
@@ -228,9 +224,7 @@ def test_a_full_bucket_gives_up_its_shallowest_entry(table: Table) -> None:
 
 
 @pytest.mark.parametrize(("depth_of_old", "gives_way"), [(11, True), (13, False)])
-def test_each_search_makes_an_entry_count_as_eight_plies_shallower(
-    table: Table, depth_of_old: int, gives_way: bool
-) -> None:
+def test_each_search_makes_entries_eight_plies_shallower(table: Table, depth_of_old: int, gives_way: bool) -> None:
     table.store(Stored(depth=depth_of_old), KEY)
     table.table.begin_search()
     for number in range(1, IN_A_BUCKET):

@@ -310,9 +310,7 @@ def test_the_numbers_of_an_engine_are_those_it_names(engine: tuple[str, ...], tm
     assert not list(tmp_path.glob("*.npz"))
 
 
-def test_an_engine_that_ends_before_its_options_are_read_is_reported(
-    engine: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-):
+def test_an_engine_that_ends_too_soon_is_reported(engine: tuple[str, ...], monkeypatch: pytest.MonkeyPatch):
     def ended(_: object) -> None:
         raise chess.engine.EngineTerminatedError("engine event loop dead")
 
@@ -577,9 +575,7 @@ def refuse_to_play(*_: object) -> None:
 
 @pytest.mark.parametrize("command", ["tune", "resume", "replay"])
 @pytest.mark.parametrize("lacking", ["folder", "matplotlib"])
-def test_what_a_picture_needs_is_looked_for_before_the_games(
-    command: str, lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_picture_is_checked_before_games(command: str, lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file, state, picture = tmp_path / "rook.txt", tmp_path / "rook.tune.npz", tmp_path / "plots" / "rook.svg"
     if lacking == "matplotlib":
         monkeypatch.setitem(sys.modules, "matplotlib", None)

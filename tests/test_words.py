@@ -230,9 +230,7 @@ def test_an_account_is_shown_in_characters_that_print(capsys: pytest.CaptureFixt
     assert (head, blank) == (r"gen12 in the terms, from positions of a\x1b[2Jb\nc", "")
 
 
-def test_a_damaged_account_of_a_net_is_reported_by_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_account_of_a_net_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     net = tmp_path / "my.net"
     net.write_bytes((SHIPPED / "gen1.net").read_bytes())
     (tmp_path / "my.account.json").write_text("{}")

@@ -327,13 +327,6 @@ def test_a_mated_side_has_no_move(session: Session) -> None:
     assert said.rstrip().endswith("bestmove (none)")
 
 
-def test_the_engine_gets_the_last_position_once(session: Session) -> None:
-    assert session.cold.take_position() is None
-    session.cold.position("startpos moves d2d4")
-    assert session.cold.take_position() == "startpos moves d2d4"
-    assert session.cold.take_position() is None
-
-
 def test_the_fallback_mates_in_one_and_keeps_its_deadline() -> None:
     board = chess.Board("6k1/5ppp/8/8/8/8/q4PPP/3R2K1 w - - 0 1")
     found = quick_move(board, time.perf_counter() + 1)

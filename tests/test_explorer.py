@@ -607,6 +607,10 @@ class UnreadSocket:
         await asyncio.Event().wait()
 
 
+async def serve(socket: UnreadSocket, talk: Any) -> None:
+    await Channel(socket, ServerState(), talk, 100, set()).serve()  # type: ignore[arg-type]
+
+
 def test_work_waits_where_its_tab_does_not_read() -> None:
     said: list[int] = []
     ended = threading.Event()
@@ -618,15 +622,15 @@ def test_work_waits_where_its_tab_does_not_read() -> None:
         ended.set()
         return {"type": "done"}
 
-    async def serve() -> None:
+    async def watch() -> None:
         socket = UnreadSocket("{}")
-        serving = asyncio.create_task(Channel(socket, ServerState(), talk, 100, set()).serve())  # type: ignore[arg-type]
+        serving = asyncio.create_task(serve(socket, talk))
         await asyncio.sleep(1)
         assert len(said) == MAX_UNREAD and not ended.is_set()
         socket.leaves.set()
         await serving
 
-    asyncio.run(serve())
+    asyncio.run(watch())
     assert ended.wait(5)
 
 
@@ -679,19 +683,19 @@ def test_what_is_said_together_is_sent_together(monkeypatch: pytest.MonkeyPatch)
             time.sleep(0 if number else 0.05)
         return {"type": "done"}
 
-    asyncio.run(Channel(ReadingSocket("{}"), ServerState(), talk, 100, set()).serve())  # type: ignore[arg-type]
+    asyncio.run(serve(ReadingSocket("{}"), talk))
     assert [len(messages) for messages in lists] == [41]
 
 
 def test_faulty_messages_wait_where_their_tab_does_not_read() -> None:
-    async def serve() -> None:
+    async def watch() -> None:
         socket = UnreadSocket("{", 10 * MAX_UNREAD)
-        serving = asyncio.create_task(Channel(socket, ServerState(), learn, 100, set()).serve())  # type: ignore[arg-type]
+        serving = asyncio.create_task(serve(socket, learn))
         await asyncio.sleep(0.5)
         assert socket.left == 9 * MAX_UNREAD - 1
         serving.cancel()
 
-    asyncio.run(serve())
+    asyncio.run(watch())
 
 
 class ClosedSocket(UnreadSocket):
@@ -712,7 +716,7 @@ class ClosedSocket(UnreadSocket):
 
 def test_a_tab_that_is_closed_during_a_message_causes_no_error() -> None:
     socket = ClosedSocket("{")
-    asyncio.run(Channel(socket, ServerState(), learn, 100, set()).serve())  # type: ignore[arg-type]
+    asyncio.run(serve(socket, learn))
     assert socket.is_gone
 
 

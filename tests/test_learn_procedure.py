@@ -12,7 +12,6 @@ import pytest
 from merino.app.console.learning import learn_weights
 from merino.app.shell.cli import main
 from merino.core.common.command import CommandError
-from merino.core.common.files import FileInUseError, held
 from merino.eval.linear.weights import defaults, load, own_file, save
 from merino.learn import reading
 from merino.learn.errors import LearnError, LearnStoppedError, standing
@@ -114,14 +113,6 @@ def test_the_weights_are_replaced_last(weights: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(Path, "replace", note)
     learn_weights(words_for(weights), lambda line: None)
     assert replaced[: replaced.index("weights.txt") + 1] == ["weights.old", "learning.json", "weights.txt"]
-
-
-def test_of_two_runs_that_learn_into_one_file_the_second_refuses(weights: Path) -> None:
-    with held(weights), pytest.raises(FileInUseError, match=r"another run of Merino works on .*weights\.txt"):
-        learn_weights(words_for(weights), lambda line: None)
-    assert [path.name for path in weights.parent.iterdir()] == ["weights.txt"]
-    learn_weights(words_for(weights), lambda line: None)
-    assert (weights.parent / "weights.old").exists() and not (weights.parent / "weights.txt.lock").exists()
 
 
 def test_of_blocks_that_break_off_the_innermost_says_how_things_stand() -> None:

@@ -10,7 +10,6 @@ from merino.app.console.loop import play_alone, play_demo
 from merino.app.console.session import Session
 from merino.app.console.terminal import Terminal
 from merino.core.board.game import Position
-from merino.core.common.command import UsageError
 from merino.engine.search.limits import Limits
 from merino.engine.uci.runtime import Runtime
 
@@ -42,9 +41,3 @@ def test_the_result_is_printed_when_the_game_ends(capsys: pytest.CaptureFixture[
     text = capsys.readouterr().out
     assert "Ra8#" in text and "+M1" in text
     assert text.endswith("The game is over: 1-0, White wins by checkmate.\n")
-
-
-@pytest.mark.parametrize("arguments", [["--maxmoves", "0"], ["--movetime", "x"], ["--nonsense"]])
-def test_senseless_options_are_refused(arguments: list[str]) -> None:
-    with pytest.raises(UsageError, match=f"demo: .*{arguments[0]}"):
-        play_demo(arguments)

@@ -250,8 +250,6 @@ def test_every_command_of_the_page_runs_in_small(
         (["simulate", "--methods", "adam"], "there is no method 'adam'"),
         (["simulate", "--runs", "1"], "one run has no standard error"),
         (["simulate", "--pairs", "0"], "'0' is not a whole number"),
-        (["plan"], "missing: FILE"),
-        ([], "missing: COMMAND"),
     ],
 )
 def test_a_wrong_command_line_is_explained(arguments, said):

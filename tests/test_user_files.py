@@ -84,13 +84,6 @@ def test_a_name_that_no_file_can_have_is_an_error_of_the_system(tmp_path, way_in
         assert not is_there(Path(name)) and not is_folder(Path(name)) and first_there([Path(name)]) is None
 
 
-@pytest.mark.parametrize("way_in", EVERY_WAY_IN)
-def test_links_in_a_circle_end_in_an_error(tmp_path, way_in):
-    (tmp_path / "a").symlink_to("b")
-    (tmp_path / "b").symlink_to("a")
-    assert reason(tmp_path / "a", way_in) == os.strerror(40)
-
-
 def test_a_home_folder_that_is_not_there_is_an_error_that_names_it():
     with pytest.raises(OSError) as caught:
         user_path("~ ~/weights.txt")

@@ -208,12 +208,6 @@ def test_a_file_in_the_working_directory_is_not_looked_at(home, tmp_path, monkey
     assert active_file() == DEFAULT_FILE
 
 
-def test_a_mistyped_file_name_is_answered_with_the_nearest(tmp_path):
-    write(tmp_path, "PawnDoubled -33\n").rename(tmp_path / "mine.txt")
-    with pytest.raises(WeightsError, match=r"No such file or directory; did you mean 'mine\.txt'\?"):
-        load(tmp_path / "mnie.txt")
-
-
 def test_a_missing_evaluation_near_two_names_is_answered_with_one_of_them(tmp_path):
     write(tmp_path, TEXT).rename(tmp_path / "default.txt")
     with pytest.raises(EvaluationError) as caught:
@@ -224,6 +218,8 @@ def test_a_missing_evaluation_near_two_names_is_answered_with_one_of_them(tmp_pa
 
 def test_a_mistyped_weights_file_is_answered_with_the_file_of_a_similar_name(tmp_path):
     write(tmp_path, TEXT).rename(tmp_path / "mine.txt")
+    with pytest.raises(WeightsError, match=r"No such file or directory; did you mean 'mine\.txt'\?"):
+        load(tmp_path / "mnie.txt")
     with pytest.raises(EvaluationError, match=r"; Merino comes with default, .*, tuned; did you mean 'mine\.txt'\?$"):
         load_evaluation(tmp_path / "mnie.txt")
 

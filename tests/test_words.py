@@ -248,14 +248,6 @@ def test_a_damaged_account_of_another_net_is_no_hindrance(tmp_path: Path, capsys
     assert main(["explain", START_FEN, "--evalfile", str(net)]) == 0
 
 
-def test_an_account_does_not_replace_its_net(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    net, positions = tmp_path / "my.net", tmp_path / "positions.txt"
-    net.write_bytes(before := (SHIPPED / "gen1.net").read_bytes())
-    positions.write_text(f"{MIDDLEGAME} | 0 | 0.5\n")
-    assert main(["account", str(net), "--positions", str(positions), "--out", str(net)]) == 2
-    assert f"account: '{net}' is also an input" in capsys.readouterr().err and net.read_bytes() == before
-
-
 @pytest.mark.parametrize("name", SETS)
 def test_the_summary_knows_the_terms_of_every_set(name: str) -> None:
     terms = [each for each, _ in set_named(name).to_read()]

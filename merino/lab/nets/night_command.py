@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -36,9 +35,15 @@ def run_night(words: Sequence[str]) -> int:
     def say(line: str) -> None:
         print(line, file=sys.stderr if args.json else sys.stdout, flush=True)
 
+    asked, until = given(vars(args), NightPlan) | (args.sprt or {}), Until(args.hours, args.generations)
     try:
-        with errors_named("night", SourceError, EvaluationError, PackedError, TrainingError, MatchError, WorkError):
-            found = _carry_out(args, shared.unless_quiet(say, args.quiet))
+        folder = args.state or user_folder("data") / DEFAULT_FOLDER
+        with (
+            errors_named("night", SourceError, EvaluationError, PackedError, TrainingError, MatchError, WorkError),
+            shown(shared.unless_quiet(say, args.quiet), shared.progress_stream(args.quiet)) as events,
+            cluster_executor(args.cluster, "night", events.say, Needs(("match",))) as executor,
+        ):
+            found = begin(folder, args.start, asked, until, events, args.concurrency, executor)
     except OSError as error:
         raise shared.work_kept("night", error) from error
     if args.json:
@@ -46,16 +51,6 @@ def run_night(words: Sequence[str]) -> int:
     else:
         print("\n".join([*summary(found.state), *_what_next(found)]))
     return INTERRUPTED if found.interrupted else 0
-
-
-def _carry_out(args: argparse.Namespace, say: shared.Say) -> Finished[NightState]:
-    folder = args.state or user_folder("data") / DEFAULT_FOLDER
-    until, asked = Until(args.hours, args.generations), given(vars(args), NightPlan) | (args.sprt or {})
-    with (
-        shown(say, shared.progress_stream(args.quiet)) as events,
-        cluster_executor(args.cluster, "night", events.say, Needs(("match",))) as executor,
-    ):
-        return begin(folder, args.start, asked, until, events, args.concurrency, executor)
 
 
 def _parser() -> Parser:

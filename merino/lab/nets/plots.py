@@ -104,18 +104,6 @@ def weights_by_square(network: Network) -> np.ndarray:
     return inputs[features].mean(axis=0).reshape(*boards, -1)
 
 
-def _title_of_boards(network: Network) -> str:
-    """What the boards of the neurons show."""
-    term = _boards_of(network)
-    assert term is not None
-    words = ["Weights by square, as a side sees the board: blue adds to the neuron, red takes away"]
-    if term.moving[0].is_mirrored:
-        words.append("the board is mirrored left to right while the own king is on the files e to h")
-    if (groups := len(np.unique(term.kings))) > 1:
-        words.append(f"mean over {groups} groups of squares of the own king")
-    return ";\n".join(words)
-
-
 def _training(figure: Any, run: NetRun) -> None:
     """Both errors by epoch."""
     lines = []
@@ -145,7 +133,13 @@ def _neurons(figure: Any, run: NetRun) -> None:
             if axes in panels[0]:
                 axes.set_title(f"{COLOUR.elements[colour]} {ROLE.elements[role]}", fontsize=8)
         row[0].set_ylabel(f"neuron {neuron}", fontsize=8)
-    figure.suptitle(_title_of_boards(run.network))
+    words = ["Weights by square, as a side sees the board: blue adds to the neuron, red takes away"]
+    term = _boards_of(run.network)
+    if term is not None and term.moving[0].is_mirrored:
+        words.append("the board is mirrored left to right while the own king is on the files e to h")
+    if term is not None and (groups := len(np.unique(term.kings))) > 1:
+        words.append(f"mean over {groups} groups of squares of the own king")
+    figure.suptitle(";\n".join(words))
 
 
 def draw_mobility(often: np.ndarray, ending: str) -> bytes:
@@ -207,8 +201,8 @@ def _nets_ladder(figure: Any, state: NightState) -> None:
 
 def _nets_error(figure: Any, state: NightState) -> None:
     """The error on validation games, by generation."""
-    lines = (([found.error for found in state.rounds], "its own validation games", COLOURS[0]),)
-    numbers = [found.number for found in state.rounds]
+    numbers, errors = [found.number for found in state.rounds], [found.error for found in state.rounds]
+    lines = ((errors, "its own validation games", COLOURS[0]),)
     plot_errors(figure, "generation", numbers, lines, "Error of each net; each generation has its own games")
 
 

@@ -151,7 +151,7 @@ def test_a_killed_run_is_resumed(tmp_path: Path, poor: str, monkeypatch: pytest.
     assert games == [12, 12]
 
 
-def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_goes_on(
+def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_resumes(
     tmp_path: Path, poor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = learner.fit_round

@@ -314,7 +314,7 @@ def test_what_is_no_net_is_refused_in_a_sentence(tmp_path: Path, spoil, said: st
     assert said in str(refused.value) and str(path) in str(refused.value)
 
 
-def test_what_a_net_says_of_itself_is_told_in_characters_that_print() -> None:
+def test_the_card_of_a_net_is_shown_in_characters_that_print() -> None:
     about = {"note": "a\x1b[2Jb\nc", "data": {"files": ["x\r.pgn"]}, "\x07": 1}
     printed = NetEvaluation(replace(random_net(Shape("H", 4)), about=about)).describe()
     assert printed.splitlines()[1:] == [r"note: a\x1b[2Jb\nc", "data:", r"  files: ['x\r.pgn']", r"\x07: 1"]

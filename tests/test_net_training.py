@@ -603,7 +603,7 @@ def test_moves_are_counted_and_not_the_three_positions_of_each(tmp_path: Path, m
         (["--factorised", "--features", "KING8*ALL+ALL"], 1, "learns ALL for all squares of the own king"),
     ],
 )
-def test_what_cannot_be_trained_is_said(tmp_path: Path, capsys, words: list[str], code: int, said: str) -> None:
+def test_what_cannot_be_trained_is_refused(tmp_path: Path, capsys, words: list[str], code: int, said: str) -> None:
     path = tmp_path / "p.bin"
     path.write_bytes(sample().tobytes())
     assert main(["train", str(path), "--out", str(tmp_path / "n.net"), *words]) == code

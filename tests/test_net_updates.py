@@ -99,7 +99,7 @@ def test_lines_that_are_left_and_taken_up_again_have_the_sums_of_their_moves(fen
     assert kept
 
 
-def test_every_block_is_updated_piece_by_piece_beside_the_own_king() -> None:
+def test_every_block_is_updated_piece_by_piece_with_the_own_king() -> None:
     for name in BLOCKS:
         assert obstacle(features(name)) == "" == obstacle(features(f"KING*{name}+{name}"))
 

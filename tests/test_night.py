@@ -226,7 +226,7 @@ def test_games_follow_the_start_unless_they_are_asked_for(
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_killed_night_goes_on_to_the_same_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+def test_a_killed_night_is_resumed_to_the_same_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     whole = ran(tmp_path / "whole")
     dies = dies_at(STEPS[step], getattr(learner, step))
     with monkeypatch.context() as patch:
@@ -287,7 +287,7 @@ def test_scores_of_all_players_are_brought_to_the_scale_of_the_terms(
     assert factors == [default().k / 200.0, default().k / 200.0, 1.0]
 
 
-def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_goes_on(
+def test_ctrl_c_ends_with_the_best_so_far_and_the_next_run_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object) -> None:
@@ -649,7 +649,7 @@ def test_a_long_run_has_few_rungs_and_a_start_that_is_no_rung(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("call", [1, 3])
-def test_a_night_killed_on_the_ladder_goes_on_to_the_same_end(
+def test_a_night_killed_on_the_ladder_is_resumed_to_the_same_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, winning: None, call: int
 ) -> None:
     whole = ran(tmp_path / "whole", generations=1).state

@@ -1,6 +1,6 @@
 """The error of a net over packed positions and its gradient, computed by an NVIDIA graphics card.
 
-It takes the place of `learn.net.gradient.Gradient` for nets of one layer whose features are pieces on squares, by the
+It takes the place of `lab.nets.gradient.Gradient` for nets of one layer whose features are pieces on squares, by the
 place of the own king or not. Positions are copied to the card a portion at a time, 32 bytes each. A seed gives the same
 net each time; on processor and card, whose sums are rounded otherwise, two nets a little different.
 """

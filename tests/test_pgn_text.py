@@ -11,7 +11,6 @@ import pytest
 from merino.core.board.fen import START_FEN
 from merino.core.board.game import RESULTS
 from merino.formats.pgn_text import (
-    PgnTermination,
     comment,
     game_text,
     push_move,
@@ -20,6 +19,7 @@ from merino.formats.pgn_text import (
     tree_text,
     wrapped,
 )
+from merino.match.report import _TERMINATIONS
 
 KINGS = "4k3/8/8/8/8/8/4P3/4K3 b - - 3 40"
 
@@ -79,7 +79,7 @@ def test_games_follow_each_other_after_an_empty_line():
 
 def test_results_are_those_of_pgn():
     assert set(RESULTS.values()) == {"1-0", "0-1", "1/2-1/2"}
-    assert {str(value) for value in PgnTermination} >= {"normal", "time forfeit", "rules infraction", "adjudication"}
+    assert {*_TERMINATIONS.values()} == {"time forfeit", "rules infraction", "adjudication", "abandoned"}
 
 
 def test_a_game_with_comments_signs_and_variations_reads_back_as_it_was() -> None:

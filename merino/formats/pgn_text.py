@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from enum import StrEnum
 
 import chess
 import chess.pgn
@@ -22,19 +21,6 @@ _NO_BRACES = str.maketrans("{}", "()")
 _KEEPS_THE_NEXT = re.compile(r"[({]|\d+\.+|\[%\w+")  # words that must not end a line
 # And characters that must not begin one: a line that begins with % is skipped by readers.
 _KEEPS_TO_THE_LAST = ("$", "%", "}", ")")
-
-
-class PgnTermination(StrEnum):
-    """The values of the tag Termination, as the PGN standard lists them."""
-
-    ABANDONED = "abandoned"
-    ADJUDICATION = "adjudication"
-    DEATH = "death"
-    EMERGENCY = "emergency"
-    NORMAL = "normal"
-    RULES_INFRACTION = "rules infraction"
-    TIME_FORFEIT = "time forfeit"
-    UNTERMINATED = "unterminated"
 
 
 def tag_pair(name: str, value: str) -> str:

@@ -131,19 +131,12 @@ def writing_source(path: Path) -> Iterator[IO[bytes]]:
             yield file
 
 
-class _NamedBytes(io.BytesIO):
-    """Bytes in memory, with the name of the file that they are for."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name = name
-
-
 def as_named(path: Path, content: bytes) -> bytes:
     """The content as a file of this name has it, compressed if `path` ends so; raises as `writing_source` does."""
     if not is_compressed(path):
         return content
-    file = _NamedBytes(str(path))
+    file = io.BytesIO()
+    file.name = str(path)  # for the error of a missing extra
     with _COMPRESSED[path.suffix.lower()](file, "wb") as compressed:
         compressed.write(content)
     return file.getvalue()

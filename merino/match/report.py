@@ -23,11 +23,13 @@ from merino.core.common.sealed import finite, writable
 from merino.core.common.text import rounded
 from merino.engine.notation.san import as_chess_move, board_of
 from merino.engine.search.limits import Score
-from merino.formats.pgn_text import PgnTermination, comment, game_text, push_move, start_tags
+from merino.formats.pgn_text import comment, game_text, push_move, start_tags
 from merino.match.games import Game, Reason, Tally
 from merino.match.statistics import Z_95, Sprt, estimate
 
-BY_SCORE = (Reason.WIN_BY_SCORE, Reason.DRAW_BY_SCORE, Reason.TOO_LONG)
+# The tag Termination, as the PGN standard has its values; "normal" for all other reasons.
+_TERMINATIONS = dict.fromkeys((Reason.WIN_BY_SCORE, Reason.DRAW_BY_SCORE, Reason.TOO_LONG), "adjudication")
+_TERMINATIONS |= {Reason.ILLEGAL: "rules infraction", Reason.CRASH: "abandoned", Reason.TIME: "time forfeit"}
 _WIDTH = 100
 
 
@@ -43,7 +45,7 @@ def write_game(game: Game, names: tuple[str, str], event: str, day: date) -> str
         "Black": black,
         "Result": game.result,
         "PlyCount": str(len(game.opening.moves) + len(game.moves)),
-        "Termination": _termination(game.reason),
+        "Termination": _TERMINATIONS.get(game.reason, "normal"),
     }
     board = board_of(Position(game.opening.fen))
     return game_text(tags | start_tags(game.opening.fen, board.chess960), _words(game, board), _WIDTH)
@@ -75,17 +77,6 @@ def remark(turn: chess.Color, score: int | None, depth: int | None, seconds: flo
         ms = round(1000 * seconds)
         words.append(f"[%emt {ms // 3_600_000}:{ms // 60_000 % 60:02}:{ms % 60_000 / 1000:06.3f}]")
     return " ".join(words)
-
-
-def _termination(reason: Reason) -> PgnTermination:
-    if reason in BY_SCORE:
-        return PgnTermination.ADJUDICATION
-    faults = {
-        Reason.ILLEGAL: PgnTermination.RULES_INFRACTION,
-        Reason.CRASH: PgnTermination.ABANDONED,
-        Reason.TIME: PgnTermination.TIME_FORFEIT,
-    }
-    return faults.get(reason, PgnTermination.NORMAL)
 
 
 GAMES_OF_A_BOARD = 2  # a pair, because its two games are handed out together

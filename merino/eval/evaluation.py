@@ -1,7 +1,7 @@
 """The contract of evaluations, between every family and all code that uses one.
 
 A family turns a position into White's score, a real number in centipawns, by compiled code. Everything after that is
-shared by all families and written once: draw rules, rounding and the side to move (`eval.draws`), the expected score
+shared by all families and written once: draw rules, rounding and the side to move (`eval.material`), the expected score
 (`eval.outlook`), and how the search adjusts a static evaluation (`engine.search.static_eval`).
 
 Code that searches, plays, tunes or explains knows no family by name: `eval.families` makes one from a file.

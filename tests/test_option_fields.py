@@ -62,7 +62,7 @@ def test_a_command_line_gives_the_fields_that_it_names(words, found):
     ("words", "fault"),
     [
         (["--per-game", "0"], "'0' is not a whole number above 0 or 'all'"),
-        (["--per-game", "9" * 5000], "is not a whole number"),
+        (["--per-game", "9" * 5000], "is more than 1000000000"),
         (["--share", "nan"], "'nan' is not a number from 0 to 1"),
         (["--colour", "green"], "'green' is not one of red, blue"),
         (["--pair", "3-x"], "invalid literal"),

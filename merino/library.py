@@ -14,8 +14,7 @@ import numpy as np
 from merino.core.board.bitboard import WHITE
 from merino.core.board.game import Position, as_position
 from merino.core.common.errors import function, instance, real_number, whole_number
-from merino.core.common.files import check_writable, writing
-from merino.core.common.user_files import user_path
+from merino.core.common.files import check_writable, user_path, writing
 from merino.core.common.work import cores
 from merino.engine.report.schema import PositionReport
 from merino.engine.search.limits import Limits

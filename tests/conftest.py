@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from merino.core.common.user_files import user_folder
+from merino.core.common.files import user_folder
 from merino.core.common.work import cores
 from merino.engine.uci.options import OPTIONS
 from tests import interpreted

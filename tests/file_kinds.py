@@ -37,9 +37,8 @@ from merino.app.explorer.games import read_text as read_pasted
 from merino.app.explorer.state import ServerState
 from merino.core.board.fen import parse_fen
 from merino.core.board.game import Position
-from merino.core.common.array_files import as_npz, from_npz
 from merino.core.common.errors import MerinoError
-from merino.core.common.sealed import as_json, sealed
+from merino.core.common.sealed import as_json, as_npz, from_npz, sealed
 from merino.engine.search.strength import at_elo
 from merino.engine.tables.book import Book, BookError
 from merino.eval.families import default, load

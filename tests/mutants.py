@@ -26,8 +26,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from merino.core.common.about import __version__
-from merino.core.common.files import write_whole
-from merino.core.common.user_files import user_folder
+from merino.core.common.files import user_folder, write_whole
 from tests.fault_lists import MODES, ROOT, Fault, FaultError, chosen, read_faults
 from tests.kept_results import keep_results, known_results
 from tools.markdown import markdown_table, with_section

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from merino.core.common import array_files
-from merino.core.common.array_files import RowFile, is_in_file, joined, let_go
-from tests.full_disk import FullDisk
+from merino.core.common.sealed import RowFile, is_in_file, let_go
 
 ROWS = np.arange(30_000, dtype=np.int16).reshape(10_000, 3)
 
@@ -59,18 +56,3 @@ def test_an_array_in_memory_is_left_alone() -> None:
     let_go(rows[:0])
     assert np.array_equal(rows, ROWS)
     assert not is_in_file(rows) and not is_in_file(rows[2:5])
-
-
-def test_parts_are_joined_in_a_file_or_in_memory() -> None:
-    parts = [ROWS[:3], RowFile(ROWS[3:200]).array(), ROWS[200:]]
-    for in_file in (True, False):
-        found = joined(parts, in_file)
-        assert np.array_equal(found, ROWS)
-        assert is_in_file(found) == is_in_file(found[4:9]) == in_file
-
-
-def test_on_a_full_disk_rows_stay_in_memory(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(array_files.tempfile, "TemporaryFile", lambda **_: FullDisk(700))
-    found = joined([ROWS[:50], ROWS[50:]], in_file=True)
-    assert np.array_equal(found, ROWS) and not is_in_file(found)
-    assert f"no room for rows in '{tempfile.gettempdir()}' (No space left on device)" in caplog.text

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from merino.core.common.user_files import user_folder
+from merino.core.common.files import user_folder
 from merino.core.compiled import cache
 
 ROOT = Path(__file__).resolve().parent.parent

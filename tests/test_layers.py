@@ -48,7 +48,7 @@ ENTRIES = ("engine.__main__", "__main__")
 ONLY_THE_COMMAND_LINE_IMPORTS = {"engine.uci", "app.console", "app.shell.cli", *ENTRIES}
 CALL_COMPILERS = {"core.compiled.jit", "lab.nets.gpu_kernels"}  # for the processor, and for a graphics card
 COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "jitclass", "stencil"}
-# Calls that look at a file or read it. A path that a user may name goes through `core.common.user_files` instead.
+# Calls that look at a file or read it. A path that a user may name goes through `core.common.files` instead.
 READING = {"open", "fdopen", "read_bytes", "read_text", "expanduser", "exists", "is_file", "is_dir", "resolve"}
 READING |= {"open_reader", "memmap", "fromfile", "loadtxt", "genfromtxt", "ZipFile", "read_history_file"}
 WRITING_MODES = {"a", "ab", "w", "wb", "w+b", "x", "xb"}
@@ -58,12 +58,7 @@ OWN_FILES = {
     "engine.search.choice:people": "a file of Merino's own",
     "engine.search.strength:": "a file of Merino's own",
     "engine.syzygy.table_files:_read": "maps a file that has come through the door",
-    "core.common.array_files:from_npz": "an archive in memory",
-    "core.common.files:writing_whole": "the place of what will be written",
-    "core.common.files:_opened": "opens what is written",
-    "core.common.files:_draft": "a draft that it has made",
-    "core.common.files:_remove_leftovers": "drafts of writers that were killed",
-    "core.common.files:check_writable": "the place of what will be written",
+    "core.common.sealed:from_npz": "an archive in memory",
     "core.common.terminal:_give_up": "the null device",
     "core.common.terminal:open_closed_streams": "the null device",
     "core.compiled.cache:fingerprint": "the sources of Merino",
@@ -215,10 +210,10 @@ def test_a_module_is_known_by_one_name_and_in_strings_only_to_tables_of_commands
         named = {
             text for text in texts if isinstance(text, str) and re.fullmatch(rf"{re.escape(INNER)}[\w.]+:\w+", text)
         }
-        assert not named or module in ("app.shell.cli", "app.console.registry", "core.common.lab"), module
+        assert not named or module in ("app.shell.cli", "app.console.registry", "core.common.command"), module
         assert (
             module.startswith("lab")
-            or module in ("core.common.lab")
+            or module in ("core.common.command")
             or not {text for text in named if text.startswith(f"{INNER}lab.")}
         ), module
         for text in named:
@@ -270,8 +265,8 @@ def readings(module: str) -> set[str]:
 
 
 def test_a_file_that_a_user_may_name_is_read_through_the_one_door():
-    found = {reading for module in sources() if module != "core.common.user_files" for reading in readings(module)}
-    assert not found - OWN_FILES.keys(), "read it by core.common.user_files, or say in OWN_FILES why not"
+    found = {reading for module in sources() if module != "core.common.files" for reading in readings(module)}
+    assert not found - OWN_FILES.keys(), "read it by core.common.files, or say in OWN_FILES why not"
     assert not OWN_FILES.keys() - found, "these read nothing any more"
 
 

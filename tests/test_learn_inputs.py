@@ -20,8 +20,8 @@ from merino.app.console.learning import shown
 from merino.core.board.fen import parse_fen, to_fen
 from merino.core.board.game import Position
 from merino.core.board.position import POSITION
-from merino.core.common import array_files
-from merino.core.common.array_files import is_in_file
+from merino.core.common import sealed
+from merino.core.common.sealed import is_in_file
 from merino.core.common.terminal import DEFAULT_COLUMNS, LiveLine, Progress, ProgressOfMany
 from merino.eval.linear.compiled import NUMBER_OF_TERMS
 from merino.eval.linear.weights import defaults
@@ -57,7 +57,7 @@ def assert_equal(found: Rows, expected: Rows) -> None:
 def test_on_a_full_disk_rows_are_in_memory(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     rows = made_up_rows(defaults()[:NUMBER_OF_TERMS], 200.0, 5000, seed=1)
     for room in (0, 100_000):
-        monkeypatch.setattr(array_files.tempfile, "TemporaryFile", lambda room=room, **_: FullDisk(room))
+        monkeypatch.setattr(sealed.tempfile, "TemporaryFile", lambda room=room, **_: FullDisk(room))
         store = RowStore(most_in_memory=1500)
         for first in range(0, 5000, 1000):
             store.add(some_games(rows, np.arange(first // 5, first // 5 + 200)))

@@ -18,8 +18,8 @@ import pytest
 
 from merino.app.shell.cli import main
 from merino.core.common.command import CommandError, UsageError
+from merino.core.common.files import user_folder
 from merino.core.common.sealed import as_json, from_json
-from merino.core.common.user_files import user_folder
 from merino.eval.evaluation import EvaluationError
 from merino.eval.families import default, find_net
 from merino.eval.net.file import digest, load_net, save_net

@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 from merino.core.common import sealed
-from merino.core.common.array_files import as_npz, from_npz
-from merino.core.common.sealed import DamageError, as_json, check, from_json, parsed
+from merino.core.common.sealed import DamageError, as_json, as_npz, check, from_json, from_npz, parsed
 from merino.engine.uci.output import Output
 from merino.engine.uci.runtime import InfoLog
 from merino.eval.linear.weights import SHIPPED

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 from merino.core.board.fen import START_FEN
-from merino.core.common.array_files import as_npz, from_npz
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.errors import MerinoError
+from merino.core.common.sealed import as_npz, from_npz
 from merino.core.common.work import RunName, begun
 from merino.engine.search.parameters import PARAMETERS, parameters_for
 from merino.eval.evaluation import EvaluationError, Number

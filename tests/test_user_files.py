@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from merino.core.common.files import open_stream, open_to_append, open_to_extend
-from merino.core.common.user_files import (
+from merino.core.common.files import (
     GAMES,
     NET,
     STATE,
@@ -21,6 +20,9 @@ from merino.core.common.user_files import (
     first_there,
     is_folder,
     is_there,
+    open_stream,
+    open_to_append,
+    open_to_extend,
     open_user_file,
     read_user_file,
     read_user_text,

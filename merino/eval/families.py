@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from merino.core.common.errors import instance
+from merino.core.common.files import HEAD_BYTES, NET, first_there, is_there, read_user_file, user_path
 from merino.core.common.text import did_you_mean
-from merino.core.common.user_files import HEAD_BYTES, NET, first_there, is_there, read_user_file, user_path
 from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS

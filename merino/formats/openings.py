@@ -20,7 +20,7 @@ import chess.pgn
 
 from merino.core.board.fen import START_FEN, FenError
 from merino.core.board.game import IllegalMoveError, Position
-from merino.core.common.user_files import OPENINGS, text_of, user_path
+from merino.core.common.files import OPENINGS, text_of, user_path
 from merino.engine.notation.games import PgnLines, VariantError, loaded, read_game
 from merino.engine.tables.book import Book, BookError
 from merino.formats.sources import SourceError, plain_name, read_text, read_text_file

@@ -27,11 +27,10 @@ import numpy as np
 from merino.core.board.bitboard import EDGE_RANKS, EMPTY, KING, ONE, PAWN, WHITE, ZERO, bit, lsb, mirror, popcount
 from merino.core.board.movegen import is_noisy
 from merino.core.board.position import NO_SQUARE, POSITION, compute_key, compute_pawn_key, look_at_king, pieces_of
-from merino.core.common import user_files
-from merino.core.common.array_files import RowFile
+from merino.core.common import files
 from merino.core.common.errors import MerinoError
-from merino.core.common.sealed import tell_unsealed
-from merino.core.common.user_files import open_user_file
+from merino.core.common.files import open_user_file
+from merino.core.common.sealed import RowFile, tell_unsealed
 from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.memory import clear_record, record_dtype
 
@@ -366,7 +365,7 @@ def open_blocks(path: Path) -> PackedBlocks:
     Every position is checked, so that other files are refused.
     """
     with ExitStack() as opened:
-        file = opened.enter_context(open_user_file(path, user_files.PACKED))
+        file = opened.enter_context(open_user_file(path, files.PACKED))
         found = PackedBlocks([_FilePart(file, count_of(file.seek(0, 2), path), f"'{path}'")])
         for _ in checked_blocks(found.blocks(), f"'{path}'"):
             pass

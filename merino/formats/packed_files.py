@@ -23,7 +23,7 @@ from merino.core.board.fen import FenError, parse_fen
 from merino.core.board.makemove import make
 from merino.core.board.movegen import ALL, MAX_MOVES, generate
 from merino.core.board.position import POSITION, side_to_move
-from merino.core.common.user_files import first_there
+from merino.core.common.files import first_there
 from merino.core.common.work import in_order
 from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.memory import copy_record

@@ -24,8 +24,7 @@ from typing import IO, Any
 import numpy as np
 
 from merino.core.common.errors import MerinoError
-from merino.core.common.files import writing_whole
-from merino.core.common.user_files import (
+from merino.core.common.files import (
     GAMES,
     IN_UTF_16,
     WHOLE_GAMES,
@@ -40,6 +39,7 @@ from merino.core.common.user_files import (
     real_path,
     text_of,
     user_path,
+    writing_whole,
 )
 
 STANDARD_INPUT = Path("-")

@@ -17,11 +17,10 @@ from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path
 from merino.app.console.learning import shown
 from merino.core.common.command import CommandError, errors_named
-from merino.core.common.files import write_fault, write_whole
+from merino.core.common.files import STATE, faults_named, is_there, read_user_file, write_fault, write_whole
 from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.options import Option, add_options, given
 from merino.core.common.sealed import as_json, finite, from_json
-from merino.core.common.user_files import STATE, faults_named, is_there, read_user_file
 from merino.core.common.work import cores
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.family import LinearEvaluation

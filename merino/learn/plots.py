@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from merino.core.common.tables import GREY, SETTINGS, load_matplotlib, saved
-from merino.core.common.text import counted
+from merino.core.common.text import GREY, SETTINGS, counted, load_matplotlib, saved
 from merino.eval.linear.phases import SUFFIXES, halves
 from merino.eval.linear.registry import Group
 from merino.learn.improve.learner import ImproveState

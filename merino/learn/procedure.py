@@ -20,18 +20,22 @@ from typing import Any, TextIO
 import numpy as np
 
 from merino.core.common.files import (
+    WEIGHTS,
     check_writable,
     held,
+    is_folder,
+    is_there,
     open_to_append,
     overwritten,
+    read_user_file,
+    real_path,
+    user_path,
     write_fault,
     write_together,
     write_whole,
 )
 from merino.core.common.sealed import as_json
-from merino.core.common.tables import html_table
-from merino.core.common.text import as_word
-from merino.core.common.user_files import WEIGHTS, is_folder, is_there, read_user_file, real_path, user_path
+from merino.core.common.text import as_word, html_table
 from merino.eval.families import find_net
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.phases import column_names, phases_of

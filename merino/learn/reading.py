@@ -25,9 +25,8 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from merino.core.common.files import writing, writing_whole
+from merino.core.common.files import GAMES, first_there, is_there, open_user_file, writing, writing_whole
 from merino.core.common.text import counted
-from merino.core.common.user_files import GAMES, first_there, is_there, open_user_file
 from merino.core.common.work import in_order
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear.registry import TERMS, TermSet

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from merino.core.common.files import STATE, faults_named, read_user_file
 from merino.core.common.sealed import finite, from_json
 from merino.core.common.text import counted
-from merino.core.common.user_files import STATE, faults_named, read_user_file
 from merino.core.compiled.jit import entry
 from merino.eval.linear.phases import SUFFIXES, column_names, phases_of
 from merino.eval.linear.registry import TERMS, Term

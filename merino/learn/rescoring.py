@@ -27,9 +27,8 @@ import numpy as np
 from merino.core.board.bitboard import WHITE
 from merino.core.board.movegen import MAX_MOVES, make_each
 from merino.core.board.position import POSITION
-from merino.core.common.files import held_or, write_whole, writing
+from merino.core.common.files import STATE, held_or, is_there, read_user_file, write_whole, writing
 from merino.core.common.sealed import as_json, checksum, tell_unsealed
-from merino.core.common.user_files import STATE, is_there, read_user_file
 from merino.core.common.work import in_order
 from merino.core.compiled.jit import entry
 from merino.engine.search.choice import search_all

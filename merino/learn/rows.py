@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from merino.core.board.fen import to_fen
-from merino.core.common.array_files import RowFile, let_go, tell_no_room
+from merino.core.common.sealed import RowFile, let_go, tell_no_room
 from merino.core.compiled.jit import entry, kernel
 from merino.eval.linear.compiled import addresses_of, counts_of, scores_of, side_counts
 from merino.eval.linear.phases import by_stage

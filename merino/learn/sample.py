@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from merino.core.common.array_files import let_go
+from merino.core.common.sealed import let_go
 from merino.core.common.work import cores, in_order
 from merino.engine.search.choice import expected_scores
 from merino.formats.pgn_tokens import MATE, NO_SCORE

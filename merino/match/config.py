@@ -15,8 +15,8 @@ from types import NoneType
 from typing import Annotated, Any, Protocol
 
 from merino.core.common.errors import instance, whole_number
+from merino.core.common.files import user_path
 from merino.core.common.options import Option
-from merino.core.common.user_files import user_path
 from merino.engine.search.limits import MAX_HASH_MB, MAX_MS, MAX_NODES
 from merino.formats.openings import FileOpenings, Opening
 from merino.match.games import MAX_PLIES, PLIES, RandomOpenings

@@ -22,18 +22,21 @@ import numpy as np
 
 from merino.core.board.bitboard import BLACK, WHITE
 from merino.core.common.files import (
+    STATE,
     append_whole,
+    faults_named,
     held_or,
-    is_regular,
+    is_on_disk,
     is_stream,
+    is_there,
     lock,
     open_stream,
     open_to_extend,
+    read_user_file,
     write_whole,
     writing,
 )
 from merino.core.common.sealed import as_json, from_json
-from merino.core.common.user_files import STATE, faults_named, is_there, read_user_file
 from merino.formats.packed import PACKED, Filter, begins_packed, with_checks
 from merino.formats.pgn_tokens import NO_SCORE
 from merino.formats.scored_games import MOVE_BYTES, ScoredGames, as_viriformat, end_of_games, is_games_file, packed_of
@@ -250,7 +253,7 @@ def _size(file: IO[bytes]) -> int:
 def _read(file: IO[bytes], at: int, most: int) -> bytes:
     """The content of the file from this offset, at most so many bytes; empty for a pipe, which cannot be read again."""
     found = b""
-    if is_regular(file):
+    if is_on_disk(file):
         file.seek(at)
         while part := file.read(most - len(found)):
             found += part

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from merino.core.common.errors import instance, whole_number
+from merino.core.common.files import first_there, is_there, user_path
 from merino.core.common.sealed import writable
 from merino.core.common.text import did_you_mean, words_of
-from merino.core.common.user_files import first_there, is_there, user_path
 from merino.core.common.work import Needs
 from merino.engine.search.parameters import PARAMETERS, current_name, parameters_for
 from merino.engine.uci.options import OPTIONS

@@ -18,8 +18,7 @@ from typing import NamedTuple
 from merino.core.board.fen import FenError
 from merino.core.common.files import overwritten, writing
 from merino.core.common.interrupt import Postponed
-from merino.core.common.tables import html_table
-from merino.core.common.text import counted
+from merino.core.common.text import counted, html_table
 from merino.core.common.work import RemoteExecutor, Run, RunName, WorkError, at_work, begun, ordered, threads
 from merino.formats.openings import Opening, OpeningError
 from merino.match.config import MatchConfig, OpeningSource

@@ -29,7 +29,7 @@ from merino.core.board.fen import COLOUR_NAMES
 from merino.core.board.makemove import make_null
 from merino.core.board.movegen import MAX_MOVES, make_each
 from merino.core.board.position import POSITION
-from merino.core.common.user_files import SETTINGS, faults_named, read_user_file
+from merino.core.common.files import SETTINGS, faults_named, read_user_file
 from merino.core.compiled.jit import entry
 from merino.core.compiled.memory import copy_record
 from merino.engine.report.phrases import MIN_TOLD, largest_for_each_side

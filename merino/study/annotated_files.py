@@ -32,11 +32,9 @@ from merino.core.board.bitboard import WHITE
 from merino.core.board.fen import COLOUR_NAMES, FenError
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.common.about import NAME, __version__
-from merino.core.common.files import write_whole, writing
+from merino.core.common.files import STATE, is_there, read_user_file, write_whole, writing
 from merino.core.common.sealed import checksum, tell_unsealed
-from merino.core.common.tables import GREY, SETTINGS, load_matplotlib, saved
-from merino.core.common.text import counted, in_one_line, without_controls
-from merino.core.common.user_files import STATE, is_there, read_user_file
+from merino.core.common.text import GREY, SETTINGS, counted, in_one_line, load_matplotlib, saved, without_controls
 from merino.engine.notation.games import PgnLines, VariantError, loaded, read_game
 from merino.engine.notation.san import as_chess_move, board_of, san_line
 from merino.engine.report.text import largest_terms

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from merino.core.common.user_files import user_folder
+from merino.core.common.files import user_folder
 from tests.additions import AdditionError, read_additions
 from tests.mutants import NICENESS
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from textwrap import fill
 
 from merino.core.common.about import NAME, __version__
-from merino.core.common.user_files import user_folder
+from merino.core.common.files import user_folder
 from merino.core.common.work import cores
 from tests.chaos.cases import CASES, Case
 from tests.chaos.harms import HARMS, Harm, NotPossibleError, TooLateError

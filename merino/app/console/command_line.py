@@ -12,8 +12,8 @@ from typing import Any, NoReturn, TypeVar
 
 from merino.core.common.command import UsageError
 from merino.core.common.errors import number_of
+from merino.core.common.files import user_path
 from merino.core.common.text import did_you_mean
-from merino.core.common.user_files import user_path
 
 MAX_NUMBER = 10**9
 HELP_COLUMN = 26

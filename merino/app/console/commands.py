@@ -32,9 +32,8 @@ from merino.core.board.fen import FenError
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.board.perft import print_divide
 from merino.core.common.command import CommandError, UsageError
-from merino.core.common.files import writing
+from merino.core.common.files import is_there, writing
 from merino.core.common.text import counted, did_you_mean
-from merino.core.common.user_files import is_there
 from merino.engine.notation.games import Loaded, PgnLines, VariantError, loaded, read_game
 from merino.engine.notation.san import board_of, read_move, san, san_moves, san_paragraph
 from merino.engine.report.schema import PositionReport

@@ -25,7 +25,7 @@ from merino.app.console.terminal import ThinkingLine
 from merino.core.board.fen import START_FEN, FenError
 from merino.core.board.game import START_NAME, Position
 from merino.core.common.command import CommandError, UsageError, errors_named
-from merino.core.common.user_files import text_of
+from merino.core.common.files import text_of
 from merino.engine.notation.san import looks_like_fen, looks_like_move, names_position, read_move
 from merino.engine.report.schema import PositionReport
 from merino.engine.report.static import with_beside

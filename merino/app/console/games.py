@@ -26,16 +26,22 @@ from merino.core.board.move import Move
 from merino.core.common.about import NAME, __version__
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.errors import MerinoError
-from merino.core.common.files import FileInUseError, held, open_to_append, try_lock, write_fault, write_whole, writing
-from merino.core.common.text import counted
-from merino.core.common.user_files import (
+from merino.core.common.files import (
     UNFINISHED_GAME,
     WHOLE_GAMES,
+    FileInUseError,
     UserFileError,
+    held,
     is_there,
+    open_to_append,
     read_user_file,
     read_user_text,
+    try_lock,
+    write_fault,
+    write_whole,
+    writing,
 )
+from merino.core.common.text import counted
 from merino.engine.notation.games import PgnLines, loaded, read_game
 from merino.engine.notation.san import as_chess_move, start_board_of
 from merino.engine.search.limits import MAX_MS, MAX_PLY, Limits

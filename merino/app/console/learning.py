@@ -23,10 +23,10 @@ from merino.app.console.learn_options import (
     set_in_use,
 )
 from merino.core.common.command import CommandError
+from merino.core.common.files import user_folder
 from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.terminal import LivePrinter, ProgressOfMany
 from merino.core.common.text import as_word
-from merino.core.common.user_files import user_folder
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.sets import set_named
 from merino.formats.sources import SourceError

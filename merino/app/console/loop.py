@@ -22,8 +22,8 @@ from merino.core.board.move import Move
 from merino.core.common.about import NAME, __version__
 from merino.core.common.command import CommandError, UsageError
 from merino.core.common.errors import MerinoError, abridged
+from merino.core.common.files import is_folder, names_in, user_folder, user_path
 from merino.core.common.text import did_you_mean, nearest
-from merino.core.common.user_files import is_folder, names_in, user_folder, user_path
 from merino.engine.notation.san import (
     MoveRejected,
     descriptive_hint,

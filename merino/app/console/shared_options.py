@@ -23,9 +23,8 @@ from merino.app.console.command_line import (
     share,
     whole,
 )
-from merino.core.common.command import CommandError, errors_named
+from merino.core.common.command import CommandError, errors_named, from_lab
 from merino.core.common.files import write_fault
-from merino.core.common.lab import from_lab
 from merino.core.common.work import ClusterAddress, Needs, RemoteExecutor, WorkError
 from merino.engine.search.limits import MAX_HASH_MB, MAX_THREADS, Limits
 

@@ -22,7 +22,7 @@ from typing import IO, TextIO
 from merino.core.board.bitboard import BLACK, SQUARE_NAMES, WHITE
 from merino.core.board.game import Position
 from merino.core.board.move import Move
-from merino.core.common.user_files import first_there, user_folder
+from merino.core.common.files import first_there, user_folder
 from merino.engine.notation.san import board_of, line_text
 from merino.engine.search.limits import Line
 

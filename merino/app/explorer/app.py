@@ -31,8 +31,7 @@ from merino.app.explorer.channel import FAULTS, INTERNAL_ERROR, MAX_SOCKETS, Cha
 from merino.app.explorer.guard import MAX_BYTES, Guard
 from merino.app.explorer.routes import ROUTES, Answer
 from merino.app.explorer.state import Fields, ServerState
-from merino.core.common import lab
-from merino.core.common.command import loaded
+from merino.core.common.command import LAB_ROUTES, LAB_SOCKETS, loaded
 
 MAX_MESSAGE = 80 << 20  # characters of games that the page may send at once
 MEDIA = {
@@ -93,8 +92,8 @@ def create_app(state: ServerState, port: int) -> Starlette:
     """The application that serves this port."""
     running: set[Stop] = set()
     opened: set[WebSocket] = set()
-    answers = [*ROUTES, *((method, path, _in_lab(target)) for method, path, target in lab.ROUTES)]
-    works = [*SOCKETS, *((path, _in_lab(target), MAX_MESSAGE) for path, target in lab.SOCKETS)]
+    answers = [*ROUTES, *((method, path, _in_lab(target)) for method, path, target in LAB_ROUTES)]
+    works = [*SOCKETS, *((path, _in_lab(target), MAX_MESSAGE) for path, target in LAB_SOCKETS)]
     routes: list[BaseRoute] = [
         *(Route(path, _endpoint(answer, state), methods=[method]) for method, path, answer in answers),
         *(WebSocketRoute(path, _channel(work, longest, state, running, opened)) for path, work, longest in works),

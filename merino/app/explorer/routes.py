@@ -17,7 +17,7 @@ from merino.app.explorer.tasks import MATCH, match_so_far
 from merino.core.board.bitboard import WHITE
 from merino.core.board.game import Position
 from merino.core.common.about import NAME, __version__
-from merino.core.common.user_files import IN_UTF_16, first_there, is_utf_16
+from merino.core.common.files import IN_UTF_16, first_there, is_utf_16
 from merino.core.compiled.compiling import WATCH
 from merino.engine.notation.san import read_move, san
 from merino.engine.report.phrases import is_material, phrases_of, summarise_change

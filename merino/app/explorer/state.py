@@ -17,9 +17,9 @@ from typing import IO, Any, NamedTuple, Self
 
 from merino.core.board.game import Position
 from merino.core.common.errors import MerinoError
+from merino.core.common.files import is_there, user_folder
 from merino.core.common.options import given
 from merino.core.common.sealed import parsed
-from merino.core.common.user_files import is_there, user_folder
 from merino.engine.search.searcher import Searcher
 from merino.eval.evaluation import Evaluation, EvaluationError
 from merino.eval.families import EvaluationFile, evaluation_in, load

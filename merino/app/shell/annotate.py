@@ -21,9 +21,8 @@ from merino.app.shell.shared import (
     searcher_of,
 )
 from merino.core.common.command import CommandError, errors_named
-from merino.core.common.files import check_writable, writing
+from merino.core.common.files import check_writable, is_there, writing
 from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.user_files import is_there
 from merino.engine.search.limits import Limits
 from merino.study.annotated_files import (
     SIGNS,

@@ -9,9 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-from merino.core.common import lab
 from merino.core.common.about import NAME, __version__
-from merino.core.common.command import Command, CommandError, UsageError, by_name, errors_named
+from merino.core.common.command import LAB, Command, CommandError, UsageError, by_name, errors_named
 from merino.core.common.errors import MerinoError
 from merino.core.common.interrupt import INTERRUPTED, EndingAtOnce
 from merino.core.common.terminal import (
@@ -61,7 +60,7 @@ FRONT = (
     _command("help [COMMAND]", "cli:show_help", "Show this list, or the help of one command.", HELP),
 )
 BEHIND = (
-    *lab.COMMANDS,
+    *LAB,
     _command("account NET", "account:run_account", "Explain a net by the terms: the weights nearest to it."),
     _command("plot [RECORD]", "learn:run_plot", "Draw how 'learn', 'improve', 'train' or 'night' went."),
     _command("bench", "commands:bench", "Search fixed positions; print the node count and the speed."),

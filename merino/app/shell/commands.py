@@ -23,9 +23,9 @@ from merino.core.board.perft import MAX_DEPTH, print_divide
 from merino.core.board.position import POSITION
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.errors import MerinoError
+from merino.core.common.files import user_path
 from merino.core.common.terminal import is_lost_output
 from merino.core.common.text import did_you_mean
-from merino.core.common.user_files import user_path
 from merino.core.compiled.jit import CACHE
 from merino.engine.notation.san import names_position
 from merino.engine.search.bench import run_bench

@@ -15,12 +15,10 @@ from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path
 from merino.app.console.learn_options import read_arguments
 from merino.app.console.learning import carry_out, improve
-from merino.core.common.command import CommandError, UsageError
-from merino.core.common.files import check_writable, write_fault, write_together
+from merino.core.common.command import CommandError, UsageError, from_lab
+from merino.core.common.files import check_writable, is_folder, is_there, write_fault, write_together
 from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.lab import from_lab
-from merino.core.common.tables import ENDINGS, load_matplotlib
-from merino.core.common.user_files import is_folder, is_there
+from merino.core.common.text import ENDINGS, load_matplotlib
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.weights import active_file
 from merino.eval.net.file import is_net_file

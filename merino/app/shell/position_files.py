@@ -19,9 +19,8 @@ from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, file_path, number_above_zero, positive
 from merino.app.shell.shared import check_apart
 from merino.core.common.command import CommandError, UsageError, errors_named
-from merino.core.common.files import check_writable, writing
+from merino.core.common.files import check_writable, real_path, writing
 from merino.core.common.terminal import ProgressOfMany
-from merino.core.common.user_files import real_path
 from merino.eval.families import load_chosen
 from merino.formats.packed import GAMES, MAX_SCORE, Filter, PackedError
 from merino.formats.packed_files import (

@@ -16,7 +16,7 @@ from pathlib import Path
 from merino.app.console import shared_options as shared
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.files import FileInUseError, check_writable, held, overwritten, write_whole, writing
-from merino.core.common.tables import ENDINGS, PictureError, load_matplotlib
+from merino.core.common.text import ENDINGS, PictureError, load_matplotlib
 from merino.engine.search.limits import DEFAULT_HASH_MB, Limits
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.warmup import warm_up

@@ -1,4 +1,8 @@
-"""Commands: a row in their table, with name, function and purpose, and their errors. Imports nothing heavy."""
+"""Commands: a row in their table, with name, function and purpose, and their errors; and the table of the lab.
+
+All that the rest of Merino knows of `merino.lab` is here: names, which are imported when they are asked for. Imports
+nothing heavy.
+"""
 
 from __future__ import annotations
 
@@ -59,3 +63,86 @@ class Command(NamedTuple):
 def by_name(commands: Sequence[Command]) -> dict[str, Command]:
     """The commands by name and alias."""
     return {name: command for command in commands for name in (command.name, *command.aliases)}
+
+
+# The commands of the lab, as `merino help` lists them.
+LAB = (
+    Command(
+        "article [OPTIONS]",
+        "merino.lab.article:run_article",
+        "Learn the versions of the article on GreKo 2015 ML, and play each against their start.",
+    ),
+    Command(
+        "points FILE ...",
+        "merino.lab.points.command:run_points",
+        "Estimate the values of the pieces from the games of PGN files.",
+        ("piece-values",),
+    ),
+    Command(
+        "profile GAMES.pgn --player NAME",
+        "merino.lab.people.profile_command:run_profile",
+        "Say what a player's moves lose, when, and by which mistakes.",
+    ),
+    Command(
+        "drill GAMES.pgn --player NAME",
+        "merino.lab.people.drill_command:run_drill",
+        "Practise from a player's own mistakes.",
+    ),
+    Command(
+        "cluster [ADDRESS]",
+        "merino.lab.cluster.command:run_cluster",
+        "Explain how to use many machines; check and measure theirs.",
+    ),
+    Command(
+        "spsa COMMAND ...",
+        "merino.lab.tune.command:run_spsa",
+        "Tune parameters by games, scan one, simulate or plan a tune.",
+    ),
+    Command(
+        "net FILE",
+        "merino.lab.nets.net_command:run_net",
+        "Show the shape and training of a net, and its piece values.",
+    ),
+    Command("train FILE ...", "merino.lab.nets.train_command:run_train", "Train a net from scored positions."),
+    Command(
+        "night --hours H",
+        "merino.lab.nets.night_command:run_night",
+        "Make stronger and stronger nets: play, train and prove by a match.",
+    ),
+    Command(
+        "features EXPR [FEN]",
+        "merino.lab.nets.features_command:run_features",
+        "Show a feature set of nets, and its features in a position.",
+    ),
+)
+
+# What answers the explorer's panels of the lab: requests by method and address, and work that a WebSocket follows.
+LAB_ROUTES = (
+    ("POST", "/api/drill/answer", "merino.lab.people.panel:answer_exercise"),
+    ("POST", "/api/drill/review", "merino.lab.people.panel:review_exercise"),
+    ("GET", "/api/night", "merino.lab.nets.night.panel:night"),
+    ("POST", "/api/night", "merino.lab.nets.night.panel:read_night"),
+    ("POST", "/api/night/start", "merino.lab.nets.night.panel:start_night"),
+    ("POST", "/api/night/stop", "merino.lab.nets.night.panel:stop_night"),
+)
+LAB_SOCKETS = (
+    ("/ws/points", "merino.lab.points.panel:points"),
+    ("/ws/profile", "merino.lab.people.panel:profile"),
+    ("/ws/drill", "merino.lab.people.panel:drill"),
+)
+
+# What else the front asks the lab for: executors, plots.
+LAB_PARTS = {
+    "cluster.session": "merino.lab.cluster.connection:session",
+    "night.load": "merino.lab.nets.night.state:load_state",
+    "night.state": "merino.lab.nets.night.state:STATE_NAME",
+    "night.pictures": "merino.lab.nets.plots:NIGHT_PICTURES",
+    "net.load": "merino.lab.nets.plots:load_run",
+    "net.pictures": "merino.lab.nets.plots:PICTURES",
+    "net.pictures_of": "merino.lab.nets.plots:pictures_of",
+}
+
+
+def from_lab(name: str) -> Any:
+    """The part of the lab that has this name in LAB_PARTS."""
+    return loaded(LAB_PARTS[name])

@@ -25,8 +25,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from merino.core.common.errors import MerinoError
-from merino.core.common.files import write_whole
-from merino.core.common.user_files import is_folder, names_in, user_folder
+from merino.core.common.files import is_folder, names_in, user_folder, write_whole
 
 log = logging.getLogger(__name__)
 

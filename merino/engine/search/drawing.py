@@ -10,7 +10,7 @@ import chess.svg
 
 from merino.core.board.game import Position
 from merino.core.board.move import Move
-from merino.core.common.tables import html_table, side_by_side
+from merino.core.common.text import html_table, side_by_side
 
 SIZE = 260  # pixels of the board
 MIN_SHOWN = 0.05  # centipawns of a term

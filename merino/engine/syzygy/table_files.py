@@ -12,7 +12,7 @@ import numpy as np
 
 from merino.core.board.bitboard import BLACK, BLACK_PIECE, WHITE
 from merino.core.common.errors import MerinoError
-from merino.core.common.user_files import TABLES, open_user_file
+from merino.core.common.files import TABLES, open_user_file
 from merino.core.compiled.memory import Callback
 from merino.engine.syzygy.probing import (
     BINOMIALS,

@@ -18,7 +18,7 @@ import numpy as np
 
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.board.move import Move
-from merino.core.common.user_files import BOOK, read_user_file
+from merino.core.common.files import BOOK, read_user_file
 from merino.engine.notation.san import board_of
 
 _ENTRY = np.dtype([("key", ">u8"), ("move", ">u2"), ("weight", ">u2"), ("learn", ">u4")])

@@ -12,7 +12,7 @@ import chess.syzygy
 
 from merino.core.board.game import FIFTY_MOVES, Position
 from merino.core.board.move import Move
-from merino.core.common.user_files import check_folder, user_path
+from merino.core.common.files import check_folder, user_path
 from merino.engine.notation.san import as_chess_move, board_of
 from merino.engine.syzygy.probing import DRAW, WIN
 from merino.engine.syzygy.table_files import ResultTables

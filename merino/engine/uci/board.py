@@ -16,8 +16,7 @@ from merino.core.board.bitboard import SQUARE_NAMES, WHITE
 from merino.core.board.game import IllegalMoveError, Position
 from merino.core.board.perft import print_divide
 from merino.core.common.about import __version__
-from merino.core.common.files import write_fault
-from merino.core.common.user_files import user_path
+from merino.core.common.files import user_path, write_fault
 from merino.engine.search.bench import run_bench
 from merino.engine.uci.go import parse_go
 from merino.engine.uci.output import Output

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from merino.core.common.about import AUTHOR, NAME, __version__
 from merino.core.common.text import did_you_mean
-from merino.core.common.user_files import user_path
 from merino.engine.search.limits import DEFAULT_HASH_MB, DEFAULT_PROBE_DEPTH, MAX_HASH_MB, MAX_THREADS
 from merino.engine.search.strength import DEFAULT_ELO, FULL_LEVEL, MAX_ELO, MIN_ELO, at_elo, at_level
 
@@ -54,7 +53,8 @@ def compiled(evaluation: Evaluation | None) -> Evaluation | None:
 
 def open_book(name: str) -> Book | None:
     """The book `name`, none if empty; raises BookError and OSError."""
-    from merino.engine.tables.book import Book  # noqa: PLC0415 (few play with a book of the engine)
+    from merino.core.common.files import user_path  # noqa: PLC0415 (few play with a book of the engine)
+    from merino.engine.tables.book import Book  # noqa: PLC0415
 
     return Book(user_path(name)) if name else None
 
@@ -77,7 +77,7 @@ def asked(tables: Tables | None) -> Tables | None:
 
 def open_log(name: str) -> BinaryIO | None:
     """The log `name`, open for appending, none if empty; raises OSError."""
-    from merino.core.common.files import open_to_append  # noqa: PLC0415 (few have a log)
+    from merino.core.common.files import open_to_append, user_path  # noqa: PLC0415 (few have a log)
 
     return open_to_append(user_path(name)) if name else None
 

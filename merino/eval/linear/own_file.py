@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from merino.core.common.user_files import SETTINGS, open_user_file, user_path
+from merino.core.common.files import SETTINGS, open_user_file, user_path
 
 ENVIRONMENT_VARIABLE = "MERINO_OWN_TERMS"
 

@@ -15,8 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from merino.core.common.files import SETTINGS, read_user_file, read_user_text
 from merino.core.common.text import did_you_mean
-from merino.core.common.user_files import SETTINGS, read_user_file, read_user_text
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.own_file import own_file
 from merino.eval.linear.phases import SUFFIXES

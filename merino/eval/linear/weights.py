@@ -18,9 +18,8 @@ import numpy as np
 
 import merino.eval.linear.terms  # noqa: F401  (fills the default set)
 from merino.core.common import about
-from merino.core.common.files import LOCK_ENDING, write_whole
-from merino.core.common.text import did_you_mean, in_one_line
-from merino.core.common.user_files import (
+from merino.core.common.files import (
+    LOCK_ENDING,
     WEIGHTS,
     first_there,
     is_there,
@@ -29,7 +28,9 @@ from merino.core.common.user_files import (
     text_of,
     user_folder,
     user_path,
+    write_whole,
 )
+from merino.core.common.text import did_you_mean, in_one_line
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.phases import SUFFIXES, halves
 from merino.eval.linear.registry import TERMS, Term, TermSet

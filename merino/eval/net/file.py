@@ -21,9 +21,7 @@ from typing import Any
 import numpy as np
 
 from merino.core.common.errors import real_number, whole_number
-from merino.core.common.files import write_whole
-from merino.core.common.sealed import DamageError, check, parsed, sealed
-from merino.core.common.user_files import (
+from merino.core.common.files import (
     HEAD_BYTES,
     NET,
     WEIGHTS,
@@ -31,7 +29,9 @@ from merino.core.common.user_files import (
     is_utf_16,
     open_user_file,
     read_user_file,
+    write_whole,
 )
+from merino.core.common.sealed import DamageError, check, parsed, sealed
 from merino.eval.evaluation import MAX_K, MIN_K, EvaluationError
 from merino.eval.net.network import (
     COARSE,

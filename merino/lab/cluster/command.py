@@ -12,7 +12,7 @@ from merino.app.console import shared_options as shared
 from merino.app.console.command_line import Parser, positive
 from merino.app.shell.match import say
 from merino.core.common.command import errors_named
-from merino.core.common.tables import aligned
+from merino.core.common.text import aligned
 from merino.core.common.work import Needs, RemoteExecutor, WorkError
 from merino.lab.cluster.connection import ClusterSession, session
 from merino.match.config import MatchConfig, TimeControl

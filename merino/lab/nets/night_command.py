@@ -11,10 +11,10 @@ from merino.app.console.command_line import Parser
 from merino.app.console.learning import shown
 from merino.app.console.shared_options import cluster_executor
 from merino.core.common.command import errors_named
+from merino.core.common.files import user_folder
 from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.options import add_options, given
 from merino.core.common.text import as_word
-from merino.core.common.user_files import user_folder
 from merino.core.common.work import Needs, WorkError
 from merino.eval.evaluation import EvaluationError
 from merino.formats.packed import PackedError

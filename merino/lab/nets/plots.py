@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from merino.core.common.files import STATE, is_there, read_user_text
 from merino.core.common.sealed import parsed
-from merino.core.common.tables import GREY
-from merino.core.common.text import counted
-from merino.core.common.user_files import STATE, is_there, read_user_text
+from merino.core.common.text import GREY, counted
 from merino.eval.net.blocks import COLOUR, FILE, MAX_MOVES, RANK, ROLE
 from merino.eval.net.features import Summand
 from merino.eval.net.file import load_net

@@ -16,11 +16,9 @@ import numpy as np
 
 from merino.app.console.command_line import number_above_zero
 from merino.app.console.command_line import share as share_below_1
-from merino.core.common.array_files import as_npz, check_arrays, from_npz
-from merino.core.common.files import write_whole
+from merino.core.common.files import STATE, is_there, read_user_file, write_whole
 from merino.core.common.options import Option
-from merino.core.common.sealed import DamageError
-from merino.core.common.user_files import STATE, is_there, read_user_file
+from merino.core.common.sealed import DamageError, as_npz, check_arrays, from_npz
 from merino.core.common.work import cores
 from merino.eval.net.file import digest
 from merino.eval.net.network import MAX_WEIGHT, NetError, Network, Shape, exact_scores, quantised

@@ -24,10 +24,9 @@ import numpy as np
 from merino.core.board.bitboard import WHITE
 from merino.core.board.fen import to_fen
 from merino.core.board.game import Position
-from merino.core.common.files import write_whole
+from merino.core.common.files import STATE, faults_named, is_there, read_user_file, write_whole
 from merino.core.common.sealed import as_json, from_json
 from merino.core.common.text import counted
-from merino.core.common.user_files import STATE, faults_named, is_there, read_user_file
 from merino.core.common.work import in_order
 from merino.engine.notation.san import board_of, move_number, named_moves, read_move, san
 from merino.engine.search.choice import expected_scores

@@ -20,8 +20,7 @@ from merino.app.explorer.channel import Message, Say, Stop
 from merino.app.explorer.games import SentGames
 from merino.app.explorer.state import Fields, RequestError, ServerState
 from merino.core.common.errors import MerinoError
-from merino.core.common.files import held, writing
-from merino.core.common.user_files import user_folder
+from merino.core.common.files import held, user_folder, writing
 from merino.engine.search.searcher import Searcher
 from merino.eval.families import default
 from merino.lab.people.drill import (

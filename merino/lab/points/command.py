@@ -22,8 +22,8 @@ from merino.app.shell.shared import (
 )
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.options import add_options, given
-from merino.core.common.tables import PictureError
 from merino.core.common.terminal import Progress
+from merino.core.common.text import PictureError
 from merino.eval.evaluation import EvaluationError
 from merino.formats.sources import SourceError, find_files, plain_name
 from merino.lab.points.board import board_values

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from merino.core.common.sealed import finite
-from merino.core.common.tables import GREY, SETTINGS, aligned, load_matplotlib, saved
-from merino.core.common.text import rounded
+from merino.core.common.text import GREY, SETTINGS, aligned, load_matplotlib, rounded, saved
 from merino.lab.points.board import QUANTILES, TEAM_44, TEAM_44_PREDICTED, WAYS, BoardValues
 from merino.lab.points.games import PHASES, PIECE_NAMES, PIECES, Draws
 from merino.lab.points.values import (

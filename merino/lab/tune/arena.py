@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from merino.core.common.files import SETTINGS, is_there, read_user_text
 from merino.core.common.text import rounded
-from merino.core.common.user_files import SETTINGS, is_there, read_user_text
 from merino.core.common.work import cores
 from merino.eval.families import default
 from merino.lab.tune.command import engine_command, play_pairs

@@ -29,12 +29,11 @@ from merino.app.shell.shared import (
 )
 from merino.core.board.fen import FenError
 from merino.core.common.command import CommandError, UsageError, errors_named
-from merino.core.common.files import writing
+from merino.core.common.files import is_there, real_path, writing
 from merino.core.common.interrupt import INTERRUPTED
 from merino.core.common.options import add_options
 from merino.core.common.terminal import LivePrinter
 from merino.core.common.text import as_word, counted, did_you_mean
-from merino.core.common.user_files import is_there, real_path
 from merino.core.common.work import Needs, RemoteExecutor, WorkError, cores
 from merino.eval.evaluation import EvaluationError, Number
 from merino.eval.families import load_chosen

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from merino.core.common.errors import MerinoError
+from merino.core.common.files import SETTINGS, read_user_text
 from merino.core.common.text import did_you_mean
-from merino.core.common.user_files import SETTINGS, read_user_text
 from merino.engine.search.parameters import OLD_NAMES, PARAMETERS, by_name, current_name, parameters_for
 from merino.eval.evaluation import Evaluation, Number
 from merino.lab.tune.methods import number_of

@@ -27,8 +27,7 @@ from merino.app.shell import match as games
 from merino.app.shell.shared import check_picture, ending_of, make_folder, write_picture
 from merino.core.common.command import UsageError
 from merino.core.common.sealed import finite
-from merino.core.common.tables import GREY, load_matplotlib, saved
-from merino.core.common.text import did_you_mean, rounded
+from merino.core.common.text import GREY, did_you_mean, load_matplotlib, rounded, saved
 from merino.engine.search.parameters import current_name, parameters_for
 from merino.eval.evaluation import Evaluation, Number
 from merino.eval.families import load_chosen

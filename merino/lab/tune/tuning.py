@@ -26,12 +26,9 @@ from typing import Any, NamedTuple
 import chess.engine
 import numpy as np
 
-from merino.core.common.array_files import as_npz, check_arrays, from_npz
-from merino.core.common.files import write_whole
-from merino.core.common.sealed import finite, parsed
-from merino.core.common.tables import load_matplotlib, saved
-from merino.core.common.text import rounded
-from merino.core.common.user_files import STATE, faults_named, read_user_file, user_path
+from merino.core.common.files import STATE, faults_named, read_user_file, user_path, write_whole
+from merino.core.common.sealed import as_npz, check_arrays, finite, from_npz, parsed
+from merino.core.common.text import load_matplotlib, rounded, saved
 from merino.core.common.work import RemoteExecutor, RunName, at_work, begun, ordered, threads
 from merino.engine.search.parameters import parameters_for, tuned_for
 from merino.eval.evaluation import Evaluation, Number

@@ -18,11 +18,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from merino.core.common.files import write_whole
+from merino.core.common.files import GAMES as KIND_OF_GAMES
+from merino.core.common.files import WEIGHTS, is_there, open_user_file, read_user_file, write_whole
 from merino.core.common.sealed import as_json, writable
 from merino.core.common.text import counted
-from merino.core.common.user_files import GAMES as KIND_OF_GAMES
-from merino.core.common.user_files import WEIGHTS, is_there, open_user_file, read_user_file
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.phases import in_two_phases
 from merino.eval.linear.registry import TERMS, TermSet

@@ -10,6 +10,8 @@ where it was. The games, the result and the states of the matches of each round 
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import time
@@ -25,12 +27,20 @@ from typing import IO, Annotated, Any, ClassVar, Generic, Protocol, Self, TypeVa
 import numpy as np
 
 from merino.core.common.about import __version__
-from merino.core.common.files import is_draft, open_to_append, remove_held, try_lock, write_together
+from merino.core.common.files import (
+    STATE,
+    faults_named,
+    is_draft,
+    is_there,
+    open_to_append,
+    read_user_file,
+    remove_held,
+    try_lock,
+    write_together,
+)
 from merino.core.common.options import Option
 from merino.core.common.sealed import as_json, from_json
-from merino.core.common.tables import csv_text
 from merino.core.common.text import counted
-from merino.core.common.user_files import STATE, faults_named, is_there, read_user_file
 from merino.core.common.work import cores
 from merino.eval.evaluation import Evaluation
 from merino.eval.linear.registry import Group, TermSet
@@ -216,11 +226,13 @@ class LoopState(Generic[PlanT, RoundT]):
     def table(self) -> str:
         """The rounds as comma-separated values, a line each under a header; `hours` come second."""
         first, *others = self.columns
-        rows = [[first, "hours", *others]]
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow([first, "hours", *others])
         for found, hours in zip(self.rounds, self.hours, strict=True):
             cells = [_cell(getattr(found, name), self.columns[name]) for name in others]
-            rows.append([str(found.number), f"{hours:.3f}", *cells])
-        return csv_text(rows)
+            table.writerow([found.number, f"{hours:.3f}", *cells])
+        return text.getvalue()
 
     def as_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`."""

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from merino.core.common.files import write_whole
+from merino.core.common.files import is_there, write_whole
 from merino.core.common.sealed import as_json, writable
 from merino.core.common.text import counted
-from merino.core.common.user_files import is_there
 from merino.eval.evaluation import Evaluation
 from merino.eval.families import EvaluationFile, default, read_net
 from merino.eval.net.family import NetEvaluation

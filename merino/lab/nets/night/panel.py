@@ -9,7 +9,7 @@ from typing import Any
 
 from merino.app.explorer.channel import FAULTS, Message, reason_of
 from merino.app.explorer.state import Fields, RequestError, ServerState
-from merino.core.common.user_files import is_there, user_folder
+from merino.core.common.files import is_there, user_folder
 from merino.core.common.work import cores
 from merino.lab.nets.night.learner import begin
 from merino.lab.nets.night.state import DEFAULT_FOLDER, STATE_NAME, NightState, as_plain, ladder_of, load_state, summary

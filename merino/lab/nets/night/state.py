@@ -13,10 +13,9 @@ from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any, Self
 
+from merino.core.common.files import NET, is_there, read_user_file
 from merino.core.common.sealed import finite
-from merino.core.common.tables import aligned
-from merino.core.common.text import counted
-from merino.core.common.user_files import NET, is_there, read_user_file
+from merino.core.common.text import aligned, counted
 from merino.eval.linear.family import LinearEvaluation
 from merino.eval.linear.registry import TERMS
 from merino.eval.linear.weights import as_mapping, render

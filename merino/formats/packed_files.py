@@ -19,7 +19,7 @@ from typing import IO, Any, TypeVar
 import numpy as np
 
 from merino.core.board.bitboard import FULL, WHITE
-from merino.core.board.fen import FenError, parse_fen
+from merino.core.board.fen import MAX_FEN_BYTES, FenError, parse_fen, write_fen
 from merino.core.board.makemove import make
 from merino.core.board.movegen import ALL, MAX_MOVES, generate
 from merino.core.board.position import POSITION, side_to_move
@@ -27,7 +27,6 @@ from merino.core.common.files import first_there
 from merino.core.common.work import in_order
 from merino.core.compiled.jit import entry, kernel
 from merino.core.compiled.memory import copy_record
-from merino.formats.labelled import MAX_FEN_BYTES, write_fen
 from merino.formats.packed import (
     AT_ONCE,
     PACKED,

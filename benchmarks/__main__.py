@@ -31,7 +31,6 @@ from merino.core.board.fen import START_FEN, parse_fen
 from merino.core.board.game import Position
 from merino.core.board.perft import perft
 from merino.core.board.position import POSITION
-from merino.core.common.work import cpu_seconds, medians_in_turns
 from merino.engine.notation.san import san
 from merino.engine.search.bench import POSITIONS
 from merino.engine.search.limits import Limits
@@ -44,7 +43,7 @@ from merino.eval.linear.weights import DEFAULT_FILE, SHIPPED, load
 from merino.eval.net.network import Shape
 from merino.formats.packed import pack
 from merino.formats.pgn_games import read_games
-from merino.lab.nets.feature_costs import BASE, update_costs
+from merino.lab.nets.feature_costs import BASE, cpu_seconds, medians_in_turns, update_costs
 from merino.lab.nets.training import Trainer, TrainingSettings
 from merino.lab.points.games import vectors_of_games
 from merino.lab.points.values import point_values

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from merino.core.common.sealed import RowFile, is_in_file, let_go
+from merino.core.common.sealed import RowFile, let_go, map_of
 
 ROWS = np.arange(30_000, dtype=np.int16).reshape(10_000, 3)
 
@@ -55,4 +55,4 @@ def test_an_array_in_memory_is_left_alone() -> None:
     let_go(rows)
     let_go(rows[:0])
     assert np.array_equal(rows, ROWS)
-    assert not is_in_file(rows) and not is_in_file(rows[2:5])
+    assert map_of(rows) is None and map_of(rows[2:5]) is None

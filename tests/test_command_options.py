@@ -40,6 +40,7 @@ ONE_NAME_TWO_VALUES = {
     "--out": "a folder where several files are written",
     "--state": "a folder where there are several matches",
     "--target": "Elo of a plan, and what learn fits",
+    "--hidden": "train may add a second layer, features times nets of one",
     "--features": "those of a net, and more of the material in points",
     "--positions": "learn chooses which of a game",
 }
@@ -142,7 +143,7 @@ def test_what_is_said_of_clusters_names_every_command_that_can_use_one() -> None
 
 
 def test_every_command_that_shows_progress_can_be_silenced() -> None:
-    shows = ("LivePrinter", "Progress(", "ProgressOfMany", "progress_stream")
+    shows = ("LivePrinter", "Progress(", "progress_stream")
     checked = 0
     for name, command in COMMANDS.items():
         source = find_spec(command.target.partition(":")[0])

@@ -15,7 +15,7 @@ from typing import IO
 import pytest
 
 from merino.core.common import files
-from merino.core.common.files import FileInUseError, check_writable, held, lock_within, write_whole, writing_whole
+from merino.core.common.files import FileInUseError, check_writable, held, lock, write_whole, writing_whole
 from tests.pipes import named_pipes
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -179,9 +179,9 @@ def test_a_lock_that_a_stopped_process_holds_is_waited_for_no_longer_than_asked(
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], cwd=ROOT) as holder:
         os.waitid(os.P_PID, holder.pid, os.WSTOPPED)
         with path.open("ab") as file:
-            assert not lock_within(file, 0.3)
+            assert not lock(file, 0.3)
             holder.kill()
-            assert lock_within(file, 30)
+            assert lock(file, 30)
 
 
 HOLDING = """
@@ -295,11 +295,11 @@ def test_on_windows_a_lock_waits_and_keeps_nobody_from_reading(on_windows: Modul
     with path.open("ab", buffering=0) as mine, path.open("ab") as theirs:
         mine.write(b"1. e4")
         on_windows.lock(mine)
-        assert not on_windows.try_lock(theirs) and not on_windows.lock_within(theirs, 0.2)
+        assert not on_windows.lock(theirs, 0) and not on_windows.lock(theirs, 0.2)
         mine.write(b" *")
         assert path.read_bytes() == b"1. e4 *"
         mine.close()
-        assert on_windows.lock_within(theirs, 0.2)
+        assert on_windows.lock(theirs, 0.2)
 
 
 def test_on_windows_only_leftovers_of_killed_writers_go(on_windows: ModuleType, tmp_path: Path) -> None:
@@ -316,14 +316,14 @@ def test_on_windows_only_leftovers_of_killed_writers_go(on_windows: ModuleType, 
 
 @posix
 def test_a_lock_that_its_holder_removes_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, place, real = tmp_path / "file", tmp_path / "file.lock", files.try_lock
+    path, place, real = tmp_path / "file", tmp_path / "file.lock", files.lock
 
-    def removed_before_it_is_locked(file: IO[bytes]) -> bool:
-        monkeypatch.setattr(files, "try_lock", real)
+    def removed_before_it_is_locked(file: IO[bytes], seconds: float) -> bool:
+        monkeypatch.setattr(files, "lock", real)
         place.unlink()
-        return real(file)
+        return real(file, seconds)
 
-    monkeypatch.setattr(files, "try_lock", removed_before_it_is_locked)
+    monkeypatch.setattr(files, "lock", removed_before_it_is_locked)
     with held(path):
         assert place.exists()
         with pytest.raises(FileInUseError), held(path):

@@ -21,8 +21,8 @@ from merino.core.board.fen import parse_fen, to_fen
 from merino.core.board.game import Position
 from merino.core.board.position import POSITION
 from merino.core.common import sealed
-from merino.core.common.sealed import is_in_file
-from merino.core.common.terminal import DEFAULT_COLUMNS, LiveLine, Progress, ProgressOfMany
+from merino.core.common.sealed import map_of
+from merino.core.common.terminal import DEFAULT_COLUMNS, LiveLine, Progress
 from merino.eval.linear.compiled import NUMBER_OF_TERMS
 from merino.eval.linear.weights import defaults
 from merino.formats import pgn_games, sources
@@ -63,7 +63,7 @@ def test_on_a_full_disk_rows_are_in_memory(monkeypatch: pytest.MonkeyPatch, capl
             store.add(some_games(rows, np.arange(first // 5, first // 5 + 200)))
         found = store.rows()
         assert all(np.array_equal(getattr(found, name), column) for name, column in vars(rows).items())
-        assert not is_in_file(found.features)
+        assert map_of(found.features) is None
         assert "No space left on device" in caplog.text
         caplog.clear()
 
@@ -369,7 +369,7 @@ def test_of_labelled_games_as_many_positions_are_used_however_lines_are_sorted(
     if in_file:
         monkeypatch.setattr("merino.learn.rows.MAX_IN_MEMORY", 20_000)
     rows, count, _, _ = read(other, one, options=ReadOptions(Selection(positions=quiet, per_game=5), defaults()))
-    assert 280 <= count <= 300 and is_in_file(rows.features) == in_file
+    assert 280 <= count <= 300 and (map_of(rows.features) is not None) == in_file
     assert np.bincount(rows.game).max() == 5 and len(rows) > 2 * count
     halves = [np.flatnonzero((rows.game < count // 2) == first) for first in (True, False)]
     of_one, of_other = (sorted(map(bytes, rows.features[half])) for half in halves)
@@ -400,19 +400,19 @@ class Terminal(io.StringIO):
 
 def test_progress_is_shown_after_a_second_and_wiped() -> None:
     now, stream = [0.0], Terminal()
-    with Progress("Reading", stream, lambda: now[0]) as progress:
-        progress(0.1)
+    with Progress(stream, lambda: now[0]) as progress:
+        progress("Reading", 0.1)
         assert stream.getvalue() == ""
         now[0] = 2.0
-        progress(0.25)
-        progress(0.3)
+        progress("Reading", 0.25)
+        progress("Reading", 0.3)
         assert stream.getvalue() == "\rReading: 25%, 10 s left"
     assert stream.getvalue().endswith("\r" + " " * 23 + "\r")
 
 
 def test_each_piece_of_work_begins_a_progress_of_its_own() -> None:
     now, stream = [0.0], Terminal()
-    progress = ProgressOfMany(stream, lambda: now[0])
+    progress = Progress(stream, lambda: now[0])
     for what in ("one", "one", "other"):  # the second comes from the start again
         for done in (0.1, 0.5):
             progress(what, done)
@@ -438,10 +438,10 @@ def test_a_line_of_progress_is_wiped_before_the_next_text(tmp_path: Path) -> Non
 
 def test_progress_of_what_has_no_known_end_shows_no_share() -> None:
     now, stream = [0.0], Terminal()
-    with Progress("Reading a pipe", stream, lambda: now[0]) as progress:
-        progress(None)
+    with Progress(stream, lambda: now[0]) as progress:
+        progress("Reading a pipe", None)
         now[0] = 2.0
-        progress(None)
+        progress("Reading a pipe", None)
     assert stream.getvalue().startswith("\rReading a pipe ...\r ")
 
 
@@ -491,13 +491,13 @@ def test_standard_input_that_gives_nothing_is_refused_in_a_sentence(monkeypatch:
 
 def test_progress_in_a_pipe_is_silent_unless_it_takes_long() -> None:
     now, stream = [0.0], io.StringIO()
-    with Progress("Reading", stream, lambda: now[0]) as progress:
-        progress(0.0)
+    with Progress(stream, lambda: now[0]) as progress:
+        progress("Reading", 0.0)
         now[0] = 10.0
-        progress(0.1)
+        progress("Reading", 0.1)
         assert stream.getvalue() == ""
         now[0] = 60.0
-        progress(0.2)
+        progress("Reading", 0.2)
     assert stream.getvalue() == "Reading: 20%, 4 min 00 s left\n"
 
 

@@ -121,7 +121,7 @@ def test_an_error_of_a_board_is_raised_and_the_match_over(monkeypatch: pytest.Mo
     monkeypatch.setattr(CompiledBoard, "play", fail)
     with pytest.raises(MatchError, match="the board is broken"):
         next(play_match(terms_of(NODES), 4, 2))
-    assert not runs._RUNS
+    assert not runs._here.runs
 
 
 def test_longer_searches_are_the_same_games_on_any_number_of_threads():

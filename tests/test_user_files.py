@@ -124,15 +124,6 @@ def test_a_file_without_a_size_that_never_ends_is_stopped_at_the_limit():
     assert reason(path).startswith("it has more than 16 MiB")
 
 
-@named_pipes
-def test_a_file_that_becomes_a_pipe_behind_the_look_is_refused_all_the_same(tmp_path, monkeypatch):
-    path, look = tmp_path / "file", Path.stat
-    os.mkfifo(path)
-    regular = look(Path(__file__))
-    monkeypatch.setattr(Path, "stat", lambda self, **_: regular)
-    assert reason(path) == "it is a pipe, not a regular file"
-
-
 def test_a_file_that_vanishes_behind_the_look_is_an_error(tmp_path, monkeypatch):
     regular = Path(__file__).stat()
     monkeypatch.setattr(Path, "stat", lambda self, **_: regular)

@@ -224,7 +224,7 @@ def test_a_second_ctrl_c_closes_what_the_first_one_stopped(notes: list[str], mon
         raise KeyboardInterrupt
 
     run = runs.Run()
-    run.enter()
+    run.count(1)
     run.watch(Tool(notes))
     monkeypatch.setattr(run._changed, "wait_for", interrupt)
     with pytest.raises(KeyboardInterrupt):
@@ -237,7 +237,7 @@ def test_a_unit_that_comes_after_the_end_of_its_run_finds_none() -> None:
         pass
     with at_work(name) as run:
         assert run is None
-    assert name not in runs._RUNS
+    assert name not in runs._here.runs
 
 
 def test_the_run_of_another_process_gives_way_to_the_next(notes: list[str]) -> None:
@@ -250,8 +250,12 @@ def test_the_run_of_another_process_gives_way_to_the_next(notes: list[str]) -> N
     assert notes == ["close"]
     with at_work(RunName("elsewhere", 3)):
         assert notes == ["close", "close"]
-    with at_work(RunName("elsewhere", 4)):
-        assert len(runs._GUESTS) == 1
+    last = RunName("elsewhere", 4)
+    with at_work(last):
+        assert list(runs._here.runs) == [last]
+    runs.stop_here(last)
+    with at_work(last) as run:
+        assert run is None
 
 
 class Note:

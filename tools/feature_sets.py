@@ -30,7 +30,7 @@ from merino.app.console.shared_options import cluster_executor
 from merino.app.shell.commands import solve
 from merino.core.board.game import Position
 from merino.core.common.files import write_whole
-from merino.core.common.work import FORMS, ClusterAddress, Needs, cpu_seconds, medians_in_turns
+from merino.core.common.work import FORMS, ClusterAddress, Needs
 from merino.engine.search.bench import HASH_MB, POSITIONS
 from merino.engine.search.limits import Limits
 from merino.engine.search.searcher import Searcher
@@ -39,7 +39,7 @@ from merino.eval.net.file import load_net, save_net
 from merino.eval.net.network import Network, Shape
 from merino.formats.openings import read_tasks
 from merino.formats.packed import open_blocks
-from merino.lab.nets.feature_costs import BASE
+from merino.lab.nets.feature_costs import BASE, cpu_seconds, medians_in_turns
 from merino.lab.nets.gradient import Objective
 from merino.lab.nets.training import Trainer, TrainingSettings, TrainingState, fit_k
 from merino.match.config import MatchConfig, TimeControl

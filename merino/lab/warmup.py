@@ -12,6 +12,7 @@ from merino.formats.packed import Filter
 from merino.formats.pgn_games import read_games
 from merino.formats.scored_games import packed_of, scored_games
 from merino.lab.nets.feature_costs import measure_changes, update_costs
+from merino.lab.nets.gradient import Objective
 from merino.lab.nets.training import Trainer, TrainingSettings
 from merino.lab.people.games import PlayerGame
 from merino.lab.points.board import BoardTally, add_games
@@ -40,7 +41,9 @@ def warm_up_nets() -> None:
     update_costs([Shape()])
     records = np.repeat(packed_of(scored_games(games), Filter()), 48)
     records["game"] = np.arange(len(records))
-    Trainer(records, TrainingSettings(Shape("H", 1), epochs=1, validation=0.5), threads=1).run()
+    for objective in (Objective(), Objective(pqr=True)):
+        settings = TrainingSettings(Shape("H", 1), objective, epochs=1, validation=0.5)
+        Trainer(records, settings, threads=1).run()
 
 
 def warm_up_points() -> None:

@@ -31,12 +31,11 @@ from merino.core.common.files import (
     WHOLE_GAMES,
     FileInUseError,
     UserFileError,
+    claimed,
     held,
     is_there,
-    open_to_append,
     read_user_file,
     read_user_text,
-    try_lock,
     write_fault,
     write_whole,
     writing,
@@ -443,9 +442,8 @@ class UnfinishedFile:
 
     def _take(self, path: Path) -> bool:
         """Lock a file for this console; whether no other has it. Raises OSError."""
-        file = open_to_append(path.with_suffix(".lock"))
-        if not try_lock(file):
-            file.close()
+        file = claimed(path.with_suffix(".lock"))
+        if file is None:
             return False
         self.close()
         self._path, self._lock = path, file

@@ -25,7 +25,7 @@ from merino.app.console.learn_options import (
 from merino.core.common.command import CommandError
 from merino.core.common.files import user_folder
 from merino.core.common.interrupt import INTERRUPTED
-from merino.core.common.terminal import LivePrinter, ProgressOfMany
+from merino.core.common.terminal import LivePrinter, Progress
 from merino.core.common.text import as_word
 from merino.eval.evaluation import EvaluationError
 from merino.eval.linear.sets import set_named
@@ -104,11 +104,11 @@ def shown(say: Say, stream: TextIO | None = None, clock: Callable[[], float] = t
 
     A context manager; when it ends, nothing of them is left on a terminal.
     """
-    progress, match_state = ProgressOfMany(stream, clock), LivePrinter(stream)
+    progress, match_state = Progress(stream, clock), LivePrinter(stream)
 
     def wipe() -> None:
         progress.wipe()
-        match_state.end()
+        match_state.wipe()
 
     def say_line(line: str) -> None:
         wipe()

@@ -20,7 +20,7 @@ from merino.app.console.command_line import Parser, file_path, number_above_zero
 from merino.app.shell.shared import check_apart
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.files import check_writable, real_path, writing
-from merino.core.common.terminal import ProgressOfMany
+from merino.core.common.terminal import Progress
 from merino.eval.families import load_chosen
 from merino.formats.packed import GAMES, MAX_SCORE, Filter, PackedError
 from merino.formats.packed_files import (
@@ -126,7 +126,7 @@ def _positions(files: Sequence[Path], args: argparse.Namespace) -> Iterator[np.n
     if args.rescore:
         rescore = Rescore(args.rescore, load_chosen(args.weights, args.evalfile))
         remark = shared.unless_quiet(partial(print, file=sys.stderr), args.quiet)
-        events = Events(remark, ProgressOfMany(shared.progress_stream(args.quiet)))
+        events = Events(remark, Progress(shared.progress_stream(args.quiet)))
         return (rescaled(chunk, args.scale) for chunk in searched_positions(files, rescore, events))
     chosen = Filter(args.max_score, args.noisy, args.ahead)
     chunks = _of_each(files, lambda path, report: packed_positions(path, chosen, report), args, "position with a score")
@@ -151,7 +151,7 @@ def _of_each(
     wanted: str,
 ) -> Iterator[_Chunk]:
     """What `read` finds in the files; raises CommandError for a file in which there is none."""
-    progress = ProgressOfMany(shared.progress_stream(args.quiet))
+    progress = Progress(shared.progress_stream(args.quiet))
     for path in files:
         found = 0
         for chunk in read(path, partial(progress, f"Reading {path.name}")):

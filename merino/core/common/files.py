@@ -15,6 +15,7 @@ from __future__ import annotations
 import errno
 import io
 import logging
+import math
 import os
 import re
 import stat
@@ -28,9 +29,13 @@ from typing import IO, Any, BinaryIO, NamedTuple
 
 from merino.core.common.errors import MerinoError
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
 _MIB, _GIB, _TIB = 1 << 20, 1 << 30, 1 << 40
 _UNITS = ((_TIB, "TiB"), (_GIB, "GiB"), (_MIB, "MiB"))
-_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)  # never wait for the other end of a pipe
 HEAD_BYTES = 1 << 10  # that show what kind of file it is
 _PIECE_BYTES = 1 << 20  # read at a time
 _MAX_NAME = 60  # characters of it in an error
@@ -47,6 +52,15 @@ _NAMES = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+_MARK, _ENDING = ".merino-", ".new"  # of a file that will replace another
+_BINARY = getattr(os, "O_BINARY", 0)
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)  # never wait for the other end of a pipe
+_OWNER, _ANYBODY = 0o600, 0o666  # permissions of a new file, before the umask takes some of them away
+_BETWEEN_TRIES = 0.1  # seconds between two looks at a lock
+_LOCKED_BYTE = (1 << 31) - 2  # of a file on Windows, where a lock keeps others from reading what it covers
+LOCK_ENDING = ".lock"  # of the file next to another that shows who holds it
+
+log = logging.getLogger(__name__)
 
 
 class Kind(NamedTuple):
@@ -76,11 +90,9 @@ STATE = Kind("a file that a run has kept", 4 * _GIB)
 class UserFileError(OSError):
     """A file that is not let in; `strerror` says why."""
 
-    def __init__(self, reason: str, path: Path | str) -> None:
-        super().__init__(errno.EINVAL, reason, str(path))
 
-    def __reduce__(self) -> tuple[type[UserFileError], tuple[str, str]]:
-        return type(self), (str(self.strerror), str(self.filename))  # what it is made of, for pickle and copy
+def _refusal(reason: str, path: Path | str) -> UserFileError:
+    return UserFileError(errno.EINVAL, reason, str(path))
 
 
 @contextmanager
@@ -92,7 +104,7 @@ def naming(path: Path) -> Iterator[None]:
         error.filename = str(path)
         raise
     except ValueError as error:
-        raise UserFileError(_IMPOSSIBLE, path) from error
+        raise _refusal(_IMPOSSIBLE, path) from error
 
 
 def user_path(name: str | Path) -> Path:
@@ -106,9 +118,9 @@ def user_path(name: str | Path) -> Path:
             raise ValueError("embedded null byte")
         return path.expanduser()
     except RuntimeError as error:
-        raise UserFileError(f"there is no home folder {path.parts[0][:_MAX_NAME]}", path) from error
+        raise _refusal(f"there is no home folder {path.parts[0][:_MAX_NAME]}", path) from error
     except ValueError as error:
-        raise UserFileError(_IMPOSSIBLE, path) from error
+        raise _refusal(_IMPOSSIBLE, path) from error
 
 
 def real_path(path: Path) -> Path:
@@ -127,21 +139,14 @@ def is_there(path: Path) -> bool:
         return isinstance(error, PermissionError)
 
 
-def _is(path: Path, kind: int) -> bool:
-    try:
-        return stat.S_IFMT(path.stat().st_mode) == kind
-    except (OSError, ValueError):
-        return False
-
-
 def is_folder(path: Path) -> bool:
-    """Whether it is a folder."""
-    return _is(path, stat.S_IFDIR)
+    """Whether it is a folder; False for a name that the system cannot hold."""
+    return os.path.isdir(path)  # noqa: PTH112 (raises nothing)
 
 
 def is_regular(path: Path) -> bool:
     """Whether it is there and a file as usual, not a pipe, a folder or a device."""
-    return _is(path, stat.S_IFREG)
+    return os.path.isfile(path)  # noqa: PTH113 (raises nothing)
 
 
 def check_folder(path: Path) -> Path:
@@ -149,7 +154,7 @@ def check_folder(path: Path) -> Path:
     with naming(path):
         mode = path.stat().st_mode
     if not stat.S_ISDIR(mode):
-        raise UserFileError(f"it is {what_it_is(mode)}, not a folder", path)
+        raise _refusal(f"it is {what_it_is(mode)}, not a folder", path)
     return path
 
 
@@ -169,34 +174,19 @@ def names_in(folder: Path) -> list[str]:
 def open_user_file(path: Path, kind: Kind) -> io.BufferedReader:
     """Open a file for reading; raises OSError."""
     with naming(path):
-        _check(path.stat(), path, kind)
-        file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115 (a path has no opener)
-        try:
-            _check(os.fstat(file.fileno()), path, kind)
-            if hasattr(os, "set_blocking"):
-                os.set_blocking(file.fileno(), True)
-        except BaseException:
-            file.close()
-            raise
-    return file
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | _AT_ONCE, 0o666)
-
-
-def _check(status: os.stat_result, path: Path, kind: Kind) -> None:
-    if stat.S_ISREG(status.st_mode):
-        check_size(status.st_size, path, kind)
-    elif not (kind.is_stream and stat.S_ISFIFO(status.st_mode) and _OPENED_BY_THE_SHELL.fullmatch(str(path))):
-        raise UserFileError(f"it is {what_it_is(status.st_mode)}, not a regular file", path)
+        status = path.stat()
+        if stat.S_ISREG(status.st_mode):
+            check_size(status.st_size, path, kind)
+        elif not (kind.is_stream and stat.S_ISFIFO(status.st_mode) and _OPENED_BY_THE_SHELL.fullmatch(str(path))):
+            raise _refusal(f"it is {what_it_is(status.st_mode)}, not a regular file", path)
+        return open(path, "rb")  # noqa: PTH123 (whose `name` is a text)
 
 
 def check_size(size: int, path: Path, kind: Kind) -> None:
     """Raise UserFileError if a file of this kind cannot have so many bytes."""
     if size > kind.limit:
         limit = next(f"{kind.limit // unit} {name}" for unit, name in _UNITS if kind.limit >= unit)
-        raise UserFileError(f"it has more than {limit}, too much for {kind.name}", path)
+        raise _refusal(f"it has more than {limit}, too much for {kind.name}", path)
 
 
 def what_it_is(mode: int) -> str:
@@ -228,11 +218,11 @@ def read_user_text(path: Path, kind: Kind | Callable[[bytes], Kind], errors: str
 def text_of(content: bytes, path: Path, errors: str = "strict") -> str:
     """The text of what was read from this file, as of `read_user_text`; raises OSError."""
     if is_utf_16(content):
-        raise UserFileError(f"it {IN_UTF_16}", path)
+        raise _refusal(f"it {IN_UTF_16}", path)
     try:
         text = content.decode("utf-8-sig", errors)
     except UnicodeDecodeError as error:
-        raise UserFileError("it is not UTF-8 text", path) from error
+        raise _refusal("it is not UTF-8 text", path) from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -254,50 +244,27 @@ def faults_named(path: Path, what: str, kind: type[MerinoError]) -> Iterator[Non
         raise kind(f"'{path}' is not {what}: {error}") from error
 
 
-class NoHomeError(MerinoError):
-    """The system knows no home folder, or MERINO_HOME names none."""
-
-
 def user_folder(kind: str) -> Path:
     """The user's folder for Merino's files of this `kind` ("cache" or "data") on this system.
 
-    MERINO_HOME, if set, holds both: `$MERINO_HOME/cache` and `$MERINO_HOME/data`. Raises NoHomeError.
+    MERINO_HOME, if set, holds both: `$MERINO_HOME/cache` and `$MERINO_HOME/data`. Raises MerinoError without a home.
     """
-    home = os.environ.get("MERINO_HOME")
+    chosen = os.environ.get("MERINO_HOME")
     try:
-        return user_path(home) / kind if home else _usual_folder(kind)
+        if chosen:
+            return user_path(chosen) / kind
+        home = Path.home()
     except OSError as error:
-        raise NoHomeError(f"MERINO_HOME is '{home}': {error.strerror}") from error
+        raise MerinoError(f"MERINO_HOME is '{chosen}': {error.strerror}") from error
     except RuntimeError as error:
-        raise NoHomeError("this user has no home folder: set MERINO_HOME to a folder for Merino's files") from error
-
-
-def _usual_folder(kind: str) -> Path:
-    """Where this system has such folders; raises RuntimeError without a home folder."""
+        raise MerinoError("this user has no home folder: set MERINO_HOME to a folder for Merino's files") from error
     if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA")
-        return (Path(base) if base else Path.home() / "AppData" / "Local") / "Merino" / kind
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "Merino" / kind
     if sys.platform == "darwin":
-        return Path.home() / "Library" / ("Caches" if kind == "cache" else "Application Support") / "Merino"
+        return home / "Library" / ("Caches" if kind == "cache" else "Application Support") / "Merino"
     variable, default = {"cache": ("XDG_CACHE_HOME", ".cache"), "data": ("XDG_DATA_HOME", ".local/share")}[kind]
     base = Path(os.environ.get(variable) or "")
-    return (base if base.is_absolute() else Path.home() / default) / "merino"  # a relative one counts as none
-
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
-_MARK, _ENDING = ".merino-", ".new"  # of a file that will replace another
-_WRITING = _AT_ONCE | getattr(os, "O_BINARY", 0)
-_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-_OWNER, _ANYBODY = 0o600, 0o666  # permissions of a new file, before the umask takes some of them away
-_BETWEEN_TRIES = 0.1  # seconds between two looks at a lock
-_LOCKED_BYTE = (1 << 31) - 2  # of a file on Windows, where a lock keeps others from reading what it covers
-LOCK_ENDING = ".lock"  # of the file next to another that shows who holds it
-
-log = logging.getLogger(__name__)
+    return (base if base.is_absolute() else home / default) / "merino"  # a relative one counts as none
 
 
 class FileInUseError(MerinoError):
@@ -358,25 +325,20 @@ def _opened(path: Path, flags: int, mode: str, is_stream: bool = False) -> io.Fi
         if is_there(path):
             _check_target(path.stat().st_mode, path, is_stream)
         try:
-            file = _NamedFile(os.open(path, flags | _WRITING, _ANYBODY), mode, path)
+            file = _NamedFile(os.open(path, flags | _AT_ONCE | _BINARY, _ANYBODY), mode, path)
         except OSError as error:
-            if error.errno == errno.ENXIO and path.is_fifo():
-                raise UserFileError("it is a pipe that nobody reads", path) from error
+            if error.errno == errno.ENXIO:
+                raise _refusal("it is a pipe that nobody reads", path) from error
             raise
-        try:
-            _check_target(os.fstat(file.fileno()).st_mode, path, is_stream)
-            if hasattr(os, "set_blocking"):
-                os.set_blocking(file.fileno(), True)
-        except BaseException:
-            file.close()
-            raise
+    if _AT_ONCE:
+        os.set_blocking(file.fileno(), True)
     return file
 
 
-def _check_target(mode: int, path: Path, may_be_stream: bool) -> None:
+def _check_target(mode: int, path: Path, may_be_stream: bool = True) -> None:
     """Raise UserFileError if this is nothing to write to."""
     if not stat.S_ISREG(mode) and not (may_be_stream and (stat.S_ISCHR(mode) or stat.S_ISFIFO(mode))):
-        raise UserFileError(f"it is {what_it_is(mode)}, not a regular file", path)
+        raise _refusal(f"it is {what_it_is(mode)}, not a regular file", path)
 
 
 def is_stream(path: Path) -> bool:
@@ -386,7 +348,7 @@ def is_stream(path: Path) -> bool:
             mode = path.stat().st_mode
         except FileNotFoundError:
             return False
-        _check_target(mode, path, may_be_stream=True)
+        _check_target(mode, path)
     return not stat.S_ISREG(mode)
 
 
@@ -451,7 +413,8 @@ def _draft(target: Path, path: Path, mode: int) -> tuple[IO[bytes], Path]:
     while True:
         place = target.with_name(f"{target.name}{_MARK}{os.urandom(4).hex()}{_ENDING}")
         with suppress(FileExistsError):
-            file = io.BufferedWriter(_NamedFile(os.open(place, _NEW_FILE, mode), "wb", path))
+            opened = os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, mode)
+            file = io.BufferedWriter(_NamedFile(opened, "wb", path))
             lock(file)
             if place.exists():
                 return file, place
@@ -544,45 +507,24 @@ def _place(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def lock(file: IO[bytes]) -> None:
-    """Lock this open file until it is closed; waits for other holders.
+def lock(file: IO[bytes], seconds: float = math.inf) -> bool:
+    """Lock this open file until it is closed, waiting at most so long for another holder; returns whether it did.
 
-    Without support for locks in the system or disk, it does nothing. Locks are advisory.
-    """
-    if sys.platform == "win32":
-        while not try_lock(file):
-            time.sleep(_BETWEEN_TRIES)
-    else:
-        with suppress(OSError):  # a disk without locks, such as some of a network
-            fcntl.flock(file, fcntl.LOCK_EX)
-
-
-def lock_within(file: IO[bytes], seconds: float) -> bool:
-    """Lock this open file until it is closed, if its other holder gives it up within so long; returns whether it did.
-
-    As in `try_lock`, always True without support for locks.
+    Without support for locks in the system or disk, it always returns True. Locks are advisory.
     """
     deadline = time.monotonic() + seconds
-    while not try_lock(file):
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return False
-        time.sleep(min(left, _BETWEEN_TRIES))
-    return True
-
-
-def try_lock(file: IO[bytes]) -> bool:
-    """Lock this open file until it is closed, if nobody else holds the lock; returns whether it did.
-
-    Without support for locks in the system or disk, it always returns True.
-    """
-    try:
-        _take_lock(file)
-    except BlockingIOError:
-        return False
-    except OSError:  # a disk without locks, such as some of a network
-        return True
-    return True
+    while True:
+        try:
+            _take_lock(file)
+        except BlockingIOError:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(left, _BETWEEN_TRIES))
+        except OSError:  # a disk without locks, such as some of a network
+            return True
+        else:
+            return True
 
 
 def _take_lock(file: IO[bytes]) -> None:
@@ -615,7 +557,9 @@ def held(path: Path, patience: float = 0.0) -> Iterator[None]:
     target = real_path(path)
     place = target.with_name(f"{target.name}{LOCK_ENDING}")
     with naming(path):
-        file = _newly_locked(place, path, patience)
+        file = claimed(place, patience)
+    if file is None:
+        raise FileInUseError(f"another run of Merino works on '{path}': wait for its end, or name another file")
     try:
         yield
     finally:
@@ -647,13 +591,16 @@ def remove_held(place: Path, file: IO[bytes]) -> None:
         file.close()
 
 
-def _newly_locked(place: Path, path: Path, patience: float) -> IO[bytes]:
-    """The lock file at this place, open and locked; raises FileInUseError for `path` if somebody else has it."""
+def claimed(place: Path, patience: float = 0.0) -> IO[bytes] | None:
+    """The file at this place, made if need be, open and locked; None if somebody holds it for longer than `patience`.
+
+    Raises OSError.
+    """
     while True:
         file = open_to_append(place)
-        if not lock_within(file, patience):
+        if not lock(file, patience):
             file.close()
-            raise FileInUseError(f"another run of Merino works on '{path}': wait for its end, or name another file")
+            return None
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), place.stat()):
                 return file

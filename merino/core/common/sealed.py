@@ -137,8 +137,7 @@ def finite(value: float | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-_ENDING = ".npy"
-_FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, EOFError, NotImplementedError, RuntimeError)
+_FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, EOFError, MemoryError, RuntimeError)
 
 
 def as_npz(arrays: Mapping[str, np.ndarray]) -> bytes:
@@ -152,7 +151,8 @@ def from_npz(content: bytes) -> dict[str, np.ndarray]:
     """The arrays by name; raises DamageError."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return {name.removesuffix(_ENDING): _array(archive.read(name)) for name in archive.namelist()}
+            members = {name: io.BytesIO(archive.read(name)) for name in archive.namelist()}  # checks them
+        return {name.removesuffix(".npy"): np.lib.format.read_array(file) for name, file in members.items()}
     except _FAULTS as error:
         raise DamageError(f"it is no whole archive of arrays: {error or type(error).__name__}") from error
 
@@ -165,20 +165,6 @@ def check_arrays(found: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarra
         array = found[name]
         if array.dtype != like.dtype or array.shape != like.shape:
             raise DamageError(f"'{name}' is {array.dtype} {array.shape}, not {like.dtype} {like.shape}")
-
-
-def _array(member: bytes) -> np.ndarray:
-    """The array of a member whose checksum is right; raises ValueError and what struct raises."""
-    file = io.BytesIO(member)
-    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    version = np.lib.format.read_magic(file)
-    if version not in read_header:
-        raise ValueError(f"version {version} of an array is unknown")
-    shape, by_column, kind = read_header[version](file)
-    if kind.hasobject or len(member) - file.tell() != prod(shape) * kind.itemsize:
-        raise ValueError(f"{shape} of {kind} are not the bytes that follow")
-    values = np.frombuffer(member, kind, prod(shape), file.tell())
-    return values.reshape(shape, order="F" if by_column else "C").copy()
 
 
 class RowFile:
@@ -229,17 +215,12 @@ def tell_no_room(error: OSError) -> None:
     log.warning("no room for rows in '%s' (%s): they are kept in memory", error.filename, error.strerror)
 
 
-def is_in_file(array: np.ndarray) -> bool:
-    """Whether this is an array of a RowFile, or a part of one."""
-    return _map_of(array) is not None
-
-
 def let_go(rows: np.ndarray) -> None:
     """Give the memory back of rows that stay in a file, neighbours within a page too; other arrays are left alone.
 
     They are read again when they are used again, mostly from what the system still has of the file.
     """
-    found = _map_of(rows)
+    found = map_of(rows)
     if found is None or not rows.size or not hasattr(mmap, "MADV_DONTNEED"):
         return
     start = np.frombuffer(found, dtype=np.uint8).ctypes.data
@@ -248,7 +229,8 @@ def let_go(rows: np.ndarray) -> None:
     found.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
-def _map_of(array: np.ndarray) -> mmap.mmap | None:
+def map_of(array: np.ndarray) -> mmap.mmap | None:
+    """The file of rows in memory that an array, or what it is a part of, lies in; None for others."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base

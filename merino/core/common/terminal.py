@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import TextIO
+from typing import Self, TextIO
 
 _NAMES = ("stdin", "stdout", "stderr")  # by descriptor
 _LOST = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EBADF, errno.EIO)
@@ -75,15 +75,18 @@ LINE_EVERY = 20  # of the lines that are shown where nobody can see them change
 LEFT_OUT = ("[", "LOS", "LLR", "+")  # how those parts of a match's line begin that go first where it is too long
 PATIENCE = 1.0  # seconds without output: shorter work needs no progress
 BETWEEN = 0.2  # seconds between updates on a terminal
-PATIENCE_OF_FILES, BETWEEN_IN_FILES = 15.0, 15.0  # the same where lines cannot be rewritten
+IN_FILES = 15.0  # seconds for both where lines cannot be rewritten
 
 
 class LiveLine:
-    """One line on `stream` (standard error if None). If that is not a terminal, each text is a line of its own."""
+    """One line on `stream` (standard error if None). If that is not a terminal, each text is a line of its own.
+
+    A context; its end clears the line.
+    """
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
-        self.rewrites = self._stream.isatty()
+        self.rewrites = self._stream.isatty() and (sys.platform == "win32" or os.environ.get("TERM", "") != "dumb")
         self._width = 0
 
     @property
@@ -112,34 +115,25 @@ class LiveLine:
             self._stream.flush()
             self._width = 0
 
-
-class LivePrinter:
-    """Shows the state of a match on standard error: rewritten on a terminal, elsewhere now and then.
-
-    A context; its end clears the line.
-    """
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._line = LiveLine(stream)
-        self._count = 0
-
-    def __call__(self, line: str) -> None:
-        """Show it."""
-        if self._line.rewrites:
-            self._line.show(shortened(line, self._line.columns))
-        elif self._count % LINE_EVERY == 0:
-            self._line.show(line)
-        self._count += 1
-
-    def end(self) -> None:
-        """Clear the line, before other text is shown."""
-        self._line.wipe()
-
-    def __enter__(self) -> LivePrinter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.end()
+        self.wipe()
+
+
+class LivePrinter(LiveLine):
+    """Shows the state of a match: rewritten on a terminal, elsewhere now and then."""
+
+    _count = 0
+
+    def __call__(self, line: str) -> None:
+        """Show it."""
+        if self.rewrites:
+            self.show(shortened(line, self.columns))
+        elif self._count % LINE_EVERY == 0:
+            self.show(line)
+        self._count += 1
 
 
 def shortened(line: str, columns: int) -> str:
@@ -151,68 +145,42 @@ def shortened(line: str, columns: int) -> str:
     return "  ".join(parts)
 
 
-class Progress:
-    """Shows the progress of `what` on `stream` (standard error if None); a context, whose end clears the line.
+class Progress(LiveLine):
+    """Shows the progress of one piece of work after another.
 
-    Nothing is shown in the first second. If the stream is not a terminal, a line is added every 15 seconds. Call
-    `wipe` before writing other text.
-    """
-
-    def __init__(self, what: str, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._what, self._clock = what, clock
-        self._line = LiveLine(stream)
-        self._began = clock()
-        self._done_before: float | None = None  # at the first call: compiling before it would spoil the estimate
-        self._next = self._began + (PATIENCE if self._line.rewrites else PATIENCE_OF_FILES)
-
-    def __call__(self, done: float | None) -> None:
-        """Report that this share of the work, 0 to 1 or None if unknown, is done; shown if it is time to."""
-        now = self._clock()
-        if self._done_before is None:
-            self._done_before, self._began = done or 0.0, now
-        if now < self._next:
-            return
-        self._next = now + (BETWEEN if self._line.rewrites else BETWEEN_IN_FILES)
-        if done is None:
-            self._line.show(f"{self._what} ...")
-        else:
-            left = time_left(done - self._done_before, done, now - self._began)
-            self._line.show(f"{self._what}: {min(done, 1):.0%}{left}")
-
-    def wipe(self) -> None:
-        """Clear the line; the next call may show it again."""
-        self._line.wipe()
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.wipe()
-
-
-class ProgressOfMany:
-    """Shows the progress of one piece of work after another, each as `Progress` does, on `stream`.
-
+    Nothing is shown in the first second of each. If the stream is not a terminal, a line is added every 15 seconds.
     Call `wipe` before writing other text.
     """
 
-    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream, self._clock = stream, clock
-        self._what, self._done = "", 0.0
-        self._progress: Progress | None = None
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        patience_of_files: float = IN_FILES,
+    ) -> None:
+        super().__init__(stream)
+        self._clock = clock
+        self._patience, self._between = (PATIENCE, BETWEEN) if self.rewrites else (patience_of_files, IN_FILES)
+        self._what: str | None = None
+        self._first = self._done = self._began = self._next = 0.0
 
     def __call__(self, what: str, done: float | None) -> None:
-        """Report that this share of `what` is done; if it is less than before, the work has started again."""
-        if self._progress is None or what != self._what or (done or 0.0) < self._done:
-            self.wipe()
-            self._what, self._progress = what, Progress(what, self._stream, self._clock)
-        self._done = done or 0.0
-        self._progress(done)
+        """Report that this share of `what`, 0 to 1 or None if unknown, is done; shown if it is time to.
 
-    def wipe(self) -> None:
-        """Clear the line."""
-        if self._progress is not None:
-            self._progress.wipe()
+        If it is less than before, the work has started again.
+        """
+        now = self._clock()
+        if what != self._what or (done or 0.0) < self._done:
+            self.wipe()
+            self._what, self._first, self._began, self._next = what, done or 0.0, now, now + self._patience
+        self._done = done or 0.0
+        if now < self._next:
+            return
+        self._next = now + self._between
+        if done is None:
+            self.show(f"{what} ...")
+        else:
+            self.show(f"{what}: {min(done, 1):.0%}{time_left(done - self._first, done, now - self._began)}")
 
 
 def time_left(gained: float, done: float, seconds: float) -> str:

@@ -9,13 +9,14 @@ begins does not end that wait, so one without a limit could keep Ctrl-C unheard 
 
 from __future__ import annotations
 
-import heapq
 import os
+import sched
+import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable
-from itertools import count
+from contextlib import suppress
 from queue import SimpleQueue
 
 _MAX_WAIT = 0.2  # seconds until a signal is heard at the latest
@@ -40,158 +41,133 @@ def until_ended(thread: threading.Thread, seconds: float | None = None) -> None:
 
 
 class OneThread:
-    """Runs calls one after the other in a daemon thread of its own, which ends with this object.
-
-    A call that raises ends its thread, as in `threading.Thread`; the next call gets a new one.
-    """
+    """Runs calls one after the other in a daemon thread of its own, which ends with this object."""
 
     def __init__(self, name: str) -> None:
-        self._queue = _Queue(name)
-        weakref.finalize(self, self._queue.end)
+        self._calls = _Calls(name)
+        weakref.finalize(self, lambda calls: calls.waiting.put(None), self._calls)
 
     def run(self, call: Callable[[], object]) -> None:
-        """Do this after all that was given before; returns at once."""
-        queue = self._queue
-        with queue.lock:
-            queue.open += 1
-            queue.idle.clear()
-            if queue.thread is None:
-                queue.start()
-        queue.calls.put(call)
+        """Do this after all that was given before; returns at once. A call that raises hinders no other."""
+        self._calls.add(call)
 
     @property
     def is_busy(self) -> bool:
         """Whether there is something to do still."""
-        return not self._queue.idle.is_set()
+        return not self._calls.idle.is_set()
 
     @property
     def is_current(self) -> bool:
         """Whether this is asked in the thread itself, by one of its calls."""
-        return threading.current_thread() is self._queue.thread
+        return threading.current_thread() is self._calls.thread
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait until all is done, but not longer than this; returns at once in the thread itself."""
         if not self.is_current:
-            until_set(self._queue.idle, seconds)
+            until_set(self._calls.idle, seconds)
 
 
-class _Queue:
-    """What the thread knows: not its owner, which may be collected while it waits."""
+class _Calls:
+    """The calls to do and the thread that does them; not its owner, which may be collected while it waits."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self._name = name
         self.begin()
-        _queues.add(self)
+        _all_calls.add(self)
 
     def begin(self) -> None:
         """Have nothing to do, and no thread."""
-        self.calls = SimpleQueue[Callable[[], object] | None]()
-        self.open = 0  # calls not yet done
-        self.idle, self.lock = threading.Event(), threading.Lock()
+        self.waiting = SimpleQueue[Callable[[], object] | None]()
+        self._open, self._lock = 0, threading.Lock()  # calls not yet done
+        self.idle = threading.Event()
         self.idle.set()
         self.thread: threading.Thread | None = None
 
-    def end(self) -> None:
-        """Let the thread end after all that was given."""
-        self.calls.put(None)
+    def add(self, call: Callable[[], object]) -> None:
+        """Do this after the others."""
+        with self._lock:
+            self._open += 1
+            self.idle.clear()
+            if self.thread is None:
+                self.thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+                self.thread.start()
+        self.waiting.put(call)
 
-    def start(self) -> None:
-        """Start the thread."""
-        self.thread = threading.Thread(target=self.work, name=self.name, daemon=True)
-        self.thread.start()
-
-    def work(self) -> None:
-        """Do what comes, until None comes."""
-        while (call := self.calls.get()) is not None:
-            is_done = False
+    def _work(self) -> None:
+        """Do what comes, until None comes; a fault is reported as that of a thread."""
+        while (call := self.waiting.get()) is not None:
             try:
                 call()
-                is_done = True
+            except Exception:  # noqa: BLE001
+                threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
             finally:
                 del call  # what it holds, a searcher perhaps, may go now
-                with self.lock:
-                    self.open -= 1
-                    if not is_done:
-                        self.thread = None
-                    if not self.open:
+                with self._lock:
+                    self._open -= 1
+                    if not self._open:
                         self.idle.set()
-                    elif not is_done:
-                        self.start()
 
 
-class Alarm:
-    """A call to come; `cancel` takes it back."""
-
-    def __init__(self, call: Callable[[], object]) -> None:
-        self._call: Callable[[], object] | None = call
-
-    def cancel(self) -> None:
-        """Do not call, unless the call has begun. Harmless afterwards."""
-        self._call = None
-
-    def ring(self) -> None:
-        """Call now, once."""
-        call, self._call = self._call, None
-        if call is not None:
-            call()
-
-
-class _AlarmThread:
-    """The thread and the alarms it waits for."""
+class _Alarms:
+    """Calls to come, and the thread that waits for them."""
 
     def __init__(self) -> None:
         self.begin()
 
     def begin(self) -> None:
-        """Wait for no alarm, and have no thread."""
-        self._alarms: list[tuple[float, int, Alarm]] = []  # a heap by time; cancelled ones stay until it
-        self._numbers = count()
-        self._changed = threading.Condition()
+        """Wait for nothing, and have no thread."""
+        self._changed, self._lock = threading.Event(), threading.Lock()
+        self.scheduler = sched.scheduler(time.monotonic, self._wait)
         self._thread: threading.Thread | None = None
 
-    def add(self, at: float, alarm: Alarm) -> None:
-        """Ring at this time of `time.monotonic`."""
-        with self._changed:
-            heapq.heappush(self._alarms, (at, next(self._numbers), alarm))
+    def add(self, seconds: float, call: Callable[[], object]) -> sched.Event:
+        """Call this after so many seconds."""
+        event = self.scheduler.enter(seconds, 0, call)
+        self._changed.set()
+        with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="alarms", daemon=True)
                 self._thread.start()
-            elif self._alarms[0][2] is alarm:
-                self._changed.notify()
+        return event
 
     def _run(self) -> None:
         while True:
-            self._next().ring()
+            self._wait(None)
+            self.scheduler.run()
 
-    def _next(self) -> Alarm:
-        """The next alarm, when its time has come."""
-        with self._changed:
-            while True:
-                if not self._alarms:
-                    self._changed.wait()
-                elif (left := self._alarms[0][0] - time.monotonic()) > 0:
-                    self._changed.wait(left)
-                else:
-                    return heapq.heappop(self._alarms)[2]
+    def _wait(self, seconds: float | None) -> None:
+        """Wait for so long, or until an alarm is added."""
+        self._changed.wait(seconds)
+        self._changed.clear()
 
 
-_queues = weakref.WeakSet[_Queue]()
-_alarms = _AlarmThread()
+class Alarm:
+    """A call to come; `cancel` takes it back."""
 
+    def __init__(self, event: sched.Event) -> None:
+        self._event = event
 
-def _begin_anew() -> None:
-    """Forget the threads of the parent process after a fork."""
-    _alarms.begin()
-    for queue in list(_queues):
-        queue.begin()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    def cancel(self) -> None:
+        """Do not call, unless the call has begun. Harmless afterwards."""
+        with suppress(ValueError):
+            _alarms.scheduler.cancel(self._event)
 
 
 def call_after(seconds: float, call: Callable[[], object]) -> Alarm:
     """Call this after so many seconds, from another thread; it must return at once and raise nothing."""
-    alarm = Alarm(call)
-    _alarms.add(time.monotonic() + seconds, alarm)
-    return alarm
+    return Alarm(_alarms.add(seconds, call))
+
+
+_all_calls = weakref.WeakSet[_Calls]()
+_alarms = _Alarms()
+
+
+def _forget_parent() -> None:
+    """Forget the threads of the parent process after a fork."""
+    _alarms.begin()
+    for calls in list(_all_calls):
+        calls.begin()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_parent)

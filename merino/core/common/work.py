@@ -14,18 +14,15 @@ from __future__ import annotations
 import os
 import re
 import threading
-import time
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from multiprocessing.util import Finalize
-from queue import Empty, SimpleQueue
-from statistics import median
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -37,13 +34,6 @@ Result = TypeVar("Result")
 Kept = TypeVar("Kept")
 
 MAX_READERS = 8  # threads for the pieces of a file, which one thread cuts and collects
-
-_STARTED = uuid4().hex  # with the process id, names this process, also after a fork
-_NUMBERS = count()
-_LOCK = threading.Lock()
-_RUNS: dict[RunName, Run] = {}  # begun in this process, or with units in it
-_STOPPED: deque[RunName] = deque(maxlen=64)  # the last ones that were stopped here from elsewhere
-_GUESTS: dict[RunName, Finalize] = {}  # those of other processes, with what ends them here, at the latest at exit
 
 
 class RunName(NamedTuple):
@@ -64,12 +54,13 @@ class Stoppable(Protocol):
 
 
 class Run:
-    """A run in one process."""
+    """A run in one process. A guest began in another process; it ends here with this process at the latest."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_guest: bool = False) -> None:
         self.stop_flag = np.zeros(1, dtype=np.uint64)  # for compiled code; above 0 when the run has ended
+        self.busy = 0  # units of work under way
+        self.at_exit = Finalize(None, self.end, exitpriority=10) if is_guest else None
         self._changed = threading.Condition()
-        self._busy = 0
         self._kept: dict[Hashable, Any] = {}
         self._watched: list[Stoppable] = []
         self._is_over = False  # nobody waits for the units any more
@@ -108,32 +99,22 @@ class Run:
                 self._watched.remove(thing)
             thing.close()
 
-    def enter(self) -> None:
-        """Note the start of a unit of work."""
+    def count(self, units: int) -> None:
+        """Note that so many more units, 1 or -1, are under way."""
         with self._changed:
-            self._busy += 1
-
-    def leave(self) -> None:
-        """Note the end of a unit of work."""
-        with self._changed:
-            self._busy -= 1
+            self.busy += units
             self._changed.notify_all()
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether no unit is running."""
-        return not self._busy
 
     def end(self) -> None:
         """Stop the running units, wait for their end, and close the resources, even if Ctrl-C ends the waiting."""
         self.stop_flag[0] = 1
         with self._changed:
-            watched = list(self._watched) if self._busy else []
+            watched = list(self._watched) if self.busy else []
         for thing in watched:
             thing.stop()
         try:
             with self._changed:
-                self._changed.wait_for(lambda: self.is_idle)
+                self._changed.wait_for(lambda: not self.busy)
         finally:
             with self._changed:
                 self._is_over, watched = True, list(self._watched)
@@ -142,75 +123,76 @@ class Run:
             self._kept.clear()
 
 
+class _Process:
+    """What this process knows of runs."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Know of none, as after a fork."""
+        self.name = uuid4().hex
+        self.numbers = count()
+        self.lock = threading.Lock()
+        self.runs: dict[RunName, Run] = {}  # begun here, or with units here
+        self.stopped = deque[RunName](maxlen=64)  # the last ones that were stopped here from elsewhere
+
+
+_here = _Process()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_here.begin)
+
+
 @contextmanager
 def begun() -> Generator[RunName, None, None]:
     """A new run, which ends with the block; its name."""
-    name, run = RunName(_this_process(), next(_NUMBERS)), Run()
-    with _LOCK:
-        _RUNS[name] = run
+    name, run = RunName(_here.name, next(_here.numbers)), Run()
+    with _here.lock:
+        _here.runs[name] = run
     try:
         yield name
     finally:
-        with _LOCK:
-            del _RUNS[name]
+        with _here.lock:
+            del _here.runs[name]
         run.end()
 
 
 @contextmanager
 def at_work(name: RunName) -> Iterator[Run | None]:
-    """The run of this name for one unit of work; None where it has ended, as far as this process knows."""
-    run = _entered(name)
+    """The run of this name for one unit of work; None where it has ended, as far as this process knows.
+
+    A run of another process is registered here, and idle guests end.
+    """
+    over: list[Run] = []
+    with _here.lock:
+        run = _here.runs.get(name)
+        if run is None and name.process != _here.name and name not in _here.stopped:
+            idle = [other for other, guest in _here.runs.items() if guest.at_exit and not guest.busy]
+            over = [_here.runs.pop(other) for other in idle]
+            run = _here.runs[name] = Run(is_guest=True)
+        if run is not None:
+            run.count(1)
     try:
+        for guest in over:
+            _end_guest(guest)
         yield run
     finally:
         if run is not None:
-            run.leave()
+            run.count(-1)
 
 
 def stop_here(name: RunName) -> None:
     """End what is under way here of a run of another process; no unit of it is done here any more."""
-    with _LOCK:
-        _STOPPED.append(name)
-        run, guest = _RUNS.pop(name, None), _GUESTS.pop(name, None)
-    if guest is not None:
-        guest.cancel()
+    with _here.lock:
+        _here.stopped.append(name)
+        run = _here.runs.pop(name, None)
     if run is not None:
-        run.end()
+        _end_guest(run)
 
 
-def _this_process() -> str:
-    return f"{_STARTED}-{os.getpid()}"
-
-
-def _entered(name: RunName) -> Run | None:
-    """The run, with one more unit running; a run of another process is registered here and replaces idle ones."""
-    idle: list[Finalize] = []
-    with _LOCK:
-        run = _RUNS.get(name)
-        if run is None and name.process != _this_process() and name not in _STOPPED:
-            for other in [other for other in _GUESTS if _RUNS[other].is_idle]:
-                del _RUNS[other]
-                idle.append(_GUESTS.pop(other))
-            run = _RUNS[name] = Run()
-            _GUESTS[name] = Finalize(None, run.end, exitpriority=10)
-        if run is not None:
-            run.enter()
-    for end in idle:
-        end()
-    return run
-
-
-def _forget() -> None:
-    """Forget the runs copied from the parent process by a fork."""
-    global _LOCK  # noqa: PLW0603 (another thread may have held it)
-    _LOCK = threading.Lock()
-    _RUNS.clear()
-    _GUESTS.clear()
-    _STOPPED.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+def _end_guest(run: Run) -> None:
+    if run.at_exit is not None:
+        run.at_exit()
 
 
 class WorkError(MerinoError):
@@ -258,70 +240,29 @@ def ordered(
     iterator that has none for now may have more once a result is taken. When the generator is closed, or `work`
     raises, no more items are handed out and running ones are dropped. Raises what `work` raises.
     """
-    under_way = _UnderWay[Result]()
+    futures = deque[Future[Result]]()
     try:
         while True:
-            limit = ahead() if callable(ahead) else ahead
-            while len(under_way) < limit and (at_once is None or under_way.unfinished < at_once()):
+            limit, unfinished = ahead() if callable(ahead) else ahead, list[Future[Result]]()
+            while len(futures) < limit:
+                if at_once is not None:
+                    unfinished = [future for future in futures if not future.done()]
+                    if len(unfinished) >= at_once():
+                        break
                 try:
                     item = next(items)
                 except StopIteration:
                     break
-                under_way.add(executor.submit(work, item))
-            if not len(under_way):
+                futures.append(executor.submit(work, item))
+            if not futures:
                 return
-            if at_once is None or under_way.has_next():
-                yield under_way.take()
+            if at_once is not None and unfinished and unfinished[0] is futures[0]:
+                wait(unfinished, return_when=FIRST_COMPLETED)
             else:
-                under_way.wait()
+                futures[0].result()
+                yield futures.popleft().result()
     finally:
-        under_way.drop()
-
-
-class _UnderWay(Generic[Result]):
-    """What is handed out, in order, and how much of it is not finished."""
-
-    def __init__(self) -> None:
-        self._futures: deque[Future[Result]] = deque()
-        self._finished: SimpleQueue[None] = SimpleQueue()  # one for each that has finished and is not counted yet
-        self._unfinished = 0
-
-    def __len__(self) -> int:
-        return len(self._futures)
-
-    @property
-    def unfinished(self) -> int:
-        """How many have not finished."""
-        with suppress(Empty):
-            while True:
-                self._finished.get_nowait()
-                self._unfinished -= 1
-        return self._unfinished
-
-    def add(self, future: Future[Result]) -> None:
-        """One more."""
-        self._futures.append(future)
-        self._unfinished += 1
-        future.add_done_callback(lambda _: self._finished.put(None))
-
-    def has_next(self) -> bool:
-        """Whether the next result is there."""
-        return self._futures[0].done()
-
-    def take(self) -> Result:
-        """The next result, waiting for it; raises what the work raised."""
-        result = self._futures[0].result()
-        self._futures.popleft()
-        return result
-
-    def wait(self) -> None:
-        """Wait until one more has finished."""
-        self._finished.get()
-        self._unfinished -= 1
-
-    def drop(self) -> None:
-        """Cancel what is left."""
-        for future in self._futures:
+        for future in futures:
             future.cancel()
 
 
@@ -375,21 +316,3 @@ class Needs:
 
     parts: tuple[str, ...] = ("match",)
     programs: tuple[str, ...] = ()
-
-
-# Measuring on a machine that others use too: CPU time instead of the wall clock, and medians of rounds in turns.
-
-Measurement = Callable[[], float]
-
-
-def cpu_seconds(work: Callable[[], object]) -> float:
-    """The CPU time this process spends on `work`."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
-def medians_in_turns(measurements: Sequence[Measurement], rounds: int) -> list[float]:
-    """The median of each measurement when all are taken in turns, so that a busy minute hits them alike."""
-    results = [[measure() for measure in measurements] for _ in range(rounds)]
-    return [median(column) for column in zip(*results, strict=True)]

@@ -32,7 +32,7 @@ from distributed.core import Status
 
 from merino.core.common.about import __version__
 from merino.core.common.errors import MerinoError
-from merino.core.common.files import lock_within
+from merino.core.common.files import lock
 from merino.core.common.text import counted
 from merino.core.common.work import Needs, RemoteExecutor, RunName, WorkError, stop_here
 from merino.core.compiled.cache import CACHE_GROUPS
@@ -402,9 +402,9 @@ def _alone(say: Callable[[str], object]) -> Iterator[None]:
         yield
         return
     with file:
-        if not lock_within(file, SILENT_SECONDS):
+        if not lock(file, SILENT_SECONDS):
             say(f"{platform.node()}: waiting up to {LOCK_SECONDS:.0f} s for another process that compiles")
-            if not lock_within(file, LOCK_SECONDS):
+            if not lock(file, LOCK_SECONDS):
                 say(f"{platform.node()}: another process holds '{file.name}' for too long; compiling without it")
         yield
 

@@ -113,7 +113,7 @@ def _print_changes(wanted: FeatureSet, path: Path, args: argparse.Namespace) -> 
         raise UsageError(f"features: --plot draws the block {MOBILITY}, which is not part of {wanted.name}")
     check_apart([args.plot], [path], "features")
     check_picture(args.plot, "features")
-    progress = Progress("Reading", shared.progress_stream(args.quiet))
+    progress = Progress(shared.progress_stream(args.quiet))
     with errors_named("features", SourceError), open_source(path) as source, progress:
         found = measure_changes(wanted, _games(source, progress))
     if not found.moves:
@@ -139,6 +139,6 @@ def _print_table(found: FeatureChanges) -> None:
 
 def _games(source: Source, progress: Progress) -> Iterator[Games]:
     for piece in games_of(source):
-        progress(source.done)
+        progress("Reading", source.done)
         if len(piece.table):
             yield play_games(piece.data, np.array(piece.table), 1, piece.lines_before)

@@ -5,6 +5,8 @@ time, of nets trained on so many positions of Merino's games (docs/lab/nets.md).
 from epoch to epoch, or a second layer, has not been seen to gain, so no row has either.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -102,6 +104,12 @@ def renewed(shape: Shape, positions: int) -> Shape:
     return replace(shape, hidden=hidden, features=features, outputs=max(shape.outputs, row.shape.outputs))
 
 
+def epochs_for(positions: int, batch: int) -> int:
+    """The passes over so many positions to learn from, `batch` to a step."""
+    steps = max(1, -(-positions // batch))
+    return max(EPOCHS, -(-MIN_STEPS // steps))
+
+
 class Course(NamedTuple):
     """How a net learns where nothing else is said: its scale, that of the scores, the passes over them, the rate."""
 
@@ -111,10 +119,12 @@ class Course(NamedTuple):
     rate: float
 
 
-def course_for(records: np.ndarray | PackedBlocks, batch: int, start: Network | None, validation: float) -> Course:
+def course_for(
+    records: np.ndarray | PackedBlocks, batch: int, start: Network | None, validation: float, together: int = 1
+) -> Course:
     """The course over these positions, `batch` to a step, from a net to train further, or from random weights.
 
-    A share of the positions is kept for `validation`.
+    Of the positions, or of as many `together` as are learned from as one, a share is kept for `validation`.
 
     A new net gets the scale of the terms, so that a centipawn of both promises the same. Where scores seem to promise
     less, it is the players who lose what they have won, as with few nodes a move: the scores keep that scale too.
@@ -122,15 +132,15 @@ def course_for(records: np.ndarray | PackedBlocks, batch: int, start: Network | 
     if start is not None:
         return Course(start.k, start.k, FURTHER_EPOCHS, FURTHER_RATE)
     k = default().k
-    steps = max(1, -(-round((1 - validation) * len(records)) // batch))
-    epochs = max(EPOCHS, -(-MIN_STEPS // steps))  # more if positions are few
+    epochs = epochs_for(round((1 - validation) * (len(records) // together)), batch)
     return Course(k, round(min(k, fit_k(records)), 1), epochs, TrainingSettings().rate)
 
 
 def caution(shape: Shape, positions: int) -> str:
     """What to say of a net that is too wide for so many positions; empty if it is not."""
     row = supported_by(positions)
-    if shape.hidden <= 2 * (neurons := row.shape.hidden):
+    neurons = row.shape.hidden
+    if shape.hidden <= 2 * neurons:
         return ""
     wanted = next(each.least for each in SUPPORTED if shape.hidden <= 2 * each.shape.hidden)
     return (

@@ -18,7 +18,7 @@ from merino.core.board.bitboard import BLACK
 from merino.core.board.game import Position
 from merino.core.common.command import CommandError, UsageError, errors_named
 from merino.core.common.files import writing
-from merino.core.common.terminal import ProgressOfMany
+from merino.core.common.terminal import Progress
 from merino.engine.notation.san import MoveRejected
 from merino.eval.families import default
 from merino.formats.sources import SourceError
@@ -71,7 +71,7 @@ def _drill(args: argparse.Namespace, place: Path) -> int:
 
 def _progress(args: argparse.Namespace, place: Path) -> Practice:
     """The exercises of the games, from the file if it has them, else found now and kept."""
-    show = ProgressOfMany(shared.progress_stream(args.quiet))
+    show = Progress(shared.progress_stream(args.quiet))
     try:
         with writing(CommandError, place, "drill: "):
             return practice_from(args.file, args.player, place, args.most, default_analyser, show)

@@ -10,7 +10,7 @@ from merino.app.console.command_line import Parser, file_path, whole
 from merino.app.shell.shared import default_analyser
 from merino.core.board.fen import COLOUR_NAMES
 from merino.core.common.command import errors_named
-from merino.core.common.terminal import ProgressOfMany
+from merino.core.common.terminal import Progress
 from merino.core.common.text import counted
 from merino.eval.families import default
 from merino.formats.sources import SourceError
@@ -38,7 +38,7 @@ def run_profile(arguments: Sequence[str]) -> int:
     args = _parser().parse_args(arguments)
     with errors_named("profile", StudyError, SourceError):
         player = games_of_player(args.file, args.player)
-        show = ProgressOfMany(shared.progress_stream(args.quiet))
+        show = Progress(shared.progress_stream(args.quiet))
         try:
             profile = profile_of(player, default(), args.positions, default_analyser, show)
         finally:

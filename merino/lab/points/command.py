@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +53,17 @@ def run_points(arguments: Sequence[str]) -> int:
     undrawn = _check(args, request)
     stream = shared.progress_stream(args.quiet)
     notice: Notice = _ignore if args.quiet else _print_faults
+
+    @contextmanager
+    def progress_of(what: str) -> Iterator[Callable[[float | None], None]]:
+        with Progress(stream) as show:
+            yield partial(show, what)
+
     with errors_named("points", SourceError, StudyError, EvaluationError):
         files = find_files(args.files)
         if args.board:
-            return _run_board(args, request, files, lambda what: Progress(what, stream), notice)
-        sources = [read_source(path, request, lambda what: Progress(what, stream), notice) for path in files]
+            return _run_board(args, request, files, progress_of, notice)
+        sources = [read_source(path, request, progress_of, notice) for path in files]
         sets, left_out = sets_of(sources, request)
     if left_out and not args.quiet:
         print(f"smaller sets, not shown (--min-games, --top): {left_out}", file=sys.stderr)

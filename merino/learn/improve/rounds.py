@@ -13,7 +13,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -29,13 +28,13 @@ import numpy as np
 from merino.core.common.about import __version__
 from merino.core.common.files import (
     STATE,
+    claimed,
     faults_named,
     is_draft,
     is_there,
     open_to_append,
     read_user_file,
     remove_held,
-    try_lock,
     write_together,
 )
 from merino.core.common.options import Option
@@ -276,16 +275,10 @@ class RunFolder(ABC, Generic[StateT]):
 
     def _locked(self) -> IO[bytes]:
         """The lock file, open and locked; raises OSError, and LearnError if another run has it."""
-        while True:
-            file = open_to_append(self.path / LOCK)
-            if not try_lock(file):
-                file.close()
-                fault = f"another {self.command} is running in '{self.path}': wait for it, or give another folder"
-                raise LearnError(fault)
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(file.fileno()), (self.path / LOCK).stat()):
-                    return file
-            file.close()  # a run that was refused removed it before we had the lock
+        file = claimed(self.path / LOCK)
+        if file is None:
+            raise LearnError(f"another {self.command} is running in '{self.path}': wait for it, or give another folder")
+        return file
 
     def __enter__(self) -> Self:
         return self

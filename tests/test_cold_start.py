@@ -95,7 +95,7 @@ def test_a_warm_start_is_cold_once_code_is_compiled(warm: Session, monkeypatch: 
     monkeypatch.setattr(cold_start, "READY_SECONDS", 0.2)
     waiting = threading.Thread(target=warm.cold.wait_until_ready, daemon=True)
     waiting.start()
-    warm.cold.note_compiler()
+    warm.cold.judge(is_compiled=False)
     waiting.join(5)
     assert not waiting.is_alive() and not warm.cold.is_ready
     warm.cold.position("startpos moves e2e4 e7e5 d1h5 e8e7")

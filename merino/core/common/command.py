@@ -4,8 +4,6 @@ All that the rest of Merino knows of `merino.lab` is here: names, which are impo
 nothing heavy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module

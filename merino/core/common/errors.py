@@ -1,7 +1,5 @@
 """The base of all errors that are not faults of the program, and checks of the arguments that the library takes."""
 
-from __future__ import annotations
-
 import operator
 from enum import StrEnum
 from typing import Any, TypeVar

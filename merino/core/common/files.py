@@ -10,17 +10,13 @@ After a crash, a full disk or a second writer, a written file is either the old 
 out of each other's files. Imports nothing heavy.
 """
 
-from __future__ import annotations
-
 import errno
 import io
-import logging
 import math
 import os
 import re
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -59,8 +55,6 @@ _OWNER, _ANYBODY = 0o600, 0o666  # permissions of a new file, before the umask t
 _BETWEEN_TRIES = 0.1  # seconds between two looks at a lock
 _LOCKED_BYTE = (1 << 31) - 2  # of a file on Windows, where a lock keeps others from reading what it covers
 LOCK_ENDING = ".lock"  # of the file next to another that shows who holds it
-
-log = logging.getLogger(__name__)
 
 
 class Kind(NamedTuple):
@@ -437,15 +431,13 @@ def _remove_leftovers(target: Path) -> None:
     except PermissionError:
         return  # a folder may be written but not listed
     for path in found:
-        try:
+        with suppress(OSError):  # its writer is alive, or it belongs to somebody else
             with path.open("rb") as file:
                 _take_lock(file)
                 if sys.platform != "win32":
                     path.unlink()
             if sys.platform == "win32":  # where an open file cannot be removed, a living writer's neither
                 path.unlink()
-        except OSError as error:  # its writer is alive, or it belongs to somebody else
-            log.info("%s stays: %s", path, error)
 
 
 def append_whole(file: IO[bytes], content: bytes) -> None:
@@ -482,7 +474,9 @@ def check_writable(path: Path, whole: bool = True) -> None:
         elif (target := real_path(path)).is_file() and not whole:
             open_to_append(target).close()
         else:
-            tempfile.TemporaryFile(dir=target.parent).close()
+            file, draft = _draft(target, path, _OWNER)
+            file.close()
+            draft.unlink()
 
 
 def overwritten(outputs: Iterable[Path], inputs: Iterable[Path] = ()) -> str | None:

@@ -5,8 +5,6 @@ would occur inside any import, where it prints a traceback or is lost. Imports n
 itself takes a millisecond), because it is loaded first.
 """
 
-from __future__ import annotations
-
 import _signal  # type: ignore[import-not-found]
 
 INTERRUPTED = 130  # the exit code of a command ended by Ctrl-C; a shell gives it to a process that the signal ends, too

@@ -9,8 +9,6 @@ request of the page names; `check` keeps types and bounds in `__post_init__`. A 
 flag that is true by default is named `--no-NAME`.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields

@@ -9,8 +9,6 @@ long as there is room. Those files are in the folder for temporary files or in o
 or the process.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import logging

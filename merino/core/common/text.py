@@ -3,8 +3,6 @@
 Imports nothing heavy.
 """
 
-from __future__ import annotations
-
 import io
 import shlex
 import sys

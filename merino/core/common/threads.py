@@ -7,8 +7,6 @@ Python notes a signal and acts on it when it next runs code of the main thread. 
 begins does not end that wait, so one without a limit could keep Ctrl-C unheard for good.
 """
 
-from __future__ import annotations
-
 import os
 import sched
 import sys

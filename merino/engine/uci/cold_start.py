@@ -58,28 +58,24 @@ class WaitingGo:
 class ColdStart:
     """Answers `isready`, `position` and `go` until `loaded` is set.
 
-    The thread that loads the engine calls `judge` before, and `note_compiler` as soon as something is compiled.
-    `is_prepared` says whether the evaluation that options name is ready, too, now or before so many seconds are over.
+    The thread that loads the engine calls `judge` before, and again as soon as something is compiled. `is_prepared`
+    says whether the evaluation that options name is ready, too, now or before so many seconds are over.
     """
 
     def __init__(
         self, output: Output, loaded: threading.Event, is_prepared: Callable[[float], bool] = lambda seconds: True
     ) -> None:
         self._output, self._loaded, self._is_prepared = output, loaded, is_prepared
-        self._is_cold: bool | None = None  # None until the cache has been looked at
-        self._has_said_so = False
+        self.is_cold: bool | None = None  # None until the cache has been looked at
+        self._news = _NEWS  # to say once
         self._began = time.perf_counter()
         self._position, self._chess960 = "startpos", False
         self._is_new = False  # whether the engine has not received that position
         self._go: WaitingGo | None = None  # the last one
 
     def judge(self, is_compiled: bool) -> None:
-        """Say whether all the code that play needs is in the cache."""
-        self._is_cold = self._is_cold or not is_compiled
-
-    def note_compiler(self) -> None:
-        """Say that something is compiled, so that this start is cold whatever the cache seemed to hold."""
-        self._is_cold = True
+        """Say whether all the code that play needs is in the cache; once it is not, this start is cold for good."""
+        self.is_cold = self.is_cold or not is_compiled
 
     @property
     def is_ready(self) -> bool:
@@ -92,10 +88,10 @@ class ColdStart:
     def wait_until_ready(self) -> None:
         """Wait until the engine is loaded, or for as long as a GUI can be made to wait."""
         deadline = time.perf_counter() + WARM_READY_SECONDS
-        while not self._is_cold and not self._is_ready(_POLL_SECONDS):
+        while not self.is_cold and not self._is_ready(_POLL_SECONDS):
             if time.perf_counter() > deadline:
                 return
-        if self._is_cold and not self.is_ready:
+        if self.is_cold and not self.is_ready:
             self._say_what_takes_long()
             self._loaded.wait(max(0.0, self._began + READY_SECONDS - time.perf_counter()))
 
@@ -140,14 +136,8 @@ class ColdStart:
         """Note that the move was played that the current `go` ponders on; answer it now if something is compiled."""
         if self._go is not None:
             self._go.is_ponder_hit = True
-            if self._is_cold:
+            if self.is_cold:
                 self._go.stopped.set()
-
-    def make_way(self) -> None:
-        """Wait until the current `go` is answered, which is now if something is compiled, or handed over."""
-        if self._is_cold:
-            self.stop_waiting()
-        self.wait()
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait until the current `go`, if any, is answered or handed over, but not longer than this."""
@@ -155,18 +145,13 @@ class ColdStart:
         if thread is not None and thread is not threading.current_thread():
             until_ended(thread, seconds)
 
-    def wait_for_answer(self, seconds: float) -> None:
-        """Wait for the answer to a stopped `go`, not longer than this, nor for one that has to wait for the engine."""
-        if self._is_cold or self._loaded.is_set():
-            self.wait(seconds)
-
     def _play(self, go: WaitingGo, position: str, hand_over: Callable[[WaitingGo], None]) -> None:
         """Answer a `go` in this position."""
-        while not self._is_cold and not self._is_ready(_POLL_SECONDS):
+        while not self.is_cold and not self._is_ready(_POLL_SECONDS):
             if self._loaded.is_set() and go.stopped.is_set():
                 break
         board = None
-        if self._is_cold and not self.is_ready:
+        if self.is_cold and not self.is_ready:
             self._say_what_takes_long()
             is_loaded = self._loaded.is_set()  # then only an evaluation is compiled, and the engine has the position
             board = None if is_loaded else self._read_board(position)
@@ -181,18 +166,7 @@ class ColdStart:
         self._is_new = self._is_new or go.position is not None
         if go.limits.infinite or go.limits.ponder:
             go.stopped.wait()
-        self._answer(board, go)
-
-    def _answer(self, board: chess.Board | None, go: WaitingGo) -> None:
-        began = time.perf_counter()
-        allowed = [] if board is None else _search_moves(board, go.text)
-        found = None if board is None else quick_move(board, began + _quick_seconds(go.limits, board), allowed)
-        if board is None or found is None:
-            in_check = board is not None and board.is_check()
-            self._output.say(f"info depth 0 score {'mate 0' if in_check else 'cp 0'}", "bestmove (none)")
-            return
-        move, spent = board.uci(found.move), int(1000 * (time.perf_counter() - began))
-        self._output.say(f"info depth {found.depth} score cp {found.score} time {spent} pv {move}", f"bestmove {move}")
+        self._output.say(*_quick_answer(board, go))
 
     def _read_board(self, position: str) -> chess.Board | None:
         """The position for python-chess, or None if it is not valid."""
@@ -209,18 +183,31 @@ class ColdStart:
             for move in words[moves_at + 1 :]:
                 if not board.push_uci(_small_promotion(move)):
                     raise ValueError(f"'{move}' is no move like e2e4 or e7e8q")
+            if not board.is_valid():
+                raise ValueError("it is not legal")
         except ValueError as error:
             self._output.error(f"position: {error}")
-            return None
-        if not board.is_valid():
-            self._output.error("position: it is not legal")
             return None
         return board
 
     def _say_what_takes_long(self) -> None:
-        if not self._has_said_so:
-            self._has_said_so = True
-            self._output.info(_NEWS)
+        if self._news:
+            self._output.info(self._news)
+            self._news = ""
+
+
+def _quick_answer(board: chess.Board | None, go: WaitingGo) -> tuple[str, str]:
+    """The lines that answer a `go` without the engine."""
+    began = time.perf_counter()
+    if board is not None:
+        words = set(map(_small_promotion, go.text.split()))
+        allowed = [move for move in board.legal_moves if board.uci(move) in words]
+        found = quick_move(board, began + _quick_seconds(go.limits, board), allowed)
+        if found is not None:
+            move, spent = board.uci(found.move), int(1000 * (time.perf_counter() - began))
+            return f"info depth {found.depth} score cp {found.score} time {spent} pv {move}", f"bestmove {move}"
+    in_check = board is not None and board.is_check()
+    return f"info depth 0 score {'mate 0' if in_check else 'cp 0'}", "bestmove (none)"
 
 
 def _longest_wait(limits: Limits, board: chess.Board | None) -> float | None:
@@ -258,11 +245,6 @@ def _small_promotion(move: str) -> str:
     return move[:4] + move[4:].lower()
 
 
-def _search_moves(board: chess.Board, text: str) -> list[chess.Move]:
-    words = set(map(_small_promotion, text.split()))
-    return [move for move in board.legal_moves if board.uci(move) in words]
-
-
 class QuickMove(NamedTuple):
     """A move, its score in centipawns for the side to move, and the depth of the search in plies."""
 
@@ -292,22 +274,16 @@ def quick_move(board: chess.Board, deadline: float, allowed: list[chess.Move] | 
     found = QuickMove(moves[0], 0, 1)
     try:
         for depth in (0, 1, 2):
-            best, score = _best(board, moves, depth, deadline)
-            found = QuickMove(best, max(-_MAX_SCORE, min(score, _MAX_SCORE)), depth + 1)
-            moves.remove(best)
-            moves.insert(0, best)
+            alpha = -2 * _MATE
+            for move in tuple(moves):
+                score = _score_of(board, move, (-2 * _MATE, -alpha), depth, deadline)
+                if score > alpha:
+                    best, alpha = move, score
+            found = QuickMove(best, max(-_MAX_SCORE, min(alpha, _MAX_SCORE)), depth + 1)
+            moves.sort(key=lambda move: move != best)  # the best comes first
     except _OutOfTimeError:
         pass  # this search ends by its deadline; `found` is from the last complete depth
     return found
-
-
-def _best(board: chess.Board, moves: list[chess.Move], depth: int, deadline: float) -> tuple[chess.Move, int]:
-    best, alpha = moves[0], -2 * _MATE
-    for move in moves:
-        score = _score_of(board, move, (-2 * _MATE, -alpha), depth, deadline)
-        if score > alpha:
-            best, alpha = move, score
-    return best, alpha
 
 
 def _score_of(board: chess.Board, move: chess.Move, window: tuple[int, int], depth: int, deadline: float) -> int:

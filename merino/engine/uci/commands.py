@@ -4,8 +4,6 @@ A command's function gets the session and the text after the command's name. Tho
 only once the engine is loaded.
 """
 
-from __future__ import annotations
-
 import time
 
 from merino.core.common.about import AUTHOR, NAME, __version__
@@ -65,7 +63,9 @@ def run(session: UciSession, command: Command, text: str) -> None:
     elif command.name == "go" and not _is_count(text) and not session.is_ready:
         session.cold.go(text, lambda go: _take_over(session, command, go))
     else:
-        session.cold.make_way()
+        if session.cold.is_cold:
+            session.cold.stop_waiting()  # a `go` is answered now, or handed over
+        session.cold.wait()
         _run_loaded(session, command, text, GLANCE_SECONDS if command.name == "position" else None)
 
 

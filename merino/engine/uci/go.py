@@ -1,7 +1,5 @@
 """A `go`: its words as limits, and the clocks of a game. Imports nothing heavy."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

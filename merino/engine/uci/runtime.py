@@ -7,19 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from merino.core.board.game import Position
+from merino.engine.search import tablebase_probe, warmup
 from merino.engine.search.limits import DEFAULT_PROBE_DEPTH, Limits
 from merino.engine.search.searcher import Searcher
 from merino.engine.search.strength import DEFAULT_ELO, FULL_LEVEL, at_level
-from merino.engine.search.tablebase_probe import TablebaseProbe
-from merino.engine.search.warmup import warm_up
 from merino.engine.uci.output import Output
+from merino.eval import families
 from merino.eval.evaluation import Evaluation, EvaluationError
-from merino.eval.families import (
-    DEFAULT_FILE,
-    active_file,
-    default,
-    load,
-)
 
 if TYPE_CHECKING:
     from merino.core.board.move import Move
@@ -34,16 +28,16 @@ class Runtime:
 
     def __init__(self, hash_mb: int) -> None:
         """Uses the active weights file; if that fails, the shipped one, with a `weights_error`."""
-        warm_up()
+        warmup.warm_up()
         self.weights_error = ""
         try:
-            self.weights_file = active_file().absolute()
-            self.evaluation = load(self.weights_file)
+            self.weights_file = families.active_file().absolute()
+            self.evaluation = families.load(self.weights_file)
             self.searcher = Searcher(hash_mb, evaluation=self.evaluation)
         except EvaluationError as error:
             self.weights_error = str(error)
-            self.weights_file = DEFAULT_FILE
-            self.evaluation = default()
+            self.weights_file = families.DEFAULT_FILE
+            self.evaluation = families.default()
             self.searcher = Searcher(hash_mb, evaluation=self.evaluation)
         self.terms = self.evaluation  # by the weights file, even while a net evaluates
         self.net_file: Path | None = None
@@ -109,9 +103,9 @@ class Runtime:
 
         return advise(self.tables, position)
 
-    def tablebases(self) -> TablebaseProbe | None:
+    def tablebases(self) -> tablebase_probe.TablebaseProbe | None:
         """The endgame tables for the search, None without any."""
-        return None if self.tables is None else TablebaseProbe(self.tables.results, self.probe_depth)
+        return None if self.tables is None else tablebase_probe.TablebaseProbe(self.tables.results, self.probe_depth)
 
 
 def free_megabytes(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:

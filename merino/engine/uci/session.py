@@ -10,15 +10,12 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from merino.core.common.errors import MerinoError
-from merino.core.common.threads import OneThread, until_set
+from merino.core.common import errors, threads
 from merino.core.compiled.compiling import WATCH
 from merino.engine.search.limits import DEFAULT_HASH_MB, Line, Score, SearchResult
-from merino.engine.uci.cold_start import ColdStart
-from merino.engine.uci.go import Lag, NodeClock, tables_seconds
-from merino.engine.uci.options import OptionError, UciOption, Value, find
+from merino.engine.uci import cold_start, go, options
 from merino.engine.uci.output import Output, Report
 
 if TYPE_CHECKING:
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
     from merino.engine.uci.runtime import Runtime
 
 IsStopped = Callable[[], bool]
-Found = TypeVar("Found")
 
 GLANCE_SECONDS = 0.3  # how long `setoption` waits for its file; a local disk takes less
 FILE_SECONDS = 3.0  # how long other commands wait for a file, from its `setoption` on
@@ -40,7 +36,7 @@ class BackgroundJobs:
     """Long work that must not keep the dialogue from `stop`, such as perft: one job after the other."""
 
     def __init__(self) -> None:
-        self._thread = OneThread("background job")
+        self._thread = threads.OneThread("background job")
         self._stopped = threading.Event()
 
     def start(self, work: Callable[[IsStopped], object]) -> None:
@@ -58,18 +54,18 @@ class BackgroundJobs:
         self._thread.wait()
 
 
-class FileWork(Generic[Found]):
+class FileWork:
     """A call that reads files, begun at once. What it returns or raises is kept until it is asked for.
 
     `prepare` makes something else of what it returns, and may compile for a long time.
     """
 
-    def __init__(self, call: Callable[[], Any], prepare: Callable[[Any], Found] | None = None) -> None:
+    def __init__(self, call: Callable[[], Any], prepare: Callable[[Any], object] | None = None) -> None:
         self._call, self._prepare = call, prepare
         self.is_read = False  # whether all files are read; what they hold may still be prepared
         self._began = time.monotonic()
         self._ended = threading.Event()
-        self._found: list[Found] = []
+        self._found: Any = None
         self._fault: Exception | None = None
         threading.Thread(target=self._run, name="files", daemon=True).start()
 
@@ -81,17 +77,17 @@ class FileWork(Generic[Found]):
         """Whether it has ended or has been reading for longer than `reading`, now or after waiting for `seconds`."""
         return self._ended.wait(seconds) or not self.is_read and time.monotonic() > self._began + reading
 
-    def result(self) -> Found:
+    def result(self) -> Any:
         """What the call has returned, once it is done; raises what it has raised."""
         if self._fault is not None:
             raise self._fault
-        return self._found[0]
+        return self._found
 
     def _run(self) -> None:
         try:
             found = self._call()
             self.is_read = True
-            self._found.append(found if self._prepare is None else self._prepare(found))
+            self._found = found if self._prepare is None else self._prepare(found)
         except Exception as error:  # noqa: BLE001  (raised again by `result`)
             self._fault = error
         finally:
@@ -101,7 +97,7 @@ class FileWork(Generic[Found]):
 class UciSession:
     """One GUI, or one user at a pipe. Only the thread that runs the commands calls its methods, except `close`.
 
-    It is the Dialogue that options act on.
+    Some options act on it.
     """
 
     def __init__(self, output: Output) -> None:
@@ -114,22 +110,22 @@ class UciSession:
         self.position: Position | None = None  # None: not loaded yet, or the last one sent was wrong
         self._runtime: Runtime | None = None
         self._loaded = threading.Event()
-        self.cold = ColdStart(output, self._loaded, self.is_prepared)
+        self.cold = cold_start.ColdStart(output, self._loaded, self.is_prepared)
         self._background_jobs = BackgroundJobs()
-        self._writer = OneThread("files")  # of what commands write; nothing stops it
+        self._writer = threads.OneThread("files")  # of what commands write; nothing stops it
         self.turn = threading.RLock()  # held while a command runs: the end of a cold start runs one too
         self._loader: threading.Thread | None = None
-        self._pending: dict[str, Value] = {}  # options by name that wait for an idle engine, or for their file
-        self._opening: dict[str, tuple[Value, FileWork[object]]] = {}  # their values, and the work on their files
+        self._pending: dict[str, options.Value] = {}  # options by name that wait for an idle engine, or for their file
+        self._opening: dict[str, tuple[options.Value, FileWork]] = {}  # their values, and the work on their files
         self._slow_said: set[str] = set()  # the names of those whose file has been said to be slow
         self._is_searching = False  # until just before the bestmove: after it a GUI may set options
         self.go_received = float("inf")  # when the last `go` came, by time.perf_counter(): its clock runs since then
         self._bestmove_said = threading.Event()
         self._bestmove_said.set()
         self._weights_said = ""
-        self._lag = Lag()
-        self._node_clock = NodeClock()
-        self._consulted: FileWork[Advice | None] | None = None  # what the endgame tables were asked last
+        self._lag = go.Lag()
+        self._node_clock = go.NodeClock()
+        self._consulted: FileWork | None = None  # what the endgame tables were asked last
 
     def note_opponent(self, opponent: str) -> None:
         """Note the opponent, for debugging."""
@@ -183,7 +179,7 @@ class UciSession:
         if self._is_searching:
             return True
         for name, value in list(self._pending.items()):
-            option = find(name)
+            option = options.find(name)
             if option.prepares and not self._work(option, value).is_settled(FILE_SECONDS, seconds):
                 return False
         return True
@@ -206,9 +202,9 @@ class UciSession:
     def set_option(self, name: str, text: str) -> None:
         """Give an option a new value: at once where possible, else when engine and search allow it."""
         try:
-            option = find(name)
+            option = options.find(name)
             wished = option.read(text)
-        except OptionError as error:
+        except options.OptionError as error:
             self.output.error(error)
             return
         value = option.clamp(wished)
@@ -309,14 +305,14 @@ class UciSession:
     def wait(self) -> None:
         """Wait for a running search to give its move by itself, and for background jobs."""
         self.cold.wait()
-        until_set(self._bestmove_said)
+        threads.until_set(self._bestmove_said)
         self._background_jobs.wait()
         self._writer.wait()
 
     def end_search(self) -> None:
         """Stop a running search and wait for its move."""
         self._stop_search()
-        until_set(self._bestmove_said)
+        threads.until_set(self._bestmove_said)
 
     def close(self, seconds: float = LAST_WORDS_SECONDS) -> None:
         """End the session: stop the search and wait for its move and for files, at most this long.
@@ -325,7 +321,8 @@ class UciSession:
         """
         deadline = time.monotonic() + seconds
         self.stop()
-        self.cold.wait_for_answer(seconds)
+        if self.cold.is_cold or self._loaded.is_set():  # else a `go` has to wait for the engine
+            self.cold.wait(seconds)
         self._bestmove_said.wait(max(0.0, deadline - time.monotonic()))
         self._writer.wait(max(0.0, deadline - time.monotonic()))
         self.output.close(max(0.0, deadline - time.monotonic()))
@@ -344,7 +341,7 @@ class UciSession:
         from merino.core.common import sealed  # noqa: PLC0415 (not on the way to uciok)
         from merino.core.compiled.cache import is_play_compiled  # noqa: PLC0415 (neither)
 
-        WATCH.on_begin = self.cold.note_compiler
+        WATCH.on_begin = partial(self.cold.judge, is_compiled=False)
         self.cold.judge(is_play_compiled())
         from merino.engine.uci.runtime import InfoLog, Position, Runtime  # noqa: PLC0415 (the one import of numba)
 
@@ -356,7 +353,7 @@ class UciSession:
 
     def _wait_until_loaded(self) -> Runtime:
         self.start_loading()
-        until_set(self._loaded)
+        threads.until_set(self._loaded)
         assert self._runtime is not None
         return self._runtime
 
@@ -367,11 +364,11 @@ class UciSession:
         self.cold.wait()  # one that is being handed over uses these options too
         seconds = GLANCE_SECONDS if self._is_searching else seconds
         for name in list(self._pending):
-            option = find(name)
+            option = options.find(name)
             if option.needs_idle:
                 if self._is_searching:
                     continue
-                until_set(self._bestmove_said)
+                threads.until_set(self._bestmove_said)
             if not self._is_opened(option, self._pending[name], seconds):
                 continue
             engine = None if option.is_about_dialogue else runtime
@@ -379,7 +376,7 @@ class UciSession:
                 self._weights_said = ""
                 self._say_weights(runtime)
 
-    def _is_opened(self, option: UciOption, value: Value, seconds: float) -> bool:
+    def _is_opened(self, option: options.UciOption, value: options.Value, seconds: float) -> bool:
         """Whether the file that an option names is open; waits until this time after the beginning, and says if not."""
         if option.opens is None:
             return True
@@ -392,14 +389,14 @@ class UciSession:
             self.output.info(f"{option.name}: '{value}' is still being {doing}; until then it stays unchanged")
         return False
 
-    def _work(self, option: UciOption, value: Value) -> FileWork[object]:
+    def _work(self, option: options.UciOption, value: options.Value) -> FileWork:
         """What opens the file that an option names, begun now if it is not under way."""
         found = self._opening.get(option.name)
         if found is None or found[0] != value:
             found = self._opening[option.name] = value, FileWork(partial(option.opened, value), option.prepares)
         return found[1]
 
-    def _apply(self, option: UciOption, value: Value, runtime: Runtime | None = None) -> bool:
+    def _apply(self, option: options.UciOption, value: options.Value, runtime: Runtime | None = None) -> bool:
         """Apply a value to the engine, to this dialogue for None; returns whether that worked, and prints why not."""
         opening = self._opening.pop(option.name, None)
         try:
@@ -412,7 +409,7 @@ class UciSession:
             fault = str(error) or "not enough memory"
         except OSError as error:
             fault = f"cannot open '{value}': {error.strerror}"
-        except (MerinoError, ValueError) as error:
+        except (errors.MerinoError, ValueError) as error:
             fault = str(error)
         except Exception as error:  # noqa: BLE001  (whatever is in a file, it must not end the game)
             fault = f"'{value}': {type(error).__name__}: {error}"
@@ -427,9 +424,8 @@ class UciSession:
         """What the endgame tables say of the position, and the tables for the search, if they answer in time."""
         if runtime.tables is None or limits.mate or (self._consulted and not self._consulted.is_done(0)):
             return None, None  # there are none, a mate is looked for, or they still have not answered before
-        work: FileWork[Advice | None] = FileWork(partial(runtime.advice, position.copy()))
-        self._consulted = work
-        if not work.is_done(tables_seconds(limits, position.turn)):
+        work = self._consulted = FileWork(partial(runtime.advice, position.copy()))
+        if not work.is_done(go.tables_seconds(limits, position.turn)):
             self.output.info("SyzygyPath: the disk of the tablebases is slow; this move is searched without them")
             return None, None
         try:
